@@ -1,0 +1,101 @@
+"""Staff look and correct. What the machine writes for itself is read here and never edited."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.http import HttpRequest
+
+from communities.models import (
+    ApiKey,
+    Community,
+    CommunitySettings,
+    Identity,
+    IdempotentRequest,
+    Member,
+    User,
+)
+
+
+class SettingsInline(admin.StackedInline[CommunitySettings, Community]):
+    model = CommunitySettings
+    can_delete = False
+
+
+class IdentityInline(admin.TabularInline[Identity, User]):
+    model = Identity
+    extra = 0
+    raw_id_fields = ("community",)
+
+
+@admin.register(User)
+class UserAdmin(DjangoUserAdmin):
+    list_display = ("id", "name", "username", "email", "is_staff", "is_active", "last_login")
+    list_display_links = ("id", "name")
+    search_fields = ("=id", "name", "username", "email")
+    ordering = ("-id",)
+    fieldsets = (
+        (None, {"fields": ("username", "password", "name", "email")}),
+        ("May", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
+        ("Dates", {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = ((None, {"fields": ("username", "name", "usable_password", "password1", "password2")}),)
+    inlines = (IdentityInline,)
+    show_full_result_count = False
+
+
+@admin.register(Community)
+class CommunityAdmin(admin.ModelAdmin[Community]):
+    list_display = ("id", "name", "tier", "bot_credits", "active_project_count", "total_project_count")
+    list_display_links = ("id", "name")
+    list_filter = ("tier",)
+    search_fields = ("=id", "name")
+    ordering = ("name",)
+    readonly_fields = ("total_project_count", "active_project_count")
+    raw_id_fields = ("user_setup",)
+    inlines = (SettingsInline,)
+
+
+@admin.register(Member)
+class MemberAdmin(admin.ModelAdmin[Member]):
+    list_display = ("id", "user", "nick", "community", "access", "joined_at", "left_at")
+    list_filter = ("access",)
+    list_select_related = ("user", "community")
+    search_fields = ("=id", "nick", "user__name", "=community__id")
+    ordering = ("-id",)
+    raw_id_fields = ("user", "community")
+    show_full_result_count = False
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(admin.ModelAdmin[ApiKey]):
+    """Keys are made over the interface or by `create_api_key`, because a secret is shown only there."""
+
+    list_display = ("id", "name", "key_prefix", "community", "user", "last_used_at", "expires_at", "revoked_at")
+    list_filter = ("restricted_to",)
+    list_select_related = ("user", "community")
+    search_fields = ("=id", "name", "key_prefix", "=community__id")
+    ordering = ("-id",)
+    fields = (
+        "name description restricted_to expires_at revoked_at community user key_prefix created_at last_used_at"
+    ).split()
+    readonly_fields = ("community", "user", "key_prefix", "created_at", "last_used_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(IdempotentRequest)
+class IdempotentRequestAdmin(admin.ModelAdmin[IdempotentRequest]):
+    list_display = ("claim", "status", "expires_at")
+    fields = ("claim", "status", "expires_at")
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: IdempotentRequest | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: IdempotentRequest | None = None) -> bool:
+        return False

@@ -1,0 +1,71 @@
+"""The key's community (interface 2.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.http.pagination import PageIn
+from communities.http.views import CommunityViewSet
+from communities.models import Community
+
+EXAMPLE = {
+    "id": "710000000000000001",
+    "name": "Harbour Chess Club",
+    "platform": "chat",
+    "tier": "premium",
+    "bot_credits": 40,
+    "locale": "en-GB",
+    "icon_url": None,
+    "created_date": "2024-05-01T09:00:00Z",
+    "total_project_count": 12,
+    "active_project_count": 2,
+    "topics": ["chess"],
+    "user_setup_id": None,
+}
+
+
+class CommunityOut(serializers.ModelSerializer[Community]):
+    id = serializers.CharField()
+    user_setup_id = serializers.CharField(
+        allow_null=True, help_text="Who last completed the setup wizard; null where it never ran."
+    )
+
+    class Meta:
+        model = Community
+        fields = (
+            "id name platform tier bot_credits locale icon_url created_date total_project_count "
+            "active_project_count topics user_setup_id"
+        ).split()
+        read_only_fields = fields
+
+
+class CommunitiesViewSet(CommunityViewSet):
+    noun = "community"
+
+    @extend_schema(
+        operation_id="communities_list",
+        tags=["Communities"],
+        summary="List communities",
+        description="The communities reachable with the key: a key belongs to one.",
+        parameters=[PageIn],
+        responses=CommunityOut(many=True),
+        examples=[OpenApiExample("The key's community", EXAMPLE, response_only=True)],
+    )
+    def list(self, request: Request, **kwargs: Any) -> Response:
+        own = Community.objects.filter(pk=self.key.community_id).order_by("pk")
+        return self.page(own, self.query(PageIn), draw=lambda each: CommunityOut(each).data)
+
+    @extend_schema(
+        operation_id="communities_get",
+        tags=["Communities"],
+        summary="Read a community",
+        responses=CommunityOut,
+        examples=[OpenApiExample("A community", EXAMPLE, response_only=True)],
+    )
+    def retrieve(self, request: Request, **kwargs: Any) -> Response:
+        return Response(CommunityOut(Community.objects.get(pk=self.key.community_id)).data)

@@ -1,0 +1,141 @@
+"""API keys (decisions 14.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.http.idempotency import once
+from communities.http.pagination import PageIn
+from communities.http.views import CommunityViewSet
+from communities.models import ApiKey
+from communities.services import keys
+
+EXAMPLE = {
+    "id": "7",
+    "community_id": "710000000000000001",
+    "name": "Website",
+    "description": None,
+    "key_prefix": "cq_live_k3Jq0b",
+    "is_active": True,
+    "created_at": "2026-01-31T09:30:00Z",
+    "last_used_at": None,
+    "expires_at": None,
+}
+NEW_EXAMPLE = EXAMPLE | {"key": "cq_live_k3Jq0bXv9TzL5dYw2RnE8uPcA1sF6hGmK4oQ7iJxB0"}
+
+
+class NewKeyIn(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=200)
+    description = serializers.CharField(max_length=1000, allow_null=True, allow_blank=True, required=False)
+    expires_at = serializers.CharField(
+        allow_null=True, required=False, help_text="A future time with its offset; null never ends."
+    )
+    role = serializers.ChoiceField(
+        choices=["creator"], allow_null=True, required=False, help_text="Restricts an admin's key to creator."
+    )
+
+
+class KeyOut(serializers.Serializer[ApiKey]):
+    id = serializers.CharField()
+    community_id = serializers.CharField()
+    name = serializers.CharField()
+    description = serializers.CharField(allow_null=True)
+    key_prefix = serializers.CharField()
+    is_active = serializers.BooleanField()
+    created_at = serializers.DateTimeField()
+    last_used_at = serializers.DateTimeField(allow_null=True)
+    expires_at = serializers.DateTimeField(allow_null=True)
+
+
+class NewKeyOut(KeyOut):
+    key = serializers.CharField(help_text="The secret, shown this once.")
+
+
+class KeyViewSet(CommunityViewSet):
+    noun = "api_key"
+
+    def _told(self, key: ApiKey) -> dict[str, object]:
+        return {
+            "id": str(key.pk),
+            "community_id": str(key.community_id),
+            "name": key.name,
+            "description": key.description,
+            "key_prefix": key.key_prefix,
+            "is_active": key.is_active_at(self.at),
+            "created_at": key.created_at,
+            "last_used_at": key.last_used_at,
+            "expires_at": key.expires_at,
+        }
+
+    @extend_schema(
+        operation_id="api_keys_list",
+        tags=["API keys"],
+        summary="List API keys",
+        description="Newest first, revoked ones too. Needs the role admin.",
+        parameters=[PageIn],
+        responses=KeyOut(many=True),
+        examples=[OpenApiExample("One key", EXAMPLE, response_only=True)],
+    )
+    def list(self, request: Request, **kwargs: Any) -> Response:
+        own = ApiKey.objects.filter(community_id=self.key.community_id).order_by("-pk")
+        return self.page(own, self.query(PageIn), draw=self._told)
+
+    @extend_schema(
+        operation_id="api_keys_create",
+        tags=["API keys"],
+        summary="Make an API key",
+        description=(
+            "The answer alone carries `key`. The new key belongs to the user of the key that asks, and is never "
+            "above its role. A community has at most 50 keys that are not revoked: one more is `409 conflict`."
+        ),
+        request=NewKeyIn,
+        responses={201: NewKeyOut},
+        examples=[
+            OpenApiExample("For a website", {"name": "Website"}, request_only=True),
+            OpenApiExample("Made", NEW_EXAMPLE, response_only=True, status_codes=["201"]),
+        ],
+    )
+    @once
+    def create(self, request: Request, **kwargs: Any) -> Response:
+        body = self.read(NewKeyIn)
+        key, secret = keys.create_key(
+            community_id=self.key.community_id,
+            user_id=self.key.user_id,
+            name=body["name"],
+            description=body.get("description") or None,
+            restricted_to=body.get("role"),
+            expires_at=body.get("expires_at"),
+            at=self.at,
+        )
+        return Response({**self._told(key), "key": secret}, status=201)
+
+    @extend_schema(
+        operation_id="api_keys_rotate",
+        tags=["API keys"],
+        summary="Rotate an API key",
+        description="A new `key`; the old one works for another 24 hours.",
+        request=None,
+        responses=NewKeyOut,
+        examples=[OpenApiExample("Rotated", NEW_EXAMPLE, response_only=True)],
+    )
+    @once
+    def rotate(self, request: Request, key_id: int, **kwargs: Any) -> Response:
+        key, secret = keys.rotate_key(community_id=self.key.community_id, key_id=key_id, at=self.at)
+        return Response({**self._told(key), "key": secret})
+
+    @extend_schema(
+        operation_id="api_keys_revoke",
+        tags=["API keys"],
+        summary="Revoke an API key",
+        description="It stops working within 5 seconds.",
+        responses={204: None},
+    )
+    @once
+    def destroy(self, request: Request, key_id: int, **kwargs: Any) -> Response:
+        keys.revoke_key(community_id=self.key.community_id, key_id=key_id, at=self.at)
+        return Response(status=204)

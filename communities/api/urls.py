@@ -1,0 +1,19 @@
+from django.urls import path, re_path
+
+from communities.api.communities import CommunitiesViewSet
+from communities.api.keys import KeyViewSet
+from communities.api.settings import SettingsViewSet
+from communities.http import paths  # noqa: F401 (registers the converter `id`)
+from communities.http.views import UnknownPath
+
+urlpatterns = [
+    path("communities", CommunitiesViewSet.as_view({"get": "list"})),
+    path("communities/<id:community_id>", CommunitiesViewSet.as_view({"get": "retrieve"})),
+    path(
+        "communities/<id:community_id>/settings",
+        SettingsViewSet.as_view({"get": "retrieve", "patch": "partial_update"}),
+    ),
+    path("communities/<id:community_id>/api_keys", KeyViewSet.as_view({"get": "list", "post": "create"})),
+    path("communities/<id:community_id>/api_keys/<id:key_id>", KeyViewSet.as_view({"delete": "destroy"})),
+    path("communities/<id:community_id>/api_keys/<id:key_id>/rotate", KeyViewSet.as_view({"post": "rotate"})),
+]

@@ -1,0 +1,56 @@
+"""One table: role × action (decisions 2.2 and 14.16). What is one's own is the services' to say."""
+
+from __future__ import annotations
+
+from communities.errors import Forbidden
+from communities.http.authentication import Caller
+from communities.models import Member
+
+MEMBER, CREATOR, ADMIN = Member.Access.MEMBER, Member.Access.CREATOR, Member.Access.ADMIN
+RANK = {MEMBER: 0, CREATOR: 1, ADMIN: 2}
+
+LEAST_ROLE = {
+    "unknown.nothing": MEMBER,
+    "community.list": MEMBER,
+    "community.retrieve": MEMBER,
+    "settings.retrieve": MEMBER,
+    "settings.partial_update": ADMIN,
+    "api_key.list": ADMIN,
+    "api_key.create": ADMIN,
+    "api_key.rotate": ADMIN,
+    "api_key.destroy": ADMIN,
+    "project.list": MEMBER,
+    "project.retrieve": MEMBER,
+    "project.create": CREATOR,
+    "project.update": CREATOR,
+    "project.partial_update": CREATOR,
+    "project.destroy": CREATOR,
+    "project.clone": CREATOR,
+    "project.open": CREATOR,
+    "project.close": CREATOR,
+    "script.retrieve": MEMBER,
+    "script.update": CREATOR,
+    "script.put_block": CREATOR,
+    "script.patch_block": CREATOR,
+    "conversation.create": CREATOR,
+    "conversation.retrieve": CREATOR,
+    "conversation.answer": CREATOR,
+    "conversation.back": CREATOR,
+    "conversation.go_on": CREATOR,
+    "response.list": MEMBER,
+    "response.retrieve": MEMBER,
+    "response.destroy": CREATOR,
+}
+
+
+def check(caller: Caller, *, noun: str, action: str) -> None:
+    """Refuses an action that the caller's role never may do."""
+    least = LEAST_ROLE[f"{noun}.{action}"]
+    if RANK[Member.Access(caller.role)] < RANK[least]:
+        raise Forbidden(f"This needs a key of role {least} or above; this key's role is {caller.role}.")
+
+
+def require_author(caller: Caller, author_id: int | None) -> None:
+    """Refuses a creator at somebody else's work; an admin may at anybody's."""
+    if caller.role != ADMIN and author_id != caller.user_id:
+        raise Forbidden("Creators may do this on their own projects only.")

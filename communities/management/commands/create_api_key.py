@@ -1,0 +1,50 @@
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.utils import timezone
+
+from communities.errors import Refusal
+from communities.models import Community, Member
+from communities.services import keys, members
+
+
+class Command(BaseCommand):
+    help = "Makes an API key, and a user and member of the role who owns it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--community", type=int, required=True, help="The community's id.")
+        parser.add_argument("--role", choices=Member.Access.values, default=Member.Access.ADMIN)
+        parser.add_argument("--name", default="Command line", help="What the key, and a new user, is called.")
+        parser.add_argument("--member", type=int, help="A member to own the key, in place of a new one.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object and nothing else.")
+
+    @transaction.atomic
+    def handle(self, *args: Any, **options: Any) -> None:
+        community_id, at = options["community"], timezone.now()
+        if not Community.objects.filter(pk=community_id).exists():
+            raise CommandError(f"--community {community_id} does not exist.")
+        if options["member"] is None:
+            member = members.create_member(
+                community_id=community_id, name=options["name"], access=options["role"], at=at
+            )
+        else:
+            member = _member(community_id, options["member"])
+        try:
+            key, secret = keys.create_key(
+                community_id=community_id, user_id=member.user_id, name=options["name"], at=at
+            )
+        except Refusal as refusal:
+            raise CommandError(refusal.message) from None
+        told = json.dumps({"id": str(key.pk), "key": secret})
+        self.stdout.write(
+            told if options["json"] else f"API key {key.pk} is made, and shown this once:\n{secret}"
+        )
+
+
+def _member(community_id: int, member_id: int) -> Member:
+    member = Member.objects.filter(community_id=community_id, pk=member_id, left_at__isnull=True).first()
+    if member is None:
+        raise CommandError(f"--member {member_id} is no present member of community {community_id}.")
+    return member

@@ -1,0 +1,48 @@
+import json
+import secrets
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from communities.models import Community, CommunitySettings
+from communities.tiers import TIERS
+
+
+class Command(BaseCommand):
+    help = "Makes a community."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--name", required=True)
+        parser.add_argument("--tier", choices=list(TIERS), default="basic")
+        parser.add_argument("--id", type=_snowflake, help="The chat server's id; a random one if left out.")
+        parser.add_argument("--credits", type=int, default=0, help="Credits for AI features.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object and nothing else.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not options["name"].strip():
+            raise CommandError("--name must not be blank.")
+        if options["credits"] < 0:
+            raise CommandError("--credits must be 0 or more.")
+        community_id = options["id"] or secrets.randbits(62) + 1
+        try:
+            with transaction.atomic():
+                community = Community.objects.create(
+                    id=community_id,
+                    name=options["name"].strip(),
+                    tier=options["tier"],
+                    bot_credits=options["credits"],
+                    created_date=timezone.now(),
+                )
+                CommunitySettings.objects.create(community=community)
+        except IntegrityError:
+            raise CommandError(f"--id {community_id} is taken by another community.") from None
+        told = json.dumps({"id": str(community.pk)})
+        self.stdout.write(told if options["json"] else f"Community {community.pk} ({community.name}) is made.")
+
+
+def _snowflake(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**63):
+        raise ValueError(text)
+    return int(text)

@@ -1,0 +1,32 @@
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from communities.models import Community, Member
+from communities.services import members
+
+
+class Command(BaseCommand):
+    help = "Makes a person and their membership of a community."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--community", type=int, required=True, help="The community's id.")
+        parser.add_argument("--name", required=True)
+        parser.add_argument("--access", choices=Member.Access.values, default=Member.Access.MEMBER)
+        parser.add_argument("--json", action="store_true", help="Print one JSON object and nothing else.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not options["name"].strip():
+            raise CommandError("--name must not be blank.")
+        if not Community.objects.filter(pk=options["community"]).exists():
+            raise CommandError(f"--community {options['community']} does not exist.")
+        member = members.create_member(
+            community_id=options["community"],
+            name=options["name"].strip(),
+            access=options["access"],
+            at=timezone.now(),
+        )
+        told = json.dumps({"id": str(member.pk), "user_id": str(member.user_id)})
+        self.stdout.write(told if options["json"] else f"Member {member.pk} (user {member.user_id}) is made.")

@@ -1,0 +1,221 @@
+"""Who is asking, and the community they ask for."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import ClassVar
+
+from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+
+def unnamed() -> str:
+    """A user name for somebody who never signs in by one."""
+    return f"u-{uuid.uuid4().hex}"
+
+
+class User(AbstractUser):
+    """A person, across communities: staff who sign in, members, and respondents a caller names."""
+
+    first_name = None  # type: ignore[assignment]
+    last_name = None  # type: ignore[assignment]
+    username = models.CharField(max_length=150, unique=True, default=unnamed)
+    name = models.CharField("display name", max_length=200, blank=True)
+
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    def __str__(self) -> str:
+        return f"{self.name or self.username} ({self.pk})"
+
+    def get_full_name(self) -> str:
+        return self.name or self.username
+
+    def get_short_name(self) -> str:
+        return self.get_full_name()
+
+
+class Community(models.Model):
+    """A tenant. Its id is the chat server's snowflake."""
+
+    class Platform(models.TextChoices):
+        CHAT = "chat"
+
+    class TierName(models.TextChoices):
+        BASIC = "basic"
+        PREMIUM = "premium"
+        VIP = "vip"
+        CUSTOM = "custom"
+
+    id = models.BigIntegerField(primary_key=True)
+    name = models.CharField(max_length=200)
+    platform = models.CharField(max_length=8, choices=Platform, default=Platform.CHAT)
+    tier = models.CharField(max_length=8, choices=TierName, default=TierName.BASIC)
+    bot_credits = models.PositiveIntegerField(default=0, help_text="Credits left for AI features.")
+    locale = models.CharField(max_length=35, null=True, blank=True)  # noqa: DJ001 (the interface tells null)
+    icon_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
+    created_date = models.DateTimeField(null=True, blank=True)
+    total_project_count = models.PositiveIntegerField(default=0, help_text="All projects ever created.")
+    active_project_count = models.PositiveIntegerField(default=0, help_text="Projects live or pending.")
+    topics = ArrayField(models.CharField(max_length=50), default=list, blank=True)
+    user_setup = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        verbose_name_plural = "communities"
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.pk})"
+
+
+class CommunitySettings(models.Model):
+    class AnonymousMode(models.TextChoices):
+        YES = "yes"
+        NO = "no"
+        MORE_ANONYMOUS = "more_anonymous"
+
+    class ThankYouType(models.TextChoices):
+        DEFAULT = "default"
+        FORM_STANDARD = "form_standard"
+        CUSTOM = "custom"
+
+    community = models.OneToOneField(
+        Community, models.CASCADE, primary_key=True, related_name="settings"
+    )
+    locale = models.CharField(max_length=35, null=True, blank=True)  # noqa: DJ001
+    default_anonymous_mode = models.CharField(  # noqa: DJ001
+        max_length=16, choices=AnonymousMode, null=True, blank=True, default=AnonymousMode.NO
+    )
+    use_xp = models.BooleanField(null=True, blank=True, default=True)
+    xp_name = models.CharField(max_length=50, null=True, blank=True, default="XP")  # noqa: DJ001
+    xp_per_question = models.PositiveIntegerField(null=True, blank=True, default=10)
+    use_leader_board = models.BooleanField(null=True, blank=True, default=True)
+    thank_you_type = models.CharField(  # noqa: DJ001
+        max_length=16, choices=ThankYouType, null=True, blank=True, default=ThankYouType.DEFAULT
+    )
+    thank_you_custom_message = models.TextField(max_length=4000, null=True, blank=True)  # noqa: DJ001
+    thank_you_custom_label = models.CharField(max_length=80, null=True, blank=True)  # noqa: DJ001
+
+    class Meta:
+        verbose_name_plural = "community settings"
+
+    def __str__(self) -> str:
+        return f"Settings of community {self.community_id}"
+
+
+class Member(models.Model):
+    """A user's place in one community."""
+
+    class Access(models.TextChoices):
+        ADMIN = "admin"
+        CREATOR = "creator"
+        MEMBER = "member"
+
+    community = models.ForeignKey(Community, models.CASCADE, related_name="members")
+    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    access = models.CharField(max_length=8, choices=Access, default=Access.MEMBER)
+    nick = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001
+    avatar_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
+    joined_at = models.DateTimeField(null=True, blank=True)
+    left_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["community", "user"], name="member_of_a_community_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_access_display()} {self.pk} of community {self.community_id}"
+
+    @property
+    def belongs(self) -> bool:
+        """Whether this person is still in the community."""
+        return self.left_at is None
+
+
+class Identity(models.Model):
+    """An account by which a platform knows a user; unique within its platform only.
+
+    `community` is set where the namespace is the community's own: a respondent named by a caller's
+    `external_id` (provider `web`).
+    """
+
+    class Provider(models.TextChoices):
+        CHAT = "chat"
+        VIDEO = "video"
+        STREAMING = "streaming"
+        GAME_STORE = "game_store"
+        MEMBERSHIP = "membership"
+        WEB = "web"
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="identities")
+    provider = models.CharField(max_length=10, choices=Provider)
+    platform_id = models.CharField(max_length=128)
+    community = models.ForeignKey(Community, models.CASCADE, null=True, blank=True, related_name="+")
+
+    class Meta:
+        verbose_name_plural = "identities"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "platform_id", "community"],
+                nulls_distinct=False,
+                name="identity_names_one_user",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} identity {self.pk}"
+
+
+class ApiKey(models.Model):
+    """A key of one community. Only SHA-256 digests are kept; a rotated key's old digest lives on for a day."""
+
+    class Restriction(models.TextChoices):
+        CREATOR = "creator"
+
+    community = models.ForeignKey(Community, models.CASCADE, related_name="api_keys")
+    user = models.ForeignKey(User, models.CASCADE, related_name="+", help_text="Who made it; its role follows theirs.")
+    name = models.CharField(max_length=200)
+    description = models.CharField(max_length=1000, null=True, blank=True)  # noqa: DJ001
+    restricted_to = models.CharField(max_length=8, choices=Restriction, null=True, blank=True)  # noqa: DJ001
+    key_prefix = models.CharField(max_length=14)
+    digest = models.CharField(max_length=64, unique=True)
+    previous_digest = models.CharField(max_length=64, unique=True, null=True, blank=True)  # noqa: DJ001
+    previous_expires_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.key_prefix}… ({self.pk})"
+
+    def is_active_at(self, at: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > at)
+
+
+class IdempotentRequest(models.Model):
+    """A write done once for an Idempotency-Key, and what it answered.
+
+    `claim` and `fingerprint` are keyed hashes, so a request about an anonymous answer cannot be
+    guessed back from the table (decisions 8.8); `expires_at` is a full hour for the same reason.
+    """
+
+    claim = models.CharField(primary_key=True, max_length=64, help_text="Of the API key and the Idempotency-Key.")
+    fingerprint = models.CharField(max_length=64, help_text="Of method, path and body.")
+    status = models.PositiveSmallIntegerField(null=True)
+    body = models.BinaryField(null=True)
+    headers = models.JSONField(null=True)
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status__isnull=True) | Q(status__gte=200, status__lt=300),
+                name="idempotent_request_keeps_successes_only",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Idempotent request {self.claim[:8]}"

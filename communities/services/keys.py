@@ -1,0 +1,89 @@
+"""API keys: made, rotated, revoked. The secret is told once and never kept (decisions 2.1, 14.2)."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from communities.errors import Conflict, InvalidRequest, NotFound
+from communities.models import ApiKey, Community
+
+LIVE_PREFIX = "cq_live_"
+PREFIX_LENGTH = 14
+MAX_KEYS = 50
+ROTATED_KEY_LIVES = timedelta(hours=24)
+
+
+def new_secret() -> str:
+    """The live prefix and 43 random URL-safe characters (256 bits)."""
+    return LIVE_PREFIX + secrets.token_urlsafe(32)
+
+
+def digest_of(secret: str) -> str:
+    """What is kept of a key. It is random through and through, so one SHA-256 is enough."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+@transaction.atomic
+def create_key(
+    *,
+    community_id: int,
+    user_id: int,
+    name: str,
+    at: datetime,
+    description: str | None = None,
+    restricted_to: str | None = None,
+    expires_at: datetime | None = None,
+) -> tuple[ApiKey, str]:
+    """A new key and its secret. Refuses an end in the past, and more than 50 live keys."""
+    if expires_at is not None and expires_at <= at:
+        told = "expires_at must lie in the future."
+        raise InvalidRequest(told, violations=[{"field": "expires_at", "code": "in_past", "message": told}])
+    Community.objects.select_for_update().get(pk=community_id)  # two at once shall not both be the 50th
+    if ApiKey.objects.filter(community_id=community_id, revoked_at__isnull=True).count() >= MAX_KEYS:
+        raise Conflict(f"A community has at most {MAX_KEYS} API keys: revoke one first.")
+    secret = new_secret()
+    key = ApiKey.objects.create(
+        community_id=community_id,
+        user_id=user_id,
+        name=name,
+        description=description,
+        restricted_to=restricted_to,
+        key_prefix=secret[:PREFIX_LENGTH],
+        digest=digest_of(secret),
+        created_at=at,
+        expires_at=expires_at,
+    )
+    return key, secret
+
+
+@transaction.atomic
+def rotate_key(*, community_id: int, key_id: int, at: datetime) -> tuple[ApiKey, str]:
+    """A new secret for a key; the old one works for another 24 hours. Refuses a key that works no more."""
+    key = _locked(community_id, key_id)
+    if not key.is_active_at(at):
+        raise Conflict("This API key is revoked or expired.")
+    secret = new_secret()
+    key.previous_digest, key.previous_expires_at = key.digest, at + ROTATED_KEY_LIVES
+    key.digest, key.key_prefix = digest_of(secret), secret[:PREFIX_LENGTH]
+    key.save(update_fields=["previous_digest", "previous_expires_at", "digest", "key_prefix"])
+    return key, secret
+
+
+@transaction.atomic
+def revoke_key(*, community_id: int, key_id: int, at: datetime) -> None:
+    """End a key. Doing it twice changes nothing."""
+    key = _locked(community_id, key_id)
+    if key.revoked_at is None:
+        key.revoked_at = at
+        key.save(update_fields=["revoked_at"])
+
+
+def _locked(community_id: int, key_id: int) -> ApiKey:
+    key = ApiKey.objects.select_for_update().filter(community_id=community_id, pk=key_id).first()
+    if key is None:
+        raise NotFound("There is no such API key.")
+    return key

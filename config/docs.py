@@ -1,0 +1,35 @@
+"""The interface's description, and the page that shows it without asking anybody else's server."""
+
+from functools import cache
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
+
+
+@require_safe
+@cache_control(max_age=300)
+def schema(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(_schema(), content_type="application/json")
+
+
+@cache
+def _schema() -> bytes:
+    """Made once for each process: it takes about a second, and cannot change while the process lives."""
+    described = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return orjson.dumps(described, option=orjson.OPT_NON_STR_KEYS, default=str)
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    return render(request, "docs/page.html")
+
+
+@require_safe
+@cache_control(max_age=300)
+def script(request: HttpRequest) -> HttpResponse:
+    """The few lines that start Swagger UI, as a file, so that the page needs no script of its own."""
+    return render(request, "docs/start.js", content_type="text/javascript; charset=utf-8")

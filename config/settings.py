@@ -1,0 +1,236 @@
+"""The installation, read from the environment; every setting has a safe default for one machine."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import django_stubs_ext
+from environs import Env
+
+from config import embedded, environment, logs
+from config.servers import CannotStart
+
+django_stubs_ext.monkeypatch()  # lets classes of Django be written with their type, as in ModelAdmin[User]
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# What the environment says
+
+_env = Env(eager=False)
+
+DEBUG = _env.bool("DEBUG", False)
+SECRET_KEY = _env.str("SECRET_KEY", "")
+PORT = _env.int("PORT", 8000, validate=environment.between(1, 65535))
+BASE_URL = _env.str("BASE_URL", f"http://127.0.0.1:{PORT}", validate=environment.is_web_address)
+ALLOWED_HOSTS: list[str] = _env.list("ALLOWED_HOSTS", [], validate=environment.is_named_host_list)
+VAR_DIR = BASE_DIR / _env.str("VAR_DIR", "var")
+DATABASE_URL = _env.str("DATABASE_URL", "", validate=environment.is_database_url)
+REDIS_URL = _env.str("REDIS_URL", "", validate=environment.is_redis_url)
+CELERY_BROKER_URL = _env.str("CELERY_BROKER_URL", "", validate=environment.is_redis_url)
+STATEMENT_TIMEOUT_SECONDS = _env.int("STATEMENT_TIMEOUT_SECONDS", 30, validate=environment.between(0, 86_400))
+LOG_LEVEL = _env.str("LOG_LEVEL", "INFO", validate=environment.is_log_level)
+# How many proxies stand in front of the web server, each adding the address it saw to X-Forwarded-For.
+TRUSTED_PROXIES = _env.int("TRUSTED_PROXIES", 0, validate=environment.between(0, 10))
+CONVERSATIONS_PER_ADDRESS_AND_HOUR = _env.int(
+    "CONVERSATIONS_PER_ADDRESS_AND_HOUR", 60, validate=environment.between(1, 1_000_000)
+)
+LEAST_SECONDS_TO_FIRST_ANSWER = _env.float(
+    "LEAST_SECONDS_TO_FIRST_ANSWER", 1.0, validate=environment.between(0, 60)
+)
+
+environment.stop_at_wrong_values(_env)
+
+# What follows from it
+
+_site = urlsplit(BASE_URL)
+_is_secure = _site.scheme == "https"
+BASE_URL = BASE_URL.rstrip("/")
+ALLOWED_HOSTS = ALLOWED_HOSTS or ["localhost", "127.0.0.1", "[::1]", str(_site.hostname)]
+CSRF_TRUSTED_ORIGINS = [f"{_site.scheme}://{_site.netloc}"]
+
+if os.environ.get("COLLOQUY_SERVERS") == "none":  # manage.py says so for commands like collectstatic
+    DATABASE_URL = DATABASE_URL or "postgresql:///no-database"
+    REDIS_URL = REDIS_URL or "redis://no-redis"
+try:
+    DATABASE_URL = DATABASE_URL or embedded.attach("postgres", var_dir=VAR_DIR)
+    REDIS_URL = REDIS_URL or embedded.attach("valkey", var_dir=VAR_DIR)
+except CannotStart as failure:
+    environment.stop([str(failure)])
+
+_is_for_this_machine = _site.hostname in {"localhost", "127.0.0.1", "::1"}
+SECRET_KEY = SECRET_KEY or environment.secret_key(
+    VAR_DIR / "secret_key", debug=DEBUG, may_make=_is_for_this_machine
+)
+if SECRET_KEY == environment.KEY_FOR_DEVELOPMENT and not DEBUG:
+    environment.stop(["SECRET_KEY cannot be used: it is the one for development, which everybody knows."])
+
+# Django
+
+INSTALLED_APPS = [
+    "config",
+    "communities",
+    "surveys",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_htmx",
+]
+AUTH_USER_MODEL = "communities.User"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False
+
+MIDDLEWARE = [
+    "communities.http.middleware.RequestMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "surveys.pages.security.SecurityHeadersMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+# Kept data
+
+DATABASES = {
+    "default": environment.django_database(DATABASE_URL, statement_timeout=STATEMENT_TIMEOUT_SECONDS)
+}
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "colloquy",
+        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 1, "SOCKET_TIMEOUT": 1},
+    },
+}
+
+# Static files: hashed names and far expiry where they were collected, else straight from the apps
+
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [folder for folder in (BASE_DIR / "static",) if folder.exists()]
+_are_collected = not DEBUG and (STATIC_ROOT / "staticfiles.json").exists()
+_is_collecting = sys.argv[1:2] == ["collectstatic"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if _are_collected or _is_collecting
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = not _are_collected
+WHITENOISE_AUTOREFRESH = not _are_collected  # looks for a file when it is asked for, not for all at the start
+
+# Safety
+
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _is_secure
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_HSTS_SECONDS = 31_536_000 if _is_secure else 0
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # asked by machines beside this one, without TLS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
+SECURE_REFERRER_POLICY = "same-origin"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
+SILENCED_SYSTEM_CHECKS = [
+    "security.W002",  # the Content-Security-Policy refuses frames, and knows the pages that may be framed
+    "security.W005",  # whether other names below this one use TLS is not ours to say
+    "security.W021",  # nor whether browsers shall remember that for ever
+]
+
+# The interface
+
+REST_FRAMEWORK = {
+    # All closed: what opens the interface is communities.http.views.CommunityViewSet.
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "communities.http.schema.AutoSchema",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "rest_framework.negotiation.DefaultContentNegotiation",
+    "EXCEPTION_HANDLER": "communities.http.envelope.to_response",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Colloquy",
+    "DESCRIPTION": "Conversational surveys and polls.",
+    "VERSION": "1.0.0",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+
+# Work for later: rows are the truth, Celery only wakes those who look at them
+
+CELERY_BROKER_URL = environment.celery_broker(CELERY_BROKER_URL or REDIS_URL)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 900,  # seconds until a killed worker's tasks are given out again: above the longest
+    "unacked_restore_throttle": 1,
+    "socket_connect_timeout": 2,
+    "socket_timeout": 5,
+}
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SOFT_TIME_LIMIT = 300
+CELERY_TASK_TIME_LIMIT = 330
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3  # seconds to finish in; what is not finished is given back
+CELERY_WORKER_ENABLE_SOFT_SHUTDOWN_ON_IDLE = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
+
+# Log
+
+LOGGING_CONFIG = "config.logs.configure"
+LOGGING = logs.settings(debug=DEBUG, level=LOG_LEVEL)

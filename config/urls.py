@@ -1,0 +1,25 @@
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.views.generic import RedirectView
+
+from communities.http.views import UnknownPath
+from config import docs, health
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", RedirectView.as_view(url="/docs")),
+    path("healthz", health.process_is_up),
+    path("readyz", health.servers_answer),
+    path("docs", docs.page, name="docs"),
+    path("docs/start.js", docs.script, name="docs-script"),
+    path("v1/openapi.json", docs.schema, name="openapi"),
+    path("v1/", include("communities.api.urls")),
+    path("v1/", include("surveys.api.urls")),
+    re_path(r"^v1(?:/.*)?$", UnknownPath.of_any_method()),
+    path("", include("surveys.pages.urls")),
+    path("admin/", admin.site.urls),
+]
+
+handler400 = "surveys.pages.errors.bad_request"
+handler403 = "surveys.pages.errors.forbidden"
+handler404 = "surveys.pages.errors.not_found"
+handler500 = "surveys.pages.errors.fault"

@@ -1,0 +1,9 @@
+import os
+
+from django.core.wsgi import get_wsgi_application
+from django.urls import get_resolver
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+application = get_wsgi_application()
+get_resolver().url_patterns  # noqa: B018 - loads every view now, not in the first request of each worker

@@ -1,0 +1,29 @@
+#!/usr/bin/env python
+import os
+import sys
+
+from django.core.management import execute_from_command_line
+
+COMMANDS_WITHOUT_SERVERS = {
+    "collectstatic",
+    "findstatic",
+    "help",
+    "spectacular",
+    "version",
+    "--help",
+    "--version",
+}
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    command = sys.argv[1] if len(sys.argv) > 1 else "help"
+    if command in COMMANDS_WITHOUT_SERVERS:
+        os.environ.setdefault("COLLOQUY_SERVERS", "none")
+    if command == "migrate":  # the only work that may take its time in one statement
+        os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "0")
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
