@@ -1,0 +1,1 @@
+"""What can be decided without a database, a clock or chance: plain Python on frozen data."""

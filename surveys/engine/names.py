@@ -1,0 +1,64 @@
+"""What a name in an expression or a [token] can mean, and how a block's name is written there."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from surveys.engine.script import title_case
+
+KEYWORDS = frozenset({"and", "or", "not", "in"})
+TRUTHS = {"true": True, "false": False}
+SCORES = ("score", "max_score", "score_correct", "max_score_correct")  # each also with _<bucket>
+COUNTS = ("correct_answers", "max_correct_answers")
+VARIABLES = frozenset({"answer", *SCORES, *COUNTS})
+
+_POSITION = re.compile(r"q[0-9]+")
+
+
+def is_position(name: str) -> bool:
+    """Whether this is `q` and digits in lower case, which is always a position (decisions 6.1)."""
+    return _POSITION.fullmatch(name) is not None
+
+
+def index_of_position(name: str) -> int | None:
+    """`q1` → 0. None where it is no position that could exist, such as `q0`, `q01` or `Q1`."""
+    if not is_position(name) or name[1] == "0" or len(name) > 9:
+        return None
+    return int(name[1:]) - 1
+
+
+@lru_cache(maxsize=256)
+def variables_of(*, scoring_enabled: bool, bucket_keys: tuple[str, ...]) -> frozenset[str]:
+    """The variables of a script: `answer` always, the others only where it is scored (14.13)."""
+    if not scoring_enabled:
+        return frozenset({"answer"})
+    return VARIABLES | {f"{score}_{key}" for score in SCORES for key in bucket_keys}
+
+
+def looks_like_variable(name: str) -> bool:
+    """Whether this is a variable in some script: all that can be said without seeing the buckets."""
+    return name in VARIABLES or name.startswith(("score_", "max_score_"))
+
+
+def cannot_be_written(name: str) -> bool:
+    """Whether an expression can mean a block of this name by its position alone.
+
+    `true` and `false` are literals in any case, so the blocks named `True` and `False` are out of
+    reach by name. A block named like another keyword is reached in parentheses: `(And)`.
+    """
+    return title_case(name).lower() in TRUTHS
+
+
+def in_expression(name: str) -> str:
+    """A block's name as an expression writes it, so that nothing but this block is meant.
+
+    Spaces and `-` become `_`; what would be read as a position or a variable is put in title case;
+    a keyword is put in parentheses as well. See `cannot_be_written` for the two names that have no form.
+    """
+    written = re.sub(r"[ -]", "_", name.strip())
+    if written.lower() in KEYWORDS:
+        return f"({title_case(written)})"
+    if is_position(written) or looks_like_variable(written):
+        return title_case(written)
+    return written

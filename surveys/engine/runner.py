@@ -1,0 +1,236 @@
+"""The walk through a script: a state and an answer come to the next state and what to show.
+
+The walk goes forward one block at a time. What conditions see at a block are the answers to the blocks
+on the path to it, so a walk with steps back ends where a straight walk with the final answers ends.
+Answers given before a step back are kept, to be offered again, but count only once their block is
+passed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from surveys.engine import answers, expressions, pipes, references
+from surveys.engine.answers import Reply
+from surveys.engine.expressions import Value
+from surveys.engine.script import CALCULATED, Block, Script
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a conversation stands.
+
+    `at` is the index of the current block, the number of blocks at the end. `path` holds the ids of the
+    blocks that were shown before it, in order. `replies` are by block id and may hold some off the path.
+    """
+
+    at: int = 0
+    path: tuple[int, ...] = ()
+    replies: Mapping[int, Reply] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "at": self.at,
+            "path": list(self.path),
+            "answers": {str(k): v for k, v in self.replies.items()},
+        }
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, object]) -> State:
+        path, replies = raw.get("path") or [], raw.get("answers") or {}
+        assert isinstance(path, list)
+        assert isinstance(replies, dict)
+        return cls(
+            at=int(str(raw.get("at", 0))),
+            path=tuple(path),
+            replies={int(block_id): reply for block_id, reply in replies.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one move comes to. Nothing to show means that the end is reached.
+
+    `completes` is true on the move that ends the conversation: reaching the end, or a poll's vote.
+    `feedback` is the text, tokens not yet filled, that a graded answer earned.
+    """
+
+    state: State
+    show: Block | None
+    completes: bool = False
+    feedback: str | None = None
+
+
+def begin(script: Script) -> Turn:
+    return _forward(script, State())
+
+
+def current(script: Script, state: State) -> Block | None:
+    """The block that waits for the respondent, or None at the end."""
+    return script.blocks[state.at] if state.at < len(script.blocks) else None
+
+
+def answer(script: Script, state: State, reply: Reply) -> Turn:
+    """Take a reply to the current block, which asks, and go on to what is shown next."""
+    block = script.blocks[state.at]
+    assert block.id is not None
+    taken = replace(
+        state,
+        at=state.at + 1,
+        path=(*state.path, block.id),
+        replies={**state.replies, block.id: reply},
+    )
+    turn = _forward(script, taken)
+    return replace(
+        turn,
+        completes=turn.completes or script.is_poll,
+        feedback=feedback(script, block, reply),
+    )
+
+
+def go_on(script: Script, state: State) -> Turn:
+    """Leave the current block, which only states, and go on to what is shown next."""
+    block = script.blocks[state.at]
+    assert block.id is not None
+    return _forward(script, replace(state, at=state.at + 1, path=(*state.path, block.id)))
+
+
+def back(script: Script, state: State) -> Turn:
+    """One shown step back. Raises LookupError at the first step."""
+    if not can_go_back(state):
+        raise LookupError("This is the first step.")
+    *path, previous = state.path
+    index = script.index_by_id[previous]
+    return Turn(replace(state, at=index, path=tuple(path)), show=script.blocks[index])
+
+
+def can_go_back(state: State) -> bool:
+    return bool(state.path)
+
+
+def realign(script: Script, state: State) -> State:
+    """Where a conversation stands in a script that was written anew since: never further than it was.
+
+    Its steps are walked again with its replies, up to the first block that it had not passed or whose
+    reply no longer fits. Replies to blocks that are gone are kept.
+    """
+    passed = frozenset(state.path)
+    turn = _forward(script, replace(state, at=0, path=()))
+    while turn.show is not None and turn.show.id in passed:
+        if turn.show.asks:
+            reply = state.replies.get(turn.show.id)
+            if reply is None or not answers.fits(turn.show, reply):
+                break
+            turn = answer(script, turn.state, reply)
+        else:
+            turn = go_on(script, turn.state)
+    return turn.state
+
+
+def latest_reply(script: Script, state: State) -> tuple[Block, Reply] | None:
+    """The question that was passed last, with what was replied, a skip too."""
+    for block_id in reversed(state.path):
+        block = script.blocks[script.index_by_id[block_id]]
+        if block.asks:
+            return block, state.replies[block_id]
+    return None
+
+
+def hidden_replies(script: Script, state: State) -> Iterator[tuple[Block, Reply]]:
+    """Replies to blocks of this script that the path does not lead through: what completion drops."""
+    on_path = frozenset(state.path)
+    for block_id, reply in state.replies.items():
+        if block_id not in on_path and block_id in script.index_by_id:
+            yield script.blocks[script.index_by_id[block_id]], reply
+
+
+def feedback(script: Script, block: Block, reply: Reply) -> str | None:
+    """What a graded answer earns to hear, its tokens not yet filled in."""
+    if not script.scoring_enabled:
+        return None
+    match answers.is_correct(block, reply):
+        case True:
+            return block.when_correct
+        case False:
+            return block.when_incorrect
+    return None
+
+
+def progress(script: Script, state: State) -> float:
+    """How far along the script the conversation is, 0 to 1, counted in blocks."""
+    return round(state.at / len(script.blocks), 4) if script.blocks else 1.0
+
+
+def kept(script: Script, state: State) -> Iterator[tuple[Block, Reply]]:
+    """The answered blocks on the path with their replies, in script order: what counts as answered."""
+    for block_id in state.path:
+        reply = state.replies.get(block_id)
+        if reply is not None and answers.is_answer(reply):
+            yield script.blocks[script.index_by_id[block_id]], reply
+
+
+def values(script: Script, state: State) -> Callable[[str], Value]:
+    """What a name in an expression stands for, at this point of the walk."""
+    on_path = frozenset(state.path)
+
+    def value_of(name: str) -> Value:
+        found = references.resolve(name, script)
+        if isinstance(found, int):
+            block = script.blocks[found]
+            return answers.value(block, state.replies.get(block.id or 0)) if block.id in on_path else None
+        if found == "answer":
+            latest = _latest(script, state)
+            return answers.value(*latest) if latest else None
+        return None
+
+    return value_of
+
+
+def fill(script: Script, state: State, text: str, facts: Mapping[str, str]) -> str:
+    """A prompt or feedback with its tokens filled in.
+
+    `facts` holds what the engine cannot know, by lower-case token (`username`). A token that nothing
+    defines stays as it is written; that of a block without an answer is empty (decisions 6.10, 14.19).
+    """
+    if "[" not in text:
+        return text
+    on_path = frozenset(state.path)
+
+    def text_of(token: str) -> str | None:
+        if (fact := facts.get(token.lower())) is not None:
+            return fact
+        found = references.resolve(token, script)
+        if isinstance(found, int):
+            block = script.blocks[found]
+            return answers.shown(block, state.replies.get(block.id or 0)) if block.id in on_path else ""
+        if found == "answer":
+            latest = _latest(script, state)
+            return answers.shown(*latest) if latest else ""
+        return None
+
+    return pipes.fill(text, text_of)
+
+
+def _forward(script: Script, state: State) -> Turn:
+    """Walk past what is hidden or only computed, and stop at what the respondent sees."""
+    value_of = values(script, state)
+    for index in range(state.at, len(script.blocks)):
+        block = script.blocks[index]
+        if block.type == CALCULATED or _is_hidden(block, value_of):
+            continue
+        return Turn(replace(state, at=index), show=block)
+    return Turn(replace(state, at=len(script.blocks)), show=None, completes=True)
+
+
+def _is_hidden(block: Block, value_of: Callable[[str], Value]) -> bool:
+    return block.precondition is not None and expressions.parse(block.precondition).holds(value_of)
+
+
+def _latest(script: Script, state: State) -> tuple[Block, Reply] | None:
+    """The last answered block on the path, with its reply."""
+    for block_id in reversed(state.path):
+        reply = state.replies.get(block_id)
+        if reply is not None and answers.is_answer(reply):
+            return script.blocks[script.index_by_id[block_id]], reply
+    return None

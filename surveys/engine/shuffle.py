@@ -1,0 +1,25 @@
+"""The order of options, from a conversation's seed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from surveys.engine.script import Block, Option
+
+
+def order(block: Block, *, seed: int) -> Sequence[Option]:
+    """The block's options as this conversation sees them.
+
+    The same seed and block always give the same order, on every server and version of Python, so the
+    shuffle sorts by a hash and not by a generator. Options anchored `last` follow in stored order.
+    """
+    if not block.randomize_options:
+        return block.options
+    loose = [option for option in block.options if option.anchor_position != "last"]
+    pinned = [option for option in block.options if option.anchor_position == "last"]
+    return sorted(loose, key=lambda option: _lot(seed, block.id, option.id)) + pinned
+
+
+def _lot(seed: int, block_id: int | None, option_id: int | None) -> bytes:
+    return hashlib.blake2b(f"{seed}:{block_id}:{option_id}".encode(), digest_size=8).digest()

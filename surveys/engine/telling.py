@@ -1,0 +1,113 @@
+"""The vocabulary → JSON, as reads give it: every key of interface 2.4 is there, null where it says nothing.
+
+What this gives can be sent back: `intake` reads it into the same block, without a violation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
+
+
+def script_as_json(script: Script, *, outro: bool = False) -> list[dict[str, object]]:
+    """The blocks of a script in order, with its outro blocks at the end where they are asked for."""
+    blocks = script.blocks + script.outro if outro else script.blocks
+    return [block_as_json(block, scoring=script.scoring_enabled) for block in blocks]
+
+
+def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
+    """One block with its logic, scores and correct answers: for those who write scripts."""
+    correct = block.correct_answer_ids
+    return {
+        "id": block.id,
+        "name": block.name,
+        "section": block.section,
+        "type": block.type,
+        "prompt": block.prompt,
+        "answer_style": block.answer_style,
+        "color": block.color,
+        "image_url": block.image_url,
+        "thumbnail_url": block.thumbnail_url,
+        "options": [_option(option, scoring=scoring) for option in block.options] or None,
+        "min": block.min,
+        "max": block.max,
+        "required": block.required,
+        "precondition": block.precondition,
+        "show_when": block.show_when,
+        "hide_when": block.hide_when,
+        "action_kind": block.action_kind,
+        "action_config": _action_config(block.action_config),
+        "correct_answer_ids": list(correct) if correct else None,
+        "correct_answer_index": _correct_index(block),
+        "when_correct": block.when_correct,
+        "when_incorrect": block.when_incorrect,
+        "scale": _scale(block.scale),
+        "randomize_options": block.randomize_options,
+        "rank_top_n": block.rank_top_n,
+        "calculated_formula": block.calculated_formula,
+        "position": block.position,
+        "continue": _continue(block.continue_),
+    }
+
+
+def _option(option: Option, *, scoring: bool) -> dict[str, object]:
+    told: dict[str, object] = {
+        "id": option.id,
+        "value": option.value,
+        "label": option.label,
+        "emoji": option.emoji,
+        "display_order": option.display_order,
+        "anchor_position": option.anchor_position,
+    }
+    if scoring:
+        told["score_values"] = _weights(option.score_values)
+    return told
+
+
+def _weights(weights: Mapping[str, Decimal] | None) -> dict[str, int | float] | None:
+    if weights is None:
+        return None
+    return {key: int(points) if points == int(points) else float(points) for key, points in weights.items()}
+
+
+def _correct_index(block: Block) -> int | None:
+    """Where the first correct option stands now: the id is what is kept, the index follows it."""
+    if not block.correct_answer_ids:
+        return block.correct_answer_index
+    wanted = block.correct_answer_ids[0]
+    return next((n for n, option in enumerate(block.options) if option.id == wanted), None)
+
+
+def _action_config(config: ActionConfig | None) -> dict[str, object] | None:
+    if config is None:
+        return None
+    return {
+        "xp_amount": config.xp_amount,
+        "source_key": config.source_key,
+        "xp_role_id": config.xp_role_id,
+        "role_id": config.role_id,
+        "fire_scope": config.fire_scope,
+    }
+
+
+def _scale(scale: Scale | None) -> dict[str, object] | None:
+    if scale is None:
+        return None
+    return {
+        "icon": scale.icon,
+        "label_left": scale.label_left,
+        "label_center": scale.label_center,
+        "label_right": scale.label_right,
+    }
+
+
+def _continue(continue_: Continue | None) -> dict[str, object] | None:
+    if continue_ is None:
+        return None
+    return {
+        "after": continue_.after,
+        "pause": continue_.pause,
+        "label": continue_.label,
+    }

@@ -1,0 +1,129 @@
+"""The values of skip logic and the rules by which they compare (decisions 6.4, 6.5 and 14.13).
+
+Nothing here raises, whatever the values: an expression is always true or false.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import TypeAlias
+
+Value: TypeAlias = str | Decimal | bool | tuple["Value", ...] | None  # None: no value
+
+# ASCII digits and a point alone: `1_0`, `٣`, `NaN`, `1e5` and ` 5 ` are text, though Decimal takes them.
+_PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?").fullmatch
+_WIDEST = 100  # digits before or after the point that are still written out
+_EXACT = Context(prec=3 * _WIDEST, rounding=ROUND_HALF_UP)
+_SIX_PLACES = Decimal("0.000001")
+
+
+def number(value: Value) -> Decimal | None:
+    """The number a value is or reads as, else None. True and false are no numbers."""
+    if isinstance(value, str):
+        return Decimal(value) if _PLAIN_NUMBER(value) else None
+    if isinstance(value, Decimal) and value.is_finite():
+        return value
+    return None
+
+
+def number_text(value: Decimal) -> str:
+    """A number as people read it: no exponent, no trailing `.0`, at most 6 decimals (decisions 6.9)."""
+    if not value.is_finite() or value.adjusted() > _WIDEST:
+        return str(value)
+    return _without_trailing_zeros(value.quantize(_SIX_PLACES, context=_EXACT))
+
+
+def text(value: Value) -> str:
+    """A value as text is compared: numbers without trailing zeros, `true` and `false`, nothing as ``."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Decimal):
+        wide = not value.is_finite() or abs(value.adjusted()) > _WIDEST
+        return str(value) if wide else _without_trailing_zeros(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ", ".join(map(text, value))
+    return ""
+
+
+def is_true(value: Value) -> bool:
+    """Whether a value alone holds: it is there and is not empty, 0 or false.
+
+    A text counts as what it reads as, so `0` and `false` among the options of a question are not true.
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, tuple):
+        return bool(value)
+    if value is None or value in ("", "false"):
+        return False
+    return number(value) != 0
+
+
+def equal(left: Value, right: Value) -> bool:
+    """`=`: numeric where both read as numbers, else text, exact in case. No value equals nothing.
+
+    A list equals a list with equal elements in the same order, and a single value where it is all
+    there is in the list.
+    """
+    if left is None or right is None:
+        return False
+    if isinstance(left, tuple):
+        if not isinstance(right, tuple):
+            return len(left) == 1 and equal(left[0], right)
+        return len(left) == len(right) and all(map(equal, left, right))
+    if isinstance(right, tuple):
+        return len(right) == 1 and equal(left, right[0])
+    first = number(left)
+    if first is not None:
+        second = number(right)
+        if second is not None:
+            return first == second
+    return text(left) == text(right)
+
+
+def differ(left: Value, right: Value) -> bool:
+    """`!=`: the opposite of `=`, so it is true where there is no value."""
+    return not equal(left, right)
+
+
+def less(left: Value, right: Value) -> bool:
+    """`<`: false between anything but two numbers, as are the other three orderings."""
+    first, second = number(left), number(right)
+    return first is not None and second is not None and first < second
+
+
+def less_or_equal(left: Value, right: Value) -> bool:
+    """`<=`, between two numbers."""
+    first, second = number(left), number(right)
+    return first is not None and second is not None and first <= second
+
+
+def greater(left: Value, right: Value) -> bool:
+    """`>`, between two numbers."""
+    return less(right, left)
+
+
+def greater_or_equal(left: Value, right: Value) -> bool:
+    """`>=`, between two numbers."""
+    return less_or_equal(right, left)
+
+
+def within(left: Value, right: Value) -> bool:
+    """`in`: an element of a list, a part of a text; of a list on the left any element will do."""
+    if left is None or right is None:
+        return False
+    if isinstance(left, tuple):
+        return any(within(element, right) for element in left)
+    if isinstance(right, tuple):
+        return any(equal(left, element) for element in right)
+    return text(left) in text(right)
+
+
+def _without_trailing_zeros(value: Decimal) -> str:
+    written = format(value, "f")
+    if "." in written:
+        written = written.rstrip("0").rstrip(".")
+    return "0" if written == "-0" else written

@@ -1,0 +1,123 @@
+"""The servers of one run of the tests: of its own, or those that DATABASE_URL and REDIS_URL name.
+
+Every process of pytest-xdist has a database and a Redis number for itself. Number 0 is left alone: on
+a server of somebody's own it may hold what is dear to them.
+"""
+
+import atexit
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import django
+import pytest
+from django_redis import get_redis_connection
+
+from config import embedded, servers
+
+FOLDERS = "colloquy-tests-"
+OTHER_SETTINGS = (
+    "ALLOWED_HOSTS",
+    "BASE_URL",
+    "CELERY_BROKER_URL",
+    "CONVERSATIONS_PER_ADDRESS_AND_HOUR",
+    "DEBUG",
+    "LEAST_SECONDS_TO_FIRST_ANSWER",
+    "LOG_LEVEL",
+    "PORT",
+    "TRUSTED_PROXIES",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    if not is_worker:
+        _start_servers()
+    if is_worker or not config.option.numprocesses:
+        _say_environment()
+        django.setup()
+    else:  # or pytest-django would read the settings in the workers before they have their Redis number
+        os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+
+def _start_servers() -> None:
+    """Once for each run, in the process that starts the others, which find the URLs in their environment."""
+    folder = _folder_of_this_run()
+    needs_postgres, needs_valkey = "DATABASE_URL" not in os.environ, "REDIS_URL" not in os.environ
+    try:
+        started = embedded.start_for_tests(folder=folder, postgres=needs_postgres, valkey=needs_valkey)
+    except servers.CannotStart as failure:
+        pytest.exit(str(failure), returncode=2)
+    for name, server in started.items():
+        os.environ[name] = server.url
+        atexit.register(server.stop)
+    (folder / "var" / "static").mkdir(parents=True)
+    os.environ["VAR_DIR"] = str(folder / "var")
+
+
+def _folder_of_this_run() -> Path:
+    """A new folder, locked as long as this process lives; those of runs that were killed are cleared away."""
+    temporary = Path(tempfile.gettempdir())
+    for leftover in temporary.glob(f"{FOLDERS}*"):
+        try:
+            with (leftover / "lock").open() as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(leftover, ignore_errors=True)
+        except OSError:
+            continue
+    folder = servers.new_folder(prefix=FOLDERS)
+    folder.chmod(0o711)  # root gives the folders inside to the user whom the servers run as
+    lock = (folder / "lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(lock.close)
+    return folder
+
+
+def _say_environment() -> None:
+    """The tests see one installation, whatever the environment of whoever runs them."""
+    for name in (
+        "DEBUG",
+        "BASE_URL",
+        "ALLOWED_HOSTS",
+        "PORT",
+        "CELERY_BROKER_URL",
+        "LOG_LEVEL",
+        "TRUSTED_PROXIES",
+    ):
+        os.environ.pop(name, None)
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    os.environ["REDIS_URL"] = _with_number(os.environ["REDIS_URL"], int(worker) + 1)
+    os.environ["SECRET_KEY"] = "only-for-tests-" + "0123456789abcdef" * 4
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+
+
+def _with_number(redis_url: str, number: int) -> str:
+    parts = urlsplit(redis_url)
+    if parts.scheme == "unix":
+        return f"unix://{parts.path}?db={number}"  # urlunsplit drops the slashes of a scheme it does not know
+    return urlunsplit(parts._replace(path=f"/{number}"))
+
+
+@pytest.fixture
+def redis() -> Iterator["object"]:
+    """This process's own Redis, empty before and after."""
+    connection = get_redis_connection()
+    connection.flushdb()
+    yield connection
+    connection.flushdb()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """One line that says which tests were left out, and why."""
+    left_out = [
+        report for report in terminalreporter.stats.get("skipped", []) if "/browser/" in report.nodeid
+    ]
+    if left_out:
+        why = str(left_out[0].longrepr[2]).removeprefix("Skipped: ")
+        terminalreporter.write_line(f"Left out: {len(left_out)} tests in tests/browser: {why}.")

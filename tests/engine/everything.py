@@ -1,0 +1,107 @@
+"""One script in which every field says something."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
+
+EVERYTHING = Script(
+    blocks=(
+        Block(
+            type="content_block",
+            prompt="Welcome, [UserName].",
+            id=1,
+            name="q0",
+            section="intro",
+            color="5865F2",
+            image_url="https://example.com/a.png",
+            thumbnail_url="https://example.com/b.png",
+            position=0,
+            continue_=Continue(after="pause", pause=5, label="On"),
+        ),
+        Block(
+            type="single_punch",
+            prompt="Which?",
+            id=2,
+            name="favGame",
+            answer_style="select_menu",
+            options=(
+                Option("Chess", 11, "The royal game", "♟️", {"score": Decimal("1.5")}, 0),
+                Option("Go", 12, None, None, {"score": Decimal(0)}, 1, "last"),
+            ),
+            required=True,
+            randomize_options=True,
+            correct_answer_ids=(12,),
+            correct_answer_index=1,
+            when_correct="Yes, [answer].",
+            when_incorrect="No.",
+            position=1,
+        ),
+        Block(
+            type="multi_punch",
+            prompt="Which ones?",
+            id=3,
+            name="Some more",
+            options=(Option("a", 13, display_order=0), Option("b", 14, display_order=1)),
+            min=0,
+            max=2,
+            precondition='NOT((favGame = "Chess"))',
+            show_when={"block": "favGame", "op": "eq", "value": "Chess", "variable": None},
+            position=2,
+        ),
+        Block(
+            type="rating",
+            prompt="How good?",
+            id=4,
+            name="q3",
+            min=1,
+            max=3,
+            scale=Scale("stars", "Bad", "So so", "Good"),
+            precondition='(favGame = "Go") OR (q3 in ["a", "b"])',
+            position=3,
+        ),
+        Block(
+            type="opinion_scale",
+            prompt="How much?",
+            id=5,
+            name="q4",
+            min=0,
+            max=1,
+            options=(
+                Option("0", 15, emoji="👎", display_order=0),
+                Option("1", 16, emoji="👍", display_order=1),
+            ),
+            scale=Scale("emoji"),
+            required=False,
+            position=4,
+        ),
+        Block(
+            type="ranking",
+            prompt="In order?",
+            id=6,
+            name="q5",
+            answer_style="emoji_only",
+            options=(Option("a", 17, display_order=0), Option("b", 18, display_order=1)),
+            rank_top_n=1,
+            randomize_options=False,
+            precondition="q4 >= 2",
+            hide_when={"variable": "q4", "op": "gte", "value": 2},
+            position=5,
+        ),
+        Block(
+            type="action_block",
+            prompt="Take this.",
+            id=7,
+            name="q6",
+            action_kind="give_xp",
+            action_config=ActionConfig(source_key="score", fire_scope="session"),
+            continue_=Continue(),
+            position=6,
+        ),
+        Block(type="calculated_block", id=8, name="q7", calculated_formula="1 + [q5]", position=7),
+        Block(type="nps", prompt="Tell?", id=9, name="q8", min=0, max=10, scale=Scale(), position=8),
+    ),
+    scoring_enabled=True,
+    bucket_keys=("score",),
+)

@@ -1,0 +1,82 @@
+"""A correct answer is named by its id, or by its place among the options sent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from surveys.engine import correct_answers, intake
+from surveys.engine.script import Block, Option
+from tests.engine.checking import CHOICE, Raw, block_faults, violations
+
+
+def read_one(raw: Raw) -> Block:
+    reading = intake.read_blocks([raw], path="blocks")
+    assert reading.violations == []
+    return reading.blocks[0]
+
+
+WITH_IDS = [{"id": 11, "value": "a"}, {"id": 12, "value": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("sent", "ids", "index"),
+    [
+        ({"correct_answer_ids": [12]}, (12,), 1),
+        ({"correct_answer_id": 12}, (12,), 1),
+        ({"correct_answer_index": 1}, (12,), 1),
+        ({"correct_answer_ids": [12], "correct_answer_index": 1, "correct_answer_id": 12}, (12,), 1),
+        ({"correct_answer_ids": None, "correct_answer_index": 0}, (11,), 0),
+        ({"correct_answer_ids": []}, None, None),
+        ({"correct_answer_ids": [], "correct_answer_id": 11}, (11,), 0),
+    ],
+)
+def test_a_correct_answer_is_named_in_three_ways(sent: Raw, ids: object, index: int | None) -> None:
+    block = read_one({**CHOICE, "options": WITH_IDS, **sent})
+
+    assert (block.correct_answer_ids, block.correct_answer_index) == (ids, index)
+
+
+def test_an_index_counts_in_the_array_sent_and_follows_the_display_order() -> None:
+    sent = [{"value": "a", "display_order": 1}, {"value": "b", "display_order": 0}]
+
+    block = read_one({**CHOICE, "options": sent, "correct_answer_index": 0})
+
+    assert (block.correct_answer_ids, block.correct_answer_index) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ({"correct_answer_ids": [13]}, [("correct_answer_ids[0]", "not_found")]),
+        ({"correct_answer_id": 13}, [("correct_answer_id", "not_found")]),
+        ({"correct_answer_ids": [11, 12]}, [("correct_answer_ids", "too_many")]),
+        ({"correct_answer_ids": ["11"]}, [("correct_answer_ids[0]", "invalid_type")]),
+        ({"correct_answer_ids": [11.0], "when_correct": "Yes"}, [("correct_answer_ids[0]", "invalid_type")]),
+        ({"correct_answer_index": 2}, [("correct_answer_index", "too_large")]),
+        ({"correct_answer_index": 2, "when_correct": "Yes"}, [("correct_answer_index", "too_large")]),
+        ({"correct_answer_index": -1}, [("correct_answer_index", "too_small")]),
+        ({"correct_answer_ids": [11], "correct_answer_index": 1}, [("correct_answer_index", "conflicting")]),
+        ({"correct_answer_ids": [11], "correct_answer_id": 12}, [("correct_answer_id", "conflicting")]),
+    ],
+)
+def test_correct_answers_that_name_nothing_or_two_things(sent: Raw, expected: list[tuple[str, str]]) -> None:
+    assert block_faults({**CHOICE, "options": WITH_IDS, **sent}) == expected
+
+
+def test_before_options_have_ids_the_index_is_what_names_one() -> None:
+    (violation,) = violations([{**CHOICE, "correct_answer_ids": [1]}])
+
+    assert violation.code == "not_found"
+    assert "`correct_answer_index`" in violation.message
+
+
+def test_an_index_becomes_an_id_once_there_is_one() -> None:
+    first_write = Block("single_punch", options=(Option("a", 11), Option("b", 12)), correct_answer_index=1)
+    graded = replace(first_write, correct_answer_ids=(11,), correct_answer_index=0)
+
+    assert correct_answers.with_ids(first_write).correct_answer_ids == (12,)
+    assert correct_answers.with_ids(graded) is graded
+    unsaved = replace(first_write, options=(Option("a"), Option("b")))
+    assert correct_answers.with_ids(unsaved) is unsaved

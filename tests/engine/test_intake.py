@@ -1,0 +1,432 @@
+"""Raw JSON is read field by field: kinds, bounds, nulls, and what is unknown."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from surveys.engine import fields, intake
+from surveys.engine.kinds import Choice, Shape, Text, Truth, Whole
+from surveys.engine.script import (
+    Block,
+    Violation,
+)
+from tests.engine.checking import (
+    ACTION,
+    CHOICE,
+    CONTENT,
+    ONE_OF_EACH,
+    RATING,
+    TEXT,
+    Raw,
+    block_faults,
+    faults,
+    options,
+    violations,
+)
+
+SHAPES = {
+    "": (fields.BLOCK, lambda part: {**TEXT, **part}),
+    "options[0].": (fields.OPTION, lambda part: {**CHOICE, "options": [{"value": "a", **part}]}),
+    "scale.": (fields.SCALE, lambda part: {**RATING, "scale": part}),
+    "action_config.": (fields.ACTION_CONFIG, lambda part: {**ACTION, "action_config": part}),
+    "continue.": (fields.CONTINUE, lambda part: {**CONTENT, "continue": {"after": "click", **part}}),
+}
+EVERY_FIELD = [(prefix, key) for prefix, (shape, _) in SHAPES.items() for key in shape.fields]
+
+
+def read_one(raw: Raw, *, scoring: bool = True) -> Block:
+    reading = intake.read_blocks([raw], path="blocks", scoring=scoring)
+    assert reading.violations == []
+    return reading.blocks[0]
+
+
+def shape_faults(raw: object, *, scoring: bool = True) -> list[tuple[str, str]]:
+    reading = intake.read_blocks(raw, path="blocks", scoring=scoring)
+    return [(each.field, each.code) for each in reading.violations]
+
+
+@pytest.mark.parametrize(("prefix", "key"), EVERY_FIELD)
+def test_a_value_of_another_kind_is_told_by_path_and_name(prefix: str, key: str) -> None:
+    shape, sent = SHAPES[prefix]
+    kind = shape.fields[key].kind
+    wrong: list[object] = [["a"], 1.5, float("nan"), 10**400]
+    wrong += [7] if isinstance(kind, Text | Choice | Truth) else ["text"]
+    wrong += [] if isinstance(kind, Truth) else [True]
+    wrong += (
+        [] if isinstance(kind, Shape) or key in ("show_when", "hide_when", "score_values") else [{"a": 1}]
+    )
+    for value in wrong:
+        reading = intake.read_blocks([sent({key: value})], path="script.blocks")
+
+        told = [
+            each for each in reading.violations if each.field.startswith(f"script.blocks[0].{prefix}{key}")
+        ]
+        assert told, (key, value)
+        assert all(f"`{key}" in each.message and each.message.endswith(".") for each in told)
+
+
+@pytest.mark.parametrize(("prefix", "key"), EVERY_FIELD)
+def test_null_clears_what_may_be_empty_and_is_told_otherwise(prefix: str, key: str) -> None:
+    shape, sent = SHAPES[prefix]
+
+    told = shape_faults([sent({key: None})])
+
+    assert told == ([] if shape.fields[key].nullable else [(f"blocks[0].{prefix}{key}", "null")])
+
+
+@pytest.mark.parametrize(
+    ("prefix", "key"),
+    [pair for pair in EVERY_FIELD if isinstance(SHAPES[pair[0]][0].fields[pair[1]].kind, Whole)],
+)
+def test_integers_are_bounded_on_both_sides(prefix: str, key: str) -> None:
+    shape, sent = SHAPES[prefix]
+    kind = shape.fields[key].kind
+    assert isinstance(kind, Whole)
+
+    def codes(value: object) -> set[str]:
+        told = shape_faults([sent({key: value})])
+        return {code for field, code in told if code in ("too_small", "too_large", "invalid_type")}
+
+    assert codes(kind.minimum) <= {"too_large"}  # an index out of the options sent is another matter
+    assert codes(kind.minimum - 1) == {"too_small"}
+    assert "too_small" not in codes(kind.maximum)
+    assert "too_large" in codes(kind.maximum + 1)
+    assert codes(1.0) == {"invalid_type"}
+    assert codes(True) == {"invalid_type"}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "key"),
+    [
+        pair
+        for pair in EVERY_FIELD
+        if isinstance(kind := SHAPES[pair[0]][0].fields[pair[1]].kind, Text) and kind.check is None
+    ],
+)
+def test_texts_are_bounded_in_code_points(prefix: str, key: str) -> None:
+    shape, sent = SHAPES[prefix]
+    kind = shape.fields[key].kind
+    assert isinstance(kind, Text)
+
+    assert "too_long" not in [code for _, code in shape_faults([sent({key: "👍" * kind.maximum})])]
+    assert shape_faults([sent({key: "👍" * (kind.maximum + 1)})]) == [
+        (f"blocks[0].{prefix}{key}", "too_long")
+    ]
+
+
+@pytest.mark.parametrize(("prefix", "key"), EVERY_FIELD)
+def test_every_enumeration_takes_its_words_and_no_other(prefix: str, key: str) -> None:
+    shape, sent = SHAPES[prefix]
+    kind = shape.fields[key].kind
+    if not isinstance(kind, Choice):
+        return
+    for choice in kind.choices:
+        told = shape_faults([sent({key: choice})])
+        assert (f"blocks[0].{prefix}{key}", "invalid_choice") not in told
+    for wrong in (kind.choices[0].upper(), f"{kind.choices[0]} ", ""):
+        assert shape_faults([sent({key: wrong})]) == [(f"blocks[0].{prefix}{key}", "invalid_choice")]
+
+
+@pytest.mark.parametrize("type_", sorted(ONE_OF_EACH))
+def test_the_least_of_every_type_is_taken(type_: str) -> None:
+    assert block_faults(ONE_OF_EACH[type_]) == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ({}, [("type", "required"), ("prompt", "required")]),
+        ({"type": "open_text"}, [("prompt", "required")]),
+        ({"prompt": "Why?"}, [("type", "required")]),
+        ({"type": "open_text", "prompt": ""}, [("prompt", "blank")]),
+        ({"type": "open_text", "prompt": " \n"}, [("prompt", "blank")]),
+        ({"type": "calculated_block", "prompt": "", "calculated_formula": "1"}, []),
+        ({**CHOICE, "options": [{}]}, [("options[0].value", "required")]),
+        ({**CHOICE, "options": [{"value": ""}]}, [("options[0].value", "blank")]),
+        ({**CHOICE, "options": [{"value": "a"}, "b"]}, [("options[1]", "invalid_type")]),
+        ({**CONTENT, "continue": {}}, [("continue.after", "required")]),
+    ],
+)
+def test_what_is_required_is_missed(raw: Raw, expected: list[tuple[str, str]]) -> None:
+    assert block_faults(raw) == expected
+
+
+@pytest.mark.parametrize("raw", ["text", 7, {}, {"blocks": []}, True, 1.5])
+def test_what_is_no_list_of_blocks_is_told_and_not_raised(raw: object) -> None:
+    assert faults(raw) == [("blocks", "invalid_type")]
+
+
+def test_null_is_no_list_of_blocks() -> None:
+    assert faults(None) == [("blocks", "null")]
+
+
+def test_what_is_no_block_is_told_once_and_keeps_its_place() -> None:
+    raw: list[object] = [7, None, [], {**TEXT, "precondition": "q1 = 1 OR q2 = 2"}]
+
+    assert faults(raw) == [(f"blocks[{n}]", "invalid_type") for n in range(3)]
+
+
+def test_200_blocks_are_taken_and_one_more_is_not_but_outro_blocks_do_not_count() -> None:
+    assert faults([TEXT] * 200) == []
+    assert faults([TEXT] * 201) == [("blocks", "too_many")]
+    assert faults([TEXT] * 200 + [{**CONTENT, "section": "outro", "id": 5}]) == []
+
+
+def test_100_options_are_taken_and_one_more_is_not() -> None:
+    assert block_faults({**CHOICE, "options": options(100)}) == []
+    assert block_faults({**CHOICE, "options": options(101)}) == [("options", "too_many")]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("a", None),
+        ("a" * 64, None),
+        ("a" * 65, "too_long"),
+        ("favGame 2-b_c", None),
+        ("q0", None),
+        ("q12", None),
+        ("Ærø", None),
+        ("", "blank"),
+        ("  ", "blank"),
+        ("1a", "invalid"),
+        ("_a", "invalid"),
+        (" a", "invalid"),
+        ("a.b", "invalid"),
+        ("a\n", "invalid"),
+        ("a[b]", "invalid"),
+    ],
+)
+def test_names(name: str, code: str | None) -> None:
+    assert block_faults({**TEXT, "name": name}) == ([("name", code)] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("color", "good"),
+    [
+        ("5865F2", True),
+        ("5865f2", True),
+        ("#5865F2", False),
+        ("FFF", False),
+        ("5865F2\n", False),
+        ("GGGGGG", False),
+        ("٣٣٣٣٣٣", False),
+    ],
+)
+def test_colors(color: str, good: bool) -> None:
+    assert bool(block_faults({**CONTENT, "color": color})) is not good
+
+
+@pytest.mark.parametrize("key", ["image_url", "thumbnail_url"])
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("https://example.com/a.png?b=c#d", None),
+        ("http://localhost:8000/a", None),
+        ("HTTPS://EXAMPLE.COM", None),
+        ("https://[2001:db8::1]/a", None),
+        ("https://bücher.example/ä", None),
+        ("https://example.com/" + "a" * 2028, None),
+        ("https://example.com/" + "a" * 2029, "too_long"),
+        ("javascript:alert(1)", "invalid"),
+        ("data:image/png;base64,AAAA", "invalid"),
+        ("ftp://example.com/a", "invalid"),
+        ("//example.com/a", "invalid"),
+        ("/a.png", "invalid"),
+        ("https://", "invalid"),
+        ("https:///a", "invalid"),
+        ("https://example.com/a b", "invalid"),
+        ("https://example.com/\n", "invalid"),
+        ('https://example.com/"onload', "invalid"),
+        ("http://[", "invalid"),
+        ("http://example.com:port/", "invalid"),
+    ],
+)
+def test_picture_addresses(key: str, url: str, code: str | None) -> None:
+    assert block_faults({**TEXT, key: url}) == ([(key, code)] if code else [])
+
+
+@pytest.mark.parametrize("key", ["label", "emoji"])
+def test_an_empty_text_is_a_null_where_null_may_be(key: str) -> None:
+    block = read_one({**CHOICE, "options": [{"value": "a", key: ""}]})
+
+    assert getattr(block.options[0], key) is None
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+def test_what_the_database_cannot_keep_is_refused(text: str) -> None:
+    assert block_faults({**TEXT, "prompt": text}) == [("prompt", "invalid")]
+    condition = {"block": "q0", "op": "eq", "value": text}
+    assert ("blocks[1].show_when.value", "invalid") in faults([TEXT, {**TEXT, "show_when": condition}])
+    listed = {"block": "q0", "op": "in", "value": [text]}
+    assert ("blocks[1].hide_when.value[0]", "invalid") in faults([TEXT, {**TEXT, "hide_when": listed}])
+
+
+# --- Score values ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ({"score": 1}, []),
+        ({"score": -1.5, "b": 0}, []),
+        ({"score": 10**15}, []),
+        ({}, []),
+        ({"score": 10**15 + 1}, [("score_values.score", "invalid")]),
+        ({"score": 10**400}, [("score_values.score", "invalid")]),
+        ({"score": float("inf")}, [("score_values.score", "invalid")]),
+        ({"score": float("nan")}, [("score_values.score", "invalid")]),
+        ({"score": True}, [("score_values.score", "invalid_type")]),
+        ({"score": "1"}, [("score_values.score", "invalid_type")]),
+        ({"score": None}, [("score_values.score", "invalid_type")]),
+        ({"": 1}, [("score_values", "invalid")]),
+        ({"a\nb": 1}, [("score_values", "invalid")]),
+        ({f"bucket {n}": 1 for n in range(101)}, [("score_values", "too_many")]),
+        ([1], [("score_values", "invalid_type")]),
+        (7, [("score_values", "invalid_type")]),
+    ],
+)
+def test_score_values_are_a_map_of_finite_numbers(weights: object, expected: list[tuple[str, str]]) -> None:
+    raw = {**CHOICE, "options": [{"value": "a", "score_values": weights}]}
+
+    assert block_faults(raw, scoring=True) == [(f"options[0].{field}", code) for field, code in expected]
+
+
+@pytest.mark.parametrize("weights", [{"score": "x"}, 7, "text", {"": []}, {"unknown": 1}])
+def test_score_values_are_passed_over_while_scoring_is_off(weights: object) -> None:
+    raw = {**CHOICE, "options": [{"value": "a", "score_values": weights}]}
+
+    assert block_faults(raw, scoring=False, bucket_keys=["score"]) == []
+    assert read_one(raw, scoring=False).options[0].score_values is None
+
+
+def test_score_values_are_exact_decimals() -> None:
+    block = read_one({**CHOICE, "options": [{"value": "a", "score_values": {"score": 0.1}}]})
+
+    assert block.options[0].score_values == {"score": Decimal("0.1")}
+
+
+# --- Order, outro, conditions ---------------------------------------------------------------------
+
+
+def test_options_come_in_display_order_ties_by_the_array() -> None:
+    sent = [
+        {"value": "a", "display_order": 2},
+        {"value": "b"},
+        {"value": "c", "display_order": 0},
+        {"value": "d", "display_order": 1},
+    ]
+
+    block = read_one({**CHOICE, "options": sent})
+
+    assert [(each.value, each.display_order) for each in block.options] == [
+        ("c", 0),
+        ("b", 1),
+        ("d", 2),
+        ("a", 3),
+    ]
+
+
+def test_faults_of_options_are_told_by_their_index_in_the_array_sent() -> None:
+    sent = [{"value": "a", "display_order": 9}, {"value": "b"}, {"value": "a"}]
+
+    assert block_faults({**CHOICE, "options": sent}) == [("options[0].value", "duplicate")]
+
+
+def test_an_outro_block_needs_its_id() -> None:
+    raw = [{**CONTENT, "section": "outro"}]
+
+    assert violations(raw) == [
+        Violation("blocks[0].id", "required", "section='outro' requires id for update."),
+    ]
+    assert faults([{**CONTENT, "section": "outro", "id": 3}]) == []
+
+
+@pytest.mark.parametrize(
+    ("logic", "precondition"),
+    [
+        ({"show_when": {"block": "Q0", "op": "eq", "value": "a"}}, 'NOT((Q0 = "a"))'),
+        ({"hide_when": {"block": "Q0", "op": "eq", "value": "a"}}, 'Q0 = "a"'),
+        ({"precondition": "q1 = 1"}, "q1 = 1"),
+        ({"precondition": ""}, None),
+        ({"precondition": None, "show_when": None, "hide_when": None}, None),
+    ],
+)
+def test_conditions_come_with_what_they_compile_to(logic: Raw, precondition: str | None) -> None:
+    assert read_one({**TEXT, **logic}).precondition == precondition
+
+
+LEAF = {"block": "Q0", "op": "eq", "value": "a"}
+
+
+@pytest.mark.parametrize(
+    ("logic", "expected"),
+    [
+        ({"show_when": LEAF, "precondition": 'NOT((Q0 = "a"))'}, []),
+        ({"hide_when": LEAF, "precondition": 'Q0 = "a"'}, []),
+        ({"hide_when": LEAF, "precondition": 'NOT((Q0 = "a"))'}, [("precondition", "conflicting")]),
+        ({"show_when": LEAF, "precondition": 'Q0 = "a"'}, [("precondition", "conflicting")]),
+        ({"show_when": LEAF, "hide_when": LEAF}, [("hide_when", "conflicting")]),
+        ({"show_when": LEAF, "hide_when": LEAF, "precondition": 'Q0 = "a"'}, [("hide_when", "conflicting")]),
+        ({"show_when": {}}, [("show_when", "required")]),
+        ({"show_when": {"all": []}}, [("show_when.all", "too_few")]),
+        (
+            {"hide_when": {"any": [LEAF, {"block": "Q0"}]}},
+            [("hide_when.any[1].op", "required"), ("hide_when.any[1].value", "required")],
+        ),
+        ({"hide_when": []}, [("hide_when", "invalid_type")]),
+    ],
+)
+def test_of_the_three_ways_to_write_logic_one_is_sent(logic: Raw, expected: list[tuple[str, str]]) -> None:
+    told = faults([{**CHOICE, "name": "Q0"}, {**TEXT, **logic}])
+
+    assert told == [(f"blocks[1].{field}", code) for field, code in expected]
+
+
+def test_conditions_nested_without_end_are_refused_and_not_raised() -> None:
+    condition: Raw = dict(LEAF)
+    for _ in range(2_000):
+        condition = {"all": [condition]}
+
+    assert [code for _, code in faults([CHOICE, {**TEXT, "show_when": condition}])] == ["too_deep"]
+
+
+# --- Unknown keys ---------------------------------------------------------------------------------
+
+
+def test_unknown_keys_are_passed_over_and_told_by_path() -> None:
+    raw = [
+        {**TEXT, "promt": 1},
+        {**CHOICE, "options": [{"value": "a", "lable": 1}]},
+        {**RATING, "scale": {"ikon": 1}},
+        {**ACTION, "action_config": {"xp_amount": 1, "xp": 1}},
+        {**CONTENT, "continue": {"after": "click", "then": 1}},
+        {**TEXT, "show_when": {"all": [{**LEAF, "blok": 1}]}},
+    ]
+
+    reading = intake.read_blocks(raw, path="script.blocks")
+
+    assert reading.violations == []
+    assert reading.ignored == [
+        "script.blocks[0].promt",
+        "script.blocks[1].options[0].lable",
+        "script.blocks[2].scale.ikon",
+        "script.blocks[3].action_config.xp",
+        "script.blocks[4].continue.then",
+        "script.blocks[5].show_when.all[0].blok",
+    ]
+    assert reading.blocks[5].show_when == {"all": [LEAF]}
+
+
+def test_hostile_keys_are_told_in_a_form_that_fits_a_header() -> None:
+    reading = intake.read_blocks([{**TEXT, "a\r\nSet-Cookie: b,é": 1, "k" * 1000: 1}], path="blocks")
+
+    assert reading.ignored == ["blocks[0].a??Set-Cookie? b??", f"blocks[0].{'k' * 64}"]
+
+
+def test_the_keys_given_are_told_for_each_block() -> None:
+    reading = intake.read_blocks([{**TEXT, "color": None}, 7], path="blocks")
+
+    assert reading.given == (frozenset({"type", "prompt", "color"}), frozenset())

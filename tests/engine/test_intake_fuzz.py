@@ -1,0 +1,51 @@
+"""Whatever is sent, it is read without an exception."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surveys.engine import fields, intake
+from surveys.engine.script import Block
+from tests.engine.checking import ONE_OF_EACH, violations
+from tests.engine.everything import EVERYTHING
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+HOSTILE_OPTION = st.dictionaries(st.sampled_from([*fields.OPTION.fields, "x"]), ANYTHING, max_size=4)
+HOSTILE_BLOCK = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(fields.BLOCK.fields, ANYTHING),
+        "type": st.sampled_from([*ONE_OF_EACH, "x"]) | ANYTHING,
+        "options": st.lists(HOSTILE_OPTION | ANYTHING, max_size=3) | ANYTHING,
+        "precondition": st.sampled_from(["q1 = 1", "q0 =", "(", "Q0 in [1]"]) | ANYTHING,
+        "position": st.integers(-2, 4) | ANYTHING,
+        "section": st.sampled_from(["intro", "main", "outro"]) | ANYTHING,
+        "id": st.integers(0, 3) | ANYTHING,
+    },
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(HOSTILE_BLOCK | ANYTHING, max_size=4), st.booleans())
+def test_whatever_is_sent_nothing_is_raised_and_no_field_is_told_twice_for_one_fault(
+    raw: Any, switch: bool
+) -> None:
+    told = violations(
+        raw, chat=switch, scoring=switch, poll=switch, bucket_keys=["score"] if switch else None
+    )
+
+    assert all(each.field.startswith("blocks") and each.message.endswith(".") for each in told)
+    assert len({(each.field, each.code, each.message) for each in told}) == len(told)
+
+
+@settings(max_examples=100, deadline=None)
+@given(HOSTILE_BLOCK | ANYTHING, st.sampled_from(EVERYTHING.blocks))
+def test_whatever_a_patch_sends_nothing_is_raised(raw: Any, block: Block) -> None:
+    assert isinstance(intake.read_patch(raw, block=block).blocks[0], Block)

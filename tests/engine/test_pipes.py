@@ -1,0 +1,86 @@
+"""Tokens in prompts: found, filled, renamed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surveys.engine.pipes import fill, in_token, rename, tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ()),
+        ("Hello [UserName], you chose [Fav game].", ("UserName", "Fav game")),
+        ("[q1][Q1][a-b_c 2]", ("q1", "Q1", "a-b_c 2")),
+        ("[ spaced  ]", ("spaced",)),
+        ("[größe] [नाम]", ("größe", "नाम")),
+        ("[[nested]]", ("nested",)),
+        ("[] [1] [_a] [a.b] [a\nb] [a", ()),
+        ("[open [Name] close]", ("Name",)),
+    ],
+)
+def test_names_in_brackets_are_tokens(text: str, expected: tuple[str, ...]) -> None:
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hi [Name]!", "Hi Ann & [Game]!"),
+        ("[Name][Name]", "Ann & [Game]Ann & [Game]"),
+        ("[ Name ] [Unknown] [ Unknown ]", "Ann & [Game] [Unknown] [ Unknown ]"),
+        ("[Game]|[Empty]|", "<b>chess</b>||"),
+        (r"[Back] \g<0>", r"\1\n \g<0>"),
+        ("[[Game]]", "[<b>chess</b>]"),
+        ("nothing", "nothing"),
+    ],
+)
+def test_tokens_are_filled_once_as_text(text: str, expected: str) -> None:
+    known = {"Name": "Ann & [Game]", "Game": "<b>chess</b>", "Empty": "", "Back": r"\1\n"}
+
+    assert fill(text, known.get) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[FAV GAME], [Fav_Game], [ fav-game ]", "[Best one], [Best one], [Best one]"),
+        ("Fav game [Fav games]", "Fav game [Fav games]"),
+        ("[q1] [Q1]", "[q1] [Q7]"),
+        ("[answer] [Answer]", "[answer] [Reply]"),
+        ("[score_a] [UserName] [xp_points] [username]", "[score_a] [UserName] [xp_points] [username]"),
+        ("[To_Variable] [To_Position]", "[Score] [Q1]"),
+    ],
+)
+def test_a_rename_rewrites_tokens_of_blocks_alone(text: str, expected: str) -> None:
+    renames = {
+        "Fav_Game": "Best one",
+        "Q1": "Q7",
+        "Answer": "Reply",
+        "Score_A": "Wrong",
+        "Username": "Wrong",
+        "Xp_Points": "Wrong",
+        "To_Variable": "score",
+        "To_Position": "q1",
+    }
+
+    assert rename(text, renames) == expected
+
+
+def test_where_a_variable_is_none_its_block_is_renamed() -> None:
+    assert rename("[score]", {"Score": "Points"}, variables={"answer"}) == "[Points]"
+
+
+def test_a_name_that_would_be_a_variable_is_put_in_title_case() -> None:
+    written = [in_token(name) for name in ("Fav game ", "score", "q1", "UserName", "xp_name", "And")]
+
+    assert written == ["Fav game", "Score", "Q1", "Username", "Xp_Name", "And"]
+
+
+@given(st.text(alphabet="[]ab_ -1\n", max_size=60))
+def test_filling_with_nothing_known_and_renaming_nothing_change_nothing(text: str) -> None:
+    assert fill(text, lambda name: None) == text
+    assert rename(text, {}) == text

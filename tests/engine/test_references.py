@@ -1,0 +1,209 @@
+"""What names mean in a script, and which may not stand where they do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from surveys.engine.expressions import parse
+from surveys.engine.references import VARIABLES, Fault, check, resolve, variables
+from surveys.engine.script import Block, Script
+
+SCRIPT = Script(
+    blocks=(
+        Block("content_block", name="Welcome", section="intro"),
+        Block("single_punch", name="favGame"),
+        Block("open_numeric", name="q1"),
+        Block("open_text", name="score"),
+        Block("open_text", name="two words-here"),
+        Block("calculated_block", name="Result"),
+        Block("action_block", name="Reward"),
+        Block("open_text", name="Answer"),
+        Block("open_text", name="and"),
+        Block("open_text"),
+    )
+)
+SCORED = replace(SCRIPT, scoring_enabled=True, bucket_keys=("mage", "fire_mage"))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("favGame", 1),
+        ("Favgame", 1),
+        ("FAVGAME", 1),
+        ("Two_Words_Here", 4),
+        ("two words-here", 4),
+        ("q1", 0),
+        ("Q1", 2),
+        ("q10", 9),
+        ("q11", None),
+        ("q0", None),
+        ("q01", None),
+        ("q" + "9" * 1000, None),
+        ("q٣", None),
+        ("Q2", None),
+        ("answer", "answer"),
+        ("Answer", 7),
+        ("ANSWER", 7),
+        ("And", 8),
+        ("score", 3),
+        ("Score", 3),
+        ("max_score", None),
+        ("", None),
+        ("nothing", None),
+    ],
+)
+def test_what_a_name_means(name: str, expected: int | str | None) -> None:
+    assert resolve(name, SCRIPT) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("score", "score"),
+        ("Score", 3),
+        ("correct_answers", "correct_answers"),
+        ("max_correct_answers", "max_correct_answers"),
+        ("score_mage", "score_mage"),
+        ("max_score_correct_fire_mage", "max_score_correct_fire_mage"),
+        ("score_ice", None),
+        ("Score_mage", None),
+        ("correct_answers_mage", None),
+    ],
+)
+def test_what_a_name_means_where_scoring_is_on(name: str, expected: int | str | None) -> None:
+    assert resolve(name, SCORED) == expected
+
+
+def test_the_variables_of_a_script() -> None:
+    assert variables(SCRIPT) == {"answer"}
+    assert variables(replace(SCRIPT, scoring_enabled=True)) == VARIABLES
+    assert variables(SCORED) - VARIABLES == {
+        f"{score}_{bucket}"
+        for score in ("score", "max_score", "score_correct", "max_score_correct")
+        for bucket in ("mage", "fire_mage")
+    }
+
+
+def test_the_first_of_equal_names_is_meant() -> None:
+    script = Script(blocks=(Block("open_text", name="a b"), Block("open_text", name="A-B")))
+
+    assert resolve("a_b", script) == 0
+
+
+def test_earlier_blocks_and_variables_can_be_referred_to() -> None:
+    expression = parse('favgame = "chess" AND Q1 > 1 OR score = 1 OR q5 AND Result = 2 OR answer = "x"')
+
+    assert check(expression, script=SCRIPT, at=7) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "code", "column", "message"),
+    [
+        (
+            "1 = favgame",
+            1,
+            "self_reference",
+            5,
+            "favgame is this block itself: a block is decided before it is answered.",
+        ),
+        (
+            "q4",
+            2,
+            "later_reference",
+            1,
+            "q4 stands later in the script: only earlier blocks can be referred to.",
+        ),
+        ("welcome = 1", 2, "not_allowed", 1, "welcome is a content block, which has no answer to compare."),
+        ("q7", 8, "not_allowed", 1, "q7 is an action block, which has no answer to compare."),
+        (
+            "faveGame = 1",
+            2,
+            "unknown_reference",
+            1,
+            "No block or variable is named faveGame. Did you mean favGame?",
+        ),
+        (
+            "TwoWordsHere = 1",
+            5,
+            "unknown_reference",
+            1,
+            "No block or variable is named TwoWordsHere. Did you mean two_words_here?",
+        ),
+        ("Zzz = 1", 2, "unknown_reference", 1, "No block or variable is named Zzz."),
+        ("q99", 2, "unknown_reference", 1, "q99 is a position, and the positions here are q1 to q10."),
+        (
+            "Q2",
+            2,
+            "unknown_reference",
+            1,
+            "No block is named Q2. The block at that position is written q2.",
+        ),
+        (
+            "max_score > 1",
+            2,
+            "unknown_reference",
+            1,
+            "max_score is a variable only where scoring is enabled, and no block is named max_score.",
+        ),
+    ],
+)
+def test_a_reference_that_cannot_stand(text: str, at: int, code: str, column: int, message: str) -> None:
+    assert check(parse(text), script=SCRIPT, at=at) == [Fault(code, message, column)]
+
+
+def test_what_could_not_stand_there_is_not_suggested() -> None:
+    expression = parse("Resullt = 1")
+
+    messages = [check(expression, script=SCRIPT, at=at)[0].message for at in (5, 6)]
+
+    assert messages == [
+        "No block or variable is named Resullt.",
+        "No block or variable is named Resullt. Did you mean Result?",
+    ]
+
+
+def test_only_the_first_two_unknown_names_get_a_suggestion() -> None:
+    faults = check(parse("favGamee OR Resultt OR Answerr"), script=SCRIPT, at=9)
+
+    assert ["Did you mean" in fault.message for fault in faults] == [True, True, False]
+
+
+def test_a_variable_in_capitals_is_told() -> None:
+    faults = check(parse("Max_Score > 1 OR scoer"), script=SCORED, at=1)
+
+    assert [fault.message for fault in faults] == [
+        "No block is named Max_Score. The variable is written max_score.",
+        "No block or variable is named scoer. Did you mean score?",
+    ]
+
+
+def test_an_automatic_name_is_no_position() -> None:
+    script = Script(blocks=(Block("open_text", name="q0"), Block("open_text", name="q1")))
+
+    faults = check(parse("q0 = 1"), script=script, at=1)
+
+    assert [fault.message for fault in faults] == [
+        "q0 is a position, and the positions here are q1 to q2. The block named q0 is written Q0."
+    ]
+
+
+def test_every_fault_is_told_once_in_the_order_of_the_text() -> None:
+    expression = parse("Nobody = Later OR Result = Nobody AND Welcome")
+
+    faults = check(expression, script=SCRIPT, at=2)
+
+    assert [(fault.code, fault.column) for fault in faults] == [
+        ("unknown_reference", 1),
+        ("unknown_reference", 10),
+        ("later_reference", 19),
+        ("not_allowed", 39),
+    ]
+
+
+def test_a_script_without_blocks_has_no_positions() -> None:
+    faults = check(parse("q1"), script=Script(blocks=()), at=0)
+
+    assert [fault.message for fault in faults] == ["q1 is a position, and the script has no blocks."]

@@ -1,0 +1,326 @@
+"""One version of a script against the next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from surveys.engine import revision, rules
+from surveys.engine.places import Place, as_stored
+from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
+
+GAME = Block(
+    "single_punch",
+    "Which?",
+    id=1,
+    name="favGame",
+    options=(Option("a", 11, "A", None, {"score": Decimal(1)}, 0), Option("b", 12, display_order=1)),
+    correct_answer_ids=(11,),
+    correct_answer_index=0,
+    when_correct="[favGame]!",
+    position=0,
+)
+WHY = Block(
+    "open_text",
+    "Why [Favgame], or [q1]?",
+    id=2,
+    name="why",
+    precondition='NOT((favGame = "a"))',
+    show_when={"any": [{"block": "FAVGAME", "op": "eq", "value": "a"}]},
+    position=1,
+)
+RAW = Block(
+    "rating",
+    "How?",
+    id=3,
+    name="how",
+    precondition="FavGame in [1] OR q1 = 2",
+    scale=Scale("stars"),
+    position=2,
+)
+SUM = Block(
+    "calculated_block", id=4, name="sum", calculated_formula="[favgame] + [how] + [score]", position=3
+)
+BEFORE = Script(blocks=(GAME, WHY, RAW, SUM), scoring_enabled=True, bucket_keys=("score",))
+
+
+def after(*blocks: Block, before: Script = BEFORE) -> Script:
+    return replace(before, blocks=blocks)
+
+
+def test_a_rename_carries_through_texts_expressions_conditions_and_formulas() -> None:
+    sent = (replace(GAME, name="Best Game"), WHY, RAW, SUM)
+
+    game, why, raw, total = revision.carry_renames(BEFORE, sent)
+
+    assert revision.renames(BEFORE, sent) == {"Favgame": "Best Game"}
+    assert game.when_correct == "[Best Game]!"
+    assert why.prompt == "Why [Best Game], or [q1]?"
+    assert why.show_when == {"any": [{"block": "Best Game", "op": "eq", "value": "a"}]}
+    assert why.precondition == 'NOT((Best_Game = "a"))'
+    assert raw.precondition == "Best_Game in [1] OR q1 = 2"
+    assert total.calculated_formula == "[Best Game] + [how] + [score]"
+    assert (
+        rules.check(after(game, why, raw, total), places=as_stored(BEFORE, path="blocks"), chat=False) == []
+    )
+
+
+def test_a_text_that_the_same_write_changed_is_left_as_it_was_sent() -> None:
+    sent = (
+        replace(GAME, name="best"),
+        replace(WHY, prompt="And [favGame]?"),
+        replace(RAW, precondition="favGame = 1"),
+    )
+
+    _, why, raw = revision.carry_renames(BEFORE, sent)
+
+    assert why.prompt == "And [favGame]?"
+    assert raw.precondition == "favGame = 1"
+
+
+def test_a_condition_about_a_token_is_carried_too() -> None:
+    token = {"variable": "FavGame", "op": "eq", "value": "a"}
+    asked = replace(WHY, show_when=None, hide_when=token, precondition='FavGame = "a"')
+    by_position = replace(
+        WHY, id=9, show_when=None, hide_when={**token, "variable": "q1"}, precondition='q1 = "a"'
+    )
+    before = replace(BEFORE, blocks=(GAME, asked, by_position))
+
+    _, carried, still = revision.carry_renames(before, (replace(GAME, name="my-game"), asked, by_position))
+
+    assert carried.hide_when == {**token, "variable": "my_game"}
+    assert carried.precondition == 'my_game = "a"'
+    assert (still.hide_when, still.precondition) == (by_position.hide_when, 'q1 = "a"')
+
+
+def test_two_names_can_be_exchanged() -> None:
+    sent = (replace(GAME, name="how"), WHY, replace(RAW, name="favGame", precondition=None), SUM)
+
+    carried = revision.carry_renames(BEFORE, sent)
+
+    assert carried[3].calculated_formula == "[how] + [favGame] + [score]"
+
+
+def test_a_new_block_has_nothing_to_carry() -> None:
+    new = Block("open_text", "And [favGame]?", name="new")
+
+    assert revision.carry_renames(BEFORE, (replace(GAME, name="best"), new))[1] == new
+
+
+def test_another_casing_of_a_name_is_no_rename() -> None:
+    sent = (replace(GAME, name="FAVGAME"), WHY, RAW, SUM)
+
+    assert revision.renames(BEFORE, sent) == {}
+    assert revision.carry_renames(BEFORE, sent) == sent
+
+
+def test_a_variable_named_like_the_block_is_left_alone() -> None:
+    before = Script(
+        blocks=(Block("open_text", id=1, name="Score"), replace(SUM, calculated_formula="[score] + [Score]")),
+        scoring_enabled=True,
+    )
+    sent = (replace(before.blocks[0], name="Result"), before.blocks[1])
+
+    assert revision.carry_renames(before, sent)[1].calculated_formula == "[score] + [Result]"
+
+
+def test_a_name_that_expressions_cannot_write_leaves_the_reference_to_be_told() -> None:
+    sent = (replace(GAME, name="True"), WHY, RAW)
+
+    carried = revision.carry_renames(BEFORE, sent)
+    told = rules.check(after(*carried), places=as_stored(after(*carried), path="blocks"), chat=False)
+
+    assert {each.code for each in told} == {"unknown_reference"}
+
+
+# --- Removing -------------------------------------------------------------------------------------
+
+
+def in_use(*blocks: Block) -> list[tuple[str, str]]:
+    script = after(*blocks)
+    told = revision.removed_in_use(BEFORE, script, places=as_stored(script, path="blocks"))
+    assert all("favGame" in each.message or "how" in each.message for each in told)
+    return [(each.field, each.code) for each in told]
+
+
+def test_what_refers_to_a_removed_block_is_told_by_name() -> None:
+    assert in_use(WHY, RAW, SUM) == [
+        ("blocks[0].show_when", "in_use"),
+        ("blocks[0].prompt", "in_use"),
+        ("blocks[1].precondition", "in_use"),
+        ("blocks[2].calculated_formula", "in_use"),
+    ]
+
+
+def test_a_block_that_nobody_refers_to_may_go() -> None:
+    assert in_use(GAME, RAW, SUM) == []
+    assert in_use(GAME, WHY, RAW) == []
+    assert in_use() == []
+
+
+def test_a_new_block_that_takes_the_name_is_what_is_referred_to() -> None:
+    new = replace(GAME, id=None, options=(Option("a"),))
+
+    assert in_use(new, WHY, RAW, SUM) == []
+
+
+def test_a_position_of_a_removed_block_is_told_where_another_has_moved_in() -> None:
+    by_position = replace(RAW, precondition="q1 = 2")
+    before = replace(BEFORE, blocks=(GAME, WHY, by_position))
+    moved_in = replace(
+        before, blocks=(replace(WHY, show_when=None, precondition=None, prompt="Why?"), by_position)
+    )
+    rewritten = replace(before, blocks=(moved_in.blocks[0], replace(by_position, precondition="q1 = 3")))
+
+    told = revision.removed_in_use(before, moved_in, places=as_stored(moved_in, path="blocks"))
+
+    assert [(each.field, each.code) for each in told] == [("blocks[1].precondition", "in_use")]
+    assert revision.removed_in_use(before, rewritten, places=as_stored(rewritten, path="blocks")) == []
+
+
+# --- While active ---------------------------------------------------------------------------------
+
+KITCHEN = Block(
+    "multi_punch",
+    "Which?",
+    id=5,
+    name="more",
+    options=(Option("a", 51, display_order=0), Option("b", 52, display_order=1)),
+    position=0,
+)
+ACTION = Block(
+    "action_block",
+    "Take this.",
+    id=6,
+    name="gift",
+    action_kind="give_xp",
+    action_config=ActionConfig(xp_amount=1),
+    position=1,
+)
+ACTIVE = Script(blocks=(KITCHEN, ACTION, replace(RAW, position=2)), scoring_enabled=True)
+
+
+def frozen(*blocks: Block, before: Script = ACTIVE) -> list[str]:
+    script = replace(before, blocks=blocks)
+    places = tuple(Place(f"blocks[{n}]", tuple(range(len(each.options)))) for n, each in enumerate(blocks))
+    told = revision.frozen_changes(before, script, places=places)
+    assert {each.code for each in told} <= {"read_only"}
+    return [each.field for each in told]
+
+
+WORDING: list[tuple[int, dict[str, Any]]] = [
+    (0, {"prompt": "Other?"}),
+    (0, {"image_url": "https://example.com/a"}),
+    (0, {"thumbnail_url": "https://example.com/a"}),
+    (0, {"when_correct": "Yes", "when_incorrect": "No"}),
+    (0, {"options": (replace(KITCHEN.options[0], label="A", emoji="👍"), KITCHEN.options[1])}),
+    (1, {"color": "ffffff"}),
+    (1, {"continue_": Continue("pause", 5)}),
+    (2, {"scale": Scale("stars", "Bad", "So so", "Good")}),
+    # Null, false and empty are one.
+    (0, {"randomize_options": False, "required": False, "correct_answer_ids": ()}),
+    (0, {"options": (replace(KITCHEN.options[0], score_values={}), KITCHEN.options[1])}),
+]
+
+
+@pytest.mark.parametrize(("at", "changes"), WORDING)
+def test_wording_may_change_while_active(at: int, changes: dict[str, Any]) -> None:
+    blocks = list(ACTIVE.blocks)
+    blocks[at] = replace(blocks[at], **changes)
+
+    assert frozen(*blocks) == []
+
+
+STRUCTURE: list[tuple[int, dict[str, Any], str]] = [
+    (0, {"name": "other"}, "blocks[0].name"),
+    (0, {"name": "MORE"}, "blocks[0].name"),
+    (0, {"type": "single_punch"}, "blocks[0].type"),
+    (0, {"section": "intro"}, "blocks[0].section"),
+    (0, {"required": True}, "blocks[0].required"),
+    (0, {"min": 0}, "blocks[0].min"),
+    (0, {"max": 2}, "blocks[0].max"),
+    (0, {"precondition": "q1 = 1"}, "blocks[0].precondition"),
+    (0, {"precondition": "q1 = 1", "hide_when": {"a": 1}}, "blocks[0].hide_when"),
+    (0, {"correct_answer_ids": (51,)}, "blocks[0].correct_answer_ids"),
+    (0, {"randomize_options": True}, "blocks[0].randomize_options"),
+    (
+        0,
+        {"options": (replace(KITCHEN.options[0], value="c"), KITCHEN.options[1])},
+        "blocks[0].options[0].value",
+    ),
+    (
+        0,
+        {"options": (KITCHEN.options[0], replace(KITCHEN.options[1], score_values={"score": Decimal(1)}))},
+        "blocks[0].options[1].score_values",
+    ),
+    (0, {"options": KITCHEN.options[:1]}, "blocks[0].options"),
+    (0, {"options": (*KITCHEN.options, Option("c"))}, "blocks[0].options"),
+    (0, {"options": KITCHEN.options[::-1]}, "blocks[0].options"),
+    (1, {"action_config": ActionConfig(xp_amount=2)}, "blocks[1].action_config"),
+    (2, {"scale": Scale("numbers")}, "blocks[2].scale.icon"),
+]
+
+
+@pytest.mark.parametrize(("at", "changes", "field"), STRUCTURE)
+def test_structure_waits_while_active(at: int, changes: dict[str, Any], field: str) -> None:
+    blocks = list(ACTIVE.blocks)
+    blocks[at] = replace(blocks[at], **changes)
+
+    assert frozen(*blocks) == [field]
+
+
+def test_blocks_are_not_added_removed_or_reordered_while_active() -> None:
+    one, two, three = ACTIVE.blocks
+
+    assert frozen(one, two, three) == []
+    assert frozen(one, two) == ["blocks"]
+    assert frozen(one, two, three, Block("open_text", "New?")) == ["blocks[3]"]
+    assert frozen(two, one, three) == ["blocks"]
+
+
+def test_scores_that_are_passed_over_are_no_change() -> None:
+    scored = replace(
+        KITCHEN, options=(replace(KITCHEN.options[0], score_values={"a": Decimal(1)}), KITCHEN.options[1])
+    )
+    before = Script(blocks=(scored,), scoring_enabled=False)
+
+    assert frozen(KITCHEN, before=before) == []
+
+
+# --- Outro blocks --------------------------------------------------------------------
+
+
+def test_an_outro_block_takes_its_presentation_alone() -> None:
+    stored = Block(
+        "action_block",
+        "Thanks.",
+        id=9,
+        name="outro",
+        section="outro",
+        action_kind="give_xp",
+        action_config=ActionConfig(xp_amount=5),
+        continue_=Continue("pause", 5, "On"),
+    )
+    sent = Block(
+        "content_block",
+        "Thank you.",
+        id=9,
+        section="outro",
+        image_url="https://example.com/a",
+        action_config=ActionConfig(xp_amount=500),
+        continue_=Continue("click", 9, "Off"),
+    )
+
+    changed = revision.with_presentation(
+        stored, sent, given={"prompt", "image_url", "continue", "action_config"}
+    )
+
+    assert changed == replace(
+        stored, prompt="Thank you.", image_url="https://example.com/a", continue_=Continue("pause", 9, "On")
+    )
+    assert revision.with_presentation(stored, sent, given=frozenset()) == stored
+    bare = replace(stored, continue_=None)
+    assert revision.with_presentation(bare, sent, given={"continue"}).continue_ == sent.continue_

@@ -1,0 +1,125 @@
+"""Options that differ, and options that the chat platform can show."""
+
+from __future__ import annotations
+
+import pytest
+
+from surveys.engine import intake, rules
+from surveys.engine.arrangement import arrange
+from surveys.engine.script import Script
+from tests.engine.checking import (
+    CHOICE,
+    MULTI,
+    RANKING,
+    RATING,
+    Raw,
+    block_faults,
+    options,
+    points,
+)
+
+
+def test_values_differ_exactly() -> None:
+    same = [{"value": "a"}, {"value": "b"}, {"value": "a"}, {"value": "a"}]
+
+    assert block_faults({**CHOICE, "options": same}) == [
+        ("options[2].value", "duplicate"),
+        ("options[3].value", "duplicate"),
+    ]
+    assert block_faults({**CHOICE, "options": [{"value": "a"}, {"value": "A"}, {"value": "a "}]}) == []
+
+
+def test_labels_may_be_the_same() -> None:
+    assert block_faults({**CHOICE, "options": options(2, label="so")}) == []
+
+
+def one_option(raw: Raw, text: str, style: str | None, **more: object) -> Raw:
+    return {**raw, "answer_style": style, "options": [{"value": text, **more}, {"value": "other"}]}
+
+
+@pytest.mark.parametrize("raw", [CHOICE, MULTI], ids=["single", "multi"])
+@pytest.mark.parametrize(
+    ("style", "widest"), [(None, 40), ("full_text", 40), ("buttons", 40), ("select_menu", 50)]
+)
+def test_options_of_choices_fit_the_width_of_their_style_in_chat(
+    raw: Raw, style: str | None, widest: int
+) -> None:
+    assert block_faults(one_option(raw, "é" * widest, style), chat=True) == []
+    assert block_faults(one_option(raw, "é" * (widest + 1), style), chat=True) == [
+        ("options[0].value", "too_long")
+    ]
+    assert block_faults(one_option(raw, "é" * (widest + 1), style), chat=False) == []
+
+
+@pytest.mark.parametrize("style", [None, "full_text"])
+def test_items_of_a_ranking_fit_on_buttons(style: str | None) -> None:
+    assert block_faults(one_option(RANKING, "a" * 40, style), chat=True) == []
+    assert block_faults(one_option(RANKING, "a" * 41, style), chat=True) == [("options[0].value", "too_long")]
+
+
+@pytest.mark.parametrize(("style", "widest"), [(None, 40), ("buttons", 40), ("select_menu", 50)])
+def test_labels_of_scale_points_fit_their_style(style: str | None, widest: int) -> None:
+    fits = {**RATING, "max": 2, "answer_style": style, "options": points(1, 2, label="a" * widest)}
+    wide = {**fits, "options": points(1, 2, label="a" * (widest + 1))}
+
+    assert block_faults(fits, chat=True) == []
+    assert block_faults(wide, chat=True) == [(f"options[{n}].label", "too_long") for n in (0, 1)]
+
+
+@pytest.mark.parametrize("raw", [CHOICE, MULTI, RANKING], ids=["single", "multi", "ranking"])
+def test_emoji_only_is_free_of_widths_and_counts(raw: Raw) -> None:
+    assert block_faults(one_option(raw, "👍" * 60, "emoji_only", emoji="👎👎"), chat=True) == []
+
+
+def test_what_is_measured_is_what_is_seen() -> None:
+    assert block_faults(one_option(CHOICE, "a" * 60, None, label="Short"), chat=True) == []
+    assert block_faults(one_option(CHOICE, "a" * 60, None, label=""), chat=True) == [
+        ("options[0].value", "too_long")
+    ]
+    assert block_faults(one_option(CHOICE, "a", None, label="b" * 41), chat=True) == [
+        ("options[0].label", "too_long")
+    ]
+    assert block_faults(one_option(CHOICE, "👍👍", None, label="Short", emoji="👍"), chat=True) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "emoji", "fits"),
+    [
+        ("Yes", None, True),
+        ("Yes", "👍", True),
+        ("Yes 👍", None, True),
+        ("Yes 👍", "", True),
+        ("Yes 👍", "👍", False),
+        ("Yes 👍👎", None, False),
+        ("Yes", "👍👎", False),
+        ("Acme™ © 2026", "👨‍👩‍👧‍👦", True),
+        ("❤\ufe0e", "❤️", True),
+        ("<:cat:123>", None, True),
+        ("<:cat:123>", "👍", False),
+    ],
+)
+@pytest.mark.parametrize("style", [None, "full_text", "buttons", "select_menu"])
+def test_an_option_carries_one_emoji_at_most_in_chat(
+    text: str, emoji: str | None, fits: bool, style: str | None
+) -> None:
+    raw = one_option(CHOICE, text, style, emoji=emoji)
+
+    assert block_faults(raw, chat=True) == ([] if fits else [("options[0].value", "too_many_emoji")])
+    assert block_faults(raw, chat=False) == []
+
+
+@pytest.mark.parametrize("style", [None, "emoji_only"])
+def test_25_options_fit_in_chat_and_one_more_does_not(style: str | None) -> None:
+    assert block_faults({**CHOICE, "answer_style": style, "options": options(25)}, chat=True) == []
+    assert block_faults({**CHOICE, "answer_style": style, "options": options(26)}, chat=True) == [
+        ("options", "too_many")
+    ]
+
+
+def test_a_stored_script_is_measured_again_by_its_own_order() -> None:
+    raw = [{**CHOICE, "options": [{"value": "a" * 41, "display_order": 2}, {"value": "b"}]}]
+    script = Script(blocks=arrange(intake.read_blocks(raw, path="blocks")).blocks)
+
+    (violation,) = rules.fits_chat(script)
+
+    assert (violation.field, violation.code) == ("script.blocks[0].options[1].value", "too_long")

@@ -1,0 +1,257 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from surveys.engine import runner, showing
+from surveys.engine.runner import State
+from tests.engine import building
+
+TALKS = sorted(Path(__file__).with_name("conversations").glob("*.json"))
+COLOUR = {"type": "single_punch", "options": ["red", "green"]}
+TEXT = {"type": "open_text"}
+SAYING = {"type": "content_block"}
+SEEN = {
+    *(
+        "id",
+        "name",
+        "section",
+        "type",
+        "prompt",
+        "answer_style",
+        "color",
+        "image_url",
+        "thumbnail_url",
+        "options",
+    ),
+    *(
+        "min",
+        "max",
+        "required",
+        "action_kind",
+        "scale",
+        "randomize_options",
+        "rank_top_n",
+        "position",
+        "continue",
+    ),
+}
+
+
+def shown(turn) -> Any:
+    """The id of the block that a turn shows."""
+    return turn.show.id
+
+
+def waiting(script, state) -> Any:
+    return runner.current(script, state)
+
+
+def walked(script, *replies, state=None):
+    """The state after these replies; None leaves a statement."""
+    state = state or runner.begin(script).state
+    for reply in replies:
+        turn = runner.go_on(script, state) if reply is None else runner.answer(script, state, reply)
+        state = turn.state
+    return state
+
+
+@pytest.mark.parametrize("file", TALKS, ids=lambda file: file.stem)
+def test_a_recorded_talk_goes_as_it_went(file):
+    talk = json.loads(file.read_text())
+    script = building.script(*talk["blocks"], **talk.get("script", {}))
+    turn = runner.begin(script)
+
+    for n, move in enumerate([{}, *talk["moves"]]):
+        if "answer" in move:
+            turn = runner.answer(script, turn.state, move["answer"])
+        elif "back" in move:
+            turn = runner.back(script, turn.state)
+        elif "continue" in move:
+            turn = runner.go_on(script, turn.state)
+        expected = talk["begins"] if n == 0 else move["then"]
+        facts = {"username": talk.get("user_name", "")}
+        told = {
+            "shows": turn.show and turn.show.id,
+            "prompt": turn.show and runner.fill(script, turn.state, turn.show.prompt, facts),
+            "completes": turn.completes,
+            "progress": runner.progress(script, turn.state),
+            "feedback": turn.feedback and runner.fill(script, turn.state, turn.feedback, facts),
+        }
+        assert {key: told[key] for key in expected} == expected, f"move {n}"
+        assert runner.State.from_json(json.loads(json.dumps(turn.state.as_json()))) == turn.state
+
+    assert [block.id for block, _ in runner.kept(script, turn.state)] == talk["answered"]
+
+
+def test_a_hidden_block_is_passed_over():
+    script = building.script(COLOUR, {**TEXT, "precondition": 'Q0 = "red"'}, TEXT)
+
+    assert runner.answer(script, State(), {"option_ids": [10]}).show is script.blocks[2]
+    assert runner.answer(script, State(), {"option_ids": [11]}).show is script.blocks[1]
+
+
+def test_back_goes_to_the_step_shown_before_whatever_its_kind():
+    script = building.script(COLOUR, {**TEXT, "precondition": 'Q0 = "red"'}, SAYING, TEXT)
+    state = walked(script, {"option_ids": [10]}, None)
+
+    steps = []
+    while runner.can_go_back(state):
+        turn = runner.back(script, state)
+        state = turn.state
+        steps.append(shown(turn))
+
+    assert steps == [3, 1]
+    with pytest.raises(LookupError):
+        runner.back(script, state)
+
+
+def test_an_answer_given_before_going_back_counts_for_nothing_until_its_block_is_passed_anew():
+    script = building.script(COLOUR, TEXT, {**TEXT, "precondition": "NOT(Q1)"}, SAYING)
+    state = walked(script, {"option_ids": [10]}, {"text": "kept"})
+    state = runner.back(script, runner.back(script, state).state).state
+
+    again = runner.answer(script, state, {"option_ids": [11]})
+
+    assert again.state.replies[2] == {"text": "kept"}
+    assert [block.id for block, _ in runner.kept(script, again.state)] == [1]
+
+
+def test_an_answer_hidden_by_a_later_change_has_no_value():
+    script = building.script(
+        COLOUR,
+        {**TEXT, "precondition": 'Q0 = "red"'},
+        {**SAYING, "precondition": 'Q1 != "secret"', "prompt": "You said [Q1]."},
+        TEXT,
+    )
+    state = walked(script, {"option_ids": [11]}, {"text": "secret"})
+    assert waiting(script, state).id == 3
+    state = runner.back(script, runner.back(script, state).state).state
+
+    changed = runner.answer(script, state, {"option_ids": [10]})
+
+    assert shown(changed) == 4
+    assert [block.id for block, _ in runner.hidden_replies(script, changed.state)] == [2]
+
+
+def test_the_latest_answer_is_the_last_that_was_no_skip():
+    script = building.script(
+        TEXT, TEXT, {**SAYING, "prompt": "[answer]"}, {**TEXT, "precondition": 'answer = "a"'}, TEXT
+    )
+    state = walked(script, {"text": "a"}, {"skipped": True})
+
+    assert runner.fill(script, state, "[answer]", {}) == "a"
+    assert shown(runner.go_on(script, state)) == 5
+
+
+def test_a_vote_completes_a_poll_and_words_may_follow():
+    script = building.script(SAYING, COLOUR, SAYING, is_poll=True)
+    state = walked(script, None)
+
+    voted = runner.answer(script, state, {"option_ids": [10]})
+
+    assert (voted.completes, shown(voted)) == (True, 3)
+    assert runner.go_on(script, voted.state).show is None
+
+
+def test_a_script_with_nothing_to_show_is_over_at_once():
+    for script in (building.script(), building.script({**TEXT, "precondition": "true"})):
+        turn = runner.begin(script)
+        assert (turn.show, turn.completes, runner.progress(script, turn.state)) == (None, True, 1.0)
+
+
+def test_progress_grows_from_nothing_to_one():
+    script = building.script(TEXT, TEXT, TEXT, TEXT)
+
+    told = [runner.progress(script, walked(script, *[{"skipped": True}] * n)) for n in range(5)]
+
+    assert told == [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
+@pytest.mark.parametrize("token", ["[UserName]", "[username]"])
+def test_tokens_are_filled_and_unknown_ones_stay(token):
+    script = building.script({**TEXT, "name": "Pet"}, SAYING)
+    state = walked(script, {"text": "[UserName] the <b>cat</b>"})
+
+    told = runner.fill(script, state, f"{token}: [Pet], [pet], [Q9], [q2], 5 [x y].", {"username": "Ann"})
+
+    assert told == "Ann: [UserName] the <b>cat</b>, [UserName] the <b>cat</b>, [Q9], , 5 [x y]."
+
+
+@pytest.mark.parametrize(
+    ("scored", "reply", "expected"),
+    [
+        (True, {"option_ids": [10]}, "Right: red."),
+        (True, {"option_ids": [11]}, "No."),
+        (True, {"skipped": True}, None),
+        (False, {"option_ids": [10]}, None),
+    ],
+)
+def test_a_graded_answer_earns_its_words(scored, reply, expected):
+    graded = {
+        **COLOUR,
+        "correct_answer_ids": [10],
+        "when_correct": "Right: [answer].",
+        "when_incorrect": "No.",
+    }
+    script = building.script(graded, TEXT, scoring_enabled=scored)
+
+    turn = runner.answer(script, State(), reply)
+
+    assert (turn.feedback and runner.fill(script, turn.state, turn.feedback, {})) == expected
+
+
+class TestRealigning:
+    """A conversation goes on in a script that was written anew while its project was closed."""
+
+    old = building.script(COLOUR, SAYING, TEXT, TEXT)
+
+    def test_words_alone_change_nothing(self):
+        state = walked(self.old, {"option_ids": [10]}, None, {"text": "a"})
+
+        assert (
+            runner.realign(building.script(COLOUR, {**SAYING, "prompt": "New."}, TEXT, TEXT), state) == state
+        )
+
+    def test_it_goes_no_further_than_a_new_question(self):
+        state = walked(self.old, {"option_ids": [10]}, None, {"text": "a"})
+        new = building.script(COLOUR, SAYING, {**TEXT, "id": 77}, {**TEXT, "id": 3})
+
+        there = runner.realign(new, state)
+
+        assert (there.at, there.path, dict(there.replies)) == (2, (1, 2), dict(state.replies))
+
+    def test_an_answer_that_no_longer_fits_is_asked_again(self):
+        state = walked(self.old, {"option_ids": [10]}, None, {"text": "a"})
+        new = building.script(
+            {"type": "single_punch", "options": [{"id": 11, "value": "green"}]}, SAYING, TEXT, TEXT
+        )
+
+        assert runner.realign(new, state).at == 0
+
+    def test_removed_blocks_leave_the_path(self):
+        state = walked(self.old, {"option_ids": [10]}, None, {"text": "a"})
+        new = building.script({**TEXT, "id": 3}, {**TEXT, "id": 4})
+
+        there = runner.realign(new, state)
+
+        assert (there.at, there.path) == (1, (3,))
+
+
+def test_a_respondent_sees_no_logic_no_scores_and_no_right_answers():
+    script = building.script(
+        {
+            **COLOUR,
+            "precondition": "false",
+            "correct_answer_ids": [10],
+            "when_correct": "Yes",
+            "options": [{"value": "red", "score_values": {"a": 1}}, "green"],
+        },
+        scoring_enabled=True,
+    )
+
+    told: dict[str, Any] = showing.as_json(showing.seen(script, State(), script.blocks[0], seed=1, facts={}))
+
+    assert set(told) == SEEN
+    assert set(told["options"][0]) == {"id", "value", "label", "emoji", "display_order", "anchor_position"}

@@ -1,0 +1,114 @@
+"""Any walk with steps back ends where a straight walk with the final answers ends (decisions 8.11)."""
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from surveys.engine import runner
+from tests.engine import building
+
+WORDS = ["a", "b", "c"]
+KINDS = ["single_punch", "multi_punch", "open_text", "open_numeric", "content_block", "calculated_block"]
+
+
+@st.composite
+def conditions(draw, before: list[str]):
+    """An expression over the questions that stand before."""
+    if not before:
+        return None
+    leaf = st.one_of(
+        st.builds(
+            "{} {} {}".format,
+            st.sampled_from(before),
+            st.sampled_from(["=", "!=", "<", ">="]),
+            st.integers(0, 2),
+        ),
+        st.builds('{} = "{}"'.format, st.sampled_from(before), st.sampled_from(WORDS)),
+        st.builds('"{}" in {}'.format, st.sampled_from(WORDS), st.sampled_from(before)),
+        st.sampled_from(before),
+        st.just('answer = "a"'),
+    )
+    tree = st.recursive(
+        leaf,
+        lambda inner: st.one_of(
+            st.builds("({} AND {})".format, inner, inner),
+            st.builds("({} OR {})".format, inner, inner),
+            st.builds("NOT({})".format, inner),
+        ),
+        max_leaves=4,
+    )
+    return draw(st.none() | tree)
+
+
+@st.composite
+def scripts(draw) -> Any:
+    before: list[str] = []
+    blocks = []
+    for n in range(draw(st.integers(1, 9))):
+        kind = draw(st.sampled_from(KINDS))
+        raw = {"type": kind, "name": f"B{n}", "precondition": draw(conditions(list(before)))}
+        if kind in ("single_punch", "multi_punch"):
+            raw["options"] = WORDS
+        if kind not in ("content_block", "calculated_block"):
+            before.append(f"B{n}")
+        blocks.append(raw)
+    return building.script(*blocks)
+
+
+def replies(block) -> st.SearchStrategy[Any]:
+    ids = [option.id for option in block.options]
+    by_kind = {
+        "single_punch": lambda: st.sampled_from(ids).map(lambda chosen: {"option_ids": [chosen]}),
+        "multi_punch": lambda: st.lists(st.sampled_from(ids), min_size=1, unique=True).map(
+            lambda chosen: {"option_ids": chosen}
+        ),
+        "open_text": lambda: st.sampled_from(WORDS).map(lambda text: {"text": text}),
+        "open_numeric": lambda: st.integers(0, 2).map(lambda number: {"number": str(number)}),
+    }
+    return st.just({"skipped": True}) | by_kind[block.type]()
+
+
+def walk(script: Any, data) -> runner.State:
+    """Wander about, back and forth, then straight to the end."""
+    state = runner.begin(script).state
+    for wander in [True] * data.draw(st.integers(0, 25)) + [False] * (len(script.blocks) + 1):
+        block = runner.current(script, state)
+        if wander and runner.can_go_back(state) and data.draw(st.booleans()):
+            turn = runner.back(script, state)
+        elif block is None:
+            continue
+        elif block.asks:
+            turn = runner.answer(script, state, data.draw(replies(block)))
+        else:
+            turn = runner.go_on(script, state)
+        state = runner.State.from_json(turn.state.as_json())
+        assert turn.show is runner.current(script, state)
+    return state
+
+
+def straight(script: Any, final: Any) -> runner.State:
+    turn = runner.begin(script)
+    while turn.show is not None:
+        if turn.show.asks:
+            turn = runner.answer(script, turn.state, final[turn.show.id])
+        else:
+            turn = runner.go_on(script, turn.state)
+    return turn.state
+
+
+@settings(
+    deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+@given(script=scripts(), data=st.data())
+def test_a_walk_with_steps_back_ends_where_the_straight_walk_ends(script, data):
+    wandered = walk(script, data)
+    final = {
+        block_id: wandered.replies[block_id] for block_id in wandered.path if block_id in wandered.replies
+    }
+
+    direct = straight(script, final)
+
+    assert (wandered.at, wandered.path) == (direct.at, direct.path)
+    assert list(runner.kept(script, wandered)) == list(runner.kept(script, direct))
+    assert runner.realign(script, wandered) == wandered

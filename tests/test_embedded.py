@@ -1,0 +1,151 @@
+"""This machine's own servers: shared, stopped, never in the way of the next start, whatever was killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from config import embedded, environment, servers
+
+ROOT = Path(__file__).parent.parent
+USE = """
+import sys
+from pathlib import Path
+from config import embedded
+print(embedded.attach(sys.argv[1], var_dir=Path(sys.argv[2])), flush=True)
+sys.stdin.read()
+"""
+Use = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def use(tmp_path: Path) -> Iterator[Use]:
+    """Start a process that uses a server until its standard input ends."""
+    users = []
+
+    def start(server: str = "valkey") -> "subprocess.Popen[str]":
+        command = [sys.executable, "-c", USE, server, str(tmp_path)]
+        user = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        users.append(user)
+        return user
+
+    yield start
+    for user in users:
+        user.kill()
+        user.communicate()
+    _wait_until(lambda: not embedded.has_keeper("valkey", var_dir=tmp_path))
+    _wait_until(lambda: not embedded.has_keeper("postgres", var_dir=tmp_path))
+
+
+def _url_for(user: "subprocess.Popen[str]") -> str:
+    assert user.stdout is not None
+    return user.stdout.readline().strip()
+
+
+def _wait_until(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _answers(url: str) -> bool:
+    return servers.ping(Path(url.removeprefix("unix://").split("?")[0]))
+
+
+def test_commands_started_at_once_share_one_server(use: Use) -> None:
+    urls = {_url_for(user) for user in [use(), use(), use()]}
+
+    assert len(urls) == 1
+    assert _answers(urls.pop())
+
+
+def test_a_server_outlives_who_started_it_and_ends_with_its_last_user(use: Use, tmp_path: Path) -> None:
+    first = use()
+    url = _url_for(first)
+    second = use()
+    _url_for(second)
+
+    first.communicate()
+    still_answers = _answers(url)
+    second.communicate()
+
+    assert still_answers
+    _wait_until(lambda: not embedded.has_keeper("valkey", var_dir=tmp_path))
+    assert not _answers(url)
+    assert not Path(url.removeprefix("unix://").split("?")[0]).parent.exists()
+
+
+def test_a_server_ends_when_its_only_user_is_killed(use: Use, tmp_path: Path) -> None:
+    user = use()
+    url = _url_for(user)
+
+    user.kill()
+
+    _wait_until(lambda: not embedded.has_keeper("valkey", var_dir=tmp_path))
+    assert not _answers(url)
+
+
+def test_what_a_killed_keeper_left_behind_is_not_believed(use: Use, tmp_path: Path) -> None:
+    url = _url_for(use())
+    keeper = json.loads((tmp_path / "run" / "valkey.json").read_text())["pid"]
+    os.kill(keeper, signal.SIGKILL)
+    _wait_until(lambda: not embedded.has_keeper("valkey", var_dir=tmp_path))
+
+    new_url = _url_for(use())
+
+    assert new_url != url
+    assert _answers(new_url)
+    _wait_until(lambda: not _answers(url))
+
+
+def test_postgresql_keeps_its_data_when_its_keeper_is_killed(use: Use, tmp_path: Path) -> None:
+    with psycopg.connect(_url_for(use("postgres")), autocommit=True) as connection:
+        connection.execute("CREATE TABLE kept (number int)")
+        connection.execute("INSERT INTO kept VALUES (7)")
+        os.kill(json.loads((tmp_path / "run" / "postgres.json").read_text())["pid"], signal.SIGKILL)
+
+    with psycopg.connect(_url_for(use("postgres"))) as connection:
+        kept = connection.execute("SELECT number FROM kept").fetchall()
+
+    assert kept == [(7,)]
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(
+        servers.CannotStart,
+        match=r"^VAR_DIR is .*file, where nothing can be written: name another folder\.$",
+    ):
+        embedded.attach("valkey", var_dir=tmp_path / "file")
+
+
+def test_a_wrong_folder_for_postgresql_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLLOQUY_POSTGRES_BIN", str(tmp_path))
+
+    with pytest.raises(
+        servers.CannotStart, match=rf"^COLLOQUY_POSTGRES_BIN is {tmp_path}, where there is no"
+    ):
+        servers.postgres_binaries()
+
+
+@pytest.mark.parametrize(
+    ("redis_url", "broker"),
+    [
+        ("redis://host:6379/3", "redis://host:6379/3"),
+        ("unix:///tmp/a/valkey.sock?db=2", "redis+socket:///tmp/a/valkey.sock?virtual_host=2"),
+        ("unix:///tmp/a/valkey.sock", "redis+socket:///tmp/a/valkey.sock?virtual_host=0"),
+    ],
+)
+def test_celery_gets_the_address_in_its_own_spelling(redis_url: str, broker: str) -> None:
+    assert environment.celery_broker(redis_url) == broker

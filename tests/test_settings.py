@@ -1,0 +1,141 @@
+"""Settings come from the environment, and whatever cannot be used stops the start with sentences."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from config import environment
+
+ROOT = Path(__file__).parent.parent
+SHOW = """
+import json, sys
+from config import settings
+json.dump({name: getattr(settings, name) for name in sys.argv[1:]}, sys.stdout, default=str)
+"""
+
+
+def _start(var_dir: Path, *names: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Read the settings in a process of their own and print those named."""
+    told = {"DJANGO_SETTINGS_MODULE": "config.settings", "COLLOQUY_SERVERS": "none", "VAR_DIR": str(var_dir)}
+    return subprocess.run(
+        [sys.executable, "-c", SHOW, *names],
+        cwd=ROOT,
+        env=told | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_an_empty_environment_is_enough_for_one_machine(tmp_path: Path) -> None:
+    started = _start(tmp_path, "DEBUG", "BASE_URL", "PORT", "ALLOWED_HOSTS", "SESSION_COOKIE_SECURE")
+
+    assert started.stderr == ""
+    assert json.loads(started.stdout) == {
+        "DEBUG": False,
+        "BASE_URL": "http://127.0.0.1:8000",
+        "PORT": 8000,
+        "ALLOWED_HOSTS": ["localhost", "127.0.0.1", "[::1]", "127.0.0.1"],
+        "SESSION_COOKIE_SECURE": False,
+    }
+
+
+def test_one_machine_makes_its_secret_key_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+    first, second = _start(tmp_path, "SECRET_KEY"), _start(tmp_path, "SECRET_KEY")
+
+    assert first.stdout == second.stdout
+    assert len(json.loads(first.stdout)["SECRET_KEY"]) >= 50
+    assert (tmp_path / "secret_key").stat().st_mode & 0o077 == 0
+
+
+def test_a_site_with_an_address_of_its_own_must_be_told_its_secret_key(tmp_path: Path) -> None:
+    started = _start(tmp_path, BASE_URL="https://surveys.example.org")
+
+    assert started.returncode == 1
+    assert started.stderr.startswith("SECRET_KEY is not set")
+    assert not (tmp_path / "secret_key").exists()
+
+
+def test_the_key_for_development_stops_the_start_without_debug(tmp_path: Path) -> None:
+    key = environment.KEY_FOR_DEVELOPMENT
+
+    without, with_debug = _start(tmp_path, SECRET_KEY=key), _start(tmp_path, SECRET_KEY=key, DEBUG="1")
+
+    assert without.returncode == 1
+    assert without.stderr.startswith("SECRET_KEY cannot be used")
+    assert with_debug.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DEBUG", "perhaps"),
+        ("PORT", "http"),
+        ("PORT", "65536"),
+        ("PORT", "0"),
+        ("BASE_URL", "surveys.example.org"),
+        ("BASE_URL", "ftp://surveys.example.org"),
+        ("BASE_URL", "https://surveys.example.org:port"),
+        ("BASE_URL", "https://surveys.example.org/below"),
+        ("ALLOWED_HOSTS", "https://surveys.example.org"),
+        ("DATABASE_URL", "mysql://user:very-secret@host/name"),
+        ("DATABASE_URL", "postgresql://user:very-secret@host/name?nonsense=1"),
+        ("REDIS_URL", "http://:very-secret@host"),
+        ("CELERY_BROKER_URL", "amqp://:very-secret@host"),
+        ("STATEMENT_TIMEOUT_SECONDS", "-1"),
+        ("TRUSTED_PROXIES", "yes"),
+        ("CONVERSATIONS_PER_ADDRESS_AND_HOUR", "0"),
+        ("LEAST_SECONDS_TO_FIRST_ANSWER", "soon"),
+        ("LOG_LEVEL", "LOUD"),
+    ],
+)
+def test_a_wrong_value_stops_the_start_with_one_sentence_that_names_it(
+    tmp_path: Path, name: str, value: str
+) -> None:
+    started = _start(tmp_path, **{name: value})
+
+    assert started.returncode == 1
+    assert started.stderr.startswith(f"{name} cannot be used: ")
+    assert started.stderr.endswith(".\n")
+    assert started.stderr.count("\n") == 1
+    assert "very-secret" not in started.stderr
+
+
+def test_all_wrong_values_are_told_at_once(tmp_path: Path) -> None:
+    started = _start(tmp_path, PORT="x", DEBUG="x", BASE_URL="x")
+
+    assert [line.split()[0] for line in started.stderr.splitlines()] == ["BASE_URL", "DEBUG", "PORT"]
+
+
+def test_a_secure_address_makes_everything_else_secure(tmp_path: Path) -> None:
+    names = ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_SSL_REDIRECT", "CSRF_TRUSTED_ORIGINS")
+
+    started = _start(tmp_path, *names, BASE_URL="https://surveys.example.org/", SECRET_KEY="k" * 50)
+
+    assert json.loads(started.stdout) == {
+        "SESSION_COOKIE_SECURE": True,
+        "CSRF_COOKIE_SECURE": True,
+        "SECURE_SSL_REDIRECT": True,
+        "CSRF_TRUSTED_ORIGINS": ["https://surveys.example.org"],
+    }
+
+
+def test_a_database_url_means_what_libpq_takes_it_to_mean() -> None:
+    url = "postgresql://ann:p%40ss@db.example.org:5433/surveys?sslmode=require"
+
+    database = environment.django_database(url, statement_timeout=30)
+
+    options = database.pop("OPTIONS")
+    assert {name: database[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")} == {
+        "NAME": "surveys",
+        "USER": "ann",
+        "PASSWORD": "p@ss",
+        "HOST": "db.example.org",
+        "PORT": "5433",
+    }
+    assert options["sslmode"] == conninfo_to_dict(url)["sslmode"]
+    assert "statement_timeout=30s" in options["options"]
