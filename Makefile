@@ -50,7 +50,7 @@ check-lint: setup
 	$(PY) -m ruff check .
 
 check-types: setup
-	$(ON_A_SERVER) $(PY) -m mypy
+	@$(ON_A_SERVER) $(PY) -m mypy
 
 check-imports: setup
 	$(PY) -c 'import sys; from importlinter.cli import lint_imports_command as lint; sys.exit(lint())'
@@ -59,14 +59,14 @@ check-migrations: setup
 	$(PY) manage.py makemigrations --check --dry-run
 
 check-deployment: setup
-	$(ON_A_SERVER) $(PY) manage.py check --deploy --fail-level WARNING
+	@$(ON_A_SERVER) $(PY) manage.py check --deploy --fail-level WARNING
 
 check-openapi: setup
-	$(ON_A_SERVER) $(PY) manage.py spectacular --validate --fail-on-warn --file $(VENV)/openapi.yml
+	@$(ON_A_SERVER) $(PY) manage.py spectacular --validate --fail-on-warn --file $(VENV)/openapi.yml
 	diff -u tests/openapi.yml $(VENV)/openapi.yml
 
 schema: setup
-	$(ON_A_SERVER) $(PY) manage.py spectacular --validate --fail-on-warn --file tests/openapi.yml
+	@$(ON_A_SERVER) $(PY) manage.py spectacular --validate --fail-on-warn --file tests/openapi.yml
 
 bench: setup
 	$(PY) -m tests.bench $(ARGS)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.db import models
 from django.http import HttpRequest
 
 from communities.models import (
     ApiKey,
     Community,
     CommunitySettings,
-    Identity,
     IdempotentRequest,
+    Identity,
     Member,
     User,
 )
+
+WITH_ADDRESSES: Mapping[type[models.Field[Any, Any]], Mapping[str, Any]] = {
+    models.URLField: {"assume_scheme": "https"}
+}
 
 
 class SettingsInline(admin.StackedInline[CommunitySettings, Community]):
@@ -29,7 +37,7 @@ class IdentityInline(admin.TabularInline[Identity, User]):
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin):
+class UserAdmin(DjangoUserAdmin[User]):
     list_display = ("id", "name", "username", "email", "is_staff", "is_active", "last_login")
     list_display_links = ("id", "name")
     search_fields = ("=id", "name", "username", "email")
@@ -53,6 +61,7 @@ class CommunityAdmin(admin.ModelAdmin[Community]):
     ordering = ("name",)
     readonly_fields = ("total_project_count", "active_project_count")
     raw_id_fields = ("user_setup",)
+    formfield_overrides = WITH_ADDRESSES
     inlines = (SettingsInline,)
 
 
@@ -64,6 +73,7 @@ class MemberAdmin(admin.ModelAdmin[Member]):
     search_fields = ("=id", "nick", "user__name", "=community__id")
     ordering = ("-id",)
     raw_id_fields = ("user", "community")
+    formfield_overrides = WITH_ADDRESSES
     show_full_result_count = False
 
 
@@ -71,14 +81,24 @@ class MemberAdmin(admin.ModelAdmin[Member]):
 class ApiKeyAdmin(admin.ModelAdmin[ApiKey]):
     """Keys are made over the interface or by `create_api_key`, because a secret is shown only there."""
 
-    list_display = ("id", "name", "key_prefix", "community", "user", "last_used_at", "expires_at", "revoked_at")
+    list_display = (
+        "id",
+        "name",
+        "key_prefix",
+        "community",
+        "user",
+        "last_used_at",
+        "expires_at",
+        "revoked_at",
+    )
     list_filter = ("restricted_to",)
     list_select_related = ("user", "community")
     search_fields = ("=id", "name", "key_prefix", "=community__id")
     ordering = ("-id",)
     fields = (
-        "name description restricted_to expires_at revoked_at community user key_prefix created_at last_used_at"
-    ).split()
+        *("name", "description", "restricted_to", "expires_at", "revoked_at"),
+        *("community", "user", "key_prefix", "created_at", "last_used_at"),
+    )
     readonly_fields = ("community", "user", "key_prefix", "created_at", "last_used_at")
 
     def has_add_permission(self, request: HttpRequest) -> bool:

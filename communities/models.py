@@ -80,9 +80,7 @@ class CommunitySettings(models.Model):
         FORM_STANDARD = "form_standard"
         CUSTOM = "custom"
 
-    community = models.OneToOneField(
-        Community, models.CASCADE, primary_key=True, related_name="settings"
-    )
+    community = models.OneToOneField(Community, models.CASCADE, primary_key=True, related_name="settings")
     locale = models.CharField(max_length=35, null=True, blank=True)  # noqa: DJ001
     default_anonymous_mode = models.CharField(  # noqa: DJ001
         max_length=16, choices=AnonymousMode, null=True, blank=True, default=AnonymousMode.NO
@@ -169,19 +167,21 @@ class Identity(models.Model):
 
 
 class ApiKey(models.Model):
-    """A key of one community. Only SHA-256 digests are kept; a rotated key's old digest lives on for a day."""
+    """A key of one community. Only SHA-256 digests are kept; a rotated key's old one lives on for a day."""
 
     class Restriction(models.TextChoices):
         CREATOR = "creator"
 
     community = models.ForeignKey(Community, models.CASCADE, related_name="api_keys")
-    user = models.ForeignKey(User, models.CASCADE, related_name="+", help_text="Who made it; its role follows theirs.")
+    user = models.ForeignKey(
+        User, models.CASCADE, related_name="+", help_text="Who made it; its role follows theirs."
+    )
     name = models.CharField(max_length=200)
     description = models.CharField(max_length=1000, null=True, blank=True)  # noqa: DJ001
     restricted_to = models.CharField(max_length=8, choices=Restriction, null=True, blank=True)  # noqa: DJ001
     key_prefix = models.CharField(max_length=14)
     digest = models.CharField(max_length=64, unique=True)
-    previous_digest = models.CharField(max_length=64, unique=True, null=True, blank=True)  # noqa: DJ001
+    previous_digest = models.CharField(max_length=64, unique=True, null=True, blank=True)
     previous_expires_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True, blank=True)
@@ -202,7 +202,9 @@ class IdempotentRequest(models.Model):
     guessed back from the table (decisions 8.8); `expires_at` is a full hour for the same reason.
     """
 
-    claim = models.CharField(primary_key=True, max_length=64, help_text="Of the API key and the Idempotency-Key.")
+    claim = models.CharField(
+        primary_key=True, max_length=64, help_text="Of the API key and the Idempotency-Key."
+    )
     fingerprint = models.CharField(max_length=64, help_text="Of method, path and body.")
     status = models.PositiveSmallIntegerField(null=True)
     body = models.BinaryField(null=True)

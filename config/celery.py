@@ -16,5 +16,14 @@ app = Celery("colloquy")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
-TIMETABLE: dict[str, dict[str, Any]] = {}
+# Seconds between two runs. Each run catches up with whatever is due, so a missed one costs only time.
+EVERY = {
+    "surveys.open_and_close": 10,
+    "surveys.forget_silent_conversations": 600,
+    "communities.forget_idempotent_requests": 3600,
+}
+TIMETABLE: dict[str, dict[str, Any]] = {
+    # What was not fetched when the next is due need not be fetched any more.
+    name: {"task": name, "schedule": seconds, "options": {"expires": seconds}} for name, seconds in EVERY.items()
+}
 app.conf.beat_schedule = TIMETABLE

@@ -60,6 +60,7 @@ def settings(*, debug: bool, level: str) -> dict[str, Any]:
         "root": {"handlers": ["output"], "level": level},
         "loggers": {
             "django": {"level": level},
+            "django.request": {"level": "ERROR"},  # the gate writes a line for each request itself
             "django.server": {"handlers": [], "propagate": True, "level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
             "celery.app.trace": {"level": "WARNING"},

@@ -192,6 +192,7 @@ REST_FRAMEWORK = {
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
+    "DATETIME_FORMAT": "%Y-%m-%dT%H:%M:%SZ",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Colloquy",
@@ -202,6 +203,8 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    # Choices stay where they are used: the usual hook names them after fields, and many are called `status`.
+    "POSTPROCESSING_HOOKS": ["communities.http.schema.add_components", "surveys.api.schema.add_components"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

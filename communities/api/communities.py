@@ -37,10 +37,7 @@ class CommunityOut(serializers.ModelSerializer[Community]):
 
     class Meta:
         model = Community
-        fields = (
-            "id name platform tier bot_credits locale icon_url created_date total_project_count "
-            "active_project_count topics user_setup_id"
-        ).split()
+        fields = list(EXAMPLE)
         read_only_fields = fields
 
 
@@ -64,6 +61,7 @@ class CommunitiesViewSet(CommunityViewSet):
         operation_id="communities_get",
         tags=["Communities"],
         summary="Read a community",
+        description="The key's own community; any other is `404 not_found`.",
         responses=CommunityOut,
         examples=[OpenApiExample("A community", EXAMPLE, response_only=True)],
     )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.http.authentication import memory
+from communities.http.fields import Choice, Moment, Text
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
@@ -30,12 +33,14 @@ NEW_EXAMPLE = EXAMPLE | {"key": "cq_live_k3Jq0bXv9TzL5dYw2RnE8uPcA1sF6hGmK4oQ7iJ
 
 
 class NewKeyIn(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=200)
-    description = serializers.CharField(max_length=1000, allow_null=True, allow_blank=True, required=False)
-    expires_at = serializers.CharField(
+    accepted_and_ignored = frozenset(NEW_EXAMPLE)
+
+    name = Text(max_length=200)
+    description = Text(max_length=1000, allow_null=True, required=False)
+    expires_at = Moment(
         allow_null=True, required=False, help_text="A future time with its offset; null never ends."
     )
-    role = serializers.ChoiceField(
+    role = Choice(
         choices=["creator"], allow_null=True, required=False, help_text="Restricts an admin's key to creator."
     )
 
@@ -90,8 +95,9 @@ class KeyViewSet(CommunityViewSet):
         tags=["API keys"],
         summary="Make an API key",
         description=(
-            "The answer alone carries `key`. The new key belongs to the user of the key that asks, and is never "
-            "above its role. A community has at most 50 keys that are not revoked: one more is `409 conflict`."
+            "The answer alone carries `key`. The new key belongs to the user of the key that asks, and is "
+            "never above its role. A community has at most 50 keys that are not revoked: one more is "
+            "`409 conflict`. Needs the role admin, as all about keys does."
         ),
         request=NewKeyIn,
         responses={201: NewKeyOut},
@@ -107,7 +113,7 @@ class KeyViewSet(CommunityViewSet):
             community_id=self.key.community_id,
             user_id=self.key.user_id,
             name=body["name"],
-            description=body.get("description") or None,
+            description=body.get("description"),
             restricted_to=body.get("role"),
             expires_at=body.get("expires_at"),
             at=self.at,
@@ -138,4 +144,5 @@ class KeyViewSet(CommunityViewSet):
     @once
     def destroy(self, request: Request, key_id: int, **kwargs: Any) -> Response:
         keys.revoke_key(community_id=self.key.community_id, key_id=key_id, at=self.at)
+        transaction.on_commit(memory.forget)  # at once in this process; in others within 5 seconds
         return Response(status=204)

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.http.fields import Choice, Text, Truth, Whole
 from communities.http.idempotency import once
 from communities.http.views import CommunityViewSet
 from communities.models import CommunitySettings
@@ -31,25 +32,33 @@ EXAMPLE = {
 }
 
 
-class SettingsIn(serializers.ModelSerializer[CommunitySettings]):
+class LanguageTag(Text):
+    default_error_messages = {"invalid": "must be a language tag such as en or pt-BR."}
+
+    def to_internal_value(self, data: object) -> str:
+        text = super().to_internal_value(data)
+        if text and not _LANGUAGE_TAG.fullmatch(text):
+            self.fail("invalid")
+        return text
+
+
+class SettingsShape(serializers.Serializer[CommunitySettings]):
+    """Null stands for nothing chosen."""
+
     community_id = serializers.CharField(read_only=True)
-    xp_per_question = serializers.IntegerField(
-        min_value=0, max_value=LARGEST_INTEGER, allow_null=True, required=False, help_text="0 or more."
+    locale = LanguageTag(allow_null=True, max_length=35)
+    default_anonymous_mode = Choice(
+        choices=CommunitySettings.AnonymousMode.values,
+        allow_null=True,
+        help_text="Decides the privacy of a new project that names none.",
     )
-
-    class Meta:
-        model = CommunitySettings
-        fields = list(EXAMPLE)
-
-    def validate_locale(self, locale: str | None) -> str | None:
-        if locale and not _LANGUAGE_TAG.fullmatch(locale):
-            raise serializers.ValidationError("must be a language tag such as en or pt-BR.", code="invalid")
-        return locale or None
-
-
-class SettingsOut(SettingsIn):
-    class Meta(SettingsIn.Meta):
-        read_only_fields = SettingsIn.Meta.fields
+    use_xp = Truth(allow_null=True)
+    xp_name = Text(allow_null=True, max_length=50)
+    xp_per_question = Whole(allow_null=True, min_value=0, max_value=LARGEST_INTEGER)
+    use_leader_board = Truth(allow_null=True)
+    thank_you_type = Choice(choices=CommunitySettings.ThankYouType.values, allow_null=True)
+    thank_you_custom_message = Text(allow_null=True, max_length=4000)
+    thank_you_custom_label = Text(allow_null=True, max_length=80)
 
 
 class SettingsViewSet(CommunityViewSet):
@@ -59,19 +68,20 @@ class SettingsViewSet(CommunityViewSet):
         operation_id="settings_get",
         tags=["Communities"],
         summary="Read a community's settings",
-        responses=SettingsOut,
+        description="A community that never saved any has the defaults.",
+        responses=SettingsShape,
         examples=[OpenApiExample("Settings", EXAMPLE, response_only=True)],
     )
     def retrieve(self, request: Request, **kwargs: Any) -> Response:
-        return Response(SettingsOut(settings.get_settings(community_id=self.key.community_id)).data)
+        return Response(SettingsShape(settings.get_settings(community_id=self.key.community_id)).data)
 
     @extend_schema(
         operation_id="settings_patch",
         tags=["Communities"],
         summary="Change a community's settings",
         description="The fields that are sent change; null stands for nothing chosen. Needs the role admin.",
-        request=SettingsIn,
-        responses=SettingsOut,
+        request=SettingsShape,
+        responses=SettingsShape,
         examples=[
             OpenApiExample("A name for XP", {"xp_name": "Tempi"}, request_only=True),
             OpenApiExample("Changed", EXAMPLE | {"xp_name": "Tempi"}, response_only=True),
@@ -79,6 +89,6 @@ class SettingsViewSet(CommunityViewSet):
     )
     @once
     def partial_update(self, request: Request, **kwargs: Any) -> Response:
-        changes = self.read(SettingsIn, partial=True)
+        changes = self.read(SettingsShape, partial=True)
         saved = settings.save_settings(community_id=self.key.community_id, changes=changes)
-        return Response(SettingsOut(saved).data)
+        return Response(SettingsShape(saved).data)

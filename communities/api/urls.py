@@ -1,10 +1,9 @@
-from django.urls import path, re_path
+from django.urls import path
 
 from communities.api.communities import CommunitiesViewSet
 from communities.api.keys import KeyViewSet
 from communities.api.settings import SettingsViewSet
 from communities.http import paths  # noqa: F401 (registers the converter `id`)
-from communities.http.views import UnknownPath
 
 urlpatterns = [
     path("communities", CommunitiesViewSet.as_view({"get": "list"})),

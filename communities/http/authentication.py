@@ -9,16 +9,41 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import F, Q
+from django.db import connection
 
 from communities.errors import InvalidApiKey, MissingApiKey
-from communities.models import ApiKey, Member
+from communities.models import Member
 from communities.tiers import TIERS
 
 SECONDS_TO_REMEMBER = 5.0  # a revoked key, or a changed role, works on for this long at most
 KEYS_TO_REMEMBER = 10_000
 LONGEST_KEY = 200
 LAST_USE_IS_NOTED_EVERY = timedelta(minutes=1)
+
+# By hand, because it is one statement where the ORM needs two, and takes 0.3 ms of CPU less. A key that
+# somebody is changing at this moment is not waited for: its use will be noted the next time.
+LOOK_UP = """
+    WITH found AS (
+        SELECT key.id, key.key_prefix, key.community_id, key.user_id, member.access, key.restricted_to,
+            community.tier, key.expires_at,
+            CASE WHEN key.digest <> %(digest)s THEN key.previous_expires_at END AS previous_expires_at
+        FROM communities_apikey AS key
+        JOIN communities_community AS community ON community.id = key.community_id
+        JOIN communities_user AS maker ON maker.id = key.user_id AND maker.is_active
+        JOIN communities_member AS member ON member.community_id = key.community_id
+            AND member.user_id = key.user_id AND member.left_at IS NULL
+        WHERE (key.digest = %(digest)s
+                OR (key.previous_digest = %(digest)s AND key.previous_expires_at > %(at)s))
+            AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > %(at)s)
+    ), due AS (
+        SELECT id FROM communities_apikey
+        WHERE id = (SELECT id FROM found) AND (last_used_at IS NULL OR last_used_at <= %(minute_ago)s)
+        FOR NO KEY UPDATE SKIP LOCKED
+    ), noted AS (
+        UPDATE communities_apikey SET last_used_at = %(at)s WHERE id IN (SELECT id FROM due)
+    )
+    SELECT * FROM found
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +73,10 @@ class Memory:
         known = self._callers.get(digest)
         return known[1] if known is not None and known[0] > time.monotonic() else None
 
-    def put(self, digest: str, caller: Caller) -> None:
+    def put(self, digest: str, caller: Caller, *, seconds: float) -> None:
         with self._lock:
             self._callers.pop(digest, None)
-            self._callers[digest] = (time.monotonic() + SECONDS_TO_REMEMBER, caller)
+            self._callers[digest] = (time.monotonic() + seconds, caller)
             while len(self._callers) > KEYS_TO_REMEMBER:
                 self._callers.popitem(last=False)
 
@@ -76,42 +101,21 @@ def caller_of(key: str | None, *, at: datetime) -> Caller:
     digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
     caller = memory.get(digest)
     if caller is None:
-        caller = _look_up(digest, at)
-        memory.put(digest, caller)
+        caller, seconds_left = _look_up(digest, at)
+        memory.put(digest, caller, seconds=min(SECONDS_TO_REMEMBER, seconds_left))
     return caller
 
 
-def _look_up(digest: str, at: datetime) -> Caller:
-    found = (
-        ApiKey.objects.filter(
-            Q(digest=digest) | Q(previous_digest=digest, previous_expires_at__gt=at),
-            Q(expires_at__isnull=True) | Q(expires_at__gt=at),
-            revoked_at__isnull=True,
-            user__is_active=True,
-            user__memberships__community=F("community"),
-            user__memberships__left_at__isnull=True,
-        )
-        .values_list(
-            "pk",
-            "key_prefix",
-            "community_id",
-            "user_id",
-            "user__memberships__access",
-            "restricted_to",
-            "community__tier",
-            "last_used_at",
-        )
-        .first()
-    )
+def _look_up(digest: str, at: datetime) -> tuple[Caller, float]:
+    """The caller, and for how many seconds the key is sure to work on."""
+    with connection.cursor() as cursor:
+        cursor.execute(LOOK_UP, {"digest": digest, "at": at, "minute_ago": at - LAST_USE_IS_NOTED_EVERY})
+        found = cursor.fetchone()
     if found is None:
         raise InvalidApiKey("This API key is not valid.")
-    *known, access, restricted_to, tier_name, last_used_at = found
-    _note_use(known[0], last_used_at, at)
+    api_key_id, prefix, community_id, user_id, access, restricted_to, tier, *lives_until = found
+    seconds = [(end - at).total_seconds() for end in lives_until if end is not None]
     is_held_back = restricted_to is not None and access == Member.Access.ADMIN
-    return Caller(*known, role=restricted_to if is_held_back else access, tier=tier_name)
-
-
-def _note_use(api_key_id: int, last_used_at: datetime | None, at: datetime) -> None:
-    if last_used_at is None or at - last_used_at >= LAST_USE_IS_NOTED_EVERY:
-        stale = Q(last_used_at__isnull=True) | Q(last_used_at__lte=at - LAST_USE_IS_NOTED_EVERY)
-        ApiKey.objects.filter(stale, pk=api_key_id).update(last_used_at=at)
+    role = restricted_to if is_held_back else access
+    caller = Caller(api_key_id, prefix, community_id, user_id, role, tier)
+    return caller, min(seconds, default=SECONDS_TO_REMEMBER)

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import orjson
-from django.http import HttpRequest
+from django.http import HttpRequest, UnreadablePostError
 from django.utils.functional import Promise
 
 from communities.errors import InvalidRequest, Refusal
+from communities.http.shapes import Violation, complaint
 
 MAX_BODY = 1_048_576  # bytes
 MAX_DEPTH = 200  # of objects and lists in each other: conditions may be 50 deep, two levels each
@@ -41,15 +42,26 @@ def received(request: HttpRequest) -> bytes:
     meta = request.META
     if "chunked" in meta.get("HTTP_TRANSFER_ENCODING", "").lower():
         raw = _received_in_chunks(request)
-    elif int(meta.get("CONTENT_LENGTH") or 0) > MAX_BODY:
+    elif _declared_length(meta.get("CONTENT_LENGTH", "")) > MAX_BODY:
         raise TooLarge("The body is larger than 1 MiB.")
     else:
-        raw = request.body
+        try:
+            raw = request.body
+        except UnreadablePostError:
+            raise InvalidRequest("The body broke off.") from None
     if len(raw) > MAX_BODY:
         raise TooLarge("The body is larger than 1 MiB.")
     if raw:
         _require_json(meta.get("CONTENT_TYPE", ""), meta.get("HTTP_CONTENT_ENCODING", ""))
     return raw
+
+
+def _declared_length(text: str) -> int:
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidRequest("Content-Length must be a number.")
+    return int(text[:20])
 
 
 def _received_in_chunks(request: HttpRequest) -> bytes:
@@ -117,28 +129,26 @@ def _refuse_what_has_a_name(raw: bytes) -> None:
         raise InvalidRequest(violations[0]["message"], violations=violations)
 
 
-def _unkeepable(value: object, path: str) -> Iterator[dict[str, str]]:
+def _unkeepable(value: object, path: str) -> Iterator[Violation]:
     if isinstance(value, dict):
         for name, part in value.items():
             inner = f"{path}.{name}" if path else str(name)
             if _UNSTORABLE.search(name):
-                yield _violation(_UNSTORABLE.sub("?", inner), "invalid", "must have a name without null characters.")
+                yield complaint(
+                    _UNSTORABLE.sub("?", inner), "invalid", "must be a name without null characters."
+                )
             else:
                 yield from _unkeepable(part, inner)
     elif isinstance(value, list):
         for index, part in enumerate(value):
             yield from _unkeepable(part, f"{path}[{index}]")
     elif isinstance(value, str) and _UNSTORABLE.search(value):
-        yield _violation(path, "invalid", "must not contain null characters or halves of characters.")
+        yield complaint(path, "invalid", "must not contain null characters or halves of characters.")
     elif isinstance(value, float) and not math.isfinite(value):
-        yield _violation(path, "invalid", "must be a finite number.")
+        yield complaint(path, "invalid", "must be a finite number.")
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         code = "too_large" if value > 0 else "too_small"
-        yield _violation(path, code, "must be an integer of at most 64 bits.")
-
-
-def _violation(field: str, code: str, rest: str) -> dict[str, str]:
-    return {"field": field, "code": code, "message": f"{field or 'The body'} {rest}"}
+        yield complaint(path, code, "must be an integer of at most 64 bits.")
 
 
 def render(value: object) -> bytes:

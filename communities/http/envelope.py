@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import structlog
-from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import (
+    ObjectDoesNotExist,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+)
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -32,6 +37,7 @@ STATUS = {
     "internal_error": 500,
     "unavailable": 503,
 }
+STATUS_OF_BODIES: dict[type[Refusal], int] = {TooLarge: 413, NotJson: 415}
 MESSAGES = {
     400: ("invalid_request", "The request could not be understood."),
     403: ("forbidden", "This is not allowed."),
@@ -70,27 +76,31 @@ def tell(fault: Exception, request: HttpRequest) -> HttpResponse:
     refusal = _as_refusal(fault)
     if refusal is None:
         log_fault(fault)
-        got_request_exception.send(sender=None, request=request)  # tests see the fault itself, not only the 500
+        # Tests see the fault itself, not only the 500.
+        got_request_exception.send(sender=None, request=request)
         return told(500)
     if isinstance(refusal, Unavailable):
         log.error("request.unavailable", cause=type(fault).__name__)
     return _told_refusal(refusal)
 
 
-def told(status: int, *, retry_after: int | None = None) -> HttpResponse:
+def told(status: int) -> HttpResponse:
     """The response for a status alone, where nothing more is known than its number."""
     code, message = MESSAGES.get(status) or MESSAGES[400 if status < 500 else 500]
+    retry_after = SECONDS_UNTIL_DATABASE_MAY_BE_BACK if status == 503 else None
     return _response({"error": code, "message": message}, status, retry_after)
 
 
 def log_fault(fault: BaseException) -> None:
     """Log where it happened, but not its words: they may repeat an answer or a secret."""
-    frames = "".join(traceback.format_tb(fault.__traceback__)[-12:])
+    frames = [
+        f"{at.filename}:{at.lineno} {at.name}" for at in traceback.extract_tb(fault.__traceback__)[-12:]
+    ]
     log.error("request.failed", fault=type(fault).__qualname__, frames=frames)
 
 
 def _told_refusal(refusal: Refusal) -> HttpResponse:
-    status = 413 if isinstance(refusal, TooLarge) else 415 if isinstance(refusal, NotJson) else STATUS[refusal.code]
+    status = STATUS_OF_BODIES.get(type(refusal)) or STATUS[refusal.code]
     retry_after: int | None = getattr(refusal, "retry_after", None)
     if isinstance(refusal, RateLimited):  # the interface shows exactly these two (section 7)
         return _response({"error": refusal.code, "retry_after": retry_after}, status, retry_after)
@@ -107,6 +117,7 @@ def _response(body: Mapping[str, object], status: int, retry_after: int | None) 
     response = HttpResponse(render(body), content_type=MEDIA_TYPE, status=status)
     if retry_after is not None:
         response["Retry-After"] = str(retry_after)
+    response._has_been_logged = True  # type: ignore[attr-defined] # the access line is enough for a refusal
     return response
 
 

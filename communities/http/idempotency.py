@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, Concatenate, ParamSpec, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 import orjson
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -31,10 +31,11 @@ from communities.http.bodies import MEDIA_TYPE
 
 HEADER = "Idempotency-Key"
 RETENTION = timedelta(hours=24)
-SECONDS_TO_WAIT_FOR_A_TWIN = 10
+SECONDS_TO_WAIT_FOR_A_TWIN = 10.0
+SECONDS_UNTIL_TWIN_MAY_BE_DONE = 5
 KEPT_HEADERS = ("ETag", "X-Ignored-Fields")
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
-P = ParamSpec("P")
+Action = TypeVar("Action", bound=Callable[..., Response])
 
 
 class View(Protocol):
@@ -45,14 +46,11 @@ class View(Protocol):
     def finish(self, response: Response | HttpResponse) -> HttpResponse: ...
 
 
-Handler = Callable[Concatenate[Any, Request, P], Response]
-
-
-def once(handler: Handler[P]) -> Callable[Concatenate[Any, Request, P], HttpResponse | Response]:
+def once(handler: Action) -> Action:
     """Mark a write action: with an Idempotency-Key it is done once, and answered alike ever after."""
 
     @functools.wraps(handler)
-    def wrapped(view: View, request: Request, *args: P.args, **kwargs: P.kwargs) -> HttpResponse | Response:
+    def wrapped(view: View, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         if key is None:
             return handler(view, request, *args, **kwargs)
@@ -66,11 +64,14 @@ def once(handler: Handler[P]) -> Callable[Concatenate[Any, Request, P], HttpResp
             if earlier is not None:
                 return earlier
             response = view.finish(handler(view, request, *args, **kwargs))
-            _remember(claim, response)
+            if 200 <= response.status_code < 300:
+                _remember(claim, response)
+            else:
+                transaction.set_rollback(True)  # it changed nothing, so the key is free for another try
             return response
 
     wrapped.is_once = True  # type: ignore[attr-defined]
-    return wrapped
+    return cast(Action, wrapped)
 
 
 def _hash(*parts: bytes) -> str:
@@ -116,7 +117,7 @@ def _claim(claim: str, fingerprint: str, at: datetime) -> HttpResponse | None:
         except OperationalError as error:
             if isinstance(error.__cause__, LockNotAvailable):
                 told = f"A request with this {HEADER} is still running."
-                raise Conflict(told, retry_after=SECONDS_TO_WAIT_FOR_A_TWIN) from None
+                raise Conflict(told, retry_after=SECONDS_UNTIL_TWIN_MAY_BE_DONE) from None
             raise
         if cursor.fetchone() is not None:
             return None

@@ -33,6 +33,8 @@ class RequestMiddleware:
         if is_interface(request):
             response = _in_our_shape(request, response)
         response["X-Request-Id"] = request_id
+        if request.method == "HEAD" and not response.streaming:
+            response.content = b""  # Content-Length stands already, and tells of what GET would send
         log.info(
             "request.done",
             method=request.method,
@@ -55,7 +57,10 @@ def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """What other layers answered (Django's own error pages among them), as the interface answers."""
     is_json = response.get("Content-Type", "").startswith(MEDIA_TYPE)
     if response.status_code >= 400 and not is_json:
+        allowed = response.get("Allow")
         response = envelope.told(response.status_code)
+        if allowed is not None:
+            response["Allow"] = allowed
     if LIMIT_HEADER not in response:
         for name, value in throttling.take_for_address(request).headers().items():
             response[name] = value

@@ -25,12 +25,19 @@ class PageIn(serializers.Serializer[Any]):
     )
 
 
-def page_of(rows: Rows, query: Mapping[str, Any], *, total: int | None = None) -> tuple[Sequence[Any], dict[str, Any]]:
-    """The rows of one page and the pagination object beside them; a page past the end is empty."""
+def page_of(
+    rows: Rows, query: Mapping[str, Any], *, total: int | None = None
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The rows of one page and the pagination object beside them; a page past the end is empty.
+
+    Where `rows` is a function, `total` has to be given.
+    """
     page, per_page = query["page"], query["per_page"]
     offset = (page - 1) * per_page
     if total is None:
-        total = rows.count() if isinstance(rows, QuerySet) else len(rows) if isinstance(rows, Sequence) else 0
+        if callable(rows):
+            raise TypeError("A function that loads rows cannot count them: give `total`.")
+        total = rows.count() if isinstance(rows, QuerySet) else len(rows)
     if offset >= total:
         here: Sequence[Any] = []
     elif isinstance(rows, QuerySet | Sequence):

@@ -10,7 +10,6 @@ MEMBER, CREATOR, ADMIN = Member.Access.MEMBER, Member.Access.CREATOR, Member.Acc
 RANK = {MEMBER: 0, CREATOR: 1, ADMIN: 2}
 
 LEAST_ROLE = {
-    "unknown.nothing": MEMBER,
     "community.list": MEMBER,
     "community.retrieve": MEMBER,
     "settings.retrieve": MEMBER,

@@ -1,7 +1,7 @@
 """A sliding minute in Redis: one atomic round trip, by the server's clock.
 
-The log of a key's hits is a list of microseconds, oldest first. Refused requests are not in it. If Redis is down, calls
-go through (decisions 2.5), and Redis is left alone for some seconds so that nobody waits for its time-out.
+The log of a key's hits is a list of microseconds, oldest first. Refused requests are not in it. If Redis is
+down, calls go through (decisions 2.5), and Redis is left alone for some seconds, so that nobody waits for it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ WINDOW = 60_000_000  # microseconds
 SECONDS_TO_LEAVE_REDIS_ALONE = 5.0
 SECONDS_TO_WAIT_FOR_REDIS = 0.25
 
-# Numbers go back as integers: as text, Lua would round them to 14 digits. The first hit that has to leave before
-# another is let in is the oldest, or a later one where the limit was lowered since.
+# Numbers go back as integers: as text, Lua would round them to 14 digits. The first hit that has to leave
+# before another is let in is the oldest, or a later one where the limit was lowered since.
 TAKE = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -72,7 +72,7 @@ class Allowance:
 
 
 class Outage:
-    """What is known of Redis being away: until when to leave it alone, and how many calls went by unlimited."""
+    """That Redis is away: until when to leave it alone, and how many calls went by unlimited."""
 
     def __init__(self) -> None:
         self.calls_let_through = 0
@@ -80,7 +80,7 @@ class Outage:
         self._lock = threading.Lock()
 
     def lasts(self) -> bool:
-        """Whether to leave Redis alone. After a while one caller is told no, to try, and the others still yes."""
+        """Whether to leave Redis alone. After a while one caller is told no, to try; the others still yes."""
         if not self._alone_until:
             return False
         with self._lock:
@@ -93,7 +93,9 @@ class Outage:
     def begin(self, error: RedisError) -> None:
         with self._lock:
             self._alone_until = time.monotonic() + SECONDS_TO_LEAVE_REDIS_ALONE
-        log.error("throttling.redis_is_down", cause=type(error).__name__, calls_let_through=self.calls_let_through)
+        log.error(
+            "throttling.redis_is_down", cause=type(error).__name__, calls_let_through=self.calls_let_through
+        )
 
     def end(self) -> None:
         if self._alone_until:
@@ -119,7 +121,9 @@ def take(name: str, limit: int) -> Allowance:
         return outage.let_through(limit)
     outage.end()
     retry_after = 0 if granted else max(1, _seconds_up(wait))
-    return Allowance(limit=limit, remaining=remaining, resets_at=_seconds_up(resets_at), retry_after=retry_after)
+    return Allowance(
+        limit=limit, remaining=remaining, resets_at=_seconds_up(resets_at), retry_after=retry_after
+    )
 
 
 def take_for_key(api_key_id: int, limit: int) -> Allowance:
@@ -134,7 +138,7 @@ def take_for_address(request: HttpRequest) -> Allowance:
 def address_of(request: HttpRequest) -> str:
     """The client's address: the one that the outermost of our own proxies saw.
 
-    Each proxy adds, at the end of X-Forwarded-For, whom it was called by; what stands before is the client's say-so.
+    Each proxy adds, at the end of X-Forwarded-For, whom it was called by; what stands before may be made up.
     """
     remote = str(request.META.get("REMOTE_ADDR") or "unknown")
     proxies: int = settings.TRUSTED_PROXIES

@@ -16,20 +16,21 @@ from urllib.parse import quote
 import structlog
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.views.decorators.csrf import csrf_exempt
 from rest_framework import serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.errors import InvalidRequest, NotFound
+from communities.errors import Forbidden, InvalidRequest, NotFound
 from communities.http import authentication, bodies, envelope, permissions, throttling
 from communities.http.authentication import Caller
 from communities.http.envelope import MethodRefused, RateLimited
 from communities.http.pagination import Rows, page_of
-from communities.http.shapes import ignored_paths, unknown_parameters, violations_of
+from communities.http.shapes import Nothing, Violation, faults_of_query, ignored_paths, violations_of
 from communities.http.throttling import Allowance
 
 MAX_IGNORED_HEADER = 4096  # characters
+OPTIONS = "options"
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 Shape = type[serializers.Serializer[Any]]
 
@@ -45,18 +46,15 @@ class CommunityViewSet(viewsets.ViewSet):
     noun: ClassVar[str]
     key: Caller
     at: datetime
-    raw_body: bytes
-    authentication_classes: ClassVar[list[type]] = []
-    permission_classes: ClassVar[list[type]] = []
-
-    @classmethod
-    def as_view(cls, actions: dict[str, str] | None = None, **initkwargs: Any) -> Callable[..., HttpResponse]:
-        return csrf_exempt(super().as_view(actions, **initkwargs))
+    raw_body: bytes = b""
+    authentication_classes = ()
+    permission_classes = ()
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         self.at = timezone.now()
         self.request = cast(Request, request)
         self.ignored: list[str] = []
+        self._query_is_looked_at = False
         allowance: Allowance | None = None
         try:
             self.key = authentication.caller_of(request.META.get("HTTP_X_API_KEY"), at=self.at)
@@ -71,6 +69,7 @@ class CommunityViewSet(viewsets.ViewSet):
                 allowance = throttling.take_for_address(request)
                 fault = RateLimited(allowance.retry_after) if allowance.is_used_up else fault
             response = envelope.tell(fault, request)
+            self._name_ignored(response)
         for name, value in allowance.headers().items():
             response[name] = value
         return response
@@ -79,24 +78,44 @@ class CommunityViewSet(viewsets.ViewSet):
         action = self._action(request)
         if kwargs.pop("community_id", self.key.community_id) != self.key.community_id:
             raise NotFound("There is no such community.")
-        permissions.check(self.key, noun=self.noun, action=action)
-        self.raw_body = bodies.received(request)
+        if action == OPTIONS:
+            return HttpResponse(status=204, headers={"Allow": ", ".join(self._methods())})
+        try:
+            permissions.check(self.key, noun=self.noun, action=action)
+        except Forbidden:
+            self.hide(**kwargs)  # what this role may not even see is not found, rather than forbidden
+            raise
+        if request.method not in SAFE_METHODS:
+            self.raw_body = bodies.received(request)
         handler = getattr(self, action)
-        return self.finish(handler(request, **kwargs))
+        self._is_looked_at = not self._sent  # which refuses what is no JSON, also where no action would look
+        response = handler(request, **kwargs)
+        if request.GET and not self._query_is_looked_at and request.method in SAFE_METHODS:
+            self.query(Nothing)
+        return self.finish(response)
 
     def _action(self, request: HttpRequest) -> str:
-        action_map = cast(Mapping[str, str], self.action_map)
         method = str(request.method).lower()
-        action = action_map.get("get" if method == "head" else method)
+        if method == OPTIONS:
+            return OPTIONS
+        action = cast(Mapping[str, str], self.action_map).get("get" if method == "head" else method)
         if action is None:
-            raise MethodRefused(sorted(name.upper() for name in action_map if name != "head"))
+            raise MethodRefused(self._methods())
         self.action = action
         return action
+
+    def _methods(self) -> list[str]:
+        return sorted(name.upper() for name in cast(Mapping[str, str], self.action_map) if name != "head")
+
+    def hide(self, **kwargs: Any) -> None:
+        """Raises NotFound where the caller's role does not see the object that the path names."""
 
     def finish(self, response: Response | HttpResponse) -> HttpResponse:
         """Plain data as JSON, with the names of what was ignored."""
         if not isinstance(response, Response):
             return response
+        if not self._is_looked_at:
+            self.ignore(self._sent)
         told = HttpResponse(status=response.status_code, content_type=bodies.MEDIA_TYPE)
         if response.status_code == 204:
             del told["Content-Type"]
@@ -105,35 +124,42 @@ class CommunityViewSet(viewsets.ViewSet):
         for name, value in response.headers.items():
             if name.lower() != "content-type":
                 told[name] = value
-        if self.ignored:
-            told["X-Ignored-Fields"] = _as_header(self.ignored)
+        self._name_ignored(told)
         return told
 
+    def _name_ignored(self, response: HttpResponse) -> None:
+        if self.ignored:
+            response["X-Ignored-Fields"] = _as_header(self.ignored)
+
     @cached_property
+    def _sent(self) -> dict[str, Any]:
+        return bodies.parse(self.raw_body)
+
+    @property
     def body(self) -> dict[str, Any]:
         """The object sent, not looked at further; empty without a body."""
-        return bodies.parse(self.raw_body)
+        self._is_looked_at = True
+        return self._sent
 
     def read(self, shape: Shape, *, partial: bool = False) -> dict[str, Any]:
         """The body in a shape. Refuses what does not fit, all of it at once; notes what nobody knows."""
-        sent = self.body
-        serializer = shape(data=sent, partial=partial, context={"view": self})
+        serializer = shape(data=self.body, partial=partial, context={"view": self})
         fits = serializer.is_valid()
-        self.ignore(ignored_paths(serializer, sent))
+        self.ignore(ignored_paths(serializer, self.body))
         if not fits:
-            violations = violations_of(serializer.errors)
-            raise InvalidRequest(_summary(violations), violations=violations)
+            raise _refusal(violations_of(serializer))
         return cast(dict[str, Any], serializer.validated_data)
 
     def query(self, shape: Shape) -> dict[str, Any]:
         """The query parameters in a shape. Refuses unknown and repeated ones (decisions 1.2)."""
+        self._query_is_looked_at = True
         sent = self.request.GET
-        violations = unknown_parameters(shape, sent)
         serializer = shape(data=sent.dict())
+        violations = faults_of_query(serializer, sent)
         if not serializer.is_valid():
-            violations += violations_of(serializer.errors)
+            violations += violations_of(serializer)
         if violations:
-            raise InvalidRequest(_summary(violations), violations=violations)
+            raise _refusal(violations)
         return cast(dict[str, Any], serializer.validated_data)
 
     def ignore(self, paths: Iterable[str]) -> None:
@@ -157,16 +183,17 @@ class UnknownPath(CommunityViewSet):
     """Whatever else is under /v1: counted like any request, and not found."""
 
     noun = "unknown"
+    schema = None  # no part of the description
 
     @classmethod
     def of_any_method(cls) -> Callable[..., HttpResponse]:
         return cls.as_view({"get": "nothing"})
 
-    def nothing(self, request: Request, **kwargs: Any) -> Response:
+    def nothing(self, request: Request) -> Response:
         raise NotFound("There is nothing at this address.")
 
-    def _action(self, request: HttpRequest) -> str:
-        return "nothing"
+    def _work(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse:
+        raise NotFound("There is nothing at this address.")
 
 
 def _refuse_over(allowance: Allowance) -> None:
@@ -174,10 +201,13 @@ def _refuse_over(allowance: Allowance) -> None:
         raise RateLimited(allowance.retry_after)
 
 
-def _summary(violations: list[dict[str, Any]]) -> str:
-    first = violations[0]
-    rest = f" ({len(violations) - 1} more.)" if len(violations) > 1 else ""
-    return f"{first['field']}: {first['message']}{rest}"
+def _refusal(violations: list[Violation]) -> InvalidRequest:
+    """One refusal that tells of all violations; its message is the first of them."""
+    rest = len(violations) - 1
+    more = (
+        f" There are {rest} more violations." if rest > 1 else " There is 1 more violation." if rest else ""
+    )
+    return InvalidRequest(violations[0]["message"] + more, violations=violations)
 
 
 def _as_header(paths: list[str]) -> str:

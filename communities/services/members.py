@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, OuterRef, Subquery
@@ -25,9 +26,10 @@ def find(*, community_id: int, member_id: int | None = None, user_id: int | None
     """A present member by their id or their user's; None where there is none."""
     on_chat = Identity.objects.filter(user=OuterRef("user"), provider=Identity.Provider.CHAT).order_by("pk")
     members = Member.objects.filter(community_id=community_id, left_at__isnull=True)
-    members = members.filter(user_id=user_id) if member_id is None else members.filter(pk=member_id)
+    by_id: dict[str, Any] = {"user_id": user_id} if member_id is None else {"pk": member_id}
     row = (
-        members.annotate(on_chat=Subquery(on_chat.values("platform_id")[:1]), user_name=F("user__name"))
+        members.filter(**by_id)
+        .annotate(on_chat=Subquery(on_chat.values("platform_id")[:1]), user_name=F("user__name"))
         .values_list("user_id", "nick", "user_name", "on_chat")
         .first()
     )

@@ -18,7 +18,9 @@ def get_settings(*, community_id: int) -> CommunitySettings:
 
 def save_settings(*, community_id: int, changes: Mapping[str, Any]) -> CommunitySettings:
     """Change the settings that are given, and answer all of them."""
-    settings, _ = CommunitySettings.objects.update_or_create(community_id=community_id, defaults=dict(changes))
+    settings, _ = CommunitySettings.objects.update_or_create(
+        community_id=community_id, defaults=dict(changes)
+    )
     return settings
 
 

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from communities.errors import Refusal
+from communities.management.naming import require_name
 from communities.models import Community, Member
 from communities.services import keys, members
 
@@ -22,19 +23,18 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
+        name = require_name(options["name"])
         community_id, at = options["community"], timezone.now()
         if not Community.objects.filter(pk=community_id).exists():
             raise CommandError(f"--community {community_id} does not exist.")
         if options["member"] is None:
             member = members.create_member(
-                community_id=community_id, name=options["name"], access=options["role"], at=at
+                community_id=community_id, name=name, access=options["role"], at=at
             )
         else:
             member = _member(community_id, options["member"])
         try:
-            key, secret = keys.create_key(
-                community_id=community_id, user_id=member.user_id, name=options["name"], at=at
-            )
+            key, secret = keys.create_key(community_id=community_id, user_id=member.user_id, name=name, at=at)
         except Refusal as refusal:
             raise CommandError(refusal.message) from None
         told = json.dumps({"id": str(key.pk), "key": secret})

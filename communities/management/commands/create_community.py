@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from communities.management.naming import require_name
 from communities.models import Community, CommunitySettings
 from communities.tiers import TIERS
 
@@ -21,8 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object and nothing else.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not options["name"].strip():
-            raise CommandError("--name must not be blank.")
+        name = require_name(options["name"])
         if options["credits"] < 0:
             raise CommandError("--credits must be 0 or more.")
         community_id = options["id"] or secrets.randbits(62) + 1
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             with transaction.atomic():
                 community = Community.objects.create(
                     id=community_id,
-                    name=options["name"].strip(),
+                    name=name,
                     tier=options["tier"],
                     bot_credits=options["credits"],
                     created_date=timezone.now(),
@@ -39,7 +39,9 @@ class Command(BaseCommand):
         except IntegrityError:
             raise CommandError(f"--id {community_id} is taken by another community.") from None
         told = json.dumps({"id": str(community.pk)})
-        self.stdout.write(told if options["json"] else f"Community {community.pk} ({community.name}) is made.")
+        self.stdout.write(
+            told if options["json"] else f"Community {community.pk} ({community.name}) is made."
+        )
 
 
 def _snowflake(text: str) -> int:

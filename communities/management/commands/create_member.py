@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from communities.management.naming import require_name
 from communities.models import Community, Member
 from communities.services import members
 
@@ -18,13 +19,12 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object and nothing else.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not options["name"].strip():
-            raise CommandError("--name must not be blank.")
+        name = require_name(options["name"])
         if not Community.objects.filter(pk=options["community"]).exists():
             raise CommandError(f"--community {options['community']} does not exist.")
         member = members.create_member(
             community_id=options["community"],
-            name=options["name"].strip(),
+            name=name,
             access=options["access"],
             at=timezone.now(),
         )

@@ -1,0 +1,200 @@
+"""The words of the OpenAPI description that are the same for every operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from communities.http.envelope import MESSAGES, STATUS
+from communities.http.shapes import VIOLATION_CODES
+from communities.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY, TIERS
+
+Example = dict[str, Any]
+
+_LIMITS = ", ".join(f"{name} {tier.requests_per_minute}" for name, tier in TIERS.items())
+
+INTRODUCTION = f"""\
+Conversational surveys and polls: write a script of blocks, open it, let people answer, read what they said.
+
+**Keys.** Every request carries an API key in the header `X-API-Key`. A key belongs to one community, and has
+the role there, at the moment of the request, of the user who made it: `admin`, `creator` or `member`. Objects
+of other communities look exactly like absent ones.
+
+**Limits.** A tier has so many requests in any 60 seconds, for each key: {_LIMITS}. Every response tells
+`X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`. One request too many is `429` with
+`Retry-After`; it does not count, and waiting that long is enough. Attempts without a valid key are limited to
+{REQUESTS_PER_MINUTE_WITHOUT_KEY} a minute for each address. A body is at most 1 MiB.
+
+**Safe retries.** Send an `Idempotency-Key` (a UUID v4) with every write. The same request under the same
+key, within 24 hours, is answered with the first answer, byte for byte, and `Idempotency-Replayed: true`;
+nothing is done again. Another request under that key is `409 conflict`. Refusals are not kept: they changed
+nothing, so the key is free again. While the first is still running, a second waits for it.
+
+**Lists** answer `data` and `pagination` (`page`, `per_page`, `total`, `has_more`). `page` counts from 1,
+`per_page` is 1 to 100, 25 if not said. A page past the end is empty. A query parameter that an address does
+not know is refused when reading, so that a misspelt filter does not answer with everything.
+
+**Fields.** Read-only fields are taken and ignored, so what was read can be sent back. Unknown fields are
+ignored too, and named in the response header `X-Ignored-Fields`. Ids are strings, other than those shown as
+integers. Times are UTC, `2026-01-31T09:30:00Z`; times sent must carry an offset.
+
+**Errors** are `error`, a code for programs, and `message`, a sentence for people. Where fields are at fault,
+`violations` lists all of them: `field` (a path such as `script.blocks[2].options[0].value`), `code`,
+`message`, and in expressions the `column`. Every response carries `X-Request-Id`, the caller's own where it is
+1 to 64 of `[A-Za-z0-9_-]`.
+
+Codes of errors: {", ".join(f"`{code}`" for code in STATUS)}.
+
+Codes of violations: {", ".join(f"`{code}`" for code in VIOLATION_CODES)}.
+
+**Versions.** `/v1` only grows: new fields, values and addresses may appear, so ignore what you do not know.
+Anything that would break a caller comes under another prefix.
+"""
+
+
+def _words(code: str, message: str) -> Example:
+    return {"error": code, "message": message}
+
+
+# For each status, what it means and an example for each code that it may carry.
+REFUSALS: dict[str, tuple[str, list[Example]]] = {
+    "400": (
+        "A value breaks a rule, or the request could not be read; `violations` names each field at fault.",
+        [
+            {
+                "error": "invalid_request",
+                "message": "`name` must not be blank.",
+                "violations": [{"field": "name", "code": "blank", "message": "`name` must not be blank."}],
+            }
+        ],
+    ),
+    "401": (
+        "No API key, or one that is unknown, revoked or expired, or whose maker lost access.",
+        [
+            _words("missing_api_key", "Send the API key in the header X-API-Key."),
+            _words("invalid_api_key", "This API key is not valid."),
+        ],
+    ),
+    "403": (
+        "The key's role may not do this, or the community's tier lacks the feature.",
+        [_words("forbidden", "This needs a key of role admin or above; this key's role is creator.")],
+    ),
+    "404": (
+        "No such object within the key's community.",
+        [_words("not_found", "There is no such object.")],
+    ),
+    "405": (
+        "The address does not take this method; `Allow` lists those it does.",
+        [_words("method_not_allowed", "This address takes GET.")],
+    ),
+    "409": (
+        "The object's state forbids it, or the Idempotency-Key is in flight or was used for another request.",
+        [_words("conflict", "This Idempotency-Key was used for another request.")],
+    ),
+    "413": ("The body is larger than 1 MiB.", [_words(*MESSAGES[413])]),
+    "415": ("The body is not JSON in UTF-8, or is compressed.", [_words(*MESSAGES[415])]),
+    "429": (
+        "Too many requests within a minute; wait `retry_after` seconds.",
+        [{"error": "rate_limit_exceeded", "retry_after": 12}],
+    ),
+    "500": ("A fault on our side; `X-Request-Id` names the request in our log.", [_words(*MESSAGES[500])]),
+    "503": ("The service cannot answer now; try again after `Retry-After`.", [_words(*MESSAGES[503])]),
+}
+OF_WRITES_ALONE = {"409", "413", "415"}
+
+COMPONENTS: dict[str, dict[str, Any]] = {
+    "Error": {
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "string",
+                "enum": [code for code in STATUS if code != "rate_limit_exceeded"],
+                "description": "A code for programs.",
+            },
+            "message": {"type": "string", "description": "A sentence for people."},
+            "violations": {
+                "type": "array",
+                "items": {"$ref": "#/components/schemas/Violation"},
+                "description": "Every fault that was found, where fields are at fault.",
+            },
+        },
+    },
+    "RateLimited": {
+        "type": "object",
+        "required": ["error", "retry_after"],
+        "properties": {
+            "error": {"type": "string", "const": "rate_limit_exceeded"},
+            "retry_after": {"type": "integer", "minimum": 1, "description": "Seconds to wait."},
+        },
+    },
+    "Violation": {
+        "type": "object",
+        "required": ["field", "code", "message"],
+        "properties": {
+            "field": {
+                "type": "string",
+                "description": "The field's path; empty where it is the body.",
+                "examples": ["script.blocks[2].options[0].value"],
+            },
+            "code": {"type": "string", "enum": VIOLATION_CODES},
+            "message": {"type": "string", "description": "A sentence that names the field."},
+            "column": {"type": "integer", "minimum": 1, "description": "In expressions: where, from 1."},
+        },
+    },
+    "Pagination": {
+        "type": "object",
+        "required": ["per_page", "total", "has_more"],
+        "properties": {
+            "page": {"type": "integer", "minimum": 1, "description": "Absent where `after` was sent."},
+            "per_page": {"type": "integer", "minimum": 1, "maximum": 100},
+            "total": {"type": "integer", "minimum": 0},
+            "has_more": {"type": "boolean"},
+        },
+    },
+}
+PAGINATION_EXAMPLE = {"page": 1, "per_page": 25, "total": 1, "has_more": False}
+
+HEADERS: dict[str, dict[str, Any]] = {
+    "X-Request-Id": {
+        "description": "The caller's, when it is 1 to 64 of `[A-Za-z0-9_-]`, else a new one.",
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+    },
+    "X-RateLimit-Limit": {
+        "description": "Requests a minute for the tier.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+    "X-RateLimit-Remaining": {
+        "description": "Requests left in the current minute.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+    "X-RateLimit-Reset": {
+        "description": "Unix second, rounded up, at which the oldest counted request leaves the window.",
+        "schema": {"type": "integer"},
+    },
+}
+HEADERS_OF_WRITES: dict[str, dict[str, Any]] = {
+    "Idempotency-Replayed": {
+        "description": "`true` where this is the answer to an earlier request with the same Idempotency-Key.",
+        "schema": {"type": "string", "const": "true"},
+    },
+    "X-Ignored-Fields": {
+        "description": "Paths of fields that nobody knows, with commas between them.",
+        "schema": {"type": "string"},
+    },
+}
+HEADERS_OF_STATUS: dict[str, dict[str, dict[str, Any]]] = {
+    "405": {"Allow": {"description": "The methods taken here.", "schema": {"type": "string"}}},
+    "409": {
+        "Retry-After": {
+            "description": "Seconds to wait, where waiting helps.",
+            "schema": {"type": "integer", "minimum": 1},
+        }
+    },
+    "429": {
+        "Retry-After": {
+            "description": "Seconds to wait; enough.",
+            "schema": {"type": "integer", "minimum": 1},
+        }
+    },
+    "503": {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}}},
+}

@@ -1,0 +1,174 @@
+"""Staff look at projects, scripts and conversations, and correct words. What decides is read-only here.
+
+Tables with composite keys (answers, completions, tallies) cannot be registered in Django's admin: answers
+stand on their conversation's page, counts on their project's. Who completed how often is told nowhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, F, Model, QuerySet
+from django.forms import BaseModelFormSet, ModelForm
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from surveys.models import Block, Bucket, Conversation, Option, Project, ProjectQuerySet
+
+
+class Kept:
+    """Rows that come and go by the interface alone."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class BucketInline(Kept, admin.TabularInline[Bucket, Project]):
+    model = Bucket
+    fields = ("name", "order")
+    readonly_fields = ("name", "order")
+    extra = 0
+
+
+@admin.register(Project)
+class ProjectAdmin(Kept, admin.ModelAdmin[Project]):
+    """Name and cloning are corrected here; the rest has rules, which the interface keeps."""
+
+    list_display = ["name", "id", "community", "type", "status", "privacy_mode", "block_count", "created_at"]
+    list_filter = ["type", "status", "privacy_mode", "participation"]
+    list_select_related = ["community"]
+    search_fields = ["name", "=id", "=slug", "community__name"]
+    date_hierarchy = "created_at"
+    ordering = ["-created_at", "-id"]
+    show_full_result_count = False
+    inlines = [BucketInline]
+    editable = ("name", "is_cloneable")
+    counts = ("responses", "completions", "answered_blocks")
+
+    def get_queryset(self, request: HttpRequest) -> ProjectQuerySet:
+        projects = Project.objects.select_related("community", "author")
+        return projects.with_counts() if _is_one(request) else projects
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> list[str]:
+        names = [field.name for field in Project._meta.fields if field.name not in self.editable]
+        return [*names, *self.counts]
+
+    def get_fields(self, request: HttpRequest, obj: Project | None = None) -> list[Any]:
+        return [*self.editable, *self.get_readonly_fields(request, obj)]
+
+    @admin.display(description="responses")
+    def responses(self, project: Project) -> int:
+        return int(getattr(project, "listed_count", 0))
+
+    @admin.display(description="completions")
+    def completions(self, project: Project) -> int:
+        return int(getattr(project, "completion_count", 0))
+
+    @admin.display(description="answered blocks")
+    def answered_blocks(self, project: Project) -> int:
+        return int(getattr(project, "response_count", 0))
+
+
+class OptionInline(Kept, admin.TabularInline[Option, Block]):
+    model = Option
+    fields = ["value", "label", "emoji", "display_order", "anchor_position", "is_archived"]
+    readonly_fields = ["value", "display_order", "anchor_position", "is_archived"]
+    ordering = ["is_archived", "display_order", "id"]
+    extra = 0
+
+
+@admin.register(Block)
+class BlockAdmin(Kept, admin.ModelAdmin[Block]):
+    """Wording may be corrected at any time, as over the interface; structure and logic only there."""
+
+    list_display = ["name", "id", "project", "section", "position", "type", "short_prompt", "is_archived"]
+    list_filter = ["type", "section", "is_archived"]
+    list_select_related = ["project"]
+    search_fields = ["name", "prompt", "=id", "=project__id", "project__name"]
+    ordering = ["-project_id", "is_archived", "position"]
+    show_full_result_count = False
+    inlines = [OptionInline]
+    editable = ("prompt", "when_correct", "when_incorrect")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Block | None = None) -> list[str]:
+        return [field.name for field in Block._meta.fields if field.name not in self.editable]
+
+    def get_fields(self, request: HttpRequest, obj: Block | None = None) -> list[Any]:
+        return [*self.editable, *self.get_readonly_fields(request, obj)]
+
+    @admin.display(description="prompt")
+    def short_prompt(self, block: Block) -> str:
+        return block.prompt[:80]
+
+    def save_related(
+        self,
+        request: HttpRequest,
+        form: ModelForm[Block],
+        formsets: list[BaseModelFormSet[Any, Any]],
+        change: bool,
+    ) -> None:
+        """Count a write of the script, so that no process goes on with the words it has in memory."""
+        super().save_related(request, form, formsets, change)
+        Project.objects.filter(pk=form.instance.project_id).update(revision=F("revision") + 1)
+
+
+@admin.register(Conversation)
+class ConversationAdmin(Kept, admin.ModelAdmin[Conversation]):
+    """Read, never edited. What an anonymous one knows of its respondent is in no field here."""
+
+    list_display = ["id", "project", "user", "provider", "session_number", "answers_given", "completed_at"]
+    list_filter = ["provider", "is_listed", ("completed_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["project", "user"]
+    search_fields = ["=id", "=project__id", "project__name", "=user__id", "=platform_id"]
+    ordering = ["-id"]
+    show_full_result_count = False
+    fields = (
+        "id",
+        "project",
+        "user",
+        "platform_id",
+        "provider",
+        "session_number",
+        "started_at",
+        "updated_at",
+        "completed_at",
+        "answer_table",
+    )
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
+        found = Conversation.objects.defer("state", "sealed_respondent", "respondent")
+        return found if _is_one(request) else found.annotate(answer_rows=Count("answers"))
+
+    def has_change_permission(self, request: HttpRequest, obj: Conversation | None = None) -> bool:
+        return False
+
+    @admin.display(description="answer rows")
+    def answers_given(self, conversation: Conversation) -> int:
+        return int(getattr(conversation, "answer_rows", 0))
+
+    @admin.display(description="answers")
+    def answer_table(self, conversation: Conversation) -> SafeString:
+        answers = conversation.answers.select_related("block", "option").order_by(
+            "block__position", "ordinal"
+        )
+        rows = format_html_join(
+            "",
+            "<tr><th>{}</th><td>{}</td><td>{}</td></tr>",
+            (
+                (answer.block.name, answer.value, (answer.option and answer.option.label) or "")
+                for answer in answers
+            ),
+        )
+        return format_html("<table>{}</table>", rows)
+
+
+def _is_one(request: HttpRequest) -> bool:
+    """Whether a single object's page is asked for, not the list."""
+    match = request.resolver_match
+    return match is not None and "object_id" in match.kwargs

@@ -1,0 +1,190 @@
+"""The shapes of a script in the OpenAPI description, made from the table the engine reads by.
+
+`components()` gives the component schemas by name, in the form of OpenAPI 3.1; `ref("Block")` points to one.
+What is required and what is never null holds for writes and reads alike; on reads every key of a Block
+is present.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surveys.engine import fields
+from surveys.engine.intake import MAX_BLOCKS
+from surveys.engine.kinds import (
+    Choice,
+    Compound,
+    Field,
+    ListOf,
+    Logic,
+    Scalar,
+    Shape,
+    Text,
+    Truth,
+    Weights,
+    Whole,
+)
+
+Schema = dict[str, Any]
+
+_OPERATORS = ["eq", "ne", "lt", "gt", "gte", "lte", "in"]
+_LITERAL = ["string", "number", "boolean"]
+
+
+def components() -> dict[str, Schema]:
+    """Block, BlockPatch, Option, Scale, ActionConfig, Continue, Condition and Script."""
+    shapes = (fields.BLOCK, fields.OPTION, fields.SCALE, fields.ACTION_CONFIG, fields.CONTINUE)
+    return {
+        **{shape.name: _object(shape) for shape in shapes},
+        "BlockPatch": _patch(),
+        "Condition": _condition(),
+        "Script": _script(),
+    }
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _object(shape: Shape) -> Schema:
+    schema: Schema = {
+        "type": "object",
+        "description": shape.description,
+        "properties": {key: _field(field) for key, field in shape.fields.items()},
+    }
+    if shape.required:
+        schema["required"] = list(shape.required)
+    return schema
+
+
+def _field(field: Field) -> Schema:
+    schema = _kind(field.kind)
+    if field.nullable:
+        schema = _or_null(schema)
+    schema["description"] = field.description
+    if field.example is not None:
+        schema["examples"] = [field.example]
+    if field.deprecated:
+        schema["deprecated"] = True
+    if field.write_only:
+        schema["writeOnly"] = True
+    return schema
+
+
+def _or_null(schema: Schema) -> Schema:
+    if "type" not in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    schema["type"] = [schema["type"], "null"]
+    if "enum" in schema:
+        schema["enum"] = [*schema["enum"], None]
+    return schema
+
+
+def _kind(kind: Scalar | Compound) -> Schema:
+    match kind:
+        case Text():
+            return _text(kind)
+        case Choice(choices):
+            return {"type": "string", "enum": list(choices)}
+        case Whole(minimum, maximum):
+            size = "int32" if minimum >= -(2**31) and maximum < 2**31 else "int64"
+            return {"type": "integer", "format": size, "minimum": minimum, "maximum": maximum}
+        case Truth():
+            return {"type": "boolean"}
+        case Weights():
+            points = {"type": "number", "minimum": -fields.MAX_NUMBER, "maximum": fields.MAX_NUMBER}
+            return {
+                "type": "object",
+                "additionalProperties": points,
+                "maxProperties": fields.MAX_BUCKETS,
+            }
+        case ListOf(inner, maximum):
+            return {"type": "array", "items": _kind(inner), "maxItems": maximum}
+        case Logic():
+            return ref("Condition")
+        case Shape():
+            return ref(kind.name)
+
+
+def _text(kind: Text) -> Schema:
+    schema: Schema = {"type": "string", "maxLength": kind.maximum}
+    if kind.minimum:
+        schema["minLength"] = kind.minimum
+    if kind.format:
+        schema["format"] = kind.format
+    if kind.pattern:
+        # An empty text stands for null where null may stand.
+        schema["pattern"] = f"^$|{kind.pattern}" if kind.empty_is_null else kind.pattern
+    return schema
+
+
+def _patch() -> Schema:
+    """A Block of which nothing is required: what is not sent stays as it is."""
+    schema = _object(fields.BLOCK)
+    del schema["required"]
+    schema["description"] = (
+        "The fields of a block to change. A field that is not sent stays, null clears. `options` and "
+        "conditions are replaced whole; `scale`, `action_config` and `continue` change in the keys that are "
+        "sent. Of `precondition`, `show_when` and `hide_when` the one sent takes the place of the "
+        "others, and `show_when: null` or `hide_when: null` clears the `precondition` it compiled to as well."
+    )
+    return schema
+
+
+def _condition() -> Schema:
+    parts = {"type": ["array", "null"], "items": ref("Condition"), "minItems": 1}
+    literal = {"type": _LITERAL, "pattern": '^[^"]*$'}
+    return {
+        "type": "object",
+        "description": (
+            "A leaf has `block` or `variable`, and `op` and `value`; a group has `all` or `any`. "
+            "Both, or neither, is refused, and so is an empty group."
+        ),
+        "properties": {
+            "block": {
+                "type": ["string", "null"],
+                "description": "The name of an earlier block, in any casing.",
+                "examples": ["favGame"],
+            },
+            "variable": {
+                "type": ["string", "null"],
+                "description": "A token instead of a block: `score`, `score_<bucket>`, `q3` and so on.",
+                "examples": ["score"],
+            },
+            "op": {
+                "type": ["string", "null"],
+                "enum": [*_OPERATORS, None],
+                "description": "`in` needs a list as `value`.",
+            },
+            "value": {
+                "anyOf": [literal, {"type": "array", "items": literal}, {"type": "null"}],
+                "description": "Texts must not contain a double quote.",
+                "examples": ["Chess"],
+            },
+            "all": {**parts, "description": "True where all of these are (AND)."},
+            "any": {**parts, "description": "True where any of these is (OR)."},
+        },
+        "examples": [{"block": "favGame", "op": "eq", "value": "Chess"}],
+    }
+
+
+def _script() -> Schema:
+    return {
+        "type": "object",
+        "description": (
+            f"The blocks of a project, in the order intro, main. At most {MAX_BLOCKS} blocks. Blocks are "
+            "sorted by `position` where it is sent, a block without one counting as its index in the array. "
+            "Outro blocks are the service's own: they are read with `?expand=outro`, and written by their "
+            "`id`, of which only `prompt`, `image_url`, `thumbnail_url` and the `pause` of `continue` change."
+        ),
+        "required": ["blocks"],
+        "properties": {
+            "project_id": {"type": "string", "readOnly": True},
+            "blocks": {"type": "array", "items": ref("Block"), "description": "The blocks, in order."},
+            "revision": {
+                "type": "integer",
+                "readOnly": True,
+                "description": "Grows with every write; also the `ETag`, for `If-Match`.",
+            },
+        },
+    }

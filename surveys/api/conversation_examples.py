@@ -1,0 +1,49 @@
+"""Examples of conversations and responses for the OpenAPI description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surveys.api.examples import BLOCK
+from surveys.engine.showing import UNSEEN
+
+_ID = "019c1234-5678-7abc-8def-0123456789ab"
+_SEEN: dict[str, Any] = {key: value for key, value in BLOCK.items() if key not in UNSEEN}
+
+ACTIVE: dict[str, Any] = {
+    "id": _ID,
+    "project_id": "7",
+    "status": "active",
+    "session_number": None,
+    "feedback": None,
+    "step": {"block": _SEEN, "progress": 0.0, "can_go_back": False},
+    "thank_you": None,
+}
+COMPLETED: dict[str, Any] = {
+    **ACTIVE,
+    "status": "completed",
+    "session_number": 1,
+    "step": None,
+    "thank_you": "Thank you for taking part!",
+}
+RESPONSE: dict[str, Any] = {
+    "id": _ID,
+    "project_id": "7",
+    "session_number": 1,
+    "status": "completed",
+    "started_at": "2026-01-31T09:30:00Z",
+    "submitted_at": "2026-01-31T09:31:12Z",
+    "user_id": "52",
+    "platform_id": "customer-42",
+    "provider": "web",
+    "answers": [
+        {
+            "block_id": 41,
+            "value": "other",
+            "option_id": 312,
+            "block_name": "first_move",
+            "label": "Another one",
+        },
+        {"block_id": 42, "value": "The English", "option_id": None, "block_name": "q1", "label": None},
+    ],
+}

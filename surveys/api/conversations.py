@@ -1,0 +1,273 @@
+"""Conversations, for callers that render their own pages (decisions 8.2)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.errors import Forbidden, InvalidRequest, NotFound
+from communities.http.authentication import Caller
+from communities.http.idempotency import once
+from surveys.api.conversation_examples import ACTIVE, COMPLETED
+from surveys.api.fields import MAX_ID, Text, Truth, Whole
+from surveys.api.projects import OwnWorkViewSet
+from surveys.engine import showing
+from surveys.models import Project
+from surveys.services import admission, conversations
+from surveys.services.admission import Respondent
+from surveys.services.talks import NO_CONVERSATION, May
+from surveys.services.told import Told
+
+TAG = "Conversations"
+
+
+class ConversationIn(serializers.Serializer[Any]):
+    """Who responds: a member, or somebody by a name of the caller's own, or, with neither, a stranger."""
+
+    member_id = Text(
+        required=False, allow_null=True, allow_blank=False, max_length=40, help_text="A present member's id."
+    )
+    external_id = Text(
+        required=False,
+        allow_null=True,
+        allow_blank=False,
+        max_length=128,
+        help_text="The caller's own name for a respondent; told as the Response's `platform_id`.",
+    )
+
+
+@extend_schema_field({"type": ["string", "number"]})
+class Value(serializers.JSONField):
+    """A text or a number. The block decides what it may be, so the engine reads it."""
+
+
+class AnswerIn(serializers.Serializer[Any]):
+    """An answer to the current block, in one of its ways. `value` may also name a choice."""
+
+    block_id = Whole(min_value=1, max_value=MAX_ID, help_text="The current block.")
+    value = Value(required=False, allow_null=True, help_text="A text, a number, or an option's value.")
+    option_id = Whole(required=False, allow_null=True, help_text="The chosen option.")
+    option_ids = serializers.ListField(
+        child=Whole(), required=False, allow_null=True, max_length=100, help_text="The chosen options."
+    )
+    ranking = serializers.ListField(
+        child=Whole(), required=False, allow_null=True, max_length=100, help_text="Option ids, best first."
+    )
+    skip = Truth(required=False, allow_null=True, help_text="Leaves an optional question unanswered.")
+
+
+class SeenOptionOut(serializers.Serializer[Any]):
+    id = serializers.IntegerField()
+    value = serializers.CharField()
+    label = serializers.CharField(allow_null=True)  # type: ignore[assignment]
+    emoji = serializers.CharField(allow_null=True)
+    display_order = serializers.IntegerField(allow_null=True)
+    anchor_position = serializers.CharField(allow_null=True)
+
+
+class SeenBlockOut(serializers.Serializer[Any]):
+    """A Block as the respondent sees it: tokens filled in, options in this respondent's order; no scores,
+    no correct answers, no logic."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    section = serializers.CharField()
+    type = serializers.CharField()
+    prompt = serializers.CharField()
+    answer_style = serializers.CharField(allow_null=True)
+    color = serializers.CharField(allow_null=True)
+    image_url = serializers.CharField(allow_null=True)
+    thumbnail_url = serializers.CharField(allow_null=True)
+    options = SeenOptionOut(many=True, allow_null=True)
+    min = serializers.IntegerField(allow_null=True)
+    max = serializers.IntegerField(allow_null=True)
+    required = serializers.BooleanField(allow_null=True)  # type: ignore[assignment]
+    action_kind = serializers.CharField(allow_null=True)
+    scale = serializers.DictField(allow_null=True)
+    randomize_options = serializers.BooleanField(allow_null=True)
+    rank_top_n = serializers.IntegerField(allow_null=True)
+    position = serializers.IntegerField(allow_null=True)
+
+    def get_fields(self) -> dict[str, Any]:
+        return {**super().get_fields(), "continue": serializers.DictField(allow_null=True)}
+
+
+class StepOut(serializers.Serializer[Any]):
+    block = SeenBlockOut()
+    progress = serializers.FloatField(min_value=0, max_value=1, help_text="0 to 1.")
+    can_go_back = serializers.BooleanField()
+
+
+class ConversationOut(serializers.Serializer[Any]):
+    """One participant session. Its id is the Response's id."""
+
+    id = serializers.UUIDField()
+    project_id = serializers.CharField()
+    status = serializers.ChoiceField(
+        choices=["active", "completed"], help_text="A vote that was reopened stays completed."
+    )
+    session_number = serializers.IntegerField(
+        allow_null=True, help_text="Null until completed, and always on anonymous projects."
+    )
+    feedback = serializers.CharField(
+        allow_null=True, help_text="`when_correct` or `when_incorrect` of the answer just given."
+    )
+    step = StepOut(allow_null=True, help_text="What waits for the respondent; null at the end.")
+    thank_you = serializers.CharField(allow_null=True, help_text="The words at the end.")
+
+
+def as_json(told: Told) -> dict[str, object]:
+    step = told.step
+    return {
+        "id": str(told.conversation.pk),
+        "project_id": str(told.project.pk),
+        "status": "completed" if told.is_completed else "active",
+        "session_number": told.conversation.session_number,
+        "feedback": told.feedback,
+        "step": step
+        and {
+            "block": showing.as_json(step.block),
+            "progress": step.progress,
+            "can_go_back": step.can_go_back,
+        },
+        "thank_you": told.thank_you,
+    }
+
+
+def owner_only(key: Caller, *, otherwise: str) -> May:
+    """Lets a creator at their own projects and an admin at any; other communities' look absent."""
+
+    def may(project: Project) -> None:
+        if project.community_id != key.community_id:
+            raise NotFound(otherwise)
+        if key.role != "admin" and project.author_id != key.user_id:
+            raise Forbidden("Creators may do this on their own projects only.")
+
+    return may
+
+
+class ConversationViewSet(OwnWorkViewSet):
+    noun = "conversation"
+
+    @property
+    def may(self) -> May:
+        return owner_only(self.key, otherwise=NO_CONVERSATION)
+
+    @extend_schema(
+        operation_id="conversations_begin",
+        tags=[TAG],
+        summary="Begin a conversation",
+        description=(
+            "Begins a conversation for a member, for a respondent of the caller's own (`external_id`), or, "
+            "with neither, for a new nameless web respondent. While the same respondent's conversation is "
+            "active it is given back with `200`; so is the completed one on a poll with `change_poll`. On "
+            "anonymous projects starting again always makes a new one: a conversation is taken up again by "
+            "its id alone. A project that is not live, or a respondent over `max_completes_per_user`, is "
+            "`409 conflict`; on a private project anyone but a member is `403 forbidden`."
+        ),
+        request=ConversationIn,
+        responses={201: ConversationOut, 200: ConversationOut},
+        examples=[
+            OpenApiExample("A respondent of one's own", {"external_id": "customer-42"}, request_only=True),
+            OpenApiExample("Begun", ACTIVE, response_only=True, status_codes=["201"]),
+            OpenApiExample("Resumed", ACTIVE, response_only=True, status_codes=["200"]),
+        ],
+    )
+    @once
+    def create(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
+        body = self.read(ConversationIn)
+        told = conversations.begin(
+            project_id=project_id,
+            respondent=self._respondent(body),
+            at=self.at,
+            may=owner_only(self.key, otherwise="There is no such project."),
+        )
+        return Response(as_json(told), status=200 if told.resumed else 201)
+
+    @extend_schema(
+        operation_id="conversations_get",
+        tags=[TAG],
+        summary="Read a conversation",
+        description="The conversation as it stands; `feedback` is told with its answer only.",
+        responses=ConversationOut,
+        examples=[OpenApiExample("Active", ACTIVE, response_only=True)],
+    )
+    def retrieve(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
+        told = conversations.get(conversation_id=conversation_id, at=self.at, may=self.may)
+        return Response(as_json(told))
+
+    @extend_schema(
+        operation_id="conversations_answer",
+        tags=[TAG],
+        summary="Answer the current block",
+        description=(
+            "Takes one answer and tells the next step. Answers are saved as they are given. A bad answer is "
+            "`400` with `violations`, and nothing moves. An answer to a block that is not the current one is "
+            "`409 conflict`, unless it repeats the answer taken last: then nothing changes and the "
+            "conversation is told as it stands. An answer to a content or action block is `409` too, and so "
+            "is one after the project has closed: what was saved stays as a partial response."
+        ),
+        request=AnswerIn,
+        responses=ConversationOut,
+        examples=[
+            OpenApiExample("A choice", {"block_id": 41, "option_id": 311}, request_only=True),
+            OpenApiExample("Several", {"block_id": 43, "option_ids": [321, 323]}, request_only=True),
+            OpenApiExample("A ranking", {"block_id": 44, "ranking": [332, 330, 331]}, request_only=True),
+            OpenApiExample("A text", {"block_id": 42, "value": "The English"}, request_only=True),
+            OpenApiExample("A skip", {"block_id": 42, "skip": True}, request_only=True),
+            OpenApiExample("Completed", COMPLETED, response_only=True),
+        ],
+    )
+    @once
+    def answer(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
+        body = self.read(AnswerIn)
+        told = conversations.answer(conversation_id=conversation_id, raw=body, at=self.at, may=self.may)
+        return Response(as_json(told))
+
+    @extend_schema(
+        operation_id="conversations_back",
+        tags=[TAG],
+        summary="Go one step back",
+        description=(
+            "Back to the step shown before, whatever its kind; answers stay until they are changed. At the "
+            "end of a poll with `change_poll` this reopens the vote: the earlier one counts until another "
+            "is given. `409 conflict` at the first step and after the end."
+        ),
+        request=None,
+        responses=ConversationOut,
+        examples=[OpenApiExample("Back at the first step", ACTIVE, response_only=True)],
+    )
+    @once
+    def back(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
+        told = conversations.back(conversation_id=conversation_id, at=self.at, may=self.may)
+        return Response(as_json(told))
+
+    @extend_schema(
+        operation_id="conversations_continue",
+        tags=[TAG],
+        summary="Go past a content or action block",
+        description="Whatever the block's own `continue` says. `409 conflict` where a question waits.",
+        request=None,
+        responses=ConversationOut,
+        examples=[OpenApiExample("The next step", ACTIVE, response_only=True)],
+    )
+    @once
+    def go_on(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
+        told = conversations.go_on(conversation_id=conversation_id, at=self.at, may=self.may)
+        return Response(as_json(told))
+
+    def _respondent(self, body: Mapping[str, Any]) -> Respondent:
+        member_id, external_id = body.get("member_id"), body.get("external_id")
+        if member_id is not None and external_id is not None:
+            told = "`external_id` cannot be sent with `member_id`: a respondent is one or the other."
+            violation = {"field": "external_id", "code": "conflicting", "message": told}
+            raise InvalidRequest(told, violations=[violation])
+        if member_id is not None:
+            return admission.member(community_id=self.key.community_id, member_id=member_id)
+        return admission.NAMELESS if external_id is None else admission.external(external_id=external_id)

@@ -1,0 +1,114 @@
+"""Examples for the OpenAPI description: real shapes, as the service tells them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surveys.engine.script import Block, Option, Script
+from surveys.engine.telling import script_as_json
+
+SCRIPT_SENT: dict[str, Any] = {
+    "blocks": [
+        {
+            "name": "first_move",
+            "type": "single_punch",
+            "prompt": "Which first move do you prefer?",
+            "options": [{"value": "e4"}, {"value": "d4"}, {"value": "other", "label": "Another one"}],
+        },
+        {
+            "type": "open_text",
+            "prompt": "Which one?",
+            "show_when": {"block": "first_move", "op": "eq", "value": "other"},
+        },
+    ]
+}
+_STORED = Script(
+    blocks=(
+        Block(
+            id=41,
+            name="first_move",
+            type="single_punch",
+            prompt="Which first move do you prefer?",
+            options=(
+                Option(id=310, value="e4", display_order=0),
+                Option(id=311, value="d4", display_order=1),
+                Option(id=312, value="other", label="Another one", display_order=2),
+            ),
+            position=0,
+        ),
+        Block(
+            id=42,
+            name="q1",
+            type="open_text",
+            prompt="Which one?",
+            precondition='NOT((first_move = "other"))',
+            show_when={"block": "first_move", "op": "eq", "value": "other"},
+            position=1,
+        ),
+    ),
+)
+SCRIPT: dict[str, Any] = {"project_id": "7", "revision": 1, "blocks": script_as_json(_STORED)}
+BLOCK = SCRIPT["blocks"][0]
+
+PROJECT: dict[str, Any] = {
+    "id": "7",
+    "community_id": "1018273645546372819",
+    "name": "Opening moves",
+    "status": "inactive",
+    "info": {
+        "type": "convo",
+        "created_at": "2026-01-31T09:30:00Z",
+        "block_count": 2,
+        "is_cloneable": True,
+        "author_id": "3",
+        "author_name": "Ada",
+        "completion_count": 0,
+        "response_count": 0,
+        "web_url": "https://colloquy.example/s/k3Jq0bXv9TzL",
+        "scheduled_open_at": None,
+    },
+    "settings": {
+        "privacy_mode": "transparent",
+        "max_completes_per_user": 1,
+        "change_poll": None,
+        "poll_results_mode": None,
+        "reveal_results": None,
+        "share_results": False,
+    },
+    "delivery": None,
+    "rewards": None,
+    "presentation": None,
+    "scoring": {"enabled": False, "buckets": []},
+}
+NEW_PROJECT_SENT: dict[str, Any] = {
+    "name": "Opening moves",
+    "type": "convo",
+    "settings": {"max_completes_per_user": 1},
+    "script": SCRIPT_SENT,
+}
+NEW_PROJECT = PROJECT | {"script": SCRIPT, "credits_used": 0}
+DELIVERY_SENT: dict[str, Any] = {
+    "delivery": {
+        "audience": {"participation": "open_web"},
+        "closing": {"mode": "scheduled", "time": "2026-03-01T18:00:00Z"},
+    }
+}
+OPEN_PROJECT = PROJECT | {
+    "status": "active",
+    "delivery": {
+        "opening": {"mode": "manual", "time": None},
+        "closing": {"mode": "scheduled", "time": "2026-03-01T18:00:00Z"},
+        "audience": {
+            "participation": "open_web",
+            "response_channel": "web",
+            "required_role_ids": [],
+            "verified_source_ids": [],
+        },
+        "invitation": None,
+    },
+}
+UPDATE_SENT: dict[str, Any] = {"name": "First moves", "presentation": {"theme_id": 3}}
+UPDATED_PROJECT = PROJECT | {
+    "name": "First moves",
+    "presentation": {"theme_id": 3, "interviewer_id": None, "branding": None, "chart_emoji": None},
+}

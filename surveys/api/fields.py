@@ -1,0 +1,102 @@
+"""Fields that take exactly the JSON type they name: no number for a text, no text for a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from communities.http.fields import Choice, Moment, Text, Truth, Whole
+from surveys.engine.emojis import is_one_character
+from surveys.engine.fields import BLOCK
+from surveys.engine.kinds import Text as TextKind
+
+MAX_ID = 2**63 - 1
+
+__all__ = [
+    "Address",
+    "Choice",
+    "Color",
+    "Moment",
+    "OneCharacter",
+    "Snowflake",
+    "Text",
+    "Truth",
+    "Truths",
+    "Whole",
+]
+
+
+class _ByKind(Text):
+    """A text that the table of block fields knows already: the same rule, in the same words."""
+
+    key: ClassVar[str]
+
+    def to_internal_value(self, data: object) -> str:
+        kind = BLOCK.fields[self.key].kind
+        assert isinstance(kind, TextKind)
+        if data != "" and (fault := kind.fault(data)):
+            raise serializers.ValidationError(fault[1], code=fault[0])
+        return str(data)
+
+
+@extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
+class Address(_ByKind):
+    """An http or https address."""
+
+    key = "image_url"
+
+
+@extend_schema_field({"type": "string", "pattern": "^[0-9A-Fa-f]{6}$"})
+class Color(_ByKind):
+    """Six hexadecimal digits."""
+
+    key = "color"
+
+
+@extend_schema_field({"type": "string", "pattern": "^[0-9]{1,20}$"})
+class Snowflake(Text):
+    """An id of the chat platform: digits, as text, because numbers lose some of them."""
+
+    default_error_messages = {"invalid": "must be an id: 1 to 20 digits, as text."}
+
+    def to_internal_value(self, data: object) -> str:
+        text = super().to_internal_value(data)
+        if text and not (text.isascii() and text.isdigit() and len(text) <= 20):
+            self.fail("invalid")
+        return text
+
+
+@extend_schema_field({"type": "string", "maxLength": 1})
+class OneCharacter(Text):
+    """One visible character: a letter, a sign, or an emoji of any length."""
+
+    default_error_messages = {"too_long": "must be one visible character."}
+
+    def to_internal_value(self, data: object) -> str:
+        text = super().to_internal_value(data)
+        if text and not is_one_character(text):
+            self.fail("too_long")
+        return text
+
+
+class Truths(serializers.DictField):
+    """A map of texts to true or false."""
+
+    child = Truth()
+
+    default_error_messages = {
+        "too_many": "may hold at most 50 entries.",
+        "too_long": "has a key longer than 64 characters.",
+    }
+
+    def to_internal_value(self, data: Any) -> dict[str, bool]:
+        if isinstance(data, Mapping):
+            if len(data) > 50:
+                self.fail("too_many")
+            if any(len(key) > 64 for key in data):
+                self.fail("too_long")
+        rows: dict[str, bool] = super().to_internal_value(data)
+        return rows

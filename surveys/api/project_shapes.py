@@ -1,0 +1,304 @@
+"""What a project looks like on its way in and out (interface 2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from communities.http.pagination import PageIn
+from surveys.api.blocks import ref
+from surveys.api.fields import (
+    MAX_ID,
+    Address,
+    Choice,
+    Color,
+    Moment,
+    OneCharacter,
+    Snowflake,
+    Text,
+    Truth,
+    Truths,
+    Whole,
+)
+from surveys.models import Project
+
+PRIVACY_MODES = Project.PrivacyMode.values
+MAX_SMALL = 2**31 - 1
+
+
+@extend_schema_field(ref("Script"))
+class ScriptField(serializers.JSONField):
+    """Raw: the engine reads it, so that all that is wrong with it is told at once."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return data  # DRF would write it out as JSON once more, to see whether it can
+
+
+class Group(serializers.Serializer[Any]):
+    """A group of fields: those that are sent change, the others stay."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("required", False)
+        super().__init__(*args, **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            fault = {"non_field_errors": ["must be an object."]}
+            raise serializers.ValidationError(fault, code="invalid_type")
+        return super().to_internal_value(data)
+
+
+# --- In -------------------------------------------------------------------------------------------
+
+
+class ProjectSettingsIn(Group):
+    privacy_mode = Choice(
+        PRIVACY_MODES, required=False, allow_null=True, help_text="Null: the community's default."
+    )
+    max_completes_per_user = Whole(
+        min_value=1,
+        max_value=MAX_SMALL,
+        required=False,
+        allow_null=True,
+        help_text="Null: unlimited. New polls have 1.",
+    )
+    change_poll = Truth(
+        required=False, allow_null=True, help_text="Whether a vote may be changed after it was given."
+    )
+    poll_results_mode = Choice(
+        Project.PollResultsMode.values, required=False, allow_null=True, help_text="Null is told as `public`."
+    )
+    reveal_results = Truth(required=False, allow_null=True, help_text="Post a summary on close.")
+    share_results = Truth(required=False, help_text="Share analysis results with every member.")
+
+
+class TurnIn(Group):
+    mode = Choice(["manual", "scheduled"], required=False)
+    time = Moment(required=False, allow_null=True, help_text="Needed, and in the future, with `scheduled`.")
+
+
+class AudienceIn(Group):
+    participation = Choice(Project.Participation.values, required=False)
+    response_channel = Choice(Project.ResponseChannel.values, required=False)
+    required_role_ids = serializers.ListField(
+        child=Snowflake(), max_length=50, required=False, help_text="Any of these roles."
+    )
+    verified_source_ids = serializers.ListField(
+        child=Whole(min_value=1, max_value=MAX_ID),
+        max_length=50,
+        required=False,
+        help_text="Any of these sources.",
+    )
+
+
+class EmbedConfigIn(Group):
+    info_display = Choice(["embed", "button"], required=False, allow_null=True)
+    rows = Truths(required=False, allow_null=True, help_text="Which rows of the embed are shown.")
+
+
+class InvitationIn(Group):
+    post_channel_id = Snowflake(required=False, allow_null=True)
+    message = Text(max_length=4000, required=False, allow_null=True)
+    thumbnail_url = Address(required=False, allow_null=True)
+    image_url = Address(required=False, allow_null=True)
+    border_color = Color(required=False, allow_null=True, help_text="Hex without `#`, while open.")
+    border_color_closed = Color(required=False, allow_null=True, help_text="When closed. Premium.")
+    footer = Text(max_length=2048, required=False, allow_null=True, help_text="Premium.")
+    embed_config = EmbedConfigIn(allow_null=True)
+    answer_button_label = Text(max_length=80, required=False, allow_null=True, help_text="Premium.")
+    answer_button_color = Whole(
+        min_value=1,
+        max_value=4,
+        required=False,
+        allow_null=True,
+        help_text="1 primary, 2 secondary, 3 success, 4 danger. Premium.",
+    )
+
+
+class DeliveryIn(Group):
+    opening = TurnIn()
+    closing = TurnIn()
+    audience = AudienceIn()
+    invitation = InvitationIn(allow_null=True)
+
+
+class RewardsIn(Group):
+    discord_role_id = Snowflake(required=False, allow_null=True, help_text="Role granted on completion.")
+    achievement_id = Text(max_length=64, required=False, allow_null=True)
+    use_xp = Truth(required=False, allow_null=True)
+    achievement_enabled = Truth(required=False, allow_null=True)
+    achievement_image_url = Address(required=False, allow_null=True)
+    achievement_name = Text(max_length=200, required=False, allow_null=True)
+    achievement_role_id = Snowflake(required=False, allow_null=True)
+
+
+class PresentationIn(Group):
+    theme_id = Whole(
+        min_value=1,
+        max_value=MAX_SMALL,
+        required=False,
+        allow_null=True,
+        help_text="Unknown ones draw the default.",
+    )
+    interviewer_id = Whole(min_value=1, max_value=MAX_SMALL, required=False, allow_null=True)
+    branding = Text(max_length=200, required=False, allow_null=True)
+    chart_emoji = OneCharacter(required=False, allow_null=True, help_text="One visible character.")
+
+
+class BucketIn(serializers.Serializer[Any]):
+    name = Text(max_length=64)
+    order = Whole(
+        min_value=0, max_value=MAX_SMALL, required=False, help_text="The index in the array by default."
+    )
+
+    def to_internal_value(self, data: Any) -> Any:
+        if (
+            isinstance(data, Mapping) and "name" not in data
+        ):  # a partial update excuses no bucket from its name
+            raise serializers.ValidationError({"name": ["is required."]}, code="required")
+        return super().to_internal_value(data)
+
+    def validate_name(self, name: str) -> str:
+        if any(sign in name for sign in '[]",') or not name.isprintable():
+            raise serializers.ValidationError("must not contain brackets, quotes or commas.", code="invalid")
+        return name
+
+
+class ScoringIn(Group):
+    enabled = Truth(required=False)
+    buckets = serializers.ListField(child=BucketIn(), max_length=100, required=False)
+
+    def validate_buckets(self, buckets: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        keys = [bucket["name"].lower().replace(" ", "_") for bucket in buckets]
+        if len(set(keys)) < len(keys):
+            raise serializers.ValidationError(
+                "must have names that differ in their variable keys.", code="duplicate"
+            )
+        return buckets
+
+
+class Fields(serializers.Serializer[Any]):
+    """What a create and an update may carry alike. What only reads carry is accepted and passed over."""
+
+    privacy_mode = Choice(
+        PRIVACY_MODES, required=False, allow_null=True, help_text="The same as `settings.privacy_mode`."
+    )
+    scoring_enabled = Truth(required=False, help_text="The same as `scoring.enabled`.")
+    settings = ProjectSettingsIn()
+    delivery = DeliveryIn(allow_null=True, help_text="Null clears the group.")
+    rewards = RewardsIn(allow_null=True)
+    presentation = PresentationIn(allow_null=True)
+    scoring = ScoringIn(allow_null=True)
+
+    accepted_and_ignored: tuple[str, ...] = (
+        "id",
+        "community_id",
+        "status",
+        "info",
+        "credits_used",
+        "generation",
+    )
+
+
+class ProjectIn(Fields):
+    """Fields to change. `type` never changes, and the script has an address of its own."""
+
+    name = Text(max_length=200, required=False)
+    accepted_and_ignored = (*Fields.accepted_and_ignored, "type", "script")
+
+
+class NewProjectIn(Fields):
+    """A project to be made: `name` and `type`, and a `script` or nothing."""
+
+    name = Text(max_length=200)
+    type = Choice(Project.Type.values)
+    intent = Text(
+        max_length=4000, required=False, help_text="A wish in plain words, from which a script is made by AI."
+    )
+    script = ScriptField(required=False, allow_null=True)
+
+
+class OpenIn(serializers.Serializer[Any]):
+    """Delivery fields to change while opening."""
+
+    delivery = DeliveryIn(allow_null=True)
+
+
+class CloneIn(serializers.Serializer[Any]):
+    name = Text(max_length=200, required=False, help_text="`Copy of ...` by default.")
+
+
+class NoQuery(serializers.Serializer[Any]):
+    """No query parameters at all."""
+
+
+class ListIn(PageIn):
+    """Filters of the listing."""
+
+    status = Choice(Project.Status.values, required=False)
+    type = Choice(Project.Type.values, required=False)
+    search = serializers.CharField(
+        max_length=200, required=False, help_text="A part of the name, in any case."
+    )
+    author_id = serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False)
+    sort = Choice(["created_at", "-created_at", "name"], default="-created_at")
+
+
+# --- Out ------------------------------------------------------------------------------------------
+
+
+class InfoOut(serializers.Serializer[Any]):
+    type = Choice(Project.Type.values)
+    created_at = Moment(allow_null=True)
+    block_count = Whole(help_text="Blocks of the script, without the outro.")
+    is_cloneable = Truth(help_text="Whether other communities may clone it.")
+    author_id = Text(allow_null=True)
+    author_name = Text(allow_null=True)
+    completion_count = Whole()
+    response_count = Whole(help_text="Answered blocks over all responses.")
+    web_url = serializers.URLField(help_text="The respondent's page.")
+    scheduled_open_at = Moment(allow_null=True, help_text="When a pending opening will be.")
+
+
+class ProjectSettingsOut(serializers.Serializer[Any]):
+    privacy_mode = Choice(PRIVACY_MODES)
+    max_completes_per_user = Whole(min_value=1, allow_null=True)
+    change_poll = Truth(allow_null=True)
+    poll_results_mode = Choice(Project.PollResultsMode.values, allow_null=True)
+    reveal_results = Truth(allow_null=True)
+    share_results = Truth()
+
+
+class BucketOut(serializers.Serializer[Any]):
+    name = Text()
+    order = Whole()
+
+
+class ScoringOut(serializers.Serializer[Any]):
+    enabled = Truth()
+    buckets = BucketOut(many=True, help_text="Empty while scoring is off.")
+
+
+class ProjectOut(serializers.Serializer[Any]):
+    """A survey or poll. `status` is what holds at the moment of the answer."""
+
+    id = Text()
+    community_id = Text()
+    name = Text()
+    status = Choice(Project.Status.values)
+    info = InfoOut()
+    settings = ProjectSettingsOut()
+    delivery = DeliveryIn(required=True, allow_null=True)
+    rewards = RewardsIn(required=True, allow_null=True)
+    presentation = PresentationIn(required=True, allow_null=True)
+    scoring = ScoringOut()
+
+
+class NewProjectOut(ProjectOut):
+    """A new project with its script."""
+
+    script = ScriptField()
+    credits_used = Whole(help_text="0 where no AI worked.")

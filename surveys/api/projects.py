@@ -1,0 +1,313 @@
+"""Surveys and polls: listed, made, changed, opened, closed, copied (interface 4, decisions 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+from django.db.models.functions import Lower
+from django.http import HttpRequest, HttpResponse
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.errors import InvalidRequest
+from communities.http.idempotency import once
+from communities.http.views import CommunityViewSet
+from communities.tiers import TIERS
+from surveys.api import examples
+from surveys.api.project_shapes import (
+    CloneIn,
+    ListIn,
+    NewProjectIn,
+    NewProjectOut,
+    NoQuery,
+    OpenIn,
+    ProjectIn,
+    ProjectOut,
+)
+from surveys.models import ProjectQuerySet
+from surveys.services import cloning, finding, openings, projects, scripts
+from surveys.services.project_json import project_as_json
+
+TAG = "Projects"
+_ORDER: Mapping[str, tuple[str | Lower, ...]] = {
+    "created_at": ("created_at", "pk"),
+    "-created_at": ("-created_at", "-pk"),
+    "name": (Lower("name"), "pk"),
+}
+
+
+class OwnWorkViewSet(CommunityViewSet):
+    """What a creator may do to their own projects, and an admin to any (decisions 2.2).
+
+    `with_query` are the actions that take query parameters; others refuse any (decisions 1.2).
+    """
+
+    with_query: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def only_of(self) -> int | None:
+        """The user whose projects alone this key may change; None where it may change any."""
+        return None if self.key.role == "admin" else self.key.user_id
+
+    def hide(self, *, project_id: int | None = None, **kwargs: Any) -> None:
+        """A project that a role may not see is not found, whatever it wanted there (decisions 2.2)."""
+        if project_id is not None:
+            finding.one(self.visible(), project_id)
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether this key sees projects that are not active."""
+        return self.key.role != "member"
+
+    @property
+    def has_premium(self) -> bool:
+        return TIERS[self.key.tier].has_premium_features
+
+    def _work(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse:
+        if request.GET and self._action(request) not in self.with_query:
+            self.query(NoQuery)
+        return super()._work(request, kwargs)
+
+    def visible(self) -> ProjectQuerySet:
+        return finding.visible(community_id=self.key.community_id, sees_all=self.sees_all, at=self.at)
+
+
+class ProjectViewSet(OwnWorkViewSet):
+    noun = "project"
+    with_query = frozenset({"list"})
+
+    @extend_schema(
+        operation_id="projects_list",
+        tags=[TAG],
+        summary="List projects",
+        description="Newest first, unless `sort` says otherwise. A member's key sees active projects alone.",
+        parameters=[ListIn],
+        responses=ProjectOut(many=True),
+        examples=[OpenApiExample("One project", examples.PROJECT, response_only=True)],
+    )
+    def list(self, request: Request) -> Response:
+        query = self.query(ListIn)
+        found = _filtered(self.visible(), query, live=self.visible().live_at(self.at))
+        ordered = found.order_by(*_ORDER[query["sort"]])
+        rows = partial(finding.told_in_order, ordered)
+        return self.page(rows, query, draw=self._told, total=found.count())
+
+    @extend_schema(
+        operation_id="projects_create",
+        tags=[TAG],
+        summary="Create a project",
+        description=(
+            "Makes an inactive project with the `script` sent, or an empty one. All that is wrong with "
+            "the fields and with the script is told at once. `intent` asks for a script made by AI, which"
+            " needs a provider: without one it is `503 unavailable`. A new poll allows one vote for each "
+            "person, unless `max_completes_per_user` says otherwise."
+        ),
+        request=NewProjectIn,
+        responses={201: NewProjectOut},
+        examples=[
+            OpenApiExample("A survey with its script", examples.NEW_PROJECT_SENT, request_only=True),
+            OpenApiExample("Created", examples.NEW_PROJECT, response_only=True, status_codes=["201"]),
+        ],
+    )
+    @once
+    def create(self, request: Request) -> Response:
+        try:
+            fields = self.read(NewProjectIn)
+        except InvalidRequest as refused:
+            raise _with_faults_of_script(refused, self.body) from None
+        created = projects.create_project(
+            community_id=self.key.community_id,
+            author_id=self.key.user_id,
+            has_premium=self.has_premium,
+            fields=fields,
+            script=fields.get("script"),
+            at=self.at,
+        )
+        self.ignore(created.ignored)
+        script = scripts.as_json(created.project, created.script)
+        return Response({**self._told(created.project), "script": script, "credits_used": 0}, status=201)
+
+    @extend_schema(
+        operation_id="projects_get",
+        tags=[TAG],
+        summary="Read a project",
+        description=(
+            "`status` is what holds at the moment of the answer, whether or not the scheduler has ticked."
+        ),
+        responses=ProjectOut,
+        examples=[OpenApiExample("A project", examples.PROJECT, response_only=True)],
+    )
+    def retrieve(self, request: Request, project_id: int) -> Response:
+        project = finding.one(self.visible().for_telling(), project_id)
+        return Response(self._told(project))
+
+    @extend_schema(
+        operation_id="projects_put",
+        tags=[TAG],
+        summary="Change a project",
+        description=(
+            "Changes the fields that are sent, as `PATCH` does. A group sent as an object changes the "
+            "fields in it, nested groups alike; `null` clears `delivery`, `rewards`, `presentation`, "
+            "`scoring` and the invitation. What was read can be sent back. `type` never changes. "
+            "`privacy_mode` cannot change once there are responses, nor scoring while the project is "
+            "active: `409 conflict`. On the basic tier four fields of the invitation are `403 "
+            "tier_required`."
+        ),
+        request=ProjectIn,
+        responses=ProjectOut,
+        examples=[
+            OpenApiExample("Another name and theme", examples.UPDATE_SENT, request_only=True),
+            OpenApiExample("Changed", examples.UPDATED_PROJECT, response_only=True),
+        ],
+    )
+    @once
+    def update(self, request: Request, project_id: int) -> Response:
+        return self._update(project_id)
+
+    @extend_schema(
+        operation_id="projects_patch",
+        tags=[TAG],
+        summary="Change some fields of a project",
+        description="The same as `PUT`: the fields that are sent change, the others stay.",
+        request=ProjectIn,
+        responses=ProjectOut,
+        examples=[
+            OpenApiExample("Another name and theme", examples.UPDATE_SENT, request_only=True),
+            OpenApiExample("Changed", examples.UPDATED_PROJECT, response_only=True),
+        ],
+    )
+    @once
+    def partial_update(self, request: Request, project_id: int) -> Response:
+        return self._update(project_id)
+
+    def _update(self, project_id: int) -> Response:
+        project = projects.update_project(
+            community_id=self.key.community_id,
+            project_id=project_id,
+            only_of=self.only_of,
+            has_premium=self.has_premium,
+            fields=self.read(ProjectIn, partial=True),
+            at=self.at,
+        )
+        return Response(self._told(project))
+
+    @extend_schema(
+        operation_id="projects_delete",
+        tags=[TAG],
+        summary="Delete a project",
+        description="With its script and all its responses. An active one is `409 conflict`: close it first.",
+        responses={204: None},
+    )
+    @once
+    def destroy(self, request: Request, project_id: int) -> Response:
+        projects.delete_project(
+            community_id=self.key.community_id, project_id=project_id, only_of=self.only_of, at=self.at
+        )
+        return Response(status=204)
+
+    @extend_schema(
+        operation_id="projects_open",
+        tags=[TAG],
+        summary="Open a project",
+        description=(
+            "Lets respondents in. `delivery` is merged as by `PATCH`. With `opening.mode` `scheduled` and"
+            " a future time the project stays `inactive` until then, and `info.scheduled_open_at` shows "
+            "it. An open or pending project, or one without a question, is `409 conflict`; so is "
+            "`response_channel` `chat` while no chat platform is connected. `chat` without "
+            "`invitation.post_channel_id` is `400 channel_required`."
+        ),
+        request=OpenIn,
+        responses=ProjectOut,
+        examples=[
+            OpenApiExample("To anyone, until a day in March", examples.DELIVERY_SENT, request_only=True),
+            OpenApiExample("Open", examples.OPEN_PROJECT, response_only=True),
+        ],
+    )
+    @once
+    def open(self, request: Request, project_id: int) -> Response:
+        project = openings.open_project(
+            community_id=self.key.community_id,
+            project_id=project_id,
+            only_of=self.only_of,
+            has_premium=self.has_premium,
+            fields=self.read(OpenIn, partial=True),
+            at=self.at,
+        )
+        return Response(self._told(project))
+
+    @extend_schema(
+        operation_id="projects_close",
+        tags=[TAG],
+        summary="Close a project",
+        description=(
+            "Lets nobody in any more; takes a pending opening back. An inactive project is `409 conflict`."
+        ),
+        request=None,
+        responses=ProjectOut,
+        examples=[OpenApiExample("Closed", examples.PROJECT, response_only=True)],
+    )
+    @once
+    def close(self, request: Request, project_id: int) -> Response:
+        project = openings.close_project(
+            community_id=self.key.community_id, project_id=project_id, only_of=self.only_of, at=self.at
+        )
+        return Response(self._told(project))
+
+    @extend_schema(
+        operation_id="projects_clone",
+        tags=[TAG],
+        summary="Copy a project",
+        description=(
+            "Copies script, settings, scoring and presentation into a new inactive project of the key's "
+            "community, never responses. Another community's project can be copied while it is cloneable;"
+            " otherwise it is `404 not_found`."
+        ),
+        request=CloneIn,
+        responses={201: ProjectOut},
+        examples=[
+            OpenApiExample("With a name", {"name": "Opening moves, second round"}, request_only=True),
+            OpenApiExample(
+                "The copy",
+                examples.PROJECT | {"id": "8", "name": "Opening moves, second round"},
+                response_only=True,
+                status_codes=["201"],
+            ),
+        ],
+    )
+    @once
+    def clone(self, request: Request, project_id: int) -> Response:
+        project = cloning.clone_project(
+            community_id=self.key.community_id,
+            project_id=project_id,
+            author_id=self.key.user_id,
+            name=self.read(CloneIn).get("name"),
+            at=self.at,
+        )
+        return Response(self._told(project), status=201)
+
+    def _told(self, project: Any) -> dict[str, object]:
+        return project_as_json(project, at=self.at)
+
+
+def _filtered(found: ProjectQuerySet, query: Mapping[str, Any], *, live: ProjectQuerySet) -> ProjectQuerySet:
+    if query.get("status") == "active":
+        found = live
+    elif query.get("status") == "inactive":
+        found = found.exclude(pk__in=live.values("pk"))
+    if "type" in query:
+        found = found.filter(type=query["type"])
+    if "author_id" in query:
+        found = found.filter(author_id=query["author_id"])
+    if "search" in query:
+        found = found.filter(name__icontains=query["search"])
+    return found
+
+
+def _with_faults_of_script(refused: InvalidRequest, body: Mapping[str, Any]) -> InvalidRequest:
+    """The refusal of the fields, with what is wrong with the script beside it."""
+    faults = scripts.faults_of_new(body.get("script"), is_poll=body.get("type") == "poll")
+    told = [violation.as_json() for violation in faults]
+    return InvalidRequest(refused.message, violations=[*refused.violations, *told])

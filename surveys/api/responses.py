@@ -1,0 +1,162 @@
+"""Responses: what was answered (interface 2.7, decisions 8.4)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.errors import NotFound
+from communities.http.idempotency import once
+from communities.http.pagination import PageIn
+from communities.http.views import CommunityViewSet
+from communities.models import Identity
+from surveys.api.conversation_examples import RESPONSE
+from surveys.api.conversations import owner_only
+from surveys.api.fields import Moment
+from surveys.models import Project
+from surveys.services import finding, responses
+
+TAG = "Responses"
+
+
+class ResponsesIn(PageIn):
+    """Filters and paging of the listing."""
+
+    after = serializers.UUIDField(
+        required=False,
+        help_text="A response's id: the page begins behind it, at one cost at any depth. Without `page`.",
+    )
+    order = serializers.ChoiceField(
+        choices=["asc", "desc"], default="asc", help_text="Oldest first, or newest first."
+    )
+    status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
+    submitted_after = Moment(required=False, help_text="Completed then or later.")
+    submitted_before = Moment(required=False, help_text="Completed before then.")
+    updated_after = Moment(required=False, help_text="Changed then or later.")
+    provider = serializers.ChoiceField(choices=Identity.Provider.values, required=False)
+    user_id = serializers.IntegerField(
+        required=False, min_value=0, max_value=2**63 - 1, help_text="All responses of one person."
+    )
+    session_number = serializers.IntegerField(
+        required=False, min_value=0, max_value=2**31 - 1, help_text="With `user_id`: the one response."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "session_number" in attrs and "user_id" not in attrs:
+            raise serializers.ValidationError(
+                {"session_number": "`session_number` selects a response only together with `user_id`."},
+                code="required",
+            )
+        if "after" in attrs and "page" in self.initial_data:
+            raise serializers.ValidationError(
+                {"after": "`after` cannot be sent with `page`: it says itself where the page begins."},
+                code="conflicting",
+            )
+        return attrs
+
+
+class AnswerOut(serializers.Serializer[Any]):
+    """One stored answer: one for each chosen option of a multi punch, for each ranked item of a ranking."""
+
+    block_id = serializers.IntegerField()
+    value = serializers.CharField(
+        allow_null=True,
+        help_text="The option's value, the number, the text; for a ranking the rank, 1 first.",
+    )
+    option_id = serializers.IntegerField(allow_null=True)
+    block_name = serializers.CharField(allow_null=True)
+    label = serializers.CharField(  # type: ignore[assignment]
+        allow_null=True, help_text="What a reader sees of the option or the scale's point; null for others."
+    )
+
+
+class ResponseOut(serializers.Serializer[Any]):
+    """One participant session with at least one answer, or completed."""
+
+    id = serializers.UUIDField()
+    project_id = serializers.CharField()
+    session_number = serializers.IntegerField(allow_null=True)
+    status = serializers.ChoiceField(choices=["completed", "partial"])
+    started_at = serializers.DateTimeField()
+    submitted_at = serializers.DateTimeField(allow_null=True)
+    user_id = serializers.CharField(allow_null=True)
+    platform_id = serializers.CharField(allow_null=True)
+    provider = serializers.ChoiceField(choices=Identity.Provider.choices, allow_null=True)
+    answers = AnswerOut(many=True)
+
+
+class ResponseViewSet(CommunityViewSet):
+    noun = "response"
+
+    @extend_schema(
+        operation_id="responses_list",
+        tags=[TAG],
+        summary="List responses",
+        description=(
+            "Every conversation with at least one answer, or completed; oldest first, on anonymous projects "
+            "in the order of their random ids. `submitted_at` is null until completion. On `anonymous` "
+            "projects `user_id`, `platform_id` and `session_number` are null and times are rounded. Of a "
+            "`transparent` project everybody may read; else its creator and admins. Role member reads an "
+            "open poll only where its `poll_results_mode` is `public`, or `voters_only` and the key's user "
+            "has voted. To read on from where one stopped, send the last id as `after`."
+        ),
+        parameters=[ResponsesIn],
+        responses=ResponseOut(many=True),
+        examples=[OpenApiExample("One response", RESPONSE, response_only=True)],
+    )
+    def list(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
+        query = self.query(ResponsesIn)
+        project = finding.one(Project.objects.in_community(self.key.community_id), project_id)
+        self._refuse_unless_readable(project)
+        found = responses.listing(
+            project=project,
+            filters=query,
+            descending=query["order"] == "desc",
+            page=query["page"],
+            per_page=query["per_page"],
+            after=query.get("after"),
+        )
+        pagination = {"per_page": found.per_page, "total": found.total, "has_more": found.has_more}
+        if found.page is not None:
+            pagination = {"page": found.page, **pagination}
+        return Response({"data": found.data, "pagination": pagination})
+
+    @extend_schema(
+        operation_id="responses_get",
+        tags=[TAG],
+        summary="Read a response",
+        description="Who may read the listing may read each of its responses.",
+        responses=ResponseOut,
+        examples=[OpenApiExample("A response", RESPONSE, response_only=True)],
+    )
+    def retrieve(self, request: Request, /, response_id: uuid.UUID, **kwargs: Any) -> Response:
+        return Response(responses.get(response_id=response_id, may=self._refuse_unless_readable))
+
+    @extend_schema(
+        operation_id="responses_delete",
+        tags=[TAG],
+        summary="Delete a response",
+        description=(
+            "Deletes a response with its answers, out of all counts. On a poll this retracts the vote. The "
+            "respondent's place below `max_completes_per_user` becomes free, except on anonymous projects, "
+            "where nobody knows whose it was."
+        ),
+        responses={204: None},
+    )
+    @once
+    def destroy(self, request: Request, /, response_id: uuid.UUID, **kwargs: Any) -> Response:
+        may = owner_only(self.key, otherwise=responses.NO_RESPONSE)
+        responses.delete(response_id=response_id, may=may)
+        return Response(status=204)
+
+    def _refuse_unless_readable(self, project: Project) -> None:
+        if project.community_id != self.key.community_id:
+            raise NotFound(responses.NO_RESPONSE)
+        responses.refuse_unless_readable(
+            project=project, role=self.key.role, user_id=self.key.user_id, at=self.at
+        )

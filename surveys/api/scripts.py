@@ -1,0 +1,149 @@
+"""Scripts: read with their revision, replaced, changed block by block (decisions 6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.http.etags import etag_of, revisions_in
+from communities.http.idempotency import once
+from surveys.api import examples
+from surveys.api.blocks import ref
+from surveys.api.fields import Choice
+from surveys.api.projects import OwnWorkViewSet
+from surveys.engine.telling import block_as_json
+from surveys.services import finding, script_cache, scripts
+from surveys.services.scripts import Written
+
+TAG = "Scripts"
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description=(
+        "The `ETag` of the script that was read; where it has changed since, the write is `409 conflict`."
+    ),
+)
+_WRITES = (
+    "All that is wrong is told at once, in `violations`. While the project is active only wording and "
+    "pictures may change; anything else is `409 conflict`, with the places in `violations`."
+)
+
+
+class ScriptQuery(serializers.Serializer[Any]):
+    expand = Choice(
+        ["outro"], required=False, help_text="`outro` shows the blocks that the service made at the end."
+    )
+
+
+class ScriptViewSet(OwnWorkViewSet):
+    noun = "script"
+    with_query = frozenset({"retrieve"})
+
+    @extend_schema(
+        operation_id="scripts_get",
+        tags=[TAG],
+        summary="Read the script of a project",
+        description="What is read can be sent back by `PUT`. The `ETag` is the script's revision.",
+        parameters=[ScriptQuery],
+        responses={200: ref("Script")},
+        examples=[OpenApiExample("A script", examples.SCRIPT, response_only=True)],
+    )
+    def retrieve(self, request: Request, project_id: int) -> Response:
+        query = self.query(ScriptQuery)
+        project = finding.one(self.visible(), project_id)
+        kept = script_cache.get(project.pk, project.revision)
+        revision = kept.stored.revision
+        blocks = orjson.Fragment(kept.rendered_blocks(outro="expand" in query))
+        told = {"project_id": str(project.pk), "revision": revision, "blocks": blocks}
+        return Response(told, headers={"ETag": etag_of(revision)})
+
+    @extend_schema(
+        operation_id="scripts_put",
+        tags=[TAG],
+        summary="Replace the script of a project",
+        description=(
+            "Blocks and options sent with their ids stay the same ones, those without are added, those "
+            "left out are removed. A renamed block is followed by references that this write did not "
+            "change. Outro blocks stay; resubmitted by id, their prompt, pictures and pause change. "
+            f"{_WRITES}"
+        ),
+        parameters=[IF_MATCH],
+        request={"application/json": ref("Script")},
+        responses={200: ref("Script")},
+        examples=[
+            OpenApiExample("Two blocks", examples.SCRIPT_SENT, request_only=True),
+            OpenApiExample("Saved", examples.SCRIPT, response_only=True),
+        ],
+    )
+    @once
+    def update(self, request: Request, project_id: int) -> Response:
+        written = scripts.replace_script(
+            community_id=self.key.community_id,
+            project_id=project_id,
+            only_of=self.only_of,
+            body=self.body,
+            revisions_allowed=revisions_in(request.headers.get("If-Match")),
+            at=self.at,
+        )
+        return self._answer(written, scripts.as_json(written.project, written.script))
+
+    @extend_schema(
+        operation_id="blocks_patch",
+        tags=[TAG],
+        summary="Change one block",
+        description=(
+            "A field that is not sent stays, an explicit null clears, lists are replaced. `position` "
+            f"moves the block. {_WRITES}"
+        ),
+        parameters=[IF_MATCH],
+        request={"application/json": ref("BlockPatch")},
+        responses={200: ref("Block")},
+        examples=[
+            OpenApiExample("The correct answer", {"correct_answer_ids": [311]}, request_only=True),
+            OpenApiExample("The block", examples.BLOCK, response_only=True),
+        ],
+    )
+    @once
+    def patch_block(self, request: Request, project_id: int, block_id: int) -> Response:
+        return self._patch_block(request, project_id, block_id)
+
+    @extend_schema(
+        operation_id="blocks_put",
+        tags=[TAG],
+        summary="Change one block",
+        description="The same as `PATCH`: the fields that are sent change.",
+        parameters=[IF_MATCH],
+        request={"application/json": ref("BlockPatch")},
+        responses={200: ref("Block")},
+        examples=[
+            OpenApiExample("The correct answer", {"correct_answer_ids": [311]}, request_only=True),
+            OpenApiExample("The block", examples.BLOCK, response_only=True),
+        ],
+    )
+    @once
+    def put_block(self, request: Request, project_id: int, block_id: int) -> Response:
+        return self._patch_block(request, project_id, block_id)
+
+    def _patch_block(self, request: Request, project_id: int, block_id: int) -> Response:
+        written = scripts.patch_block(
+            community_id=self.key.community_id,
+            project_id=project_id,
+            block_id=block_id,
+            only_of=self.only_of,
+            body=self.body,
+            revisions_allowed=revisions_in(request.headers.get("If-Match")),
+            at=self.at,
+        )
+        blocks = (*written.script.blocks, *written.script.outro)
+        (block,) = (each for each in blocks if each.id == block_id)
+        return self._answer(written, block_as_json(block, scoring=written.script.scoring_enabled))
+
+    def _answer(self, written: Written, told: dict[str, object]) -> Response:
+        self.ignore(written.ignored)
+        return Response(told, headers={"ETag": etag_of(written.project.revision)})

@@ -1,0 +1,43 @@
+"""The addresses of projects, scripts, conversations and responses, below `/v1/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+import communities.http.paths  # noqa: F401 - registers `<id:...>`
+from surveys.api.conversations import ConversationViewSet
+from surveys.api.projects import ProjectViewSet
+from surveys.api.responses import ResponseViewSet
+from surveys.api.scripts import ScriptViewSet
+
+_PROJECTS = "communities/<id:community_id>/projects"
+_PROJECT = f"{_PROJECTS}/<id:project_id>"
+_CONVERSATION = "communities/<id:community_id>/conversations/<uuid:conversation_id>"
+_RESPONSE = "communities/<id:community_id>/responses/<uuid:response_id>"
+
+urlpatterns = [
+    path(_PROJECTS, ProjectViewSet.as_view({"get": "list", "post": "create"}), name="projects"),
+    path(
+        _PROJECT,
+        ProjectViewSet.as_view(
+            {"get": "retrieve", "put": "update", "patch": "partial_update", "delete": "destroy"}
+        ),
+        name="project",
+    ),
+    path(f"{_PROJECT}/open", ProjectViewSet.as_view({"post": "open"}), name="project-open"),
+    path(f"{_PROJECT}/close", ProjectViewSet.as_view({"post": "close"}), name="project-close"),
+    path(f"{_PROJECT}/clone", ProjectViewSet.as_view({"post": "clone"}), name="project-clone"),
+    path(f"{_PROJECT}/script", ScriptViewSet.as_view({"get": "retrieve", "put": "update"}), name="script"),
+    path(
+        f"{_PROJECT}/script/blocks/<id:block_id>",
+        ScriptViewSet.as_view({"patch": "patch_block", "put": "put_block"}),
+        name="block",
+    ),
+    path(f"{_PROJECT}/conversations", ConversationViewSet.as_view({"post": "create"}), name="conversations"),
+    path(_CONVERSATION, ConversationViewSet.as_view({"get": "retrieve"}), name="conversation"),
+    path(f"{_CONVERSATION}/answers", ConversationViewSet.as_view({"post": "answer"}), name="answers"),
+    path(f"{_CONVERSATION}/back", ConversationViewSet.as_view({"post": "back"}), name="back"),
+    path(f"{_CONVERSATION}/continue", ConversationViewSet.as_view({"post": "go_on"}), name="continue"),
+    path(f"{_PROJECT}/responses", ResponseViewSet.as_view({"get": "list"}), name="responses"),
+    path(_RESPONSE, ResponseViewSet.as_view({"get": "retrieve", "delete": "destroy"}), name="response"),
+]

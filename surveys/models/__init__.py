@@ -1,0 +1,15 @@
+from surveys.models.conversation import Answer, Completion, Conversation, Tally
+from surveys.models.project import Project, ProjectQuerySet
+from surveys.models.script import Block, Bucket, Option
+
+__all__ = [
+    "Answer",
+    "Block",
+    "Bucket",
+    "Completion",
+    "Conversation",
+    "Option",
+    "Project",
+    "ProjectQuerySet",
+    "Tally",
+]

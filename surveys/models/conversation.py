@@ -1,0 +1,143 @@
+"""One participant session, what was answered in it, and what must be remembered beside it."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from communities.models import Identity
+from surveys.models.project import Project
+from surveys.models.script import Block, Option
+
+
+class Conversation(models.Model):
+    """One participant session; told as a Response once it has an answer or is completed.
+
+    On an anonymous project `id` is random (v4), `user`, `platform_id`, `respondent` and
+    `session_number` stay null and every time is rounded; elsewhere `id` is time-ordered (v7).
+    `state` is what the engine needs to go on (engine/runner.py, `State`).
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="conversations", db_index=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    platform_id = models.CharField(max_length=128, null=True, blank=True)  # noqa: DJ001
+    provider = models.CharField(max_length=10, choices=Identity.Provider, default=Identity.Provider.WEB)
+    respondent = models.CharField(  # noqa: DJ001
+        max_length=64,
+        null=True,
+        blank=True,
+        help_text="Keyed hash of who answers; null where nameless or anonymous.",
+    )
+    sealed_respondent = models.BinaryField(
+        null=True,
+        blank=True,
+        help_text="Anonymous projects: who answers, encrypted, until the end or a day's silence.",
+    )
+    session_number = models.PositiveIntegerField(null=True, blank=True)
+    seed = models.BigIntegerField(help_text="Orders shuffled options in this conversation.")
+    state = models.JSONField(default=dict)
+    is_listed = models.BooleanField(default=False, help_text="Has an answer, or is completed.")
+    started_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    completed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "respondent"],
+                condition=Q(completed_at__isnull=True, respondent__isnull=False),
+                name="conversation_open_once_for_a_respondent",
+            ),
+            models.CheckConstraint(
+                condition=Q(completed_at__isnull=True) | Q(is_listed=True),
+                name="conversation_completed_is_listed",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["project", "id"], condition=Q(is_listed=True), name="conversation_listed"),
+            models.Index(
+                fields=["project", "respondent"],
+                condition=Q(respondent__isnull=False),
+                name="conversation_of_whom",
+            ),
+            models.Index(
+                fields=["project", "completed_at"],
+                condition=Q(completed_at__isnull=False),
+                name="conversation_by_completion",
+            ),
+            models.Index(
+                fields=["updated_at"],
+                condition=Q(sealed_respondent__isnull=False),
+                name="conversation_to_forget",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Conversation {self.pk}"
+
+
+class Answer(models.Model):
+    """One stored reply: a row for each chosen option or ranked item, one for every other answer.
+
+    `value` is what the interface tells (for a ranking the rank); `number` is there for counting and
+    comparing (scale points, numerics, ranks).
+    """
+
+    pk = models.CompositePrimaryKey("conversation_id", "block_id", "ordinal")
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="answers", db_index=False)
+    block = models.ForeignKey(Block, models.CASCADE, related_name="+", db_index=False)
+    ordinal = models.PositiveSmallIntegerField()
+    option = models.ForeignKey(Option, models.CASCADE, null=True, related_name="+", db_index=False)
+    value = models.TextField()
+    number = models.FloatField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["block", "option", "number"], name="answer_for_distributions"),
+            models.Index(fields=["option"], condition=Q(option__isnull=False), name="answer_by_option"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Answer {self.ordinal} to block {self.block_id} in {self.conversation_id}"
+
+
+class Completion(models.Model):
+    """How often a respondent completed a project, kept apart from what they answered.
+
+    `respondent` is a hash keyed with a secret that is not in the database; there is no time and no
+    sequence here (decisions 8.8). `completions` is measured against the limit, `last_session` only grows.
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "respondent")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    respondent = models.CharField(max_length=64)
+    completions = models.PositiveIntegerField(default=0)
+    last_session = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"Completions in project {self.project_id}"
+
+
+class Tally(models.Model):
+    """A project's running counts, in slots that are summed, so that a hot poll does not queue on one row."""
+
+    SLOTS = 16
+
+    pk = models.CompositePrimaryKey("project_id", "slot")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="tallies", db_index=False)
+    slot = models.PositiveSmallIntegerField()
+    answered = models.BigIntegerField(default=0, help_text="Answered blocks; may be negative in one slot.")
+    completed = models.BigIntegerField(default=0)
+    listed = models.BigIntegerField(default=0)
+
+    class Meta:
+        verbose_name_plural = "tallies"
+
+    def __str__(self) -> str:
+        return f"Tally slot {self.slot} of project {self.project_id}"

@@ -1,0 +1,94 @@
+"""The script of a project, as rows. Removed blocks and options with answers stay, archived."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from surveys.models.project import Project
+
+
+class Bucket(models.Model):
+    """A scoring bucket. Its variable key is the name in lower case with `_` for spaces."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="buckets")
+    name = models.CharField(max_length=64)
+    order = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="bucket_named_once_in_a_project"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.pk})"
+
+    @property
+    def key(self) -> str:
+        return self.name.lower().replace(" ", "_")
+
+
+class Block(models.Model):
+    """One step of a script. Fields mean what interface 2.4 says; null is null there too."""
+
+    class Section(models.TextChoices):
+        INTRO = "intro"
+        MAIN = "main"
+        OUTRO = "outro"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="blocks")
+    is_archived = models.BooleanField(
+        default=False, help_text="Removed from the script, kept for its answers."
+    )
+    position = models.PositiveIntegerField()
+    name = models.CharField(max_length=64)
+    section = models.CharField(max_length=5, choices=Section, default=Section.MAIN)
+    type = models.CharField(max_length=16)
+    prompt = models.TextField(blank=True)
+    answer_style = models.CharField(max_length=11, null=True, blank=True)  # noqa: DJ001
+    color = models.CharField(max_length=6, null=True, blank=True)  # noqa: DJ001
+    image_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
+    thumbnail_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
+    min = models.BigIntegerField(null=True, blank=True)
+    max = models.BigIntegerField(null=True, blank=True)
+    required = models.BooleanField(null=True, blank=True)
+    precondition = models.TextField(null=True, blank=True)  # noqa: DJ001
+    show_when = models.JSONField(null=True, blank=True)
+    hide_when = models.JSONField(null=True, blank=True)
+    action_kind = models.CharField(max_length=16, null=True, blank=True)  # noqa: DJ001
+    action_config = models.JSONField(null=True, blank=True)
+    correct_answer_ids = ArrayField(models.BigIntegerField(), null=True, blank=True)
+    when_correct = models.TextField(null=True, blank=True)  # noqa: DJ001
+    when_incorrect = models.TextField(null=True, blank=True)  # noqa: DJ001
+    scale = models.JSONField(null=True, blank=True)
+    randomize_options = models.BooleanField(null=True, blank=True)
+    rank_top_n = models.PositiveIntegerField(null=True, blank=True)
+    calculated_formula = models.TextField(null=True, blank=True)  # noqa: DJ001
+    advance = models.JSONField("continue", null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["project", "is_archived", "position"], name="block_in_script_order")]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.pk})"
+
+
+class Option(models.Model):
+    """A choice, ranking item or scale point of a block."""
+
+    block = models.ForeignKey(Block, models.CASCADE, related_name="options")
+    is_archived = models.BooleanField(
+        default=False, help_text="Removed from the block, kept for its answers."
+    )
+    display_order = models.PositiveIntegerField()
+    value = models.CharField(max_length=500)
+    label = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
+    emoji = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001
+    score_values = models.JSONField(null=True, blank=True)
+    anchor_position = models.CharField(max_length=4, null=True, blank=True)  # noqa: DJ001
+
+    class Meta:
+        indexes = [models.Index(fields=["block", "display_order"], name="option_in_block_order")]
+
+    def __str__(self) -> str:
+        return f"{self.value[:40]} ({self.pk})"

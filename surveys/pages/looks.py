@@ -1,0 +1,76 @@
+"""How a project's page looks: theme, interviewer, language and direction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from communities.models import Community
+from surveys.models import Project
+from surveys.pages.words import RIGHT_TO_LEFT
+
+THEMES = 8
+_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+
+@dataclass(frozen=True, slots=True)
+class Interviewer:
+    name: str
+    picture: str  # the template that draws it
+
+
+INTERVIEWERS = tuple(
+    Interviewer(name, f"respondent/interviewers/{number}.svg")
+    for number, name in enumerate(("Mila", "Jonas", "Amara", "Kenji", "Leyla", "Ingrid"), start=1)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What surrounds a step. `address` is where its forms are sent."""
+
+    title: str
+    description: str
+    lang: str
+    dir: str
+    theme: int
+    interviewer: Interviewer
+    branding: str
+    address: str
+    is_framed: bool
+    is_listed: bool
+    draws_colours: bool
+
+
+def page_of(*, project: Project, community: Community, locale: str | None, is_framed: bool) -> Page:
+    """The surroundings of a project's page. Numbers beyond the last theme or interviewer wrap around."""
+    presentation = project.presentation or {}
+    language = _language(locale)
+    address = reverse("pages:talk", args=[project.slug])
+    return Page(
+        title=project.name,
+        description=f"{'A poll' if project.is_poll else 'A short conversation'} by {community.name}.",
+        lang=language,
+        dir="rtl" if language.partition("-")[0].lower() in RIGHT_TO_LEFT else "ltr",
+        theme=_number(presentation, "theme_id", THEMES),
+        interviewer=INTERVIEWERS[_number(presentation, "interviewer_id", len(INTERVIEWERS)) - 1],
+        branding=presentation.get("branding") or "",
+        address=f"{address}?embed=1" if is_framed else address,
+        is_framed=is_framed,
+        is_listed=project.participation == Project.Participation.OPEN_WEB and not is_framed,
+        draws_colours=community.tier != Community.TierName.BASIC,
+    )
+
+
+def _language(locale: str | None) -> str:
+    tag = (locale or "en").replace("_", "-")
+    return tag if _LANGUAGE_TAG.fullmatch(tag) else "en"
+
+
+def _number(presentation: Mapping[str, object], key: str, count: int) -> int:
+    """From 1 to `count`; 1 where nothing was set."""
+    wanted = presentation.get(key)
+    return (wanted - 1) % count + 1 if isinstance(wanted, int) else 1

@@ -1,0 +1,294 @@
+"""What a visitor is shown: each scene is one template part with its context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from surveys.engine import answers, runner, showing
+from surveys.engine.answers import Reply
+from surveys.engine.runner import State
+from surveys.engine.script import Block, Script
+from surveys.models import Project
+from surveys.pages.bars import ResultsView, draw_results
+from surveys.pages.drawing import LONG_PROMPT, StepView, Typed, draw, typed_of
+from surveys.pages.looks import Page
+from surveys.services import poll_results, scripts
+from surveys.services.told import Exchange, Told
+
+STEP, END = "respondent/step.html", "respondent/end.html"
+# How a turn changes the past that stands in the page.
+NOTHING, APPENDED, WHOLE = "nothing", "appended", "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A step of the past. `reply` is the answer in words."""
+
+    block_id: int | None
+    prompt: str
+    reply: str = ""
+    is_skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far along. `percent` fills the bar, `told` says it in words."""
+
+    percent: float
+    number: int
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    is_right: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    do: str
+    label: str
+
+
+CHANGES = (Move("change", "Change my vote"), Move("retract", "Take my vote back"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    title: str
+    text: str = ""
+    moment: datetime | None = None
+    kept: str = ""
+    moves: Sequence[Move] = ()
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.title) > LONG_PROMPT
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One answer to a visitor. `said` is the step that was just left; the whole past is made when needed."""
+
+    part: str
+    context: Mapping[str, object]
+    status: int = 200
+    change: str = WHOLE
+    said: Said | None = None
+    told: Told | None = None
+    past: Sequence[Said] = field(default_factory=tuple)
+
+    def whole_past(self) -> Sequence[Said]:
+        return [said_of(exchange) for exchange in self.told.history()] if self.told else self.past
+
+
+def said_of(exchange: Exchange) -> Said:
+    block = exchange.block
+    is_skipped = block.asks and not answers.is_answer(exchange.reply)
+    return Said(block.id, block.prompt, exchange.answer, is_skipped)
+
+
+def first(
+    project: Project,
+    page: Page,
+    *,
+    seed: int,
+    name: str = "",
+    typed: Typed | None = None,
+    error: str = "",
+    note: str = "",
+    status: int = 200,
+    has_traps: bool = False,
+    at: datetime,
+) -> Scene:
+    """The first step, drawn from the script alone: whoever only looks leaves no row behind."""
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    facts = {"username": name}
+    state, block = runner.begin(script).state, runner.begin(script).show
+    past: list[Said] = []
+    # A poll's page is its question with the words before it.
+    while project.is_poll and block is not None and not block.asks:
+        seen = showing.seen(script, state, block, seed=seed, facts=facts)
+        past.append(Said(block.id, seen.prompt))
+        turn = runner.go_on(script, state)
+        state, block = turn.state, turn.show
+    if block is None:
+        return notice(page, title="There is nothing to ask yet.", text="Please come back later.")
+    seen = showing.seen(script, state, block, seed=seed, facts=facts)
+    step = _step(seen, page, typed or Typed(), error=error, is_poll=project.is_poll)
+    context: dict[str, object] = {
+        "step": step,
+        "note": note,
+        "traps": has_traps,
+        "progress": None if project.is_poll else progress_of(script, state),
+    }
+    if project.is_poll and poll_results.may_be_seen(project=project, has_voted=False, at=at):
+        context["results"] = results_of(seen, own=None)
+    return Scene(STEP, context, status, change=NOTHING if error or note else WHOLE, past=past)
+
+
+def step(
+    told: Told,
+    page: Page,
+    *,
+    typed: Typed | None = None,
+    error: str = "",
+    note: str = "",
+    status: int = 200,
+    change: str = WHOLE,
+) -> Scene:
+    """The step that waits in a conversation that was begun."""
+    assert told.step is not None
+    drawn = _step(
+        told.step.block,
+        page,
+        typed or typed_of(told.step.reply),
+        can_go_back=told.step.can_go_back,
+        error=error,
+        is_poll=told.project.is_poll,
+    )
+    context = {
+        "step": drawn,
+        "note": note,
+        "verdict": None if error else verdict_of(told),
+        "progress": progress_of(told.script, told.state),
+    }
+    return Scene(STEP, context, status, change, _latest(told, change), told)
+
+
+def vote_again(told: Told, page: Page, *, typed: Typed | None = None, error: str = "") -> Scene:
+    """A poll's question with the vote that was given, to be changed."""
+    block, reply, before = _vote(told)
+    seen = showing.seen(told.script, before, block, seed=told.conversation.seed, facts={})
+    drawn = _step(seen, page, typed or typed_of(reply), error=error, is_poll=True)
+    statements = [said for said in map(said_of, told.history()) if said.block_id in before.path]
+    return Scene(STEP, {"step": drawn}, 422 if error else 200, past=statements)
+
+
+def end(told: Told, page: Page, *, at: datetime, note: str = "", change: str = WHOLE) -> Scene:
+    """All is said: thanks, a poll's results where they may be seen, and what may still be done."""
+    project = told.project
+    context: dict[str, object] = {"note": note, "progress": Progress(100, 0, ""), "verdict": verdict_of(told)}
+    text = ""
+    if project.is_poll:
+        context["progress"] = None
+        text = "\n\n".join(_after_the_vote(told))
+        if poll_results.may_be_seen(project=project, has_voted=True, at=at):
+            block, reply, _ = _vote(told)
+            context["results"] = results_of(block, own=reply)
+        elif project.is_live_at(at):
+            text = text or "The results can be seen here once the poll is closed."
+    usual = "Thank you for voting." if project.is_poll else "Thank you! That was the last question."
+    context["end"] = Ending(told.thank_you or usual, text, moves=_moves(told, at))
+    past = _statements_before(told) if project.is_poll else ()
+    return Scene(END, context, 200, change, _latest(told, change), None if project.is_poll else told, past)
+
+
+def notice(
+    page: Page,
+    *,
+    title: str,
+    text: str = "",
+    moment: datetime | None = None,
+    kept: str = "",
+    status: int = 200,
+    results: ResultsView | None = None,
+    moves: Sequence[Move] = (),
+) -> Scene:
+    """A friendly word instead of a question. `kept` is what was typed and could not be taken."""
+    ending = Ending(title, text, moment, kept, moves)
+    context = {"end": ending, "results": results, "progress": None}
+    return Scene(END, context, status, NOTHING if kept else WHOLE)
+
+
+def closed_poll_results(project: Project, *, has_voted: bool, at: datetime) -> ResultsView | None:
+    """The results under a closed poll's notice, where they may be seen."""
+    if not project.is_poll or not poll_results.may_be_seen(project=project, has_voted=has_voted, at=at):
+        return None
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    block = next((block for block in script.blocks if block.asks), None)
+    return None if block is None else results_of(block, own=None)
+
+
+def results_of(block: Block, *, own: Reply | None) -> ResultsView:
+    return draw_results(block, poll_results.count(block=block), own=own)
+
+
+def verdict_of(told: Told) -> Verdict | None:
+    """What was said about the answer just given, where it was graded."""
+    if not told.state.path or not told.script.scoring_enabled:
+        return None
+    block = told.script.blocks[told.script.index_by_id[told.state.path[-1]]]
+    reply = told.state.replies.get(block.id or 0)
+    text = told.last_feedback()
+    if not text or reply is None:
+        return None
+    return Verdict(bool(answers.is_correct(block, reply)), text)
+
+
+def progress_of(script: Script, state: State) -> Progress:
+    """“3 of about 8”: about, as logic may pass over some of those ahead."""
+    asked = sum(1 for block_id in state.path if script.blocks[script.index_by_id[block_id]].asks)
+    ahead = sum(1 for block in script.blocks[state.at :] if block.asks)
+    number = min(asked + 1, asked + ahead)
+    percent = round(runner.progress(script, state) * 100, 1)
+    return Progress(percent, number, f"{number} of about {asked + ahead}" if asked + ahead else "")
+
+
+def _step(
+    block: Block, page: Page, typed: Typed, *, is_poll: bool, can_go_back: bool = False, error: str = ""
+) -> StepView:
+    return draw(
+        block,
+        typed=typed,
+        can_go_back=can_go_back,
+        error=error,
+        button="Vote" if is_poll else "Continue",
+        draws_colours=page.draws_colours,
+    )
+
+
+def _latest(told: Told, change: str) -> Said | None:
+    latest = told.latest() if change == APPENDED else None
+    return said_of(latest) if latest else None
+
+
+def _vote(told: Told) -> tuple[Block, Reply | None, State]:
+    """A poll's question, the vote, and the state just before it."""
+    block = next(block for block in told.script.blocks if block.asks)
+    assert block.id is not None
+    path = told.state.path
+    before = path[: path.index(block.id)] if block.id in path else path
+    at = told.script.index_by_id[block.id]
+    return block, told.state.replies.get(block.id), State(at, before, told.state.replies)
+
+
+def _statements_before(told: Told) -> Sequence[Said]:
+    _, _, before = _vote(told)
+    return [said for said in map(said_of, told.history()) if said.block_id in before.path]
+
+
+def _after_the_vote(told: Told) -> Sequence[str]:
+    """What a poll says after its question: shown at once, as the vote has completed it."""
+    said: list[str] = []
+    state, block = told.state, runner.current(told.script, told.state)
+    while block is not None and not block.asks:
+        said.append(showing.seen(told.script, state, block, seed=told.conversation.seed, facts={}).prompt)
+        turn = runner.go_on(told.script, state)
+        state, block = turn.state, turn.show
+    return said
+
+
+def _moves(told: Told, at: datetime) -> Sequence[Move]:
+    project = told.project
+    if not project.is_live_at(at):
+        return ()
+    if project.is_poll:
+        return CHANGES if project.change_poll else ()
+    most, number = project.max_completes_per_user, told.conversation.session_number
+    if most is None or (number or 1) < most:
+        return (Move("again", "Answer again"),)
+    return ()

@@ -1,0 +1,110 @@
+"""The respondent's page: one address, looked at or answered."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import get_token
+from django.template import loader
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from communities.errors import NotFound
+from surveys.models import Project
+from surveys.pages import looks, moves, security, visitors
+from surveys.pages.moves import Desk
+from surveys.pages.scenes import APPENDED, NOTHING, STEP, Scene
+from surveys.pages.words import WORDS
+from surveys.services import addresses, admission
+from surveys.services.admission import Respondent
+
+
+@csrf_exempt  # checked in `moves.take`, which keeps what was typed; frames are checked by their seal
+@require_http_methods(["GET", "HEAD", "POST"])
+def talk(request: HttpRequest, slug: str) -> HttpResponse:
+    """GET shows what waits and changes nothing; POST does what the form asks for.
+
+    With htmx the answer is the next step alone, else a redirect, so that a reload sends nothing twice.
+    In a frame without cookies there is nothing to redirect to: the seal in the form is all there is.
+    """
+    desk = _desk(request, slug)
+    is_post = request.method == "POST"
+    scene = moves.take(desk) if is_post else moves.show(desk)
+    is_htmx = request.headers.get("HX-Request") == "true"
+    if is_post and not is_htmx and not desk.page.is_framed and _is_taken(request, scene):
+        response: HttpResponse = HttpResponseRedirect(_next_address(desk, scene), status=303)
+    else:
+        response = _drawn(desk, scene, is_turn=is_post and is_htmx)
+    if desk.page.is_framed:
+        security.allow_frames(response)
+    else:
+        visitors.remember(response, desk.read, desk.visit, slug=slug)
+    response["Cache-Control"] = "private, no-cache"
+    response["Vary"] = "Cookie, HX-Request"
+    return response
+
+
+def _desk(request: HttpRequest, slug: str) -> Desk:
+    at = timezone.now()
+    try:
+        place = addresses.find(slug=slug)
+    except NotFound as refusal:
+        raise Http404(refusal.message) from None
+    project, is_framed = place.project, request.GET.get("embed") == "1"
+    read = visitors.read(request, slug=slug, is_framed=is_framed, is_anonymous=project.is_anonymous, at=at)
+    page = looks.page_of(project=project, community=place.community, locale=place.locale, is_framed=is_framed)
+    respondent = _respondent(request, project, is_framed, read.visit.visitor)
+    return Desk(request, project, page, read, read.visit, respondent, at)
+
+
+def _respondent(request: HttpRequest, project: Project, is_framed: bool, visitor_id: str) -> Respondent:
+    """A signed-in member where only members are let in; never in a frame, which another site could steer."""
+    is_private = project.participation == Project.Participation.PRIVATE
+    if is_private and not is_framed and request.user.is_authenticated:
+        member = admission.signed_in(community_id=project.community_id, user_id=request.user.pk)
+        if member is not None:
+            return member
+    return admission.visitor(visitor_id=visitor_id)
+
+
+def _is_taken(request: HttpRequest, scene: Scene) -> bool:
+    """Whether the scene can be drawn again from what is stored, so that a redirect loses nothing."""
+    if scene.part == STEP:
+        return scene.status == 200 and not scene.context.get("note")
+    return scene.told is not None or bool(scene.context.get("results"))
+
+
+def _next_address(desk: Desk, scene: Scene) -> str:
+    if _asks_to(desk, "change"):
+        return f"{desk.page.address}?change=1#step"
+    if _asks_to(desk, "again"):
+        return f"{desk.page.address}?again=1"
+    at = len(scene.told.state.path) if scene.told else 0
+    return f"{desk.page.address}?at={at}#step"
+
+
+def _asks_to(desk: Desk, do: str) -> bool:
+    return desk.request.POST.get("do") == do
+
+
+def _drawn(desk: Desk, scene: Scene, *, is_turn: bool) -> HttpResponse:
+    is_framed = desk.page.is_framed
+    slug = desk.project.slug
+    context = {
+        **scene.context,
+        "page": desk.page,
+        "words": WORDS,
+        "part": scene.part,
+        "seal": visitors.seal(desk.visit, slug=slug, is_framed=is_framed),
+        "csrf": "" if is_framed else get_token(desk.request),
+    }
+    if not is_turn:
+        template = "respondent/talk.html"
+        context["past"] = scene.whole_past()
+    else:
+        template = "respondent/turn.html"
+        context["said"] = scene.said
+        context["keeps_past"] = scene.change == NOTHING or (scene.change == APPENDED and scene.said is None)
+        if scene.said is None and not context["keeps_past"]:
+            context["past"] = scene.whole_past()
+    return HttpResponse(loader.get_template(template).render(context), status=scene.status)

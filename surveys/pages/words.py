@@ -1,0 +1,51 @@
+"""The pages' own words, apart from what the survey's author wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "jump": "Go to the question",
+        "question": "Question",
+        "past": "What was said so far",
+        "you": "You",
+        "skipped": "Skipped",
+        "error": "Error",
+        "problem": "There is a problem",
+        "picture": "Picture with this question",
+        "skip": "Skip",
+        "stay": "Wait here",
+        "press": "or press",
+        "back": "Back",
+        "right": "That is right.",
+        "not_right": "Not quite.",
+        "choose": "Choose one",
+        "left": "{n} characters left",
+        "over": "{n} characters too many",
+        "up": "Move {item} up",
+        "down": "Move {item} down",
+        "moved": "{item} is now number {n} of {all}",
+        "own": "Your vote",
+        "so_far": "See the results so far",
+        "table": "Show as a table",
+        "answer": "Answer",
+        "votes": "Votes",
+        "share": "Share",
+        "kept": "What you wrote",
+        "done": "Finished",
+        "again": "Try again",
+        "offline": "You seem to be offline. Your answer is kept here and goes out as soon as you are back.",
+        "fault": "Something went wrong on our side. Your answer is kept here: please send it again.",
+    }
+)
+WELCOME_BACK = "Welcome back, you were here."
+MOVED_ON = "This was answered before, perhaps in another window. Here is where you are."
+ONCE_MORE = "Please send this once more. Your answer is still here."
+BUSY = "Many answers have come from your network. Please try once more in a while: your answer is still here."
+TAKEN_BACK = "Your vote was taken back."
+
+RIGHT_TO_LEFT = frozenset(
+    ["ar", "arc", "ckb", "dv", "fa", "he", "iw", "ks", "ps", "sd", "syr", "ug", "ur", "yi"]
+)

@@ -1,0 +1,84 @@
+"""Who asks to respond, and whether a project lets them in (decisions 13.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from communities.errors import Forbidden, InvalidRequest
+from communities.services import members
+from surveys.models import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Respondent:
+    """Somebody who responds, as far as they are known.
+
+    `who` tells one from another within a community, for limits and for resuming; None for the nameless,
+    each of whom is new. `platform_id` and `provider` are what a Response tells. `user_id` is None for web
+    visitors, and for an `external_id` until the caller's name for them is kept (never on anonymous projects).
+    """
+
+    who: str | None = None
+    user_id: int | None = None
+    provider: str = "web"
+    platform_id: str | None = None
+    name: str = ""
+    external_id: str | None = None
+    is_member: bool = False
+
+
+NAMELESS = Respondent()
+MOST_DIGITS = 18  # of an id: below 2**63
+
+
+def member(*, community_id: int, member_id: str) -> Respondent:
+    """A member by id. Refuses an id that no present member of the community has."""
+    found = None
+    if member_id.isascii() and member_id.isdigit() and len(member_id) <= MOST_DIGITS:
+        found = members.find(community_id=community_id, member_id=int(member_id))
+    if found is None:
+        told = "`member_id` is the id of no present member of this community."
+        raise InvalidRequest(
+            told,
+            violations=[{"field": "member_id", "code": "not_found", "message": told}],
+        )
+    return _of(found)
+
+
+def signed_in(*, community_id: int, user_id: int) -> Respondent | None:
+    """A signed-in person as a member of the community; None where they are none."""
+    found = members.find(community_id=community_id, user_id=user_id)
+    return None if found is None else _of(found)
+
+
+def external(*, external_id: str) -> Respondent:
+    """Somebody by the caller's own name for them."""
+    return Respondent(who=f"external:{external_id}", platform_id=external_id, external_id=external_id)
+
+
+def visitor(*, visitor_id: str) -> Respondent:
+    """A browser that is known by its cookie."""
+    return Respondent(who=f"visitor:{visitor_id}")
+
+
+def check(*, project: Project, respondent: Respondent) -> None:
+    """Refuses whoever this project does not let in."""
+    audience = (project.delivery or {}).get("audience") or {}
+    if audience.get("required_role_ids") or audience.get("verified_source_ids"):
+        raise Forbidden(
+            "This project asks for roles or verified accounts, which cannot be looked up "
+            "while no chat platform is connected."
+        )
+    if project.participation == Project.Participation.PRIVATE and not respondent.is_member:
+        raise Forbidden("This project is private: only members of the community may respond.")
+
+
+def _of(found: members.Known) -> Respondent:
+    return Respondent(
+        who=f"user:{found.user_id}",
+        user_id=found.user_id,
+        provider=found.provider,
+        platform_id=found.platform_id,
+        name=found.name,
+        is_member=True,
+    )

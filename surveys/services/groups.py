@@ -1,0 +1,119 @@
+"""The groups of a project's fields: their empty forms, how what is sent is laid over them, their rules.
+
+A group is plain JSON as the interface tells it, with every key present; times in it are texts like
+`2026-01-31T09:30:00Z`. Group fields that are sent change, the others stay; nested groups alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from datetime import UTC, datetime
+from typing import Any
+
+from surveys.engine.script import Violation
+
+Group = dict[str, Any]
+
+_EMPTY: Mapping[str, Group] = {
+    "delivery": {"opening": {}, "closing": {}, "audience": {}, "invitation": None},
+    "opening": {"mode": "manual", "time": None},
+    "closing": {"mode": "manual", "time": None},
+    "audience": {
+        "participation": "private",
+        "response_channel": "web",
+        "required_role_ids": [],
+        "verified_source_ids": [],
+    },
+    "invitation": {
+        "post_channel_id": None,
+        "message": None,
+        "thumbnail_url": None,
+        "image_url": None,
+        "border_color": None,
+        "border_color_closed": None,
+        "footer": None,
+        "embed_config": None,
+        "answer_button_label": None,
+        "answer_button_color": None,
+    },
+    "embed_config": {"info_display": None, "rows": None},
+    "rewards": {
+        "discord_role_id": None,
+        "achievement_id": None,
+        "use_xp": None,
+        "achievement_enabled": None,
+        "achievement_image_url": None,
+        "achievement_name": None,
+        "achievement_role_id": None,
+    },
+    "presentation": {"theme_id": None, "interviewer_id": None, "branding": None, "chart_emoji": None},
+}
+PREMIUM_INVITATION = ("border_color_closed", "footer", "answer_button_label", "answer_button_color")
+
+
+def empty(name: str) -> Group:
+    """A group in which nothing has been set, nested groups included."""
+    return {
+        key: empty(key) if key in _EMPTY and value is not None else deepcopy(value)
+        for key, value in _EMPTY[name].items()
+    }
+
+
+def laid_over(name: str, stored: Group | None, sent: Mapping[str, Any] | None) -> Group | None:
+    """The group after a write: null clears it, an object changes the fields that it holds."""
+    if sent is None:
+        return None
+    merged = empty(name) if stored is None else deepcopy(stored)
+    for key, value in sent.items():
+        if key in _EMPTY:
+            merged[key] = laid_over(key, merged.get(key), value)
+        else:
+            merged[key] = as_text(value) if isinstance(value, datetime) else value
+    return merged
+
+
+def as_text(moment: datetime) -> str:
+    """A moment as the interface writes it: UTC, whole seconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def time_of(delivery: Group | None, turn: str) -> datetime | None:
+    """When the `opening` or `closing` is scheduled, or None where it is left to a person."""
+    if delivery is None or delivery[turn]["mode"] != "scheduled" or delivery[turn]["time"] is None:
+        return None
+    return datetime.fromisoformat(delivery[turn]["time"])
+
+
+def check_delivery(after: Group, *, before: Group | None, at: datetime) -> Iterator[Violation]:
+    """What is wrong with the times of a delivery group that was just written.
+
+    A time that is stored already may lie in the past: what was read can be sent back.
+    """
+    for turn in ("opening", "closing"):
+        path = f"delivery.{turn}.time"
+        if after[turn]["mode"] == "scheduled" and after[turn]["time"] is None:
+            yield Violation(path, "required", f"`{path}` is required where `mode` is `scheduled`.")
+        moment = time_of(after, turn)
+        if moment and moment <= at and moment != time_of(before, turn):
+            yield Violation(path, "in_past", f"`{path}` must lie in the future.")
+    yield from check_order(after)
+
+
+def check_order(delivery: Group) -> Iterator[Violation]:
+    """A scheduled closing has to follow a scheduled opening."""
+    opening, closing = time_of(delivery, "opening"), time_of(delivery, "closing")
+    if opening and closing and closing <= opening:
+        path = "delivery.closing.time"
+        yield Violation(path, "invalid", f"`{path}` must be later than `delivery.opening.time`.")
+
+
+def premium_fields_changed(after: Group | None, before: Group | None) -> list[str]:
+    """Paths of premium invitation fields that are newly given a value (decisions 14.11)."""
+    new = (after and after["invitation"]) or {}
+    old = (before and before["invitation"]) or {}
+    return [
+        f"delivery.invitation.{key}"
+        for key in PREMIUM_INVITATION
+        if new.get(key) is not None and new.get(key) != old.get(key)
+    ]

@@ -1,0 +1,140 @@
+"""What an answer may remember of its giver, by privacy mode (decisions 8.8).
+
+On an anonymous project nothing stored joins answers to a person, for whoever holds the whole database:
+limits are kept under a keyed hash, what a running conversation must know of its respondent is sealed
+with a key that is not in the database, and every time beside an answer is rounded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import struct
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+import uuid_utils
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+from django.db import connection
+
+from surveys.models import Conversation, Project
+
+SILENCE = timedelta(hours=24)  # after which a running conversation forgets its respondent
+_NONCE = 12
+_SEALED = struct.Struct(
+    ">32sqq"
+)  # respondent, user id (0: none), last seen in microseconds: one length for all
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def respondent_hash(*, project_id: int, who: str) -> str:
+    """Who somebody is to one project: the same person always, and another hash on every project.
+
+    Without the server's secret it can neither be undone nor be tried with guessed names.
+    """
+    return hmac.new(_key(project_id, "respondent"), who.encode(), hashlib.sha256).hexdigest()
+
+
+def new_id(*, project: Project) -> uuid.UUID:
+    """A conversation's id: time-ordered, but random where its order could tell who it was."""
+    return uuid.uuid4() if project.is_anonymous else uuid.UUID(int=uuid_utils.uuid7().int)
+
+
+def is_anonymous(conversation_id: uuid.UUID) -> bool:
+    """Whether a conversation was begun without a memory of its giver: its id says so."""
+    return conversation_id.version == 4
+
+
+def rounded(*, project: Project, at: datetime) -> datetime:
+    """The moment as it may stand beside an answer: to the hour or the day on anonymous projects."""
+    if not project.is_anonymous:
+        return at
+    at = at.astimezone(UTC)
+    if project.rounds_times_to_day:
+        return at.replace(hour=0, minute=0, second=0, microsecond=0)
+    return at.replace(minute=0, second=0, microsecond=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a running anonymous conversation knows of its respondent, and when it heard of them last."""
+
+    respondent: str
+    user_id: int | None
+    seen_at: datetime
+
+
+def seal(*, project_id: int, conversation_id: uuid.UUID, remembered: Remembered) -> bytes:
+    """Encrypt it, readable only with the server's secret, for this conversation of this project only.
+
+    The result has the same length for everybody and tells no time.
+    """
+    micros = (remembered.seen_at - _EPOCH) // timedelta(microseconds=1)
+    plain = _SEALED.pack(bytes.fromhex(remembered.respondent), remembered.user_id or 0, micros)
+    nonce = os.urandom(_NONCE)
+    return nonce + _cipher(project_id).encrypt(nonce, plain, conversation_id.bytes)
+
+
+def unseal(*, project_id: int, conversation_id: uuid.UUID, sealed: bytes) -> Remembered | None:
+    """What was sealed; None where the server's secret has changed since."""
+    try:
+        plain = _cipher(project_id).decrypt(sealed[:_NONCE], sealed[_NONCE:], conversation_id.bytes)
+    except (InvalidTag, ValueError):
+        return None
+    respondent, user_id, micros = _SEALED.unpack(plain)
+    return Remembered(respondent.hex(), user_id or None, _EPOCH + timedelta(microseconds=micros))
+
+
+def forget_silent(*, at: datetime) -> int:
+    """Erase what running anonymous conversations know of respondents silent for a day; how many they were.
+
+    What can no longer be read is erased too. Whoever answers meanwhile is not forgotten.
+    """
+    forgotten, last = 0, uuid.UUID(int=0)
+    while True:
+        # Kept times are rounded down, so the index finds all that are due, and some that are not yet.
+        due = Conversation.objects.filter(
+            sealed_respondent__isnull=False, updated_at__lt=at - SILENCE, pk__gt=last
+        )
+        found = due.order_by("pk").values_list("pk", "project_id", "sealed_respondent")[:1000]
+        batch = [(key, project_id, bytes(sealed or b"")) for key, project_id, sealed in found]
+        if not batch:
+            return forgotten
+        last = batch[-1][0]
+        silent = [row for row in batch if _is_silent(*row, at=at)]
+        forgotten += _erase([(key, sealed) for key, _, sealed in silent])
+
+
+def _is_silent(conversation_id: uuid.UUID, project_id: int, sealed: bytes, *, at: datetime) -> bool:
+    known = unseal(project_id=project_id, conversation_id=conversation_id, sealed=sealed)
+    return known is None or known.seen_at <= at - SILENCE
+
+
+def _erase(sealed: list[tuple[uuid.UUID, bytes]]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE surveys_conversation c SET sealed_respondent = NULL"
+            " FROM unnest(%s::uuid[], %s::bytea[]) AS silent(id, sealed)"
+            " WHERE c.id = silent.id AND c.sealed_respondent = silent.sealed",
+            [[key for key, _ in sealed], [text for _, text in sealed]],
+        )
+        return int(cursor.rowcount)
+
+
+@lru_cache(maxsize=1024)
+def _cipher(project_id: int) -> AESGCM:
+    return AESGCM(_key(project_id, "sealed"))
+
+
+@lru_cache(maxsize=2048)
+def _key(project_id: int, purpose: str) -> bytes:
+    """32 bytes for one purpose in one project, from the installation's secret."""
+    derive = HKDF(SHA256(), length=32, salt=None, info=f"colloquy:{purpose}:{project_id}".encode())
+    return derive.derive(settings.SECRET_KEY.encode())

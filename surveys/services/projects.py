@@ -1,0 +1,387 @@
+"""Projects: made, changed, deleted. What opens and closes them is in `openings` and `schedules`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+from communities import services as communities
+from communities.errors import ChannelRequired, Conflict, InvalidRequest, TierRequired, Unavailable
+from surveys.engine import rules
+from surveys.engine.places import as_stored
+from surveys.engine.script import Block, Continue, Script, Violation
+from surveys.models import Bucket, Conversation, Project
+from surveys.services import finding, groups, schedules, script_rows, scripts
+
+_PRIVACY_BY_DEFAULT = {
+    None: (Project.PrivacyMode.TRANSPARENT, False),
+    "no": (Project.PrivacyMode.TRANSPARENT, False),
+    "yes": (Project.PrivacyMode.ANONYMOUS, False),
+    "more_anonymous": (Project.PrivacyMode.ANONYMOUS, True),
+}
+_PLAIN_SETTINGS = (
+    "max_completes_per_user",
+    "change_poll",
+    "poll_results_mode",
+    "reveal_results",
+    "share_results",
+)
+_THANKS = {
+    Project.Type.CONVO: "Thank you! Your answers have been saved.",
+    Project.Type.POLL: "Thank you! Your vote has been counted.",
+}
+
+
+@dataclass(frozen=True)
+class Created:
+    """A new project, its script, and paths of script fields that nobody knows."""
+
+    project: Project
+    script: Script
+    ignored: tuple[str, ...]
+
+
+# --- Making ---------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def create_project(
+    *,
+    community_id: int,
+    author_id: int | None,
+    has_premium: bool,
+    fields: Mapping[str, Any],
+    script: object = None,
+    at: datetime,
+) -> Created:
+    """Make a project, inactive, with the script sent or an empty one.
+
+    `fields` are the validated fields of the interface, `script` is raw JSON. Refuses both an `intent` and
+    a script, what breaks a rule (all violations at once), and premium fields on the basic tier.
+    """
+    intent = fields.get("intent")
+    if intent is not None and script is not None:
+        fault = Violation(
+            "script", "conflicting", "`script` cannot be sent with `intent`: one makes the other."
+        )
+        raise invalid([fault])
+    if intent is not None:
+        raise Unavailable("No AI provider is configured, so no script can be made from `intent`.")
+
+    settings = communities.get_settings(community_id=community_id)
+    privacy_mode, rounds = _PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
+    project = Project(
+        community_id=community_id,
+        author_id=author_id,
+        type=fields["type"],
+        created_at=at,
+        privacy_mode=privacy_mode,
+        rounds_times_to_day=rounds,
+        max_completes_per_user=1 if fields["type"] == Project.Type.POLL else None,
+    )
+    violations = list(_lay_over(project, fields, default_privacy=(privacy_mode, rounds), at=at))
+    bucket_names = _bucket_names(fields)
+    new, faults = scripts.read_new(
+        script,
+        is_poll=project.is_poll,
+        scoring_enabled=project.scoring_enabled,
+        bucket_names=bucket_names or (),
+        chat=project.response_channel == Project.ResponseChannel.CHAT,
+    )
+    violations += faults
+    if violations:
+        raise invalid(violations)
+    require_tier(project.delivery, before=None, has_premium=has_premium)
+
+    names = bucket_names or new.bucket_names
+    told = insert(
+        project, new.script.blocks, [_thank_you(project, settings)], like=new.script, bucket_names=names
+    )
+    return Created(project, told, new.ignored)
+
+
+def insert(
+    project: Project,
+    blocks: Sequence[Block],
+    outro: Sequence[Block],
+    *,
+    like: Script,
+    bucket_names: Sequence[str],
+) -> Script:
+    """Save a new project with its script and buckets, ready to be told of."""
+    project.revision = 1 if blocks else 0
+    project.block_count = len(blocks)
+    project.question_count = sum(block.asks for block in blocks)
+    project.save(force_insert=True)
+    script = scripts.add(project.pk, blocks, outro=outro, like=like)
+    scripts.add_buckets(project.pk, bucket_names)
+    communities.count_projects(community_id=project.community_id, total=1)
+    project.completion_count = project.response_count = project.listed_count = 0
+    return script
+
+
+def _thank_you(project: Project, settings: Any) -> Block:
+    custom = settings.thank_you_custom_message if settings.thank_you_type == "custom" else None
+    label = settings.thank_you_custom_label if settings.thank_you_type == "custom" else None
+    return Block(
+        type="content_block",
+        section="outro",
+        name="thank_you",
+        prompt=custom or _THANKS[Project.Type(project.type)],
+        continue_=Continue(after="click", label=label) if label else None,
+        position=0,
+    )
+
+
+# --- Changing -------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def update_project(
+    *,
+    community_id: int,
+    project_id: int,
+    only_of: int | None,
+    has_premium: bool,
+    fields: Mapping[str, Any],
+    at: datetime,
+) -> Project:
+    """Change the fields that are sent; groups that are sent change the fields in them.
+
+    Refuses another privacy mode once there are responses, other scoring while active, premium fields on
+    the basic tier, and what breaks a rule.
+    """
+    project = finding.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    schedules.settle(project, at=at)
+    was = Project(
+        privacy_mode=project.privacy_mode,
+        delivery=project.delivery,
+        response_channel=project.response_channel,
+        scoring_enabled=project.scoring_enabled,
+        revision=project.revision,
+    )
+    default_privacy = (Project.PrivacyMode(project.privacy_mode), project.rounds_times_to_day)
+    if _clears_privacy(fields):
+        settings = communities.get_settings(community_id=community_id)
+        default_privacy = _PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
+    violations = list(_lay_over(project, fields, default_privacy=default_privacy, at=at))
+    violations += _settle_scoring(project, was, fields, at=at)
+    if project.response_channel != was.response_channel:
+        violations += chat_faults(project, scripts.load(project_id=project.pk, revision=was.revision))
+    if violations:
+        raise invalid(violations)
+    require_tier(project.delivery, before=was.delivery, has_premium=has_premium)
+    if project.privacy_mode != was.privacy_mode:
+        _change_privacy(project)
+    if project.delivery != was.delivery:
+        schedules.follow_delivery(project, at=at)
+        if project.is_live_at(at) or project.is_pending_at(at):
+            require_post_channel(project)
+            require_chat_platform(project)
+    project.save()
+    return finding.get(community_id=community_id, project_id=project_id)
+
+
+def invalid(violations: Sequence[Violation]) -> InvalidRequest:
+    """All violations in one refusal."""
+    return InvalidRequest(violations[0].message, violations=[violation.as_json() for violation in violations])
+
+
+def require_tier(after: groups.Group | None, *, before: groups.Group | None, has_premium: bool) -> None:
+    """Refuse premium fields that are newly given a value on the basic tier."""
+    if has_premium:
+        return
+    if paths := groups.premium_fields_changed(after, before):
+        faults = [Violation(path, "not_allowed", f"`{path}` needs the premium tier.") for path in paths]
+        raise TierRequired(faults[0].message, violations=[fault.as_json() for fault in faults])
+
+
+def chat_faults(project: Project, script: Script) -> list[Violation]:
+    """What of the script the chat platform could not show, where that is the project's channel."""
+    if project.response_channel != Project.ResponseChannel.CHAT:
+        return []
+    return rules.fits_chat(script)
+
+
+def require_post_channel(project: Project) -> None:
+    """Refuse delivery by chat that names no channel for its invitation."""
+    if project.response_channel != Project.ResponseChannel.CHAT:
+        return
+    invitation = (project.delivery or {}).get("invitation") or {}
+    if not invitation.get("post_channel_id"):
+        field = "delivery.invitation.post_channel_id"
+        message = f"`{field}` is required where `response_channel` is `chat`."
+        raise ChannelRequired(message, violations=[Violation(field, "required", message).as_json()])
+
+
+def require_chat_platform(project: Project) -> None:
+    """Refuse delivery by chat while no chat platform is connected (decisions 13.6)."""
+    if project.response_channel == Project.ResponseChannel.CHAT:
+        raise Conflict("No chat platform is connected, so `response_channel` cannot be `chat`.")
+
+
+def _lay_over(
+    project: Project,
+    fields: Mapping[str, Any],
+    *,
+    default_privacy: tuple[str, bool],
+    at: datetime,
+) -> list[Violation]:
+    """Put the fields sent into the project, in memory; tells what of them cannot be."""
+    violations: list[Violation] = []
+    if "name" in fields:
+        project.name = fields["name"]
+    settings = fields.get("settings") or {}
+    for key in _PLAIN_SETTINGS:
+        if key in settings:
+            setattr(project, key, settings[key])
+    violations += _lay_privacy_over(project, fields, default_privacy)
+    for name in ("rewards", "presentation"):
+        if name in fields:
+            setattr(project, name, groups.laid_over(name, getattr(project, name), fields[name]))
+    if "delivery" in fields:
+        violations += lay_delivery_over(project, fields["delivery"], at=at)
+    violations += _lay_scoring_over(project, fields)
+    return violations
+
+
+def lay_delivery_over(project: Project, sent: Mapping[str, Any] | None, *, at: datetime) -> list[Violation]:
+    """Put a delivery group into the project, and what is decided by it into its columns."""
+    before = project.delivery
+    project.delivery = after = groups.laid_over("delivery", before, sent)
+    audience = (after or groups.empty("delivery"))["audience"]
+    project.participation = audience["participation"]
+    project.response_channel = audience["response_channel"]
+    return list(groups.check_delivery(after, before=before, at=at)) if after else []
+
+
+def _lay_privacy_over(
+    project: Project, fields: Mapping[str, Any], default: tuple[str, bool]
+) -> list[Violation]:
+    """Privacy is told in `settings` and may be sent there or beside it; both have to say the same."""
+    settings = fields.get("settings") or {}
+    sent = [each["privacy_mode"] for each in (fields, settings) if "privacy_mode" in each]
+    if len(sent) == 2 and sent[0] != sent[1]:
+        message = "`settings.privacy_mode` and `privacy_mode` say different things."
+        return [Violation("settings.privacy_mode", "conflicting", message)]
+    if not sent:
+        return []
+    if sent[0] is None:
+        project.privacy_mode, project.rounds_times_to_day = default
+    elif sent[0] != project.privacy_mode:
+        project.privacy_mode, project.rounds_times_to_day = sent[0], False
+    return []
+
+
+def _clears_privacy(fields: Mapping[str, Any]) -> bool:
+    return any(
+        "privacy_mode" in each and each["privacy_mode"] is None
+        for each in (fields, fields.get("settings") or {})
+    )
+
+
+def _change_privacy(project: Project) -> None:
+    """Conversations that have begun without an answer yet are begun anew, under the other rules."""
+    conversations = Conversation.objects.filter(project=project)
+    if conversations.filter(is_listed=True).exists():
+        raise Conflict("`privacy_mode` cannot change once there are responses.")
+    conversations.delete()
+
+
+def _lay_scoring_over(project: Project, fields: Mapping[str, Any]) -> list[Violation]:
+    sent = [fields["scoring_enabled"]] if "scoring_enabled" in fields else []
+    if "scoring" in fields:
+        scoring = fields["scoring"]
+        if scoring is None:
+            sent.append(False)
+        elif "enabled" in scoring:
+            sent.append(scoring["enabled"])
+    if len(sent) == 2 and sent[0] != sent[1]:
+        message = "`scoring.enabled` and `scoring_enabled` say different things."
+        return [Violation("scoring.enabled", "conflicting", message)]
+    if sent:
+        project.scoring_enabled = sent[0]
+    return []
+
+
+def _bucket_names(fields: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The buckets sent, in their order; None where nothing is said about them."""
+    scoring = fields.get("scoring", {})
+    if scoring is None or "buckets" not in scoring:
+        return () if scoring is None else None
+    sent = list(enumerate(scoring["buckets"]))
+    sent.sort(key=lambda each: (each[1].get("order", each[0]), each[0]))
+    return tuple(bucket["name"] for _, bucket in sent)
+
+
+def _settle_scoring(
+    project: Project, was: Project, fields: Mapping[str, Any], *, at: datetime
+) -> list[Violation]:
+    """Write the buckets sent, and hold the stored script against them and the switch.
+
+    Scoring off reads back without buckets: an empty list that is sent then says nothing.
+    """
+    stored = [bucket.name for bucket in project.buckets_in_order]
+    names = _bucket_names(fields)
+    if names is None or (not names and not project.scoring_enabled and fields.get("scoring") is not None):
+        names = tuple(stored)
+    if project.scoring_enabled == was.scoring_enabled and list(names) == stored:
+        return []
+    if project.is_live_at(at):
+        raise Conflict("Scoring cannot change while the project is active.")
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    keys = tuple(script_rows.bucket_key(name) for name in names)
+    after = Script(script.blocks, script.outro, script.is_poll, project.scoring_enabled, keys)
+    violations = rules.check(
+        after,
+        places=as_stored(after, path="script.blocks"),
+        chat=False,
+        bucket_keys=keys or None,
+        path="script.blocks",
+    )
+    if script.blocks and violations:
+        return violations
+    if list(names) != stored:
+        Bucket.objects.filter(project=project).delete()
+        scripts.add_buckets(project.pk, names)
+    project.revision += 1
+    return []
+
+
+# --- Deleting -------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def delete_project(*, community_id: int, project_id: int, only_of: int | None, at: datetime) -> None:
+    """Delete a project with its script, conversations and answers. Refuses an active one."""
+    project = finding.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    schedules.settle(project, at=at)
+    if project.is_live_at(at):
+        raise Conflict("An active project cannot be deleted: close it first.")
+    if project.is_pending_at(at):
+        communities.count_projects(community_id=community_id, active=-1)
+    _delete_rows(project.pk)
+    project.delete()
+
+
+def _delete_rows(project_id: int) -> None:
+    """Delete what may be millions of rows, each table in one statement; the cascade takes the rest.
+
+    Django's cascade would load every row first. Constraints are checked at the commit, so the order is free.
+    """
+    of_project = "(SELECT id FROM surveys_block WHERE project_id = %s)"
+    statements = (
+        "DELETE FROM surveys_conversation WHERE project_id = %s",
+        f"DELETE FROM surveys_answer WHERE block_id IN {of_project}",
+        "DELETE FROM surveys_completion WHERE project_id = %s",
+        "DELETE FROM surveys_tally WHERE project_id = %s",
+        f"DELETE FROM surveys_option WHERE block_id IN {of_project}",
+        "DELETE FROM surveys_block WHERE project_id = %s",
+    )
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement, [project_id])

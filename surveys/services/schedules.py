@@ -1,0 +1,63 @@
+"""What time alone changes: projects open and close when their moment has come.
+
+The moment decides, not the tick (`Project.is_live_at`); here the rows only catch up with it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from communities import services as communities
+from communities.errors import Conflict
+from surveys.models import Project
+from surveys.services import groups
+
+BATCH = 500  # projects a tick brings up to date at most; the next tick takes the rest
+
+
+def settle(project: Project, *, at: datetime) -> bool:
+    """Bring a locked project's state up to the moment, in memory. True where it is to be saved."""
+    opens = project.opens_at is not None and project.opens_at <= at
+    closes = project.closes_at is not None and project.closes_at <= at
+    if opens:
+        project.status = Project.Status.ACTIVE
+        project.opens_at = None
+    if closes:
+        project.status = Project.Status.INACTIVE
+        project.closes_at = None
+        communities.count_projects(community_id=project.community_id, active=-1)
+    return opens or closes
+
+
+def follow_delivery(project: Project, *, at: datetime) -> None:
+    """Put new times of the delivery group into force, where the project is live or pending.
+
+    Refuses to make a pending opening a manual one, because closing is what takes it back.
+    """
+    if project.is_live_at(at):
+        project.closes_at = groups.time_of(project.delivery, "closing")
+    elif project.is_pending_at(at):
+        project.opens_at = groups.time_of(project.delivery, "opening")
+        if project.opens_at is None:
+            raise Conflict("The project waits for its scheduled opening: close it to take that back.")
+        project.closes_at = groups.time_of(project.delivery, "closing")
+
+
+def open_and_close_due(*, at: datetime) -> int:
+    """Bring every project up to the moment whose opening or closing has come; tells how many.
+
+    It may run twice or beside itself: a row that another run holds is left to that run.
+    """
+    due = Project.objects.due_to_change(at=at).order_by("pk").values_list("pk", flat=True)[:BATCH]
+    return sum(_settle_one(project_id, at=at) for project_id in due)
+
+
+@transaction.atomic
+def _settle_one(project_id: int, *, at: datetime) -> bool:
+    project = Project.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=project_id).first()
+    if project is None or not settle(project, at=at):
+        return False
+    project.save(update_fields=["status", "opens_at", "closes_at"])
+    return True

@@ -1,0 +1,112 @@
+"""Scripts kept in the memory of a process, by project and revision, the least used one leaving first.
+
+What is read inside a transaction is kept only once that has committed, so a revision that is rolled back
+and then written anew, with other words, is never mixed up with the first.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from threading import Lock
+
+import orjson
+from django.db import transaction
+
+from communities.errors import NotFound
+from surveys.engine.script import Block, Option, Script
+from surveys.engine.telling import script_as_json
+from surveys.services import script_rows
+from surveys.services.script_rows import Stored
+
+MAX_PARTS = 200_000  # blocks and options over all scripts kept: about 150 MB at the very most
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Every block and option that an answer may point to, by id, removed ones too."""
+
+    blocks: Mapping[int, Block]
+    options: Mapping[int, Option]
+
+    @cached_property
+    def names(self) -> Mapping[int, str]:
+        """Block id → its name."""
+        return {block_id: block.name or "" for block_id, block in self.blocks.items()}
+
+    @cached_property
+    def labels(self) -> Mapping[int, str]:
+        """Option id → what a reader sees of it."""
+        return {option_id: option.seen for option_id, option in self.options.items()}
+
+
+@dataclass(frozen=True)
+class Kept:
+    stored: Stored
+    _rendered: dict[bool, bytes] = field(default_factory=dict)
+
+    @property
+    def script(self) -> Script:
+        return self.stored.script
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        script = self.stored.script
+        blocks = (*script.blocks, *script.outro, *self.stored.archived)
+        removed = self.stored.archived_options or {}
+        options = [option for block in blocks for option in block.options]
+        options += [option for each in removed.values() for option in each]
+        return Catalogue(
+            {block.id: block for block in blocks if block.id is not None},
+            {option.id: option for option in options if option.id is not None},
+        )
+
+    @cached_property
+    def parts(self) -> int:
+        """How much room it takes."""
+        return 1 + len(self.catalogue.blocks) + len(self.catalogue.options)
+
+    def rendered_blocks(self, *, outro: bool) -> bytes:
+        """The array of blocks as JSON, made once."""
+        known = self._rendered.get(outro)
+        if known is None:
+            known = self._rendered[outro] = orjson.dumps(script_as_json(self.script, outro=outro))
+        return known
+
+
+_kept: OrderedDict[tuple[int, int], Kept] = OrderedDict()
+_lock = Lock()
+_parts = 0
+
+
+def get(project_id: int, revision: int) -> Kept:
+    """The script of a project at this revision, or at a newer one that has come since.
+
+    One statement where it is not in memory. Raises NotFound where the project is gone.
+    """
+    key = (project_id, revision)
+    with _lock:
+        known = _kept.get(key)
+        if known is not None:
+            _kept.move_to_end(key)
+            return known
+    stored = script_rows.read(project_id)
+    if stored is None:
+        raise NotFound("There is no such project.")
+    read = Kept(stored)
+    transaction.on_commit(partial(_keep, (project_id, stored.revision), read))
+    return read
+
+
+def _keep(key: tuple[int, int], kept: Kept) -> None:
+    global _parts
+    with _lock:
+        if key in _kept:
+            return
+        _kept[key] = kept
+        _parts += kept.parts
+        while _parts > MAX_PARTS and len(_kept) > 1:
+            _, oldest = _kept.popitem(last=False)
+            _parts -= oldest.parts

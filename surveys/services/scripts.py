@@ -1,0 +1,373 @@
+"""The script of a project: loaded once for a revision and kept, and written as a difference that keeps ids.
+
+    load(project_id=…, revision=…)       the engine's Script
+    catalogue(project_id=…, revision=…)  what every block and option is called, removed ones too
+    as_json / rendered                   as the interface tells it
+
+Writes leave the project's revision one higher, except where nothing changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db import transaction
+
+from communities.errors import Conflict, InvalidRequest, NotFound
+from surveys.engine import revision as revisions
+from surveys.engine import rules
+from surveys.engine.arrangement import Arrangement, arrange, arrange_patch
+from surveys.engine.intake import Reading, read_blocks, read_patch
+from surveys.engine.places import Place
+from surveys.engine.script import Block, Script, Violation
+from surveys.engine.telling import script_as_json
+from surveys.models import Bucket, Project
+from surveys.services import finding, script_cache, script_rows
+from surveys.services.script_cache import Catalogue
+
+__all__ = [
+    "Catalogue",
+    "Written",
+    "add",
+    "as_json",
+    "catalogue",
+    "load",
+    "patch_block",
+    "read_new",
+    "replace_script",
+]
+
+_EMPTY = Script(blocks=())
+
+
+@dataclass(frozen=True)
+class Written:
+    """A script as it stands after a write. `ignored` are paths of fields that nobody knows."""
+
+    project: Project
+    script: Script
+    ignored: tuple[str, ...] = ()
+
+
+def load(*, project_id: int, revision: int) -> Script:
+    """The script, from memory where it is known. Raises NotFound where the project is gone."""
+    return script_cache.get(project_id, revision).script
+
+
+def catalogue(*, project_id: int, revision: int) -> Catalogue:
+    """Names and labels of all blocks and options that answers may point to, removed ones too."""
+    return script_cache.get(project_id, revision).catalogue
+
+
+def as_json(project: Project, script: Script, *, outro: bool = False) -> dict[str, object]:
+    """The Script object of the interface; with its outro blocks where they are asked for."""
+    return {
+        "project_id": str(project.pk),
+        "revision": project.revision,
+        "blocks": script_as_json(script, outro=outro),
+    }
+
+
+# --- Writing --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NewScript:
+    """A script that was read and found right, for a project that does not exist yet."""
+
+    script: Script
+    bucket_names: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+def read_new(
+    raw: object, *, is_poll: bool, scoring_enabled: bool, bucket_names: Collection[str], chat: bool
+) -> tuple[NewScript, list[Violation]]:
+    """Read the `script` of a project to be created. No blocks at all make an empty script."""
+    blocks: object = []
+    if isinstance(raw, dict):
+        blocks = raw.get("blocks")
+        if "blocks" not in raw:
+            return _unreadable("script.blocks", "required", "`blocks` is required.")
+    elif raw is not None:
+        return _unreadable("script", "invalid_type", "`script` must be an object with `blocks`.")
+    ignored = [f"script.{key}" for key in (raw or {}) if key not in ("blocks", "project_id", "revision")]
+    reading = read_blocks(blocks, path="script.blocks", scoring=scoring_enabled)
+    arranged = arrange(reading)
+    draft = Script(arranged.blocks, is_poll=is_poll, scoring_enabled=scoring_enabled)
+    script, names = _with_buckets(draft, bucket_names)
+    violations = [*reading.violations, *_foreign_ids(arranged, _EMPTY)]
+    if arranged.blocks or reading.violations:
+        violations += _check(script, arranged, reading, chat=chat, path="script.blocks")
+    return NewScript(script, names, (*ignored, *reading.ignored)), violations
+
+
+def faults_of_new(raw: object, *, is_poll: bool) -> list[Violation]:
+    """What is wrong with the script of a project whose other fields are wrong already."""
+    _, violations = read_new(raw, is_poll=is_poll, scoring_enabled=False, bucket_names=(), chat=False)
+    return violations
+
+
+def _unreadable(field: str, code: str, message: str) -> tuple[NewScript, list[Violation]]:
+    return NewScript(_EMPTY, (), ()), [Violation(field, code, message)]
+
+
+def add(project_id: int, blocks: Iterable[Block], *, outro: Iterable[Block], like: Script) -> Script:
+    """Write the script of a project that was just created; `like` tells what kind of script it is."""
+    blocks, outro = tuple(blocks), tuple(outro)
+    numbered = script_rows.with_ids((*blocks, *outro))
+    script = _placed(replace(like, blocks=numbered[: len(blocks)], outro=numbered[len(blocks) :]))
+    script_rows.save(project_id, before=_EMPTY, after=script)
+    return script
+
+
+@transaction.atomic
+def replace_script(
+    *,
+    community_id: int,
+    project_id: int,
+    only_of: int | None,
+    body: Mapping[str, object],
+    revisions_allowed: Collection[int] | None,
+    at: datetime,
+) -> Written:
+    """Replace the script by the blocks sent; those sent with their ids stay the same ones.
+
+    Refuses a revision that is not allowed, whatever breaks a rule, and structure while active.
+    """
+    project = finding.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    before = _before(project, revisions_allowed)
+    if "blocks" not in body:
+        raise _invalid([Violation("blocks", "required", "`blocks` is required.")])
+    reading = read_blocks(body["blocks"], path="blocks", scoring=project.scoring_enabled)
+    reading = replace(reading, blocks=_outro_known_by_id(reading.blocks, before))
+    arranged = arrange(reading, before=before)
+    outro, faults = _resubmitted_outro(arranged, before)
+    ignored = [key for key in body if key not in ("blocks", "project_id", "revision")]
+    return _write(project, before, arranged, reading, outro=outro, faults=faults, ignored=ignored, at=at)
+
+
+@transaction.atomic
+def patch_block(
+    *,
+    community_id: int,
+    project_id: int,
+    block_id: int,
+    only_of: int | None,
+    body: Mapping[str, object],
+    revisions_allowed: Collection[int] | None,
+    at: datetime,
+) -> Written:
+    """Change the fields sent of one block. Refuses as `replace_script` does."""
+    project = finding.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    before = _before(project, revisions_allowed)
+    stored = {block.id: block for block in (*before.blocks, *before.outro)}.get(block_id)
+    if stored is None:
+        raise NotFound("There is no such block in this script.")
+    reading = read_patch(body, block=stored, scoring=project.scoring_enabled)
+    if stored.section == "outro":
+        return _patch_outro(project, before, stored, reading, at=at)
+    if reading.blocks[0].section == "outro":
+        message = "`section` of a block cannot become `outro`: the outro is made by the service."
+        raise _invalid([*reading.violations, Violation("section", "not_allowed", message)])
+    arranged = arrange_patch(reading, before=before)
+    return _write(project, before, arranged, reading, outro=before.outro, faults=[], ignored=[], at=at)
+
+
+def _patch_outro(
+    project: Project, before: Script, stored: Block, reading: Reading, *, at: datetime
+) -> Written:
+    (sent,), (given,), (place,) = reading.blocks, reading.given, reading.places
+    changed = revisions.with_presentation(stored, sent, given=given)
+    faults = _prompt_is_blank(changed, place)
+    outro = tuple(changed if block is stored else block for block in before.outro)
+    untouched = Arrangement(
+        blocks=before.blocks,
+        places=tuple(Place(f"blocks[{n}]") for n in range(len(before.blocks))),
+        given=(frozenset(),) * len(before.blocks),
+    )
+    return _write(project, before, untouched, reading, outro=outro, faults=faults, ignored=[], at=at)
+
+
+def _before(project: Project, revisions_allowed: Collection[int] | None) -> Script:
+    if revisions_allowed is not None and project.revision not in revisions_allowed:
+        raise Conflict(
+            f"The script is at revision {project.revision} by now: read it again, and make the change anew."
+        )
+    return load(project_id=project.pk, revision=project.revision)
+
+
+def _write(
+    project: Project,
+    before: Script,
+    arranged: Arrangement,
+    reading: Reading,
+    *,
+    outro: tuple[Block, ...],
+    faults: list[Violation],
+    ignored: list[str],
+    at: datetime,
+) -> Written:
+    """The part that all writes of an existing script share: rules, frozen structure, the difference."""
+    is_live = project.is_live_at(at)
+    blocks = arranged.blocks if is_live else revisions.carry_renames(before, arranged.blocks)
+    if not project.scoring_enabled:
+        blocks = _with_scores_kept(blocks, before)
+    draft = replace(before, blocks=blocks, outro=outro)
+    script, new_buckets = _with_buckets(draft, before.bucket_keys)
+    violations = [*reading.violations, *faults, *_foreign_ids(arranged, before)]
+    violations += _check(
+        script,
+        arranged,
+        reading,
+        chat=project.response_channel == Project.ResponseChannel.CHAT,
+        path="blocks",
+    )
+    violations += revisions.removed_in_use(before, script, places=arranged.places)
+    if violations:
+        raise _invalid(violations)
+    if is_live and (frozen := revisions.frozen_changes(before, script, places=arranged.places)):
+        raise Conflict(
+            "The structure of a script cannot change while the project is active: only wording and pictures.",
+            violations=[violation.as_json() for violation in _once(frozen)],
+        )
+    script = _save(project, before, script, new_buckets)
+    return Written(project, script, (*ignored, *reading.ignored))
+
+
+def _save(project: Project, before: Script, script: Script, new_buckets: Collection[str]) -> Script:
+    numbered = script_rows.with_ids((*script.blocks, *script.outro))
+    count = len(script.blocks)
+    script = _placed(replace(script, blocks=numbered[:count], outro=numbered[count:]))
+    if script.blocks == before.blocks and script.outro == before.outro and not new_buckets:
+        return script
+    script_rows.save(project.pk, before=before, after=script)
+    add_buckets(project.pk, new_buckets)
+    project.revision += 1
+    project.block_count = count
+    project.question_count = sum(block.asks for block in script.blocks)
+    project.save(update_fields=["revision", "block_count", "question_count"])
+    return script
+
+
+def add_buckets(project_id: int, names: Collection[str]) -> None:
+    """Write a project's first buckets, in this order."""
+    if names:
+        Bucket.objects.bulk_create(
+            [Bucket(project_id=project_id, name=name, order=n) for n, name in enumerate(names)]
+        )
+
+
+def _placed(script: Script) -> Script:
+    """Outro blocks are counted after the others, wherever those end."""
+    count = len(script.blocks)
+    outro = tuple(replace(block, position=count + n) for n, block in enumerate(script.outro))
+    return replace(script, outro=outro)
+
+
+# --- Rules that need what is stored -----------------------------------------------------------------
+
+
+def _check(
+    script: Script,
+    arranged: Arrangement,
+    reading: Reading,
+    *,
+    chat: bool,
+    path: str,
+) -> list[Violation]:
+    return rules.check(
+        script,
+        places=arranged.places,
+        chat=chat,
+        bucket_keys=script.bucket_keys or None,
+        faulty=reading.faulty,
+        path=path,
+    )
+
+
+def _with_buckets(script: Script, declared: Collection[str]) -> tuple[Script, tuple[str, ...]]:
+    """The script with its buckets' keys, and the names of buckets that are to be made (decisions 7.1)."""
+    keys = tuple(script_rows.bucket_key(name) for name in declared)
+    if keys or not script.scoring_enabled or not script.blocks:
+        return replace(script, bucket_keys=keys), ()
+    used = {
+        key: None for block in script.blocks for option in block.options for key in option.score_values or ()
+    }
+    names = tuple(dict.fromkeys(key.replace("_", " ").title() for key in used)) or ("Score",)
+    return replace(script, bucket_keys=tuple(script_rows.bucket_key(name) for name in names)), names
+
+
+def _with_scores_kept(blocks: tuple[Block, ...], before: Script) -> tuple[Block, ...]:
+    """While scoring is off, scores that are sent are ignored: those stored earlier stay for its return."""
+    stored = {
+        option.id: option.score_values
+        for block in before.blocks
+        for option in block.options
+        if option.score_values is not None
+    }
+    if not stored:
+        return blocks
+    return tuple(
+        replace(
+            block,
+            options=tuple(replace(option, score_values=stored.get(option.id)) for option in block.options),
+        )
+        for block in blocks
+    )
+
+
+def _foreign_ids(arranged: Arrangement, before: Script) -> list[Violation]:
+    """Ids that belong to no block of this script, or to no option of that block (decisions 6.11)."""
+    stored = {block.id: block for block in before.blocks}
+    faults = []
+    for block, place in zip(arranged.blocks, arranged.places, strict=True):
+        if block.id is not None and block.id not in stored:
+            message = f"`id` {block.id} is no block of this script."
+            faults.append(Violation(place.at("id"), "not_found", message))
+            continue
+        known = stored[block.id].option_by_id if block.id is not None else {}
+        for n, option in enumerate(block.options):
+            if option.id is not None and option.id not in known:
+                message = f"`id` {option.id} is no option of this block."
+                faults.append(Violation(place.option(n, "id"), "not_found", message))
+    return faults
+
+
+def _outro_known_by_id(blocks: tuple[Block, ...], before: Script) -> tuple[Block, ...]:
+    ids = {block.id for block in before.outro}
+    return tuple(replace(block, section="outro") if block.id in ids else block for block in blocks)
+
+
+def _resubmitted_outro(arranged: Arrangement, before: Script) -> tuple[tuple[Block, ...], list[Violation]]:
+    """The outro after a write: what is resubmitted changes its presentation, the rest stays."""
+    outro = {block.id: block for block in before.outro}
+    faults: list[Violation] = []
+    sent = zip(arranged.outro, arranged.outro_places, arranged.outro_given, strict=True)
+    for block, place, given in sent:
+        if block.id is None:
+            continue  # told by the intake
+        if block.id not in outro:
+            message = f"`id` {block.id} is no outro block of this script."
+            faults.append(Violation(place.at("id"), "not_found", message))
+            continue
+        outro[block.id] = revisions.with_presentation(outro[block.id], block, given=given)
+        faults += _prompt_is_blank(outro[block.id], place)
+    return tuple(outro.values()), faults
+
+
+def _prompt_is_blank(block: Block, place: Place) -> list[Violation]:
+    if block.prompt.strip():
+        return []
+    return [Violation(place.at("prompt"), "blank", "`prompt` must not be blank.")]
+
+
+def _once(violations: Iterable[Violation]) -> list[Violation]:
+    return list(dict.fromkeys(violations))
+
+
+def _invalid(violations: list[Violation]) -> InvalidRequest:
+    told = _once(violations)
+    return InvalidRequest(told[0].message, violations=[violation.as_json() for violation in told])

@@ -1,0 +1,218 @@
+"""A conversation being moved: loaded under lock, its privacy kept, its move written down."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from communities.errors import Conflict, NotFound
+from communities.services import members
+from surveys.engine import answers, runner
+from surveys.engine.answers import Reply
+from surveys.engine.runner import State, Turn
+from surveys.engine.script import Block, Script
+from surveys.models import Conversation, Project
+from surveys.services import privacy, rows, scripts
+from surveys.services.admission import Respondent
+from surveys.services.rows import Counts
+
+May = Callable[[Project], None]
+NO_CONVERSATION = "There is no such conversation."
+LIMIT_REACHED = "This respondent has completed this project as often as it allows."
+
+
+@dataclass(slots=True)
+class Talk:
+    """A conversation with all that a move needs."""
+
+    conversation: Conversation
+    script: Script
+    state: State
+
+    @property
+    def project(self) -> Project:
+        return self.conversation.project
+
+    @property
+    def block(self) -> Block | None:
+        """What waits for the respondent; None at the end."""
+        return runner.current(self.script, self.state)
+
+    @property
+    def is_completed(self) -> bool:
+        return self.conversation.completed_at is not None
+
+    def is_changeable_at(self, at: datetime) -> bool:
+        """Whether a completed one may still be taken back to its vote (decisions 8.9)."""
+        return self.project.is_poll and bool(self.project.change_poll) and self.project.is_live_at(at)
+
+    def can_go_back_at(self, at: datetime) -> bool:
+        reachable = self.is_changeable_at(at) if self.is_completed else self.project.is_live_at(at)
+        return reachable and runner.can_go_back(self.state)
+
+
+def new(
+    *, project: Project, respondent: Respondent, at: datetime, seed: int | None = None
+) -> tuple[Talk, Turn]:
+    """A conversation that is not saved yet, and its first turn. Without a `seed` chance orders options."""
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    turn = runner.begin(script)
+    moment = privacy.rounded(project=project, at=at)
+    conversation = Conversation(
+        id=privacy.new_id(project=project),
+        project=project,
+        provider=respondent.provider,
+        seed=secrets.randbits(63) if seed is None else seed,
+        state=_as_json(turn.state, project),
+        started_at=moment,
+        updated_at=moment,
+    )
+    _remember(conversation, respondent, at)
+    return Talk(conversation, script, turn.state), turn
+
+
+def locked(*, conversation_id: uuid.UUID, may: May) -> Talk:
+    """A conversation to be moved. Refuses one whose project has changed its privacy since it began."""
+    conversation = rows.lock(conversation_id=conversation_id)
+    if conversation is None:
+        raise NotFound(NO_CONVERSATION)
+    may(conversation.project)
+    if privacy.is_anonymous(conversation.pk) != conversation.project.is_anonymous:
+        raise Conflict("The privacy of this project has changed since this conversation began: begin anew.")
+    return of(conversation)
+
+
+def of(conversation: Conversation) -> Talk:
+    """The conversation with its script and state; in a script written anew since, where it stands there."""
+    project = conversation.project
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    state = State.from_json(conversation.state)
+    if conversation.state.get("revision") != project.revision:
+        state = runner.realign(script, state)
+        is_past_the_end = runner.current(script, state) is None and conversation.completed_at is None
+        if is_past_the_end and runner.can_go_back(state):  # the respondent's own move has to end it
+            state = runner.back(script, state).state
+    return Talk(conversation, script, state)
+
+
+def save(
+    talk: Talk,
+    turn: Turn,
+    *,
+    at: datetime,
+    block: Block | None = None,
+    reply: Reply | None = None,
+    is_new: bool = False,
+) -> None:
+    """Write a turn down: the conversation, the reply to `block`, what completion drops, the counts.
+
+    Refuses a completion over the limit.
+    """
+    earlier = talk.state.replies.get(block.id or 0) if block else None
+    answered = answers.is_answer(reply) - answers.is_answer(earlier)
+    completes = turn.completes and not talk.is_completed
+    was_listed = talk.conversation.is_listed
+    talk.state = turn.state
+    dropped = _complete(talk, at) if completes else []
+    _note(talk, at)
+    rows.save(
+        conversation=talk.conversation,
+        block_id=block.id if block else None,
+        given=tuple(answers.rows(block, reply)) if block and reply else (),
+        replaces=answers.is_answer(earlier),
+        drops=[hidden.id or 0 for hidden, _ in dropped],
+        counts=Counts(
+            answered=answered - sum(answers.is_answer(kept) for _, kept in dropped),
+            completed=int(completes),
+            listed=talk.conversation.is_listed - was_listed,
+        ),
+        is_new=is_new,
+    )
+
+
+def most_completions(project: Project) -> int | None:
+    """How often one respondent may complete. A vote that may be changed is changed, not cast again."""
+    if project.is_poll and project.change_poll and not project.is_anonymous:
+        return 1
+    return project.max_completes_per_user
+
+
+def _complete(talk: Talk, at: datetime) -> list[tuple[Block, Reply]]:
+    """End the conversation; the hidden answers that it drops."""
+    conversation = talk.conversation
+    conversation.session_number = _counted(conversation)
+    conversation.completed_at = privacy.rounded(project=talk.project, at=at)
+    dropped = list(runner.hidden_replies(talk.script, talk.state))
+    hidden = {block.id for block, _ in dropped}
+    kept = {block_id: reply for block_id, reply in talk.state.replies.items() if block_id not in hidden}
+    talk.state = replace(talk.state, replies=kept)
+    return dropped
+
+
+def _counted(conversation: Conversation) -> int | None:
+    """Count this completion for its respondent; the session number. Refuses where the limit is reached.
+
+    Whoever has no name has no limit, nor has somebody whom an anonymous conversation forgot (8.8).
+    """
+    project, respondent = conversation.project, conversation.respondent
+    if conversation.sealed_respondent is not None:
+        remembered = _remembered(conversation)
+        respondent = remembered.respondent if remembered else None
+    number: int | None = 1
+    if respondent is not None:
+        number = rows.complete(
+            project_id=project.pk, respondent=respondent, at_most=most_completions(project)
+        )
+        if number is None:
+            raise Conflict(LIMIT_REACHED)
+    return None if project.is_anonymous else number
+
+
+def _note(talk: Talk, at: datetime) -> None:
+    """Bring the row up to the state, as far as privacy lets it."""
+    conversation, replies = talk.conversation, talk.state.replies.values()
+    conversation.state = _as_json(talk.state, talk.project)
+    conversation.is_listed = talk.is_completed or any(map(answers.is_answer, replies))
+    conversation.updated_at = privacy.rounded(project=talk.project, at=at)
+    if conversation.sealed_respondent is not None:
+        remembered = None if talk.is_completed else _remembered(conversation)
+        conversation.sealed_respondent = remembered and _sealed(conversation, replace(remembered, seen_at=at))
+
+
+def _remember(conversation: Conversation, respondent: Respondent, at: datetime) -> None:
+    """Note who responds. On an anonymous project nothing that could be read, and no row about them."""
+    project = conversation.project
+    who = respondent.who and privacy.respondent_hash(project_id=project.pk, who=respondent.who)
+    if project.is_anonymous:
+        if who:
+            remembered = privacy.Remembered(who, respondent.user_id, at)
+            conversation.sealed_respondent = _sealed(conversation, remembered)
+        return
+    conversation.respondent = who
+    conversation.platform_id = respondent.platform_id
+    conversation.user_id = respondent.user_id
+    if respondent.external_id is not None:
+        conversation.user_id = members.user_for_external_id(
+            community_id=project.community_id, external_id=respondent.external_id
+        )
+
+
+def _sealed(conversation: Conversation, remembered: privacy.Remembered) -> bytes:
+    return privacy.seal(
+        project_id=conversation.project_id, conversation_id=conversation.pk, remembered=remembered
+    )
+
+
+def _remembered(conversation: Conversation) -> privacy.Remembered | None:
+    sealed = conversation.sealed_respondent
+    assert sealed is not None
+    return privacy.unseal(
+        project_id=conversation.project_id, conversation_id=conversation.pk, sealed=bytes(sealed)
+    )
+
+
+def _as_json(state: State, project: Project) -> dict[str, object]:
+    return {**state.as_json(), "revision": project.revision}

@@ -1,0 +1,20 @@
+"""What the worker does for surveys: each task calls one service, and may run twice."""
+
+from __future__ import annotations
+
+from celery import shared_task
+from django.utils import timezone
+
+from surveys.services import privacy, schedules
+
+
+@shared_task(name="surveys.open_and_close")
+def open_and_close(**_later: object) -> None:
+    """Every ten seconds: bring projects up to date whose scheduled opening or closing has come."""
+    schedules.open_and_close_due(at=timezone.now())
+
+
+@shared_task(name="surveys.forget_silent_conversations")
+def forget_silent_conversations(**_later: object) -> None:
+    """Every ten minutes: anonymous conversations forget respondents who have been silent for a day."""
+    privacy.forget_silent(at=timezone.now())

@@ -1,0 +1,187 @@
+import gzip
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from communities.models import CommunitySettings
+from tests.browser.conftest import END_MOTION
+from tests.browser.scripts import EVERYTHING, everything
+from tests.browser.test_survey import choose, go_on, question
+from tests.surveys import talking
+from tests.surveys.talking import CHOICE, SAYING, TEXT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+KINDS = [block for block in EVERYTHING if block["type"] not in ("content_block", "action_block")]
+KINDS = [{key: value for key, value in block.items() if key != "precondition"} for block in KINDS]
+
+TARGETS = ".option:visible, .star:visible, .move:visible, .button:visible, .entry:visible"
+
+
+def to_the_end(page):
+    """Every step of a survey whose questions are all optional, the current one first."""
+    while page.locator("#answer").count():
+        yield page
+        shown = page.locator("#answer").element_handle()
+        page.locator(".button.second, .button.main").last.click()
+        shown.wait_for_element_state("hidden")
+    yield page
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_on_a_phone_nothing_is_cut_off_and_all_can_be_hit(windows, width):
+    made = talking.project(*[{**block, "required": False} for block in KINDS])
+    page = windows.open(f"/s/{made.slug}", phone=True, viewport={"width": width, "height": 700})
+
+    for each in to_the_end(page):
+        where = each.inner_text("#question")
+        assert each.evaluate("document.documentElement.scrollWidth <= innerWidth"), where
+        targets = each.locator(TARGETS).evaluate_all(
+            "all => all.map(one => one.getBoundingClientRect().height)"
+        )
+        assert min(targets) > 43.9, where
+
+
+@pytest.mark.parametrize("locale", [None, "ar"])
+def test_dark_and_right_to_left_are_accessible_at_every_step(windows, check_accessibility, locale):
+    community = talking.community()
+    CommunitySettings.objects.update_or_create(community=community, defaults={"locale": locale})
+    made = talking.project(
+        *[{**block, "required": False} for block in KINDS], presentation={"theme_id": 4, "branding": "Acme"}
+    )
+    page = windows.open(f"/s/{made.slug}", color_scheme="dark", phone=True)
+
+    assert page.evaluate("document.documentElement.dir") == ("rtl" if locale else "ltr")
+    for each in to_the_end(page):
+        check_accessibility(each)
+
+
+def test_right_to_left_mirrors_the_page(windows):
+    community = talking.community()
+    CommunitySettings.objects.update_or_create(community=community, defaults={"locale": "he-IL"})
+    made = talking.project(CHOICE, CHOICE)
+    page = windows.open(f"/s/{made.slug}")
+    choose(page, "red")
+    go_on(page)
+    question(page, "Prompt 1.")
+
+    said, answered = page.locator(".says").bounding_box(), page.locator(".mine").bounding_box()
+
+    assert said["x"] > answered["x"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"status": "inactive"}, "This survey is closed."),
+        ({"status": "inactive", "opens_at": timedelta(days=1)}, "Not open yet."),
+        ({"participation": "private"}, "Please sign in first."),
+    ],
+)
+def test_friendly_states_are_accessible(windows, check_accessibility, fields, told):
+    if "opens_at" in fields:
+        fields = {**fields, "opens_at": timezone.now() + fields["opens_at"]}
+    made = talking.project(TEXT, **fields)
+
+    page = windows.open(f"/s/{made.slug}")
+
+    question(page, told)
+    check_accessibility(page)
+
+
+def test_the_opening_is_told_in_the_visitors_own_time(windows):
+    opens_at = timezone.now().replace(year=2032, month=1, day=15, hour=12, minute=0)
+    made = talking.project(TEXT, status="inactive", opens_at=opens_at)
+
+    page = windows.open(f"/s/{made.slug}", timezone_id="America/New_York", locale="en-US")
+    expect(page.locator("time")).to_contain_text("7:00")
+
+    plain = windows.open(f"/s/{made.slug}", java_script_enabled=False)
+    expect(plain.locator("time")).to_have_text("15 January 2032, 12:00 UTC")
+
+
+def test_pages_for_what_is_missing_are_accessible(windows, check_accessibility):
+    page = windows.open("/s/nothing-here")
+
+    expect(page.locator("h1")).to_have_text("There is nothing here.")
+    check_accessibility(page)
+
+
+def test_done_resumed_and_closed_while_answering(windows, check_accessibility):
+    made = talking.project(TEXT, {**TEXT, "prompt": "Second."}, max_completes_per_user=1)
+    page = windows.open(f"/s/{made.slug}")
+    page.locator("#field").fill("one")
+    go_on(page)
+    question(page, "Second.")
+
+    page.goto(f"/s/{made.slug}")
+    expect(page.locator(".note")).to_have_text("Welcome back, you were here.")
+    check_accessibility(page)
+
+    made.status = "inactive"
+    made.save()
+    page.locator("#field").fill("a late thought")
+    go_on(page)
+    question(page, "This survey is closed.")
+    expect(page.get_by_label("What you wrote")).to_have_value("a late thought")
+    check_accessibility(page)
+
+    made.status = "active"
+    made.save()
+    page.goto(f"/s/{made.slug}")
+    page.locator("#field").fill("two")
+    go_on(page)
+    question(page, "Thank you.")
+    page.goto(f"/s/{made.slug}")
+    expect(page.locator(".note")).to_have_text("You have answered this already.")
+    check_accessibility(page)
+
+
+def test_the_first_page_weighs_less_than_60_kilobytes(windows):
+    made = everything()
+    loaded: list[bytes] = []
+    page = windows.open()
+    page.on("response", lambda response: loaded.append(response.body()))
+
+    page.goto(f"/s/{made.slug}", wait_until="networkidle")
+
+    assert len(loaded) >= 4  # page, style sheet, script, htmx
+    assert sum(len(gzip.compress(body)) for body in loaded) < 60_000
+
+
+def test_a_step_comes_without_moving_what_stands(windows):
+    made = talking.project(CHOICE, {**CHOICE, "prompt": "Second."}, {**CHOICE, "prompt": "Third."})
+    page = windows.open(f"/s/{made.slug}")
+    choose(page, "red")
+    go_on(page)
+    question(page, "Second.")
+    page.evaluate(END_MOTION)
+    before = page.locator("#question").bounding_box()["y"]
+    choose(page, "red")
+
+    go_on(page)
+
+    question(page, "Third.")
+    page.evaluate(END_MOTION)
+    assert abs(page.locator("#question").bounding_box()["y"] - before) < 1
+
+
+def test_an_accent_is_drawn_without_a_style_attribute(windows):
+    made = talking.project({**SAYING, "color": "ff8800"})
+    assert windows.open(f"/s/{made.slug}").locator(".edge").count() == 0
+    talking.community().__class__.objects.update(tier="premium")
+
+    page = windows.open(f"/s/{made.slug}")
+
+    expect(page.locator(".edge rect")).to_have_css("fill", "rgb(255, 136, 0)")
+
+
+def test_the_style_sheet_asks_for_nothing_from_elsewhere():
+    style = Path(str(finders.find("surveys/survey.css"))).read_text()
+
+    assert re.search(r"url\(|@import|@font-face", style) is None

@@ -1,0 +1,372 @@
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from surveys.engine.script import Continue
+from surveys.models import Answer
+from tests.browser.scripts import everything
+from tests.surveys import talking
+from tests.surveys.talking import CHOICE, SAYING, TEXT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ALL_ANSWERS = [
+    ("plays", "yes"),
+    ("places", "Club"),
+    ("places", "Park"),
+    ("pace", "Rapid"),
+    ("mood", "good"),
+    ("month", "March"),
+    ("evenings", "4"),
+    ("sure", "6"),
+    ("agree", "3"),
+    ("recommend", "10"),
+    ("games", "12"),
+    ("order", "1"),
+    ("order", "2"),
+    ("wish", "More\nendgames."),
+]
+
+
+def stored(made):
+    rows = Answer.objects.filter(conversation__project=made).order_by("block__position", "ordinal")
+    return list(rows.values_list("block__name", "value"))
+
+
+def ranked(made):
+    rows = Answer.objects.filter(conversation__project=made, block__name="order").order_by("ordinal")
+    return list(rows.values_list("option__value", flat=True))
+
+
+def question(page, text):
+    expect(page.locator("#question")).to_contain_text(text)
+
+
+def go_on(page):
+    page.locator(".button.main").click()
+
+
+def control(page, name):
+    radio = page.get_by_role("radio", name=name, exact=True)
+    return radio.or_(page.get_by_role("checkbox", name=name, exact=True))
+
+
+def choose(page, name):
+    control(page, name).check(force=True)
+
+
+def test_a_whole_survey_without_a_full_reload(windows, check_accessibility):
+    made = everything()
+    page = windows.open(f"/s/{made.slug}")
+    page.evaluate("window.isTheSamePage = true")
+
+    def step(text, *moves):
+        question(page, text)
+        check_accessibility(page)
+        for move in moves:
+            move()
+        go_on(page)
+
+    step("Hello!")
+    step("Do you play chess?", lambda: choose(page, "Yes"))
+    step("Where do you play?", lambda: choose(page, "Club"), lambda: choose(page, "Park"))
+    step("How fast?", lambda: choose(page, "Rapid"))
+    step("How did the last game feel?", lambda: choose(page, "good"))
+    step("When did you join?", lambda: page.get_by_label("When did you join?").select_option("March"))
+    step("How are the club evenings?", lambda: choose(page, "4 of 5 stars"))
+    step("How sure are your openings?", lambda: choose(page, "6"))
+    step("The rules are clear.", lambda: choose(page, "Agree"))
+    step("Would you recommend us?", lambda: choose(page, "10"))
+    step("How many games?", lambda: page.get_by_label("How many games?").fill("12"))
+    step("Put these in order.", lambda: page.get_by_role("button", name="Move Endgames up").click())
+    step("Well done, Yes!")
+    step("Any wish?", lambda: page.get_by_label("Any wish?").fill("More\nendgames."))
+    question(page, "Thank you.")
+    check_accessibility(page)
+
+    assert page.evaluate("window.isTheSamePage")
+    assert stored(made) == ALL_ANSWERS
+    assert ranked(made) == ["Openings", "Endgames"]
+    assert page.locator("#past > li").count() == 14
+    assert page.locator("#past").get_by_text("More", exact=False).count() == 1
+
+
+def test_a_whole_survey_without_a_script(windows):
+    made = everything()
+    page = windows.open(f"/s/{made.slug}", java_script_enabled=False)
+
+    go_on(page)
+    choose(page, "Yes")
+    go_on(page)
+    choose(page, "Club")
+    choose(page, "Park")
+    go_on(page)
+    choose(page, "Rapid")
+    go_on(page)
+    choose(page, "good")
+    go_on(page)
+    page.locator("#field").select_option("March")
+    go_on(page)
+    choose(page, "4 of 5 stars")
+    go_on(page)
+    choose(page, "6")
+    go_on(page)
+    choose(page, "Agree")
+    go_on(page)
+    choose(page, "10")
+    go_on(page)
+    page.locator("#field").fill("12")
+    go_on(page)
+    page.get_by_label("Openings").select_option("1")
+    page.get_by_label("Endgames").select_option("2")
+    go_on(page)
+    go_on(page)
+    page.locator("#field").fill("More\nendgames.")
+    go_on(page)
+    question(page, "Thank you.")
+
+    assert stored(made) == ALL_ANSWERS
+    assert ranked(made) == ["Openings", "Endgames"]
+
+
+def test_a_whole_survey_by_keyboard_alone(windows):
+    made = everything()
+    page = windows.open(f"/s/{made.slug}")
+    press = page.keyboard.press
+
+    question(page, "Hello!")
+    press("Enter")
+    question(page, "Do you play chess?")
+    press("1")
+    press("Enter")
+    question(page, "Where do you play?")
+    press("1")
+    press("3")
+    press("Enter")
+    question(page, "How fast?")
+    press("2")
+    press("Enter")
+    question(page, "How did the last game feel?")
+    press("1")
+    press("Enter")
+    question(page, "When did you join?")
+    press("Tab")
+    press("m")
+    press("Tab")
+    press("Enter")
+    question(page, "How are the club evenings?")
+    press("4")
+    press("Enter")
+    question(page, "How sure are your openings?")
+    press("6")
+    press("Enter")
+    question(page, "The rules are clear.")
+    press("3")
+    press("Enter")
+    question(page, "Would you recommend us?")
+    press("1")
+    press("0")
+    press("Enter")
+    question(page, "How many games?")
+    page.keyboard.type("12")
+    press("Enter")
+    question(page, "Put these in order.")
+    page.get_by_role("button", name="Move Endgames up").focus()
+    press("Space")
+    expect(page.locator("#live")).to_have_text("Endgames is now number 2 of 3")
+    expect(page.get_by_role("button", name="Move Endgames up")).to_be_focused()
+    page.locator("#question").focus()
+    press("Enter")
+    question(page, "Well done")
+    press("Enter")
+    question(page, "Any wish?")
+    page.keyboard.type("More")
+    press("Shift+Enter")
+    page.keyboard.type("endgames.")
+    press("Enter")
+    question(page, "Thank you.")
+
+    assert stored(made) == ALL_ANSWERS
+    assert ranked(made) == ["Openings", "Endgames"]
+
+
+def test_skip_logic_shows_what_an_answer_asks_for(windows):
+    made = everything()
+    page = windows.open(f"/s/{made.slug}")
+    go_on(page)
+    question(page, "Do you play chess?")
+    choose(page, "No")
+    go_on(page)
+
+    question(page, "What keeps you from it?")
+    page.get_by_role("button", name="Skip").click()
+
+    question(page, "Where do you play?")
+    expect(page.locator("#past")).to_contain_text("Skipped")
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_back_changes_an_answer(windows, has_script):
+    made = everything()
+    page = windows.open(f"/s/{made.slug}", java_script_enabled=has_script)
+    go_on(page)
+    choose(page, "No")
+    go_on(page)
+    question(page, "What keeps you from it?")
+
+    page.get_by_role("button", name="Back").click()
+    question(page, "Do you play chess?")
+    expect(control(page, "No")).to_be_checked()
+    expect(page.locator("#past > li")).to_have_count(1)
+    choose(page, "Yes")
+    go_on(page)
+
+    question(page, "Where do you play?")
+    assert stored(made) == [("plays", "yes")]
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_an_error_takes_the_focus_and_keeps_what_was_typed(windows, check_accessibility, phone):
+    made = talking.project({"type": "open_numeric", "prompt": "How many?", "min": 1, "max": 9})
+    page = windows.open(f"/s/{made.slug}", phone=phone)
+
+    page.get_by_label("How many?").fill("twelve")
+    go_on(page)
+
+    expect(page.locator("#summary")).to_be_focused()
+    expect(page.get_by_label("How many?")).to_have_value("twelve")
+    expect(page.locator("#wrong")).to_have_text("This is not a number.")
+    check_accessibility(page)
+    page.locator("#summary a").click()
+    expect(page.get_by_label("How many?")).to_be_focused()
+
+
+def test_a_missing_choice_is_accessible_too(windows, check_accessibility):
+    made = talking.project({**CHOICE, "required": True}, TEXT)
+    page = windows.open(f"/s/{made.slug}")
+
+    go_on(page)
+
+    expect(page.locator("#summary")).to_be_focused()
+    check_accessibility(page)
+    choose(page, "red")
+    go_on(page)
+    question(page, "Prompt 1.")
+
+
+def test_arriving_takes_the_focus_and_tells_how_far(windows):
+    made = talking.project(CHOICE, {**CHOICE, "prompt": "Second."})
+    page = windows.open(f"/s/{made.slug}")
+    choose(page, "red")
+
+    go_on(page)
+
+    question(page, "Second.")
+    expect(page.locator("#question")).to_be_focused()
+    expect(page.locator("#live")).to_have_text("2 of about 2")
+    expect(page.locator("#count")).to_have_text("Question 2 of about 2")
+
+
+def test_letters_elsewhere_choose_nothing(windows):
+    made = talking.project(CHOICE)
+    page = windows.open(f"/s/{made.slug}")
+
+    page.locator(".jump").focus()
+    page.keyboard.press("1")
+
+    expect(control(page, "red")).not_to_be_checked()
+
+
+def test_a_timed_statement_goes_on_by_itself(windows):
+    made = talking.project({**SAYING, "continue_": Continue("pause", 1)}, TEXT)
+    page = windows.open(f"/s/{made.slug}")
+
+    expect(page.locator(".typing")).to_have_class(re.compile(r"\bon\b"))
+    question(page, "Prompt 1.")
+
+
+def test_a_timed_statement_waits_when_asked_to(windows):
+    made = talking.project({**SAYING, "continue_": Continue("pause", 1)}, TEXT)
+    page = windows.open()
+    page.clock.install()
+    page.goto(f"/s/{made.slug}")
+
+    page.get_by_role("button", name="Wait here").click()
+    page.clock.run_for(5_000)
+
+    question(page, "Prompt 0.")
+
+
+def test_with_reduced_motion_there_is_no_typing_hint(windows):
+    made = talking.project({**SAYING, "continue_": Continue("pause", 2)}, TEXT)
+    page = windows.open(reduced_motion="reduce")
+    page.clock.install()
+    page.goto(f"/s/{made.slug}")
+
+    page.clock.run_for(1_500)
+
+    expect(page.locator(".typing")).to_be_hidden()
+
+
+def test_what_is_sent_while_offline_is_kept_and_goes_out_again(windows, check_accessibility):
+    made = talking.project({**TEXT, "prompt": "Your view?"}, TEXT)
+    page = windows.open(f"/s/{made.slug}")
+    page.get_by_label("Your view?").fill("A long thought.")
+    page.context.set_offline(True)
+
+    go_on(page)
+
+    expect(page.locator("#trouble")).to_contain_text("You seem to be offline.")
+    expect(page.get_by_label("Your view?")).to_have_value("A long thought.")
+    check_accessibility(page)
+    page.context.set_offline(False)
+    question(page, "Prompt 1.")
+    expect(page.locator("#trouble")).to_be_hidden()
+    assert stored(made) == [("q0", "A long thought.")]
+
+
+def test_server_trouble_is_told_and_what_was_typed_stays(windows):
+    made = talking.project({**TEXT, "prompt": "Your view?"}, TEXT)
+    page = windows.open(f"/s/{made.slug}")
+    page.get_by_label("Your view?").fill("A long thought.")
+    page.route("**/s/*", lambda route: route.fulfill(status=502, body="Bad gateway"))
+
+    go_on(page)
+
+    expect(page.locator("#trouble")).to_contain_text("Something went wrong on our side.")
+    expect(page.get_by_label("Your view?")).to_have_value("A long thought.")
+    page.unroute("**/s/*")
+    page.get_by_role("button", name="Try again").click()
+    question(page, "Prompt 1.")
+
+
+def test_ranking_by_dragging(windows):
+    made = talking.project({"type": "ranking", "options": ["a", "b", "c"], "required": True})
+    page = windows.open(f"/s/{made.slug}")
+    last, first = page.locator(".rank").nth(2).bounding_box(), page.locator(".rank").nth(0).bounding_box()
+
+    page.mouse.move(last["x"] + 80, last["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(first["x"] + 80, first["y"] + 30, steps=6)
+    page.mouse.move(first["x"] + 80, first["y"] + 2, steps=3)
+    page.mouse.up()
+    go_on(page)
+    question(page, "Thank you.")
+
+    rows = Answer.objects.order_by("ordinal").values_list("option__value", flat=True)
+    assert list(rows) == ["c", "a", "b"]
+
+
+def test_a_long_text_counts_near_its_limit(windows):
+    made = talking.project({**TEXT, "prompt": "Your view?"})
+    page = windows.open(f"/s/{made.slug}")
+    area, left = page.get_by_label("Your view?"), page.locator(".left-over")
+    height = area.bounding_box()["height"]
+
+    area.fill("line\n" * 12)
+    assert area.bounding_box()["height"] > height
+    expect(left).to_be_hidden()
+    area.fill("x" * 9_990)
+
+    expect(left).to_have_text("10 characters left")

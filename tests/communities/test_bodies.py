@@ -1,0 +1,259 @@
+"""What a body may be (decisions 1.5, 14.8): anything else is refused in the usual shape, and harms nobody."""
+
+from io import BytesIO
+from typing import Any
+
+import orjson
+import pytest
+from django.core.handlers.wsgi import WSGIRequest
+
+from communities.errors import InvalidRequest
+from communities.http import bodies
+from communities.http.bodies import MAX_BODY, MAX_DEPTH, TooLarge, parse, received
+from communities.models import CommunitySettings
+from tests.communities.asking import ask
+from tests.surveys.calling import Caller, faults, refusal
+
+
+@pytest.fixture
+def caller(db: None) -> Caller:
+    return Caller()
+
+
+def patch(caller: Caller, body: bytes, **options: object) -> Any:
+    path = f"/v1/communities/{caller.community.pk}/settings"
+    return ask("PATCH", path, key=caller.secret, body=body, **options)  # type: ignore[arg-type]
+
+
+def named(text: str) -> bytes:
+    """A body with this JSON text as the name of XP."""
+    return b'{"xp_name": ' + text.encode() + b"}"
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        (b"{", "line 1 column 2"),
+        (b'{\n "a": 1,\n "b" 2}', "line 3 column 6"),
+        (b"not json", "line 1"),
+        (b"{'a': 1}", "line 1 column 2"),
+        (b'{"a": 1,}', "line 1"),
+        (b'{"a": 1} {"b": 2}', "line 1"),
+        (b"\xff\xfe", "line 1"),
+        (b'{"a": "\xc3\x28"}', "line 1"),
+        (b"\xef\xbb\xbf{}", "line 1"),
+        ('{"a": 1}'.encode("utf-16"), "line 1"),
+        (b'{"a": "\n"}', "line 1"),
+        (b'{"a": 0x10}', "line 1"),
+        (b'{"a": 01}', "line 1"),
+        (b" ", "line 1"),
+    ],
+)
+def test_malformed_json(caller: Caller, body: bytes, place: str) -> None:
+    answer = patch(caller, body)
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert place in answer.json()["message"]
+
+
+@pytest.mark.parametrize("body", [b"[]", b'"text"', b"1", b"null", b"true", b'[{"a": 1}]'])
+def test_anything_but_an_object(caller: Caller, body: bytes) -> None:
+    answer = patch(caller, body)
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert answer.json()["message"] == "The body must be a JSON object."
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "code"),
+    [
+        (named("NaN"), "xp_name", "invalid"),
+        (named("Infinity"), "xp_name", "invalid"),
+        (named("-Infinity"), "xp_name", "invalid"),
+        (named("1e400"), "xp_name", "invalid"),
+        (named(r'"a\u0000b"'), "xp_name", "invalid"),
+        (named(r'"\ud800"'), "xp_name", "invalid"),
+        (named(r'"\udc00\ud800"'), "xp_name", "invalid"),
+        (named("9223372036854775808"), "xp_name", "too_large"),
+        (named("-9223372036854775809"), "xp_name", "too_small"),
+        (named("18446744073709551616"), "xp_name", "too_large"),
+        (named("1" + "0" * 300), "xp_name", "too_large"),
+        (b'{"unknown": {"deep": [1, NaN]}}', "unknown.deep[1]", "invalid"),
+        (b'{"unknown": [{"deep": "\\u0000"}]}', "unknown[0].deep", "invalid"),
+        (b'{"a\\u0000b": 1}', "a?b", "invalid"),
+        (b'{"\\ud800": 1}', "?", "invalid"),
+    ],
+)
+def test_what_nobody_can_keep_is_refused_by_name(caller: Caller, body: bytes, field: str, code: str) -> None:
+    answer = patch(caller, body)
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert faults(answer) == {(field, code)}
+
+
+def test_all_that_nobody_can_keep_is_told_at_once(caller: Caller) -> None:
+    answer = patch(caller, b'{"xp_name": "\\u0000", "locale": NaN, "x": 1e999}')
+
+    assert {field for field, _ in faults(answer)} == {"xp_name", "locale", "x"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'"\\u0000"', r"\u0000"),
+        (r'"\ud83d\ude00"', "\U0001f600"),
+        ('"1234567890123456789012345"', "1234567890123456789012345"),
+        ('"[{[{"', "[{[{"),
+    ],
+)
+def test_what_only_looks_bad_is_taken(caller: Caller, text: str, value: str) -> None:
+    answer = patch(caller, named(text))
+
+    assert answer.json()["xp_name"] == value
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 1.5e300])
+def test_numbers_of_64_bits_are_read(number: float) -> None:
+    assert parse(orjson.dumps({"a": number})) == {"a": number}
+
+
+@pytest.mark.parametrize("open_and_shut", [(b'{"a":', b"}"), (b"[", b"]")])
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 1_000, 10_000, 100_000])
+def test_nested_too_deep(caller: Caller, open_and_shut: tuple[bytes, bytes], depth: int) -> None:
+    first, last = open_and_shut
+    body = b'{"xp_name": ' + first * (depth - 1) + b"1" + last * (depth - 1) + b"}"
+
+    assert refusal(patch(caller, body)) == (400, "invalid_request")
+
+
+def test_nested_just_not_too_deep() -> None:
+    assert parse(b'{"a": ' + b"[" * (MAX_DEPTH - 1) + b"]" * (MAX_DEPTH - 1) + b"}")
+
+    with pytest.raises(InvalidRequest, match="nested more than 200 deep"):
+        parse(b'{"a": ' + b"[" * MAX_DEPTH + b"]" * MAX_DEPTH + b"}")
+
+
+def test_many_brackets_beside_each_other_are_not_deep() -> None:
+    assert parse(b'{"a": [' + b",".join([b"[]"] * 1_000) + b"]}")
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        'Application/JSON;charset="UTF-8"',
+        "application/json ; charset=utf8",
+    ],
+)
+def test_json_by_its_names(caller: Caller, content_type: str) -> None:
+    assert patch(caller, named('"Tempi"'), content_type=content_type).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "",
+        "text/plain",
+        "text/json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/json; charset=latin-1",
+        "application/jsonp",
+        "application/merge-patch+json",
+    ],
+)
+def test_other_media_types(caller: Caller, content_type: str) -> None:
+    answer = patch(caller, named('"Tempi"'), content_type=content_type)
+
+    assert refusal(answer) == (415, "invalid_request")
+    assert CommunitySettings.objects.get(pk=caller.community.pk).xp_name == "XP"
+
+
+def test_compressed_bodies(caller: Caller) -> None:
+    answer = patch(caller, named('"Tempi"'), headers={"Content-Encoding": "gzip"})
+
+    assert refusal(answer) == (415, "invalid_request")
+
+
+def test_no_body_is_an_empty_object(caller: Caller) -> None:
+    assert patch(caller, b"", content_type="").status_code == 200
+    assert patch(caller, b"", content_type="text/plain").status_code == 200
+
+
+def test_a_body_that_no_action_reads_has_to_be_json_all_the_same(caller: Caller) -> None:
+    path = f"/v1/communities/{caller.community.pk}/api_keys/1"
+
+    assert refusal(ask("DELETE", path, key=caller.secret, body=b"{"))[0] == 400
+    assert refusal(ask("DELETE", path, key=caller.secret, body=b"x", content_type="text/plain"))[0] == 415
+    assert refusal(ask("DELETE", path, key=caller.secret, body=b"{}"))[0] == 404
+
+
+def test_the_body_of_a_read_means_nothing(caller: Caller) -> None:
+    answer = ask("GET", "/v1/communities", key=caller.secret, body=b"{", content_type="text/plain")
+
+    assert answer.status_code == 200
+
+
+def test_one_mebibyte_and_a_byte_more(caller: Caller) -> None:
+    frame = len(named('""'))
+
+    assert refusal(patch(caller, named('"' + "x" * (MAX_BODY - frame) + '"')))[0] == 400
+    assert refusal(patch(caller, named('"' + "x" * (MAX_BODY - frame + 1) + '"'))) == (413, "invalid_request")
+
+
+class Stream(BytesIO):
+    """A body that counts how much of it was read."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content)
+        self.was_read = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        part = super().read(size)
+        self.was_read += len(part)
+        return part
+
+
+def streamed(stream: BytesIO, **meta: str) -> WSGIRequest:
+    base = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/", "CONTENT_TYPE": "application/json"}
+    return WSGIRequest({**base, "wsgi.input": stream, **meta})
+
+
+def test_a_body_in_chunks_is_read() -> None:
+    request = streamed(Stream(b'{"a": 1}'), HTTP_TRANSFER_ENCODING="chunked")
+
+    assert received(request) == received(request) == b'{"a": 1}'
+
+
+def test_of_a_body_that_is_too_large_no_more_is_read_than_has_to_be() -> None:
+    in_chunks, declared = Stream(b" " * 3 * MAX_BODY), Stream(b" " * 3 * MAX_BODY)
+
+    with pytest.raises(TooLarge):
+        received(streamed(in_chunks, HTTP_TRANSFER_ENCODING="Chunked"))
+    with pytest.raises(TooLarge):
+        received(streamed(declared, CONTENT_LENGTH=str(3 * MAX_BODY)))
+
+    assert in_chunks.was_read == MAX_BODY + 1
+    assert declared.was_read == 0
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "1.5", "²"])
+def test_a_length_that_is_no_number(length: str) -> None:
+    with pytest.raises(InvalidRequest):
+        received(streamed(Stream(b"{}"), CONTENT_LENGTH=length))
+
+
+def test_a_body_that_breaks_off() -> None:
+    class Broken(BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            raise OSError
+
+    for meta in ({"CONTENT_LENGTH": "10"}, {"HTTP_TRANSFER_ENCODING": "chunked"}):
+        with pytest.raises(InvalidRequest):
+            received(streamed(Broken(), **meta))
+
+
+def test_what_has_no_form_in_json_is_a_fault_of_ours() -> None:
+    with pytest.raises(TypeError):
+        bodies.render({"a": object()})

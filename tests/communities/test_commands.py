@@ -1,0 +1,156 @@
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from communities.models import ApiKey, Community, CommunitySettings, Member
+from tests.communities.asking import ask
+from tests.surveys.calling import Caller
+
+pytestmark = pytest.mark.django_db
+
+
+def say(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def told(*words: str) -> dict[str, str]:
+    """With --json: one object, and nothing else."""
+    answer = json.loads(say(*words, "--json"))
+    assert isinstance(answer, dict)
+    return answer
+
+
+def test_a_community_with_everything() -> None:
+    answer = told(
+        *("create_community", "--name", "Chess", "--tier", "vip", "--id", "710000000000000009"),
+        *("--credits", "7"),
+    )
+
+    community = Community.objects.get()
+    assert answer == {"id": "710000000000000009"}
+    assert (community.pk, community.name, community.tier) == (710_000_000_000_000_009, "Chess", "vip")
+    assert community.bot_credits == 7
+    assert CommunitySettings.objects.get().community == community
+
+
+def test_a_community_with_a_name_alone() -> None:
+    answer = told("create_community", "--name", "Chess")
+
+    community = Community.objects.get()
+    assert answer == {"id": str(community.pk)}
+    assert (community.tier, community.bot_credits) == ("basic", 0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--tier", "gold"],
+        ["--id", "0"],
+        ["--id", "x"],
+        ["--id", str(2**63)],
+        ["--credits", "-1"],
+        ["--name", " "],
+        ["--name", "x" * 201],
+    ],
+)
+def test_a_community_that_cannot_be(wrong: list[str]) -> None:
+    with pytest.raises(CommandError):
+        say("create_community", "--name", "Chess", *wrong)
+
+    assert Community.objects.count() == 0
+
+
+def test_an_id_that_is_taken() -> None:
+    told("create_community", "--name", "Chess", "--id", "5")
+
+    with pytest.raises(CommandError, match="5 is taken"):
+        say("create_community", "--name", "Another", "--id", "5")
+
+
+def test_a_member() -> None:
+    community = told("create_community", "--name", "Chess")["id"]
+
+    answer = told("create_member", "--community", community, "--name", "Ada", "--access", "creator")
+
+    member = Member.objects.get()
+    assert answer == {"id": str(member.pk), "user_id": str(member.user_id)}
+    assert (str(member.community_id), member.access, member.user.name) == (community, "creator", "Ada")
+    assert member.joined_at is not None
+
+
+def test_a_members_access_is_member() -> None:
+    community = told("create_community", "--name", "Chess")["id"]
+    told("create_member", "--community", community, "--name", "Ada")
+
+    assert Member.objects.get().access == "member"
+
+
+@pytest.mark.parametrize("role", ["admin", "creator", "member"])
+def test_a_key_with_an_owner_made_for_it(role: str) -> None:
+    community = told("create_community", "--name", "Chess")["id"]
+
+    answer = told("create_api_key", "--community", community, "--role", role, "--name", "Website")
+
+    key = ApiKey.objects.get()
+    assert set(answer) == {"id", "key"}
+    assert (answer["id"], key.name) == (str(key.pk), "Website")
+    assert Member.objects.get(user=key.user).access == role
+    assert ask("GET", f"/v1/communities/{community}", key=answer["key"]).status_code == 200
+
+
+def test_a_key_is_an_admins_unless_said_otherwise() -> None:
+    community = told("create_community", "--name", "Chess")["id"]
+    told("create_api_key", "--community", community)
+
+    assert Member.objects.get().access == "admin"
+
+
+def test_a_key_for_a_member_who_is_there() -> None:
+    community = told("create_community", "--name", "Chess")["id"]
+    member = told("create_member", "--community", community, "--name", "Ada", "--access", "creator")
+
+    told("create_api_key", "--community", community, "--member", member["id"])
+
+    assert ApiKey.objects.get().user_id == int(member["user_id"])
+    assert Member.objects.count() == 1
+
+
+def test_where_there_is_no_such_community_or_member() -> None:
+    elsewhere = told("create_member", "--community", str(Caller().community.pk), "--name", "Ada")["id"]
+    community = told("create_community", "--name", "Chess")["id"]
+    before = ApiKey.objects.count(), Member.objects.count()
+
+    for words in (
+        ["create_member", "--community", "1", "--name", "Ada"],
+        ["create_api_key", "--community", "1"],
+        ["create_api_key", "--community", community, "--member", elsewhere],
+        ["create_member", "--community", community, "--name", " "],
+        ["create_member", "--community", community, "--name", "x" * 201],
+        ["create_api_key", "--community", community, "--name", "x" * 201],
+        ["create_api_key", "--community", community, "--name", " "],
+    ):
+        with pytest.raises(CommandError):
+            say(*words)
+
+    assert (ApiKey.objects.count(), Member.objects.count()) == before
+
+
+def test_a_51st_key_is_refused_and_leaves_nobody_behind() -> None:
+    caller = Caller()
+    for _ in range(49):
+        caller.post("/api_keys", {"name": "x"})
+
+    with pytest.raises(CommandError, match="at most 50"):
+        say("create_api_key", "--community", str(caller.community.pk))
+
+    assert Member.objects.count() == 1
+
+
+def test_without_json_there_are_words_for_people() -> None:
+    assert "is made" in say("create_community", "--name", "Chess", "--id", "5")
+    assert "is made" in say("create_member", "--community", "5", "--name", "Ada")
+    assert "cq_live_" in say("create_api_key", "--community", "5")

@@ -1,0 +1,222 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from communities.models import Community, CommunitySettings, User
+from tests.communities.asking import ask
+from tests.surveys.calling import Caller, faults, refusal
+
+AS_EVER = {
+    "locale": None,
+    "default_anonymous_mode": "no",
+    "use_xp": True,
+    "xp_name": "XP",
+    "xp_per_question": 10,
+    "use_leader_board": True,
+    "thank_you_type": "default",
+    "thank_you_custom_message": None,
+    "thank_you_custom_label": None,
+}
+
+
+@pytest.fixture
+def caller(db: None) -> Caller:
+    return Caller()
+
+
+def test_a_community_with_everything(db: None) -> None:
+    user = User.objects.create(name="Ada")
+    community = Community.objects.create(
+        id=2**63 - 1,
+        name="Harbour Chess Club",
+        tier="vip",
+        bot_credits=3,
+        locale="en-GB",
+        icon_url="https://example.org/icon.png",
+        created_date=datetime(2024, 5, 1, 9, 0, 0, 123456, tzinfo=UTC),
+        total_project_count=5,
+        active_project_count=2,
+        topics=["chess", "tea"],
+        user_setup=user,
+    )
+    caller = Caller("member", community=community)
+
+    answer = caller.get("")
+
+    assert answer.json() == {
+        "id": "9223372036854775807",
+        "name": "Harbour Chess Club",
+        "platform": "chat",
+        "tier": "vip",
+        "bot_credits": 3,
+        "locale": "en-GB",
+        "icon_url": "https://example.org/icon.png",
+        "created_date": "2024-05-01T09:00:00Z",
+        "total_project_count": 5,
+        "active_project_count": 2,
+        "topics": ["chess", "tea"],
+        "user_setup_id": str(user.pk),
+    }
+
+
+def test_the_communities_of_a_key_are_its_own(caller: Caller) -> None:
+    Caller()
+
+    answer = ask("GET", "/v1/communities", key=caller.secret)
+
+    assert answer.json() == {
+        "data": [caller.get("").json()],
+        "pagination": {"page": 1, "per_page": 25, "total": 1, "has_more": False},
+    }
+
+
+def test_past_the_end_there_is_nothing(caller: Caller) -> None:
+    answer = ask("GET", "/v1/communities?page=2&per_page=100", key=caller.secret)
+
+    assert answer.json() == {
+        "data": [],
+        "pagination": {"page": 2, "per_page": 100, "total": 1, "has_more": False},
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "fault"),
+    [
+        ("page=0", ("page", "too_small")),
+        ("page=-1", ("page", "too_small")),
+        ("page=x", ("page", "invalid")),
+        ("page=", ("page", "invalid")),
+        ("page=1.5", ("page", "invalid")),
+        ("page=99999999999999999999", ("page", "too_large")),
+        ("per_page=0", ("per_page", "too_small")),
+        ("per_page=101", ("per_page", "too_large")),
+        ("page=1&page=2", ("page", "duplicate")),
+        ("perpage=5", ("perpage", "not_allowed")),
+    ],
+)
+def test_query_parameters_that_are_refused(caller: Caller, query: str, fault: tuple[str, str]) -> None:
+    answer = ask("GET", f"/v1/communities?{query}", key=caller.secret)
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert faults(answer) == {fault}
+
+
+def test_a_new_communitys_settings(caller: Caller) -> None:
+    assert caller.get("/settings").json() == {"community_id": str(caller.community.pk), **AS_EVER}
+
+
+def test_a_community_that_never_had_settings_has_those_of_a_new_one(caller: Caller) -> None:
+    CommunitySettings.objects.all().delete()
+    told = {"community_id": str(caller.community.pk), **AS_EVER}
+
+    assert caller.get("/settings").json() == told
+    assert caller.patch("/settings", {"xp_name": "Tempi"}).json() == {**told, "xp_name": "Tempi"}
+
+
+def test_all_settings_change(caller: Caller) -> None:
+    changes = {
+        "locale": "pt-BR",
+        "default_anonymous_mode": "more_anonymous",
+        "use_xp": False,
+        "xp_name": "Tempi",
+        "xp_per_question": 0,
+        "use_leader_board": False,
+        "thank_you_type": "custom",
+        "thank_you_custom_message": "Thanks, and good luck.",
+        "thank_you_custom_label": "Thanks",
+    }
+
+    changed = caller.patch("/settings", changes).json()
+
+    assert changed == caller.get("/settings").json() == {"community_id": str(caller.community.pk), **changes}
+
+
+def test_all_settings_may_be_null(caller: Caller) -> None:
+    nothing = dict.fromkeys(AS_EVER)
+
+    assert caller.patch("/settings", nothing).json() == {"community_id": str(caller.community.pk), **nothing}
+
+
+def test_what_was_read_can_be_sent_back(caller: Caller) -> None:
+    read = caller.get("/settings").json()
+
+    answer = caller.patch("/settings", read)
+
+    assert answer.json() == read
+    assert "X-Ignored-Fields" not in answer
+
+
+def test_only_what_is_sent_changes(caller: Caller) -> None:
+    caller.patch("/settings", {"locale": "de"})
+
+    assert caller.patch("/settings", {"use_xp": False}).json()["locale"] == "de"
+    assert caller.patch("/settings").json()["use_xp"] is False
+
+
+def test_unknown_settings_are_ignored_and_named(caller: Caller) -> None:
+    answer = caller.patch("/settings", {"xp_name": "Tempi", "xp_nmae": "x", "ü": {"deep": 1}})
+
+    assert answer.json()["xp_name"] == "Tempi"
+    assert answer["X-Ignored-Fields"] == "xp_nmae, %C3%BC"
+
+
+def test_the_community_of_settings_cannot_be_changed(caller: Caller) -> None:
+    answer = caller.patch("/settings", {"community_id": "1"})
+
+    assert answer.json()["community_id"] == str(caller.community.pk)
+
+
+@pytest.mark.parametrize(
+    ("field", "good"),
+    [
+        ("xp_per_question", 2**31 - 1),
+        ("xp_name", "x" * 50),
+        ("thank_you_custom_message", "x" * 4_000),
+        ("thank_you_custom_label", "x" * 80),
+        ("locale", "zh-Hant-TW"),
+        ("locale", "de"),
+        ("default_anonymous_mode", "yes"),
+        ("thank_you_type", "form_standard"),
+    ],
+)
+def test_settings_at_their_bounds(caller: Caller, field: str, good: object) -> None:
+    assert caller.patch("/settings", {field: good}).json()[field] == good
+
+
+@pytest.mark.parametrize(
+    ("field", "bad", "code"),
+    [
+        ("xp_per_question", -1, "too_small"),
+        ("xp_per_question", 2**31, "too_large"),
+        ("xp_per_question", 1.5, "invalid_type"),
+        ("xp_per_question", "10", "invalid_type"),
+        ("xp_per_question", True, "invalid_type"),
+        ("xp_name", "x" * 51, "too_long"),
+        ("xp_name", 5, "invalid_type"),
+        ("xp_name", {}, "invalid_type"),
+        ("thank_you_custom_message", "x" * 4_001, "too_long"),
+        ("thank_you_custom_label", "x" * 81, "too_long"),
+        ("locale", "english please", "invalid"),
+        ("locale", "de\nX", "invalid"),
+        ("locale", "x" * 36, "invalid"),
+        ("use_xp", "yes", "invalid_type"),
+        ("use_leader_board", 0, "invalid_type"),
+        ("default_anonymous_mode", "maybe", "invalid_choice"),
+        ("thank_you_type", "CUSTOM", "invalid_choice"),
+        ("thank_you_type", [], "invalid_type"),
+    ],
+)
+def test_settings_past_their_bounds(caller: Caller, field: str, bad: object, code: str) -> None:
+    answer = caller.patch("/settings", {field: bad, "use_xp" if field != "use_xp" else "xp_name": None})
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert faults(answer) == {(field, code)}
+    assert caller.get("/settings").json()["use_xp"] is True
+
+
+def test_all_faults_are_told_at_once(caller: Caller) -> None:
+    answer = caller.patch("/settings", {"xp_name": 1, "use_xp": 1, "locale": 1, "unknown": 1})
+
+    assert {field for field, _ in faults(answer)} == {"xp_name", "use_xp", "locale"}
+    assert answer.json()["message"].endswith("There are 2 more violations.")
+    assert answer["X-Ignored-Fields"] == "unknown"

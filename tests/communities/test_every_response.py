@@ -1,0 +1,222 @@
+"""Every response under /v1, from whatever layer: JSON in the one shape, a request id, the limit's headers."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+import structlog
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from pytest_django import Settings
+
+from communities.api.settings import SettingsViewSet
+from communities.http import authentication, middleware
+from tests.communities.asking import RATE_HEADERS, ask
+from tests.surveys.calling import Caller, refusal
+
+ANY_ID = re.compile(r"[0-9a-f]{32}")
+
+
+@pytest.fixture
+def caller(db: None) -> Caller:
+    return Caller()
+
+
+def is_told_properly(answer: HttpResponse) -> bool:
+    body = json.loads(answer.content)
+    return (
+        answer["Content-Type"] == "application/json"
+        and isinstance(body["error"], str)
+        and all(re.fullmatch("[0-9]+", answer[header]) for header in RATE_HEADERS)
+        and bool(ANY_ID.fullmatch(answer["X-Request-Id"]))
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "error"),
+    [
+        ("GET", "/v1", 404, "not_found"),
+        ("GET", "/v1/", 404, "not_found"),
+        ("GET", "/v1/nothing", 404, "not_found"),
+        ("POST", "/v1/nothing", 404, "not_found"),
+        ("OPTIONS", "/v1/nothing", 404, "not_found"),
+        ("BREW", "/v1/nothing", 404, "not_found"),
+        ("GET", "/v1/communities/", 404, "not_found"),
+        ("GET", "/v1//communities", 404, "not_found"),
+        ("GET", "/v1/%00", 404, "not_found"),
+        ("GET", "/v1/a%0Ab%0D", 404, "not_found"),
+        ("GET", "/v1/%ff%fe", 404, "not_found"),
+        ("GET", "/v1/../admin/", 404, "not_found"),
+        ("GET", "/v1/" + "x" * 5_000, 404, "not_found"),
+        ("POST", "/v1/communities", 405, "method_not_allowed"),
+        ("BREW", "/v1/communities", 405, "method_not_allowed"),
+        ("TRACE", "/v1/communities", 405, "method_not_allowed"),
+        ("GET", "/v1/communities?page=0", 400, "invalid_request"),
+        ("GET", "/v1/communities?pgae=1", 400, "invalid_request"),
+        ("GET", "/v1/communities?page=%00", 400, "invalid_request"),
+        ("GET", "/v1/communities?%00=1", 400, "invalid_request"),
+        ("GET", "/v1/communities?" + "&".join(f"a{n}=" for n in range(2_000)), 400, "invalid_request"),
+        ("POST", "/v1/openapi.json", 405, "method_not_allowed"),
+    ],
+)
+def test_refusals(caller: Caller, method: str, path: str, status: int, error: str) -> None:
+    answer = ask(method, path, key=caller.secret)
+
+    assert refusal(answer) == (status, error)
+    assert is_told_properly(answer)
+
+
+def test_a_wrong_method_is_told_the_right_ones(caller: Caller) -> None:
+    path = f"/v1/communities/{caller.community.pk}/settings"
+
+    assert ask("DELETE", path, key=caller.secret)["Allow"] == "GET, PATCH"
+    assert ask("POST", "/v1/openapi.json")["Allow"] == "GET, HEAD"
+
+
+def test_options(caller: Caller) -> None:
+    answer = ask("OPTIONS", f"/v1/communities/{caller.community.pk}/settings", key=caller.secret)
+
+    assert (answer.status_code, answer["Allow"], answer.content) == (204, "GET, PATCH", b"")
+    assert answer["X-RateLimit-Limit"] == "1000"
+
+
+def test_head_is_get_without_the_body(caller: Caller) -> None:
+    read, head = (ask(method, "/v1/communities", key=caller.secret) for method in ("GET", "HEAD"))
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head["Content-Length"] == read["Content-Length"] == str(len(read.content))
+    assert ask("HEAD", "/v1/nothing", key=caller.secret).status_code == 404
+
+
+def test_a_host_that_is_not_ours(caller: Caller) -> None:
+    answer = ask("GET", "/v1/communities", key=caller.secret, HTTP_HOST="evil.example")
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert is_told_properly(answer)
+
+
+def test_without_a_key(db: None) -> None:
+    for path in ("/v1/communities", "/v1/nothing", "/v1/communities/1/settings"):
+        answer = ask("GET", path)
+
+        assert refusal(answer) == (401, "missing_api_key")
+        assert is_told_properly(answer)
+        assert answer["X-RateLimit-Limit"] == "60"
+
+
+def test_a_fault_of_ours(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("secret words")
+
+    monkeypatch.setattr(SettingsViewSet, "retrieve", fail)
+    with structlog.testing.capture_logs() as log:
+        answer = ask("GET", f"/v1/communities/{caller.community.pk}/settings", key=caller.secret)
+
+    assert refusal(answer) == (500, "internal_error")
+    assert is_told_properly(answer)
+    assert answer["X-RateLimit-Limit"] == "1000"
+    assert "secret words" not in answer.content.decode() + str(log)
+    assert [line["fault"] for line in log if line["event"] == "request.failed"] == ["RuntimeError"]
+
+
+@pytest.mark.parametrize("fault", [OperationalError("secret"), InterfaceError("secret")])
+def test_without_a_database(caller: Caller, monkeypatch: pytest.MonkeyPatch, fault: Exception) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(SettingsViewSet, "retrieve", fail)
+    answer = ask("GET", f"/v1/communities/{caller.community.pk}/settings", key=caller.secret)
+
+    assert refusal(answer) == (503, "unavailable")
+    assert int(answer["Retry-After"]) >= 1
+    assert is_told_properly(answer)
+    assert "secret" not in answer.content.decode()
+
+
+def test_without_a_database_to_look_up_the_key_in(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr(authentication, "_look_up", fail)
+    answer = ask("GET", "/v1/communities", key=caller.secret)
+
+    assert refusal(answer) == (503, "unavailable")
+    assert is_told_properly(answer)
+
+
+@pytest.fixture
+def _broken_layer(settings: Settings) -> None:
+    settings.MIDDLEWARE = [settings.MIDDLEWARE[0], f"{__name__}.broken_layer"]
+
+
+def broken_layer(_: object) -> object:
+    def fail(request: HttpRequest) -> HttpResponse:
+        raise ZeroDivisionError("secret words")
+
+    return fail
+
+
+@pytest.mark.usefixtures("_broken_layer")
+def test_a_fault_in_another_layer(caller: Caller) -> None:
+    answer = ask("GET", "/v1/communities", key=caller.secret)
+
+    assert refusal(answer) == (500, "internal_error")
+    assert is_told_properly(answer)
+
+
+@pytest.mark.parametrize("given", ["a", "A-b_9", "x" * 64])
+def test_the_callers_request_id_is_kept(caller: Caller, given: str) -> None:
+    for path in ("/v1/communities", "/v1/nothing", "/healthz"):
+        answer = ask("GET", path, key=caller.secret, headers={"X-Request-Id": given})
+
+        assert answer["X-Request-Id"] == given
+
+
+@pytest.mark.parametrize("given", ["", "x" * 65, "a b", "a\nb", "ä", "a;b", "a\n"])
+def test_another_request_id_is_replaced(caller: Caller, given: str) -> None:
+    answer = ask("GET", "/v1/communities", key=caller.secret, headers={"X-Request-Id": given})
+
+    assert ANY_ID.fullmatch(answer["X-Request-Id"])
+
+
+def test_each_request_is_one_line_in_the_log(caller: Caller) -> None:
+    path = f"/v1/communities/{caller.community.pk}/settings"
+    with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as log:
+        answer = ask("PATCH", path, key=caller.secret, body={"xp_name": "words of theirs"})
+
+    (line,) = [line for line in log if line["event"] == "request.done"]
+    assert line["method"] == "PATCH"
+    assert line["route"] == "v1/communities/<id:community_id>/settings"
+    assert line["status"] == 200
+    assert line["milliseconds"] > 0
+    assert line["request_id"] == answer["X-Request-Id"]
+    assert line["community_id"] == str(caller.community.pk)
+    assert line["key_prefix"] == caller.secret[:14]
+    assert "words of theirs" not in str(log)
+    assert caller.secret not in str(log)
+
+
+def test_what_one_request_bound_is_gone_in_the_next(caller: Caller) -> None:
+    ask("GET", "/v1/communities", key=caller.secret)
+    with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as log:
+        ask("GET", "/healthz")
+
+    assert "key_prefix" not in log[-1]
+
+
+@pytest.mark.parametrize(("path", "is_ours"), [("/v1", True), ("/v1/x", True), ("/v1x", False), ("/", False)])
+def test_what_is_the_interface(path: str, is_ours: bool) -> None:
+    request = HttpRequest()
+    request.path_info = path
+
+    assert middleware.is_interface(request) is is_ours
+
+
+@pytest.fixture(autouse=True)
+def _log_may_be_captured() -> Iterator[None]:
+    """Loggers keep the processors they first saw; here they shall not."""
+    known = structlog.get_config()
+    structlog.configure(cache_logger_on_first_use=False)
+    yield
+    structlog.configure(**known)

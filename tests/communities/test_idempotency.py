@@ -1,0 +1,354 @@
+"""A write with an Idempotency-Key is done once. The write here makes an API key, which is easily counted."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from communities.api import keys as keys_api
+from communities.http import idempotency
+from communities.models import ApiKey, IdempotentRequest, Member
+from communities.services.housekeeping import forget_idempotent_requests
+from tests.communities.asking import ask, key_of, later_by_the_memory
+from tests.surveys.calling import Caller, refusal
+
+NAME = "Made once"
+ONE = "6a1f4f0e-8a53-4d0b-9f0e-0f1f0a7c9b11"
+
+
+def make(caller: Caller, key: str = ONE, *, name: str = NAME, query: str = "") -> Any:
+    """Make an API key."""
+    return caller.post(f"/api_keys{query}", {"name": name}, **{"Idempotency-Key": key})
+
+
+def made(name: str = NAME) -> int:
+    return ApiKey.objects.filter(name=name).count()
+
+
+def told(answer: Any) -> tuple[int, bytes, bool]:
+    return answer.status_code, answer.content, "Idempotency-Replayed" in answer
+
+
+def test_the_same_again_is_answered_alike_and_not_done(db: None) -> None:
+    caller = Caller()
+
+    first, second, third = make(caller), make(caller), make(caller)
+
+    assert told(first) == (201, first.content, False)
+    assert told(second) == told(third) == (201, first.content, True)
+    assert second["Idempotency-Replayed"] == "true"
+    assert second["Content-Type"] == first["Content-Type"]
+    assert made() == 1
+
+
+def test_without_the_header_each_is_done(db: None) -> None:
+    caller = Caller()
+
+    answers = [caller.post("/api_keys", {"name": NAME}) for _ in range(2)]
+
+    assert answers[0].json()["key"] != answers[1].json()["key"]
+    assert made() == 2
+
+
+def test_a_replay_counts_and_has_its_own_request_id(db: None) -> None:
+    caller = Caller()
+
+    first, second = make(caller), make(caller)
+
+    left = [int(answer["X-RateLimit-Remaining"]) for answer in (first, second)]
+    assert left[0] == left[1] + 1
+    assert first["X-Request-Id"] != second["X-Request-Id"]
+
+
+def test_an_answer_without_a_body_is_replayed_too(db: None) -> None:
+    caller = Caller()
+    path = f"/api_keys/{make(caller).json()['id']}"
+
+    answers = [caller.delete(path, **{"Idempotency-Key": "two"}) for _ in range(2)]
+
+    assert [told(answer) for answer in answers] == [(204, b"", False), (204, b"", True)]
+    assert "Content-Type" not in answers[1]
+
+
+def test_what_was_ignored_is_told_again(db: None) -> None:
+    caller = Caller()
+
+    answers = [caller.patch("/settings", {"xp_nam": "x"}, **{"Idempotency-Key": ONE}) for _ in range(2)]
+
+    assert [answer["X-Ignored-Fields"] for answer in answers] == ["xp_nam", "xp_nam"]
+
+
+def test_an_etag_is_told_again(db: None) -> None:
+    caller = Caller()
+    project = caller.make()
+    script = {"blocks": [{"type": "open_text", "prompt": "Why?"}]}
+
+    answers = [
+        caller.put(f"/projects/{project['id']}/script", script, **{"Idempotency-Key": ONE}) for _ in range(2)
+    ]
+
+    assert answers[0]["ETag"] == answers[1]["ETag"]
+    assert told(answers[1]) == (200, answers[0].content, True)
+
+
+@pytest.mark.parametrize("other", ["name", "query", "path", "method", "white space"])
+def test_another_request_under_the_same_key_is_a_conflict(db: None, other: str) -> None:
+    caller = Caller()
+    key_id = make(caller).json()["id"]
+    header = {"Idempotency-Key": ONE}
+
+    answer = {
+        "name": lambda: make(caller, name="Another"),
+        "query": lambda: make(caller, query="?a=1"),
+        "path": lambda: caller.post(f"/api_keys/{key_id}/rotate", **header),
+        "method": lambda: caller.delete(f"/api_keys/{key_id}", **header),
+        "white space": lambda: ask(
+            "POST",
+            f"/v1/communities/{caller.community.pk}/api_keys",
+            key=caller.secret,
+            body=b'{ "name": "Made once" }',
+            headers=header,
+        ),
+    }[other]()
+
+    assert refusal(answer) == (409, "conflict")
+    assert "Retry-After" not in answer
+    assert ApiKey.objects.count() == 2
+
+
+def test_keys_of_two_callers_do_not_meet(db: None) -> None:
+    one = Caller()
+    other = one.beside("admin")
+
+    assert [told(make(one))[2], told(make(other))[2]] == [False, False]
+    assert made() == 2
+
+
+@pytest.mark.parametrize("key", ["!", "~" * 255, "not-a-uuid", '"quoted"', "a,b"])
+def test_any_visible_ascii_is_a_key(db: None, key: str) -> None:
+    caller = Caller()
+
+    assert [told(make(caller, key))[2] for _ in range(2)] == [False, True]
+
+
+@pytest.mark.parametrize("key", ["", "a b", "a" * 256, "ü", "a\tb", "a\x7f", "\x00"])
+def test_anything_else_is_no_key(db: None, key: str) -> None:
+    answer = make(Caller(), key)
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert answer.json()["violations"][0]["field"] == "Idempotency-Key"
+    assert made() == 0
+
+
+def test_on_a_read_the_header_means_nothing(db: None) -> None:
+    caller = Caller()
+
+    answers = [caller.get("/settings", **{"Idempotency-Key": key}) for key in ("a b", ONE, ONE)]
+
+    assert [told(answer)[::2] for answer in answers] == [(200, False)] * 3
+    assert IdempotentRequest.objects.count() == 0
+
+
+def test_a_refused_request_leaves_its_key_free(db: None) -> None:
+    caller = Caller()
+    assert refusal(make(caller, name="")) == (400, "invalid_request")
+    assert refusal(make(caller, name="x" * 201)) == (400, "invalid_request")
+
+    assert told(make(caller))[::2] == (201, False)
+
+
+def test_after_a_change_of_role_the_role_decides(db: None) -> None:
+    caller = Caller("member")
+    assert refusal(make(caller)) == (403, "forbidden")
+
+    Member.objects.filter(user=caller.user).update(access="admin")
+    later_by_the_memory()
+    assert told(make(caller))[::2] == (201, False)
+
+    Member.objects.filter(user=caller.user).update(access="member")
+    later_by_the_memory()
+    assert refusal(make(caller)) == (403, "forbidden")
+
+
+def test_a_fault_of_ours_leaves_the_key_free(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller()
+    caller.client.raise_request_exception = False
+    with monkeypatch.context() as broken:
+        broken.setattr(keys_api.KeyViewSet, "_told", lambda *_: 1 / 0)
+        assert refusal(make(caller)) == (500, "internal_error")
+
+    assert made() == 0
+    assert told(make(caller))[::2] == (201, False)
+
+
+def test_after_a_day_a_key_is_free(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller()
+    make(caller)
+    row = IdempotentRequest.objects.get()
+    assert timedelta(hours=24) <= row.expires_at - timezone.now() <= timedelta(hours=25)
+
+    IdempotentRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    answers = [make(caller, name="Made later"), make(caller, name="Made later")]
+
+    assert [told(answer)[::2] for answer in answers] == [(201, False), (201, True)]
+    assert IdempotentRequest.objects.get().expires_at > timezone.now() + timedelta(hours=23)
+
+
+def test_a_row_tells_no_exact_time() -> None:
+    hour = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+
+    assert idempotency._full_hour(hour) == hour
+    assert idempotency._full_hour(hour + timedelta(microseconds=1)) == hour + timedelta(hours=1)
+
+
+def test_nothing_sent_or_told_can_be_read_in_the_table(db: None) -> None:
+    caller = Caller()
+    secret = make(caller, "a-key-of-ours").json()["key"]
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT row::text, encode(body, 'escape') FROM communities_idempotentrequest AS row")
+        stored = "".join(cursor.fetchone())
+
+    for known in (secret, NAME, "a-key-of-ours", str(caller.community.pk), secret.encode().hex()):
+        assert known not in stored
+
+
+def test_a_write_costs_two_statements_more(
+    db: None, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    caller = Caller()
+    caller.get("/settings")
+    caller.patch("/settings", {"xp_name": "a"})
+    work = 2  # the settings, locked, and their change
+    savepoints = 4  # the test's own transaction makes savepoints of the transactions
+
+    with django_assert_num_queries(work + 2 + savepoints):
+        caller.patch("/settings", {"xp_name": "b"}, **{"Idempotency-Key": ONE})
+
+
+def test_sweeping_forgets_what_is_over_and_nothing_else(db: None) -> None:
+    caller = Caller()
+    make(caller, "old")
+    IdempotentRequest.objects.update(expires_at=timezone.now())
+    make(caller, "new", name="New")
+
+    swept = [forget_idempotent_requests(at=timezone.now()) for _ in range(2)]
+
+    assert swept == [1, 0]
+    assert told(make(caller, "new", name="New"))[2]
+
+
+def test_sweeping_goes_on_until_all_are_gone(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("communities.services.housekeeping.AT_ONCE", 2)
+    over = timezone.now()
+    IdempotentRequest.objects.bulk_create(
+        IdempotentRequest(claim=str(n), fingerprint="", expires_at=over) for n in range(5)
+    )
+
+    assert forget_idempotent_requests(at=over) == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_twins_at_once_have_one_effect() -> None:
+    caller = Caller()
+
+    def send(_: int) -> tuple[int, bytes, bool]:
+        try:
+            return told(make(caller))
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(send, range(12)))
+
+    assert made() == 1
+    assert {status for status, _, _ in answers} == {201}
+    assert len({body for _, body, _ in answers}) == 1
+    assert sum(replayed for _, _, replayed in answers) == 11
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_twin_of_one_that_is_refused_is_done() -> None:
+    """The first holds the claim until the second waits for it; then it is refused, and the second goes on."""
+    caller = Caller()
+    claim = claim_of(caller)
+    other = connections.create_connection("default")
+    other.set_autocommit(False)
+    with other.cursor() as cursor:
+        cursor.execute(CLAIM, [claim])
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(in_a_thread, caller)
+        until_somebody_waits()
+        other.rollback()
+        answer = waiting.result()
+    other.close()
+
+    assert told(answer)[::2] == (201, False)
+    assert made() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_twin_that_waited_too_long_may_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "SECONDS_TO_WAIT_FOR_A_TWIN", 0.2)
+    caller = Caller()
+    other = connections.create_connection("default")
+    other.set_autocommit(False)
+    with other.cursor() as cursor:
+        cursor.execute(CLAIM, [claim_of(caller)])
+
+    answer = make(caller)
+    other.rollback()
+    other.close()
+
+    assert refusal(answer) == (409, "conflict")
+    assert int(answer["Retry-After"]) >= 1
+    assert made() == 0
+    assert told(make(caller))[::2] == (201, False)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_row_that_is_taken_over_is_not_swept_away() -> None:
+    caller = Caller()
+    make(caller)
+    IdempotentRequest.objects.update(expires_at=timezone.now() - timedelta(hours=1))
+    other = connections.create_connection("default")
+    other.set_autocommit(False)
+    with other.cursor() as cursor:
+        cursor.execute("UPDATE communities_idempotentrequest SET expires_at = now() + interval '1 day'")
+
+    swept = forget_idempotent_requests(at=timezone.now())
+    other.commit()
+    other.close()
+
+    assert swept == 0
+    assert IdempotentRequest.objects.count() == 1
+
+
+CLAIM = """
+    INSERT INTO communities_idempotentrequest (claim, fingerprint, expires_at)
+    VALUES (%s, '', now() + interval '1 day')
+"""
+
+
+def claim_of(caller: Caller) -> str:
+    return idempotency._hash(b"claim", str(key_of(caller).pk).encode(), ONE.encode())
+
+
+def in_a_thread(caller: Caller) -> Any:
+    try:
+        return make(caller)
+    finally:
+        connections.close_all()
+
+
+def until_somebody_waits() -> None:
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone()[0]:
+                return

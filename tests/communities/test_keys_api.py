@@ -1,0 +1,204 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from communities.models import ApiKey
+from communities.services import keys
+from tests.communities.asking import ask, key_of, later_by_the_memory
+from tests.surveys.calling import Caller, faults, refusal
+
+
+@pytest.fixture
+def caller(db: None) -> Caller:
+    return Caller()
+
+
+def use(secret: str) -> int:
+    return ask("GET", "/v1/communities", key=secret).status_code
+
+
+def test_a_key_is_made_and_its_secret_told_once(caller: Caller) -> None:
+    before = timezone.now().replace(microsecond=0)
+
+    answer = caller.post("/api_keys", {"name": "Website", "description": "For the front page."})
+
+    made = answer.json()
+    secret = made.pop("key")
+    assert answer.status_code == 201
+    assert secret.startswith("cq_live_")
+    assert len(secret) >= 40
+    assert before <= datetime.fromisoformat(made.pop("created_at")) <= timezone.now()
+    assert made == {
+        "id": made["id"],
+        "community_id": str(caller.community.pk),
+        "name": "Website",
+        "description": "For the front page.",
+        "key_prefix": secret[:14],
+        "is_active": True,
+        "last_used_at": None,
+        "expires_at": None,
+    }
+    assert use(secret) == 200
+    assert "key" not in caller.get("/api_keys").json()["data"][0]
+
+
+def test_only_a_digest_is_kept(caller: Caller) -> None:
+    secret = caller.post("/api_keys", {"name": "Website"}).json()["key"]
+
+    row = ApiKey.objects.filter(name="Website").values().get()
+
+    assert secret[8:] not in str(row)
+    assert row["digest"] == keys.digest_of(secret)
+
+
+def test_keys_are_listed_newest_first(caller: Caller) -> None:
+    for name in ("one", "two"):
+        caller.post("/api_keys", {"name": name})
+    Caller()
+
+    listed = caller.get("/api_keys?per_page=2").json()
+
+    assert [key["name"] for key in listed["data"]] == ["two", "one"]
+    assert listed["pagination"] == {"page": 1, "per_page": 2, "total": 3, "has_more": True}
+
+
+def test_a_key_may_be_held_to_creator(caller: Caller) -> None:
+    secret = caller.post("/api_keys", {"name": "Website", "role": "creator"}).json()["key"]
+
+    answer = ask("GET", f"/v1/communities/{caller.community.pk}/api_keys", key=secret)
+
+    assert refusal(answer) == (403, "forbidden")
+
+
+def test_a_key_may_end(caller: Caller) -> None:
+    ends = (timezone.now() + timedelta(hours=1)).replace(microsecond=0)
+
+    made = caller.post("/api_keys", {"name": "Website", "expires_at": ends.isoformat()}).json()
+
+    assert datetime.fromisoformat(made["expires_at"]) == ends
+    ApiKey.objects.filter(pk=made["id"]).update(expires_at=timezone.now())
+    assert use(made["key"]) == 401
+    assert caller.get("/api_keys").json()["data"][0]["is_active"] is False
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({}, ("name", "required")),
+        ({"name": ""}, ("name", "blank")),
+        ({"name": None}, ("name", "null")),
+        ({"name": "x" * 201}, ("name", "too_long")),
+        ({"name": 5}, ("name", "invalid_type")),
+        ({"description": "x" * 1001}, ("description", "too_long")),
+        ({"role": "admin"}, ("role", "invalid_choice")),
+        ({"role": "member"}, ("role", "invalid_choice")),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, ("expires_at", "in_past")),
+        ({"expires_at": "2099-01-01T00:00:00"}, ("expires_at", "invalid")),
+        ({"expires_at": "soon"}, ("expires_at", "invalid")),
+        ({"expires_at": 5}, ("expires_at", "invalid")),
+    ],
+)
+def test_fields_that_are_refused(caller: Caller, fields: dict[str, object], fault: tuple[str, str]) -> None:
+    body = fields if "name" in fields or not fields else {"name": "Website", **fields}
+
+    answer = caller.post("/api_keys", body)
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert faults(answer) == {fault}
+    assert ApiKey.objects.count() == 1
+
+
+def test_fields_at_their_bounds(caller: Caller) -> None:
+    body = {"name": "x" * 200, "description": "x" * 1000, "role": None, "expires_at": None}
+
+    assert caller.post("/api_keys", body).status_code == 201
+
+
+def test_what_nobody_knows_is_named(caller: Caller) -> None:
+    answer = caller.post("/api_keys", {"name": "Website", "rôle": "creator", "id": "5", "is_active": False})
+
+    assert answer.json()["is_active"] is True
+    assert answer["X-Ignored-Fields"] == "r%C3%B4le"
+
+
+def test_a_community_has_at_most_50_keys(caller: Caller) -> None:
+    answers = [caller.post("/api_keys", {"name": f"{number}"}) for number in range(50)]
+    assert [answer.status_code for answer in answers] == [201] * 49 + [409]
+
+    caller.delete(f"/api_keys/{answers[0].json()['id']}")
+
+    assert caller.post("/api_keys", {"name": "Another"}).status_code == 201
+
+
+def test_a_rotated_key_goes_on_under_a_new_secret(caller: Caller) -> None:
+    made = caller.post("/api_keys", {"name": "Website"}).json()
+
+    answer = caller.post(f"/api_keys/{made['id']}/rotate")
+
+    rotated = answer.json()
+    assert answer.status_code == 200
+    assert rotated["key"] != made["key"]
+    assert rotated["key_prefix"] == rotated["key"][:14]
+    assert {**made, "key": 0, "key_prefix": 0} == {**rotated, "key": 0, "key_prefix": 0}
+    assert [use(made["key"]), use(rotated["key"])] == [200, 200]
+    ApiKey.objects.filter(pk=made["id"]).update(previous_expires_at=timezone.now())
+    later_by_the_memory()
+    assert [use(made["key"]), use(rotated["key"])] == [401, 200]
+
+
+def test_a_key_may_rotate_itself(caller: Caller) -> None:
+    rotated = caller.post(f"/api_keys/{key_of(caller).pk}/rotate").json()
+
+    assert [use(caller.secret), use(rotated["key"])] == [200, 200]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_revoked_key_works_no_more() -> None:
+    caller = Caller()
+    made = caller.post("/api_keys", {"name": "Website"}).json()
+    assert use(made["key"]) == 200
+
+    answers = [caller.delete(f"/api_keys/{made['id']}") for _ in range(2)]
+
+    assert [(answer.status_code, answer.content) for answer in answers] == [(204, b"")] * 2
+    assert use(made["key"]) == 401
+    assert caller.get("/api_keys").json()["data"][0]["is_active"] is False
+
+
+def test_a_revoked_key_cannot_be_rotated(caller: Caller) -> None:
+    made = caller.post("/api_keys", {"name": "Website"}).json()
+    caller.delete(f"/api_keys/{made['id']}")
+
+    assert refusal(caller.post(f"/api_keys/{made['id']}/rotate")) == (409, "conflict")
+
+
+@pytest.mark.parametrize("key_id", ["1", "9" * 18, "x", "0"])
+def test_a_key_that_is_not_there(caller: Caller, key_id: str) -> None:
+    answers: list[Any] = [
+        caller.delete(f"/api_keys/{key_id}"),
+        caller.post(f"/api_keys/{key_id}/rotate"),
+    ]
+
+    assert [refusal(answer) for answer in answers] == [(404, "not_found")] * 2
+
+
+def test_another_communitys_key_is_not_there(caller: Caller) -> None:
+    theirs = key_of(Caller())
+
+    assert refusal(caller.delete(f"/api_keys/{theirs.pk}")) == (404, "not_found")
+    assert refusal(caller.post(f"/api_keys/{theirs.pk}/rotate")) == (404, "not_found")
+
+
+def test_keys_differ() -> None:
+    secrets = {keys.new_secret() for _ in range(100)}
+
+    assert len(secrets) == 100
+    assert all(secret.isascii() and len(secret) == 51 for secret in secrets)
+
+
+def test_times_are_told_without_parts_of_a_second(caller: Caller) -> None:
+    ApiKey.objects.update(created_at=datetime(2026, 1, 31, 9, 30, 0, 999_999, tzinfo=UTC))
+
+    assert caller.get("/api_keys").json()["data"][0]["created_at"] == "2026-01-31T09:30:00Z"

@@ -1,0 +1,80 @@
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connections
+
+from communities.models import Identity, Member, User
+from communities.services import count_projects, members
+from communities.services.members import Known
+from tests.surveys.calling import Caller, counts
+
+NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+
+
+def test_a_present_member_is_found_by_either_id(db: None) -> None:
+    caller = Caller("member")
+    member = Member.objects.get()
+    known = Known(caller.user.pk, "A member", "web", None)
+
+    assert members.find(community_id=caller.community.pk, member_id=member.pk) == known
+    assert members.find(community_id=caller.community.pk, user_id=caller.user.pk) == known
+
+
+def test_a_member_is_known_by_nick_and_chat_account(db: None) -> None:
+    caller = Caller("member")
+    Member.objects.update(nick="Rook")
+    Identity.objects.create(user=caller.user, provider="video", platform_id="v1")
+    Identity.objects.create(user=caller.user, provider="chat", platform_id="c1")
+
+    assert members.find(community_id=caller.community.pk, user_id=caller.user.pk) == Known(
+        caller.user.pk, "Rook", "chat", "c1"
+    )
+    assert members.display_name(community_id=caller.community.pk, user_id=caller.user.pk) == "Rook"
+
+
+def test_who_left_or_is_elsewhere_is_not_found(db: None) -> None:
+    caller, other = Caller(), Caller()
+
+    assert members.find(community_id=other.community.pk, user_id=caller.user.pk) is None
+    Member.objects.update(left_at=NOON)
+    assert members.find(community_id=caller.community.pk, user_id=caller.user.pk) is None
+
+
+def test_a_name_of_the_callers_own_is_one_user_in_each_community(db: None) -> None:
+    one, other = Caller().community.pk, Caller().community.pk
+
+    first, again, elsewhere, another = (
+        members.user_for_external_id(community_id=community, external_id=name)
+        for community, name in ((one, "reader-1"), (one, "reader-1"), (other, "reader-1"), (one, "reader-2"))
+    )
+
+    assert first == again
+    assert len({first, elsewhere, another}) == 3
+    assert Identity.objects.filter(provider="web").count() == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_name_asked_for_by_many_at_once_is_one_user() -> None:
+    community_id = Caller().community.pk
+
+    def ask(_: int) -> int:
+        try:
+            return members.user_for_external_id(community_id=community_id, external_id="reader-1")
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(6) as pool:
+        users = set(pool.map(ask, range(12)))
+
+    assert len(users) == 1
+    assert User.objects.count() == 2
+
+
+def test_counts_of_projects_add_up(db: None) -> None:
+    caller = Caller()
+
+    count_projects(community_id=caller.community.pk, total=2, active=1)
+    count_projects(community_id=caller.community.pk, active=-1)
+
+    assert counts(caller) == (2, 0)

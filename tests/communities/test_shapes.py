@@ -1,0 +1,215 @@
+"""What a serializer finds, in the interface's words; and what nobody knows, by its path."""
+
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+from rest_framework import serializers
+
+from communities.errors import InvalidRequest
+from communities.http.etags import etag_of, revisions_in
+from communities.http.fields import Choice, Moment, Text, Truth, Whole
+from communities.http.pagination import page_of
+from communities.http.shapes import VIOLATION_CODES, faults_of_query, ignored_paths, violations_of
+from communities.http.views import _as_header
+
+
+class Small(serializers.Serializer[Any]):
+    text = Text(max_length=3, min_length=2)
+    maybe = Text(allow_null=True, required=False)
+    told = serializers.CharField(read_only=True)
+
+
+class Shape(serializers.Serializer[Any]):
+    accepted_and_ignored = frozenset({"id"})
+
+    text = Text(max_length=3, required=False)
+    whole = Whole(min_value=1, max_value=9, required=False)
+    truth = Truth(required=False)
+    choice = Choice(choices=["a", "b"], required=False)
+    moment = Moment(required=False)
+    small = Small(required=False)
+    pair: serializers.ListSerializer[Any] = serializers.ListSerializer(child=Small(), required=False, max_length=2)
+    list = serializers.ListField(child=Whole(), required=False, min_length=1, max_length=2)
+    smalls = serializers.ListField(child=Small(), required=False)
+    map = serializers.DictField(child=Truth(), required=False)
+    plain = serializers.IntegerField(required=False)
+    told = serializers.DictField(read_only=True)
+
+
+def found(sent: object) -> list[tuple[str, str, str]]:
+    serializer = Shape(data=sent)
+    assert not serializer.is_valid()
+    return [(each["field"], each["code"], each["message"]) for each in violations_of(serializer)]
+
+
+SMALL = {"text": "ab"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "code", "message"),
+    [
+        ({"text": 5}, "text", "invalid_type", "`text` must be text."),
+        ({"text": None}, "text", "null", "`text` must not be null."),
+        ({"text": " "}, "text", "blank", "`text` must not be blank."),
+        ({"text": "abcd"}, "text", "too_long", "`text` must be at most 3 characters."),
+        ({"whole": "5"}, "whole", "invalid_type", "`whole` must be an integer."),
+        ({"whole": True}, "whole", "invalid_type", "`whole` must be an integer."),
+        ({"whole": 5.0}, "whole", "invalid_type", "`whole` must be an integer."),
+        ({"whole": 0}, "whole", "too_small", "`whole` must be at least 1."),
+        ({"whole": 10}, "whole", "too_large", "`whole` must be at most 9."),
+        ({"truth": 1}, "truth", "invalid_type", "`truth` must be true or false."),
+        ({"truth": "yes"}, "truth", "invalid_type", "`truth` must be true or false."),
+        ({"choice": "c"}, "choice", "invalid_choice", "`choice` must be one of a, b."),
+        ({"choice": ["a"]}, "choice", "invalid_type", "`choice` must be text."),
+        (
+            {"moment": "2026-01-31T09:30:00"},
+            "moment",
+            "invalid",
+            "`moment` must be a time with its offset, such as 2026-01-31T09:30:00Z.",
+        ),
+        ({"small": 1}, "small", "invalid_type", "`small` must be an object."),
+        ({"small": {}}, "small.text", "required", "`text` is required."),
+        ({"small": {"text": "a"}}, "small.text", "too_short", "`text` must be at least 2 characters."),
+        ({"pair": [SMALL, {}]}, "pair[1].text", "required", "`text` is required."),
+        ({"pair": [SMALL, 1]}, "pair[1]", "invalid_type", "`pair[1]` must be an object."),
+        ({"pair": {}}, "pair", "invalid_type", "`pair` must be a list."),
+        ({"pair": [SMALL] * 3}, "pair", "too_many", "`pair` must have at most 2 elements."),
+        ({"list": []}, "list", "too_few", "`list` must have at least 1 elements."),
+        ({"list": [1, 2, 3]}, "list", "too_many", "`list` must have at most 2 elements."),
+        ({"list": [1, "2"]}, "list[1]", "invalid_type", "`list[1]` must be an integer."),
+        ({"list": "1"}, "list", "invalid_type", "`list` must be a list."),
+        ({"smalls": [{}]}, "smalls[0].text", "required", "`text` is required."),
+        ({"map": {"a": 1}}, "map.a", "invalid_type", "`a` must be true or false."),
+        ({"map": []}, "map", "invalid_type", "`map` must be an object."),
+        ({"plain": "x"}, "plain", "invalid", "`plain` must be an integer."),
+    ],
+)
+def test_a_violation(sent: object, field: str, code: str, message: str) -> None:
+    assert found(sent) == [(field, code, message)]
+    assert code in VIOLATION_CODES
+
+
+def test_all_violations_at_once() -> None:
+    fields = [field for field, _, _ in found({"text": 1, "small": {"maybe": 1}, "pair": [{}, SMALL, {}]})]
+
+    assert fields == ["text", "small.text", "small.maybe", "pair"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "ignored"),
+    [
+        ({}, []),
+        ({"text": "a", "told": {"x": 1}, "id": 3}, []),
+        ({"txet": 1}, ["txet"]),
+        ({"small": {"text": "ab", "told": "x", "other": 1}}, ["small.other"]),
+        ({"pair": [SMALL, {"id": 1}]}, ["pair[1].id"]),
+        ({"smalls": [{"a": 1}, {"b": {"c": 1}}]}, ["smalls[0].a", "smalls[1].b"]),
+        ({"map": {"anything": True}}, []),
+        ({"small": [1], "pair": {"a": 1}, "text": {"a": 1}}, []),
+    ],
+)
+def test_what_nobody_knows(sent: dict[str, Any], ignored: list[str]) -> None:
+    assert list(ignored_paths(Shape(data=sent), sent)) == ignored
+
+
+def test_an_empty_text_in_a_nullable_field_is_null() -> None:
+    small = Small(data={"text": "ab", "maybe": "  "})
+
+    assert small.is_valid()
+    assert small.validated_data == {"text": "ab", "maybe": None}
+
+
+@pytest.mark.parametrize(
+    ("query", "faults"),
+    [
+        ("", []),
+        ("text=a", []),
+        ("txet=a", [("txet", "not_allowed")]),
+        ("text=a&text=a", [("text", "duplicate")]),
+        ("x=1&x=2&text=a", [("x", "not_allowed")]),
+    ],
+)
+def test_query_parameters(query: str, faults: list[tuple[str, str]]) -> None:
+    told = faults_of_query(Shape(), QueryDict(query))
+
+    assert [(each["field"], each["code"]) for each in told] == faults
+
+
+def test_the_header_of_ignored_fields_is_plain_ascii() -> None:
+    assert _as_header(["script.blocks[2].promt", "größe", "a,b\r\nX: y"]) == (
+        "script.blocks[2].promt, gr%C3%B6%C3%9Fe, a%2Cb%0D%0AX%3A%20y"
+    )
+
+
+def test_the_header_of_ignored_fields_stays_short() -> None:
+    header = _as_header([f"field-{number}" for number in range(10_000)])
+
+    assert len(header) < 4_200
+    assert header.endswith(", ...")
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-01-31T09:30:00Z", "2026-01-31T09:30:00Z"),
+        ("2026-01-31T09:30:00+02:00", "2026-01-31T07:30:00Z"),
+        ("2026-01-31T09:30:00.999999Z", "2026-01-31T09:30:00Z"),
+    ],
+)
+def test_a_moment_is_told_in_utc(text: str, moment: str) -> None:
+    assert Moment().to_representation(Moment().run_validation(text)) == moment
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "tomorrow", "2026-01-31", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", 5, "2" * 99],
+)
+def test_what_is_no_moment(text: object) -> None:
+    with pytest.raises(serializers.ValidationError):
+        Moment().run_validation(text)
+
+
+@pytest.mark.parametrize(
+    ("page", "here", "has_more"), [(1, [0, 1], True), (2, [2, 3], True), (3, [4], False), (4, [], False)]
+)
+def test_pages(page: int, here: list[int], has_more: bool) -> None:
+    query = {"page": page, "per_page": 2}
+    pagination = {"page": page, "per_page": 2, "total": 5, "has_more": has_more}
+
+    assert page_of(range(5), query) == (here, pagination)
+    assert page_of(lambda offset, length: list(range(5))[offset : offset + length], query, total=5) == (
+        here,
+        pagination,
+    )
+
+
+def test_a_loader_has_to_know_the_total() -> None:
+    with pytest.raises(TypeError):
+        page_of(lambda offset, length: [], {"page": 1, "per_page": 2})
+
+
+@pytest.mark.parametrize(
+    ("if_match", "revisions"),
+    [
+        (None, None),
+        ("*", None),
+        ('"7"', {7}),
+        ('W/"7"', {7}),
+        ('"7", "8" ,W/"9"', {7, 8, 9}),
+        ('"other"', set()),
+        ('"7x"', set()),
+    ],
+)
+def test_if_match(if_match: str | None, revisions: set[int] | None) -> None:
+    assert revisions_in(if_match) == (None if revisions is None else frozenset(revisions))
+
+
+@pytest.mark.parametrize("if_match", ["", "7", '"7', '"7" "8"', "*, *", '"a"b"'])
+def test_what_is_no_if_match(if_match: str) -> None:
+    with pytest.raises(InvalidRequest):
+        revisions_in(if_match)
+
+
+def test_an_etag_matches_its_own_revision() -> None:
+    assert revisions_in(etag_of(12)) == frozenset({12})

@@ -1,0 +1,274 @@
+import math
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.test import RequestFactory
+from django_redis import get_redis_connection
+from pytest_django import DjangoAssertNumQueries, Settings
+from redis.exceptions import RedisError
+
+from communities.http import throttling
+from communities.http.throttling import Allowance, address_of, take
+from communities.models import Community
+from tests.communities.asking import RATE_HEADERS, ask, key_of, later_by_the_memory, own_address
+from tests.surveys.calling import Caller, refusal
+
+pytestmark = pytest.mark.usefixtures("redis")
+
+
+@pytest.fixture
+def redis_away(settings: Settings) -> Iterator[None]:
+    """As if Redis had gone away, until the test is over."""
+    settings.REDIS_URL = "unix:///nowhere/redis.sock?db=0"
+    throttling._client.cache_clear()
+    throttling.outage = throttling.Outage()
+    yield
+    throttling._client.cache_clear()
+    throttling.outage = throttling.Outage()
+
+
+def age(name: str, seconds: float) -> None:
+    """Make all hits under a name older."""
+    redis = get_redis_connection()
+    for index, hit in enumerate(redis.lrange(name, 0, -1)):
+        redis.lset(name, index, int(hit) - int(seconds * 1_000_000))
+
+
+def left(answer: object) -> list[str]:
+    return [answer[header] for header in RATE_HEADERS]  # type: ignore[index]
+
+
+def test_as_many_as_allowed_and_no_more() -> None:
+    allowances = [take("name", 3) for _ in range(5)]
+
+    assert [each.is_used_up for each in allowances] == [False, False, False, True, True]
+    assert [each.remaining for each in allowances] == [2, 1, 0, 0, 0]
+
+
+def test_names_do_not_share() -> None:
+    take("one", 1)
+
+    assert not take("other", 1).is_used_up
+
+
+def test_the_window_slides() -> None:
+    take("name", 2)
+    age("name", 59)
+    take("name", 2)
+
+    assert take("name", 2).is_used_up
+    age("name", 1)
+    assert not take("name", 2).is_used_up
+    assert take("name", 2).is_used_up
+
+
+def test_resets_when_the_oldest_hit_leaves() -> None:
+    begun = time.time()
+
+    resets = [take("name", 2).resets_at for _ in range(3)]
+
+    assert len(set(resets)) == 1
+    assert begun + 60 <= resets[0] <= math.ceil(time.time() + 60)
+
+
+def test_after_waiting_as_told_one_is_let_in() -> None:
+    take("name", 1)
+    age("name", 30.5)
+
+    refused = take("name", 1)
+    age("name", refused.retry_after)
+
+    assert refused.retry_after == 30
+    assert not take("name", 1).is_used_up
+
+
+def test_one_waits_a_second_at_least() -> None:
+    take("name", 1)
+    age("name", 59.9)
+
+    assert take("name", 1).retry_after == 1
+
+
+def test_refused_requests_do_not_count() -> None:
+    take("name", 1)
+    for _ in range(5):
+        take("name", 1)
+
+    assert get_redis_connection().llen("name") == 1
+
+
+def test_after_a_limit_was_lowered_the_wait_is_until_enough_have_left() -> None:
+    for seconds in (10, 20, 30, 0):
+        take("name", 10)
+        age("name", seconds)
+    # Hits are now 60, 50, 30 and 0 seconds old; one that is 60 seconds old has left.
+
+    refused = take("name", 2)
+
+    assert refused.is_used_up
+    assert 29 < refused.retry_after <= 30
+
+
+def test_many_at_once_get_no_more_than_allowed() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        allowances = list(pool.map(lambda _: take("name", 50), range(200)))
+
+    assert sum(not each.is_used_up for each in allowances) == 50
+    assert sorted(each.remaining for each in allowances if not each.is_used_up) == list(range(50))
+
+
+def test_a_redis_that_forgot_the_script_is_told_it_again() -> None:
+    get_redis_connection().script_flush()
+
+    assert not take("name", 1).is_used_up
+    assert take("name", 1).is_used_up
+
+
+def test_the_log_of_hits_expires_by_itself() -> None:
+    take("name", 1)
+
+    assert 60 <= get_redis_connection().ttl("name") <= 61
+
+
+@pytest.mark.parametrize(("tier", "limit"), [("basic", 60), ("premium", 300), ("vip", 600), ("custom", 1000)])
+def test_the_tier_decides_the_limit(db: None, tier: str, limit: int) -> None:
+    answer = ask("GET", "/v1/communities", key=Caller(tier=tier).secret)
+
+    assert left(answer)[:2] == [str(limit), str(limit - 1)]
+
+
+def test_a_tier_that_changed_holds_within_seconds(db: None) -> None:
+    caller = Caller(tier="basic")
+    ask("GET", "/v1/communities", key=caller.secret)
+
+    Community.objects.filter(pk=caller.community.pk).update(tier="vip")
+    later_by_the_memory()
+
+    assert left(ask("GET", "/v1/communities", key=caller.secret))[:2] == ["600", "598"]
+
+
+def test_too_many_requests(db: None) -> None:
+    caller = Caller(tier="basic")
+    for _ in range(60):
+        throttling.take_for_key(key_of(caller).pk, 60)
+
+    answer = ask("GET", "/v1/communities", key=caller.secret)
+
+    assert answer.status_code == 429
+    assert answer.json() == {"error": "rate_limit_exceeded", "retry_after": int(answer["Retry-After"])}
+    assert 1 <= int(answer["Retry-After"]) <= 60
+    assert left(answer)[:2] == ["60", "0"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/nothing"),
+        ("DELETE", "/v1/communities"),
+        ("PATCH", "/v1/communities/1/settings"),
+        ("OPTIONS", "/v1/communities"),
+    ],
+)
+def test_whatever_is_asked_counts(db: None, method: str, path: str) -> None:
+    caller = Caller()
+
+    answers = [ask(method, path, key=caller.secret) for _ in range(2)]
+
+    assert [left(answer)[1] for answer in answers] == ["999", "998"]
+
+
+def test_a_used_up_limit_comes_before_everything_else(db: None) -> None:
+    caller = Caller("member", tier="basic")
+    for _ in range(60):
+        throttling.take_for_key(key_of(caller).pk, 60)
+
+    answers = [
+        ask("GET", "/v1/nothing", key=caller.secret),
+        ask("PATCH", f"/v1/communities/{caller.community.pk}/settings", key=caller.secret, body=b"{"),
+        ask("PUT", "/v1/communities", key=caller.secret),
+    ]
+
+    assert [answer.status_code for answer in answers] == [429, 429, 429]
+
+
+def test_attempts_without_a_valid_key_are_limited_by_address(db: None) -> None:
+    address = own_address()
+
+    answers = [
+        ask("GET", "/v1/communities", key="wrong" if n % 2 else None, address=address) for n in range(62)
+    ]
+
+    assert [answer.status_code for answer in answers] == [401] * 60 + [429] * 2
+    assert left(answers[0])[:2] == ["60", "59"]
+    assert refusal(ask("GET", "/v1/communities", address=own_address())) == (401, "missing_api_key")
+
+
+def test_a_valid_key_works_from_an_address_that_is_used_up(db: None) -> None:
+    address = own_address()
+    for _ in range(61):
+        ask("GET", "/v1/communities", address=address)
+
+    assert ask("GET", "/v1/communities", key=Caller().secret, address=address).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "address"),
+    [
+        (0, "6.6.6.6", "9.9.9.9"),
+        (1, "6.6.6.6", "6.6.6.6"),
+        (1, "6.6.6.6, 7.7.7.7", "7.7.7.7"),
+        (2, "6.6.6.6, 7.7.7.7, 8.8.8.8", "7.7.7.7"),
+        (2, "6.6.6.6", "6.6.6.6"),
+        (1, "", "9.9.9.9"),
+        (1, " , ", "9.9.9.9"),
+    ],
+)
+def test_the_address_is_what_our_outermost_proxy_saw(
+    settings: Settings, proxies: int, forwarded: str, address: str
+) -> None:
+    settings.TRUSTED_PROXIES = proxies
+    request = RequestFactory().get("/", REMOTE_ADDR="9.9.9.9", headers={"X-Forwarded-For": forwarded})
+
+    assert address_of(request) == address
+
+
+@pytest.mark.usefixtures("redis_away")
+def test_without_redis_calls_go_through(db: None) -> None:
+    caller = Caller(tier="basic")
+
+    answers = [ask("GET", "/v1/communities", key=caller.secret) for _ in range(70)]
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert left(answers[0])[:2] == ["60", "60"]
+    assert int(left(answers[0])[2]) > time.time()
+    assert throttling.outage.calls_let_through == 70
+
+
+@pytest.mark.usefixtures("redis_away")
+def test_redis_is_left_alone_while_it_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    take("name", 5)
+    monkeypatch.setattr(throttling, "_run_script", pytest.fail)
+
+    assert isinstance(take("name", 5), Allowance)
+
+
+def test_when_redis_is_back_calls_count_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    outage = throttling.Outage()
+    monkeypatch.setattr(throttling, "outage", outage)
+    outage.begin(RedisError())
+    assert take("name", 1).remaining == 1
+
+    outage._alone_until = time.monotonic()
+    allowances = [take("name", 1), take("name", 1)]
+
+    assert [each.is_used_up for each in allowances] == [False, True]
+
+
+def test_a_known_key_costs_no_statement(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    caller = Caller()
+    ask("GET", "/v1/communities", key=caller.secret)
+
+    with django_assert_num_queries(0):
+        ask("GET", "/v1/nothing", key=caller.secret)

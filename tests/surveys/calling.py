@@ -1,0 +1,113 @@
+"""A caller of the interface: a key of a community, and requests with it, over HTTP from the first byte."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+import orjson
+from django.test import Client
+
+from communities.models import ApiKey, Community, CommunitySettings, Member, User
+
+NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+_numbers = count(1_000)
+
+CHOICE: dict[str, Any] = {
+    "type": "single_punch",
+    "prompt": "Which colour?",
+    "options": [{"value": "red"}, {"value": "green"}, {"value": "blue"}],
+}
+TEXT: dict[str, Any] = {"type": "open_text", "prompt": "Why?"}
+SAYING: dict[str, Any] = {"type": "content_block", "prompt": "Welcome."}
+
+
+class Caller:
+    """One API key. `body` of an answer is `answer.json()`."""
+
+    def __init__(
+        self,
+        access: str = "admin",
+        *,
+        tier: str = "custom",
+        community: Community | None = None,
+        **settings: Any,
+    ) -> None:
+        if community is None:
+            community = Community.objects.create(id=next(_numbers), name="Chess club", tier=tier)
+            CommunitySettings.objects.create(community=community, **settings)
+        self.community = community
+        self.user = User.objects.create(name=f"A {access}")
+        Member.objects.create(community=community, user=self.user, access=access)
+        self.secret = f"cq_live_{secrets.token_urlsafe(32)}"
+        ApiKey.objects.create(
+            community=community,
+            user=self.user,
+            name="Tests",
+            key_prefix=self.secret[:14],
+            digest=hashlib.sha256(self.secret.encode()).hexdigest(),
+            created_at=NOON,
+        )
+        self.client = Client()
+
+    def beside(self, access: str) -> Caller:
+        """Another caller of the same community."""
+        return Caller(access, community=self.community)
+
+    def call(self, method: str, path: str, body: object = None, **headers: str) -> Any:
+        """A request; `path` begins behind the community's own."""
+        return self.client.generic(
+            method.upper(),
+            f"/v1/communities/{self.community.pk}{path}",
+            b"" if body is None else orjson.dumps(body),
+            "application/json",
+            headers={"X-API-Key": self.secret, **headers},
+        )
+
+    def get(self, path: str, **headers: str) -> Any:
+        return self.call("get", path, **headers)
+
+    def post(self, path: str, body: object = None, **headers: str) -> Any:
+        return self.call("post", path, body, **headers)
+
+    def put(self, path: str, body: object = None, **headers: str) -> Any:
+        return self.call("put", path, body, **headers)
+
+    def patch(self, path: str, body: object = None, **headers: str) -> Any:
+        return self.call("patch", path, body, **headers)
+
+    def delete(self, path: str, **headers: str) -> Any:
+        return self.call("delete", path, **headers)
+
+    def make(self, *blocks: Any, **fields: Any) -> dict[str, Any]:
+        """A new project, as it is told."""
+        script = {"script": {"blocks": list(blocks)}} if blocks else {}
+        answer = self.post("/projects", {"name": "Opening moves", "type": "convo", **script, **fields})
+        assert answer.status_code == 201, answer.content
+        return answer.json()
+
+    def make_open(self, *blocks: Any, **fields: Any) -> dict[str, Any]:
+        """A new project that is live, as it is told with its script."""
+        made = self.make(*(blocks or (TEXT,)), **fields)
+        answer = self.post(f"/projects/{made['id']}/open")
+        assert answer.status_code == 200, answer.content
+        return made | answer.json()
+
+
+def faults(answer: Any) -> set[tuple[str, str]]:
+    """Field and code of each violation in a refusal."""
+    return {(each["field"], each["code"]) for each in answer.json().get("violations", [])}
+
+
+def refusal(answer: Any) -> tuple[int, str]:
+    """Status and code of a refusal."""
+    return answer.status_code, answer.json()["error"]
+
+
+def counts(caller: Caller) -> tuple[int, int]:
+    """The community's counts of all projects, and of those live or pending."""
+    caller.community.refresh_from_db()
+    return caller.community.total_project_count, caller.community.active_project_count

@@ -1,0 +1,149 @@
+"""Projects to talk with, written briefly, and the moves of a conversation.
+
+What may be none, such as the step at the end, is typed as anything here: a test knows where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from communities.models import Community, Identity, Member, User
+from surveys.engine.script import Block, Option, Script
+from surveys.models import Answer, Completion, Project
+from surveys.services import admission, conversations, scripts
+from surveys.services.told import Told
+
+NOON = datetime(2026, 1, 31, 12, 34, 56, 789000, tzinfo=UTC)
+CHOICE = {"type": "single_punch", "options": ["red", "green"]}
+TEXT = {"type": "open_text"}
+SAYING = {"type": "content_block"}
+OUTRO = {"type": "content_block", "section": "outro", "name": "thanks"}
+
+
+def community(number: int = 1) -> Community:
+    return Community.objects.get_or_create(id=number, defaults={"name": f"Community {number}"})[0]
+
+
+def member(name: str = "Ann", *, chat_id: str | None = None, number: int = 1) -> Member:
+    user = User.objects.create(name=name)
+    if chat_id:
+        Identity.objects.create(user=user, provider="chat", platform_id=chat_id)
+    return Member.objects.create(community=community(number), user=user)
+
+
+def project(*blocks: Mapping[str, Any], thanks: str = "Thank you.", **fields: Any) -> Project:
+    """An open project on the open web, with these blocks named q0, q1, ..."""
+    made = Project.objects.create(
+        **{
+            "community": community(),
+            "name": "What do you think?",
+            "type": "convo",
+            "created_at": NOON,
+            "status": "active",
+            "participation": "open_web",
+            **fields,
+        }
+    )
+    write(made, *blocks, thanks=thanks)
+    return made
+
+
+def write(made: Project, *blocks: Mapping[str, Any], thanks: str = "Thank you.") -> None:
+    built = [_block(n, raw) for n, raw in enumerate(blocks)]
+    outro = [_block(len(blocks), {**OUTRO, "prompt": thanks})]
+    scripts.add(made.pk, built, outro=outro, like=Script(()))
+
+
+def _block(n: int, raw: Mapping[str, Any]) -> Block:
+    fields = dict(raw)
+    options = tuple(
+        replace(Option(**option) if isinstance(option, dict) else Option(option), display_order=m)
+        for m, option in enumerate(fields.pop("options", []))
+    )
+    return Block(**{"name": f"q{n}", "prompt": f"Prompt {n}.", "position": n, **fields}, options=options)
+
+
+def script(made: Project) -> Any:
+    return scripts.load(project_id=made.pk, revision=made.revision)
+
+
+def poll(**fields: Any) -> Project:
+    return project(CHOICE, **{"type": "poll", **fields})
+
+
+def begin(made: Project, who: str | None = None, *, at: datetime = NOON) -> Any:
+    respondent = admission.external(external_id=who) if who else admission.NAMELESS
+    return conversations.begin(project_id=made.pk, respondent=respondent, at=at)
+
+
+def raw(told: Told, said: object) -> dict[str, Any]:
+    """An answer to the current block: an option by its place, a list of places, a text; None for a skip."""
+    assert told.step is not None
+    block = told.step.block
+    if isinstance(said, int) and block.options:
+        return {"block_id": block.id, "option_id": block.options[said].id}
+    if isinstance(said, list):
+        key = "ranking" if block.type == "ranking" else "option_ids"
+        return {"block_id": block.id, key: [block.options[n].id for n in said]}
+    return {"block_id": block.id, "skip": True} if said is None else {"block_id": block.id, "value": said}
+
+
+def say(told: Told, *said: object, at: datetime = NOON) -> Any:
+    """Answer the current block and the ones that follow; statements are gone past."""
+    for each in said:
+        told = conversations.answer(conversation_id=told.conversation.pk, raw=raw(told, each), at=at)
+    return told
+
+
+def go_on(told: Told, *, at: datetime = NOON) -> Any:
+    return conversations.go_on(conversation_id=told.conversation.pk, at=at)
+
+
+def back(told: Told, *, at: datetime = NOON) -> Any:
+    return conversations.back(conversation_id=told.conversation.pk, at=at)
+
+
+def counts(made: Project) -> dict[str, int]:
+    found = Project.objects.with_counts().get(pk=made.pk)
+    return {
+        "answered": found.response_count,
+        "completed": found.completion_count,
+        "listed": found.listed_count,
+    }
+
+
+def recounted(made: Project) -> dict[str, int]:
+    """The same, counted from the rows themselves."""
+    rows = Answer.objects.filter(conversation__project=made)
+    return {
+        "answered": rows.values("conversation", "block").distinct().count(),
+        "completed": made.conversations.filter(completed_at__isnull=False).count(),
+        "listed": made.conversations.filter(is_listed=True).count(),
+    }
+
+
+def stored(told: Told) -> list[tuple[str, int, str]]:
+    """Answer rows: the block's name, the ordinal, the value."""
+    rows = Answer.objects.filter(conversation=told.conversation).order_by("block", "ordinal")
+    return list(rows.values_list("block__name", "ordinal", "value"))
+
+
+@contextmanager
+def at_most(count: int) -> Iterator[None]:
+    """Asserts how many statements are sent; what begins and ends transactions is not counted."""
+    with CaptureQueriesContext(connection) as captured:
+        yield
+    bounds = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")
+    sent = [query["sql"] for query in captured if not query["sql"].startswith(bounds)]
+    assert len(sent) <= count, "\n".join(sent)
+
+
+def completions(made: Project) -> list[int]:
+    return sorted(Completion.objects.filter(project=made).values_list("completions", flat=True))

@@ -1,0 +1,94 @@
+import pytest
+from django.urls import reverse
+
+from communities.models import User
+from surveys.models import Block, Conversation, Project
+from tests.surveys import talking
+from tests.surveys.talking import CHOICE, TEXT
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def staff(client):
+    client.force_login(User.objects.create_superuser("staff", password="x"))
+    return client
+
+
+def page(client, name, *args):
+    response = client.get(reverse(f"admin:surveys_{name}", args=args))
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_lists_and_pages_open_and_search(staff):
+    made = talking.project(CHOICE, {**TEXT, "prompt": "Why <b>so</b>?"}, name="Tea or coffee?")
+    told = talking.say(talking.begin(made, "crm-7"), 0, "Be<cause")
+
+    assert "Tea or coffee?" in page(staff, "project_changelist")
+    assert "Tea or coffee?" in page(staff, "project_change", made.pk)
+    assert "Why &lt;b&gt;so" in page(staff, "block_changelist")
+    assert "red" in page(staff, "block_change", talking.script(made).blocks[0].id)
+    assert str(told.conversation.pk) in page(staff, "conversation_changelist")
+    shown = page(staff, "conversation_change", told.conversation.pk)
+    assert "Be&lt;cause" in shown
+    assert "crm-7" in shown
+    for name, words in [("project", "coffee"), ("block", "Why"), ("conversation", str(told.conversation.pk))]:
+        address = reverse(f"admin:surveys_{name}_changelist")
+        assert "1 result" in staff.get(address, {"q": words}).content.decode()
+        assert "0 results" in staff.get(address, {"q": "nowhere"}).content.decode()
+
+
+@pytest.mark.parametrize("model", ["project", "block", "conversation"])
+def test_a_list_costs_the_same_however_long(staff, model, django_assert_max_num_queries):
+    for n in range(6):
+        talking.say(talking.begin(talking.project(CHOICE, TEXT), f"p{n}"), 0, "x")
+    staff.get(reverse(f"admin:surveys_{model}_changelist"))
+
+    with django_assert_max_num_queries(9):
+        page(staff, f"{model}_changelist")
+
+
+def test_an_anonymous_conversation_shows_nobody(staff):
+    made = talking.project(CHOICE, TEXT, privacy_mode="anonymous")
+    told = talking.say(talking.begin(made, "crm-7"), 0)
+
+    shown = page(staff, "conversation_change", told.conversation.pk)
+
+    assert "crm-7" not in shown
+    assert "sealed" not in shown
+
+
+def test_corrected_words_are_asked_from_then_on(staff):
+    made = talking.project(CHOICE, TEXT)
+    block = Block.objects.get(project=made, name="q0")
+    options = list(block.options.order_by("pk"))
+    form = {
+        "prompt": "Better words?",
+        "when_correct": "",
+        "when_incorrect": "",
+        "options-TOTAL_FORMS": 2,
+        "options-INITIAL_FORMS": 2,
+        "options-0-id": options[0].pk,
+        "options-0-block": block.pk,
+        "options-0-label": "Crimson",
+        "options-1-id": options[1].pk,
+        "options-1-block": block.pk,
+    }
+
+    response = staff.post(reverse("admin:surveys_block_change", args=[block.pk]), form)
+
+    assert response.status_code == 302
+    made = Project.objects.get(pk=made.pk)
+    assert made.revision == 1
+    step = talking.begin(made).step
+    assert (step.block.prompt, step.block.options[0].label) == ("Better words?", "Crimson")
+
+
+def test_conversations_are_never_edited(staff):
+    told = talking.begin(talking.project(CHOICE))
+
+    response = staff.post(reverse("admin:surveys_conversation_change", args=[told.conversation.pk]), {})
+
+    assert response.status_code == 403
+    assert Conversation.objects.count() == 1

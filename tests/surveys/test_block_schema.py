@@ -1,0 +1,122 @@
+"""The OpenAPI shapes of a script say what the engine's table says."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from jsonschema import Draft202012Validator
+
+from surveys.api import blocks
+from surveys.engine import fields, intake
+from surveys.engine.arrangement import arrange
+from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
+from surveys.engine.telling import script_as_json
+from tests.engine.checking import ONE_OF_EACH, Raw
+
+COMPONENTS = blocks.components()
+
+
+def validator(name: str) -> Draft202012Validator:
+    schema = {**blocks.ref(name), "components": {"schemas": COMPONENTS}}
+    return Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize("name", sorted(COMPONENTS))
+def test_each_component_is_a_schema_with_a_description(name: str) -> None:
+    Draft202012Validator.check_schema(COMPONENTS[name])
+
+    assert COMPONENTS[name]["description"].endswith(".")
+    for key, told in COMPONENTS[name]["properties"].items():
+        assert key == "project_id" or told["description"].endswith((".", "...")), key
+    json.dumps(COMPONENTS[name])
+
+
+def test_components_are_the_nouns_of_a_script() -> None:
+    assert set(COMPONENTS) == {
+        "ActionConfig",
+        "Block",
+        "BlockPatch",
+        "Condition",
+        "Continue",
+        "Option",
+        "Scale",
+        "Script",
+    }
+
+
+@pytest.mark.parametrize(
+    ("shape", "vocabulary"),
+    [
+        (fields.BLOCK, Block),
+        (fields.OPTION, Option),
+        (fields.SCALE, Scale),
+        (fields.ACTION_CONFIG, ActionConfig),
+        (fields.CONTINUE, Continue),
+    ],
+    ids=lambda each: getattr(each, "name", None),
+)
+def test_the_table_and_the_vocabulary_have_the_same_fields(shape: Any, vocabulary: Any) -> None:
+    in_table = {field.attribute or key for key, field in shape.fields.items()} - {"correct_answer_id"}
+
+    assert in_table == {each.name for each in dataclasses.fields(vocabulary)}
+    assert set(COMPONENTS[shape.name]["properties"]) == set(shape.fields)
+
+
+@pytest.mark.parametrize("type_", sorted(ONE_OF_EACH))
+def test_what_is_read_fits_the_schema(type_: str) -> None:
+    reading = intake.read_blocks([ONE_OF_EACH[type_]], path="blocks")
+    told = script_as_json(Script(blocks=arrange(reading).blocks, scoring_enabled=True))
+
+    validator("Block").validate(ONE_OF_EACH[type_])
+    validator("Script").validate({"project_id": "1", "revision": 1, "blocks": told})
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {},
+        {"type": "open_text"},
+        {"type": "nope", "prompt": "x"},
+        {"type": "open_text", "prompt": None},
+        {"type": "open_text", "prompt": "x" * 4001},
+        {"type": "open_text", "prompt": "x", "position": -1},
+        {"type": "open_text", "prompt": "x", "required": "yes"},
+        {"type": "open_text", "prompt": "x", "name": ""},
+        {"type": "open_text", "prompt": "x", "color": "#ffffff"},
+        {"type": "single_punch", "prompt": "x", "options": [{}]},
+        {"type": "single_punch", "prompt": "x", "options": [{"value": ""}]},
+        {"type": "single_punch", "prompt": "x", "options": [{"value": "a", "anchor_position": "first"}]},
+        {"type": "content_block", "prompt": "x", "continue": {}},
+        {"type": "open_text", "prompt": "x", "show_when": {"all": []}},
+        {"type": "open_text", "prompt": "x", "show_when": {"block": "a", "op": "is", "value": 1}},
+    ],
+)
+def test_what_the_schema_refuses_is_refused_by_the_engine_too(raw: Raw) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        validator("Block").validate(raw)
+
+    assert intake.read_blocks([raw], path="blocks").violations
+
+
+def test_a_patch_requires_nothing() -> None:
+    validator("BlockPatch").validate({})
+    assert "required" not in COMPONENTS["BlockPatch"]
+
+
+def test_bounds_and_words_are_those_of_the_interface() -> None:
+    block, option = COMPONENTS["Block"]["properties"], COMPONENTS["Option"]["properties"]
+
+    assert COMPONENTS["Block"]["required"] == ["type", "prompt"]
+    assert COMPONENTS["Option"]["required"] == ["value"]
+    assert block["prompt"]["maxLength"] == 4000
+    assert option["value"] == {**option["value"], "type": "string", "minLength": 1, "maxLength": 500}
+    assert block["rank_top_n"] == {**block["rank_top_n"], "type": ["integer", "null"], "minimum": 1}
+    assert block["section"]["enum"] == ["intro", "main", "outro", None]
+    assert block["options"]["maxItems"] == 100
+    assert block["correct_answer_index"]["deprecated"] is True
+    assert block["correct_answer_id"]["writeOnly"] is True
+    assert option["anchor_position"]["enum"] == ["last", None]

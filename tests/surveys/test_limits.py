@@ -1,0 +1,174 @@
+"""Limits and locks, with as many threads as it takes: what is counted here is counted in the database."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.db import connection
+
+from communities.errors import Conflict, NotFound, Refusal
+from surveys.models import Conversation, Project
+from surveys.services import admission, conversations, projects, responses
+from tests.surveys import talking
+from tests.surveys.talking import NOON, SAYING, TEXT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def at_once(*moves):
+    """Run the moves in threads of their own that begin together; what they gave, or how they were refused."""
+    barrier = Barrier(len(moves))
+
+    def run(move):
+        try:
+            barrier.wait()
+            return move()
+        except Refusal as refusal:
+            return refusal
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(moves)) as threads:
+        return list(threads.map(run, moves))
+
+
+def test_parallel_beginnings_of_one_respondent_give_one_conversation():
+    made = talking.project(TEXT, TEXT)
+    talking.begin(made, "ann")
+    Conversation.objects.all().delete()
+
+    told = at_once(*[lambda: talking.begin(made, "ann")] * 8)
+
+    assert len({each.conversation.pk for each in told}) == 1
+    assert sorted(each.resumed for each in told) == [False] + [True] * 7
+    assert Conversation.objects.count() == 1
+
+
+def test_one_answer_sent_twice_at_once_is_taken_once():
+    made = talking.project(TEXT, TEXT)
+    first = talking.begin(made)
+
+    told = at_once(*[lambda: talking.say(first, "a")] * 4)
+
+    assert {each.step.block.name for each in told} == {"q1"}
+    assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 0, "listed": 1}
+
+
+def test_of_two_answers_at_once_one_is_taken_and_one_refused():
+    made = talking.project(TEXT, TEXT)
+    first = talking.begin(made)
+
+    told = at_once(lambda: talking.say(first, "a"), lambda: talking.say(first, "b"))
+
+    assert sorted(isinstance(each, Conflict) for each in told) == [False, True]
+    assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 0, "listed": 1}
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_ten_anonymous_devices_of_one_person_do_not_exceed_the_limit(most):
+    made = talking.project(TEXT, TEXT, privacy_mode="anonymous")
+    begun = [talking.say(talking.begin(made, "ann"), "a") for _ in range(10)]
+    Project.objects.update(max_completes_per_user=most)
+
+    told = at_once(*[lambda each=each: talking.say(each, "b") for each in begun])
+
+    assert sum(isinstance(each, Conflict) for each in told) == 10 - most
+    assert talking.completions(made) == [most]
+    assert talking.counts(made) == talking.recounted(made)
+    assert talking.counts(made) == {"answered": 10 + most, "completed": most, "listed": 10}
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_ten_devices_of_one_member_do_not_exceed_the_limit(most):
+    made = talking.project(TEXT, TEXT, max_completes_per_user=most)
+    person = admission.member(community_id=1, member_id=str(talking.member().pk))
+
+    def again_and_again():
+        for _ in range(most + 1):
+            told = conversations.begin(project_id=made.pk, respondent=person, at=NOON)
+            while told.step is not None:
+                told = talking.say(told, "a")
+
+    told = at_once(*[again_and_again] * 10)
+
+    assert all(isinstance(each, Conflict) for each in told)
+    while talking.completions(made) != [most]:
+        again_and_again_until_the_limit(made, person)
+    assert talking.counts(made) == talking.recounted(made)
+    done = Conversation.objects.filter(completed_at__isnull=False)
+    assert list(done.order_by("session_number").values_list("session_number", flat=True)) == list(
+        range(1, most + 1)
+    )
+
+
+def again_and_again_until_the_limit(made, person):
+    told = conversations.begin(project_id=made.pk, respondent=person, at=NOON)
+    while told.step is not None:
+        told = talking.say(told, "a")
+
+
+def test_votes_of_one_person_at_once_count_once_where_they_may_be_changed():
+    made = talking.poll(change_poll=True)
+    question = talking.script(made).blocks[0]
+    raw = {"block_id": question.id, "option_id": question.options[0].id}
+
+    at_once(
+        *[
+            lambda: conversations.vote(
+                project_id=made.pk, respondent=admission.external(external_id="ann"), raw=raw, at=NOON
+            )
+        ]
+        * 6
+    )
+
+    assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+
+
+def test_strangers_voting_at_once_are_all_counted():
+    made = talking.poll()
+    question = talking.script(made).blocks[0]
+    raw = {"block_id": question.id, "option_id": question.options[0].id}
+
+    at_once(
+        *[
+            lambda n=n: conversations.vote(
+                project_id=made.pk, respondent=admission.external(external_id=f"p{n}"), raw=raw, at=NOON
+            )
+            for n in range(10)
+        ]
+    )
+
+    assert talking.counts(made) == talking.recounted(made) == {"answered": 10, "completed": 10, "listed": 10}
+
+
+def test_deleting_a_project_and_answering_it_at_once_harm_neither():
+    for _ in range(5):
+        made = talking.project(TEXT, TEXT, SAYING)
+        begun = [talking.begin(made) for _ in range(4)]
+
+        told = at_once(
+            lambda made=made: _close_and_delete(made),
+            lambda made=made: talking.begin(made),
+            *[lambda each=each: talking.say(each, "a", "b") for each in begun],
+        )
+
+        refused = [each for each in told if isinstance(each, Refusal)]
+        assert [each for each in refused if not isinstance(each, NotFound | Conflict)] == []
+        assert not Conversation.objects.exists()
+
+
+def _close_and_delete(made):
+    Project.objects.filter(pk=made.pk).update(status="inactive")
+    projects.delete_project(community_id=made.community_id, project_id=made.pk, only_of=None, at=NOON)
+
+
+def test_a_response_deleted_while_it_is_answered():
+    made = talking.project(TEXT, TEXT)
+    told = talking.say(talking.begin(made), "a")
+
+    at_once(
+        lambda: talking.say(told, "b"),
+        lambda: responses.delete(response_id=told.conversation.pk, may=conversations.anyone),
+    )
+
+    assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}

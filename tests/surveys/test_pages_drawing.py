@@ -1,0 +1,174 @@
+import pytest
+from django.http import QueryDict
+
+from surveys.engine.script import Block, Continue, Option, Scale
+from surveys.pages import drawing, forms
+from surveys.pages.drawing import Typed, draw, typed_of
+
+OPTIONS = tuple(Option(value, id=n) for n, value in enumerate(("a", "b", "c"), start=1))
+
+
+def block(kind, **fields):
+    with_options = {"options": OPTIONS} if kind in ("single_punch", "multi_punch", "ranking") else {}
+    return Block(**{"type": kind, "id": 7, "prompt": "Q?", **with_options, **fields})
+
+
+def drawn(kind, typed=None, **fields):
+    return draw(block(kind, **fields), typed=typed or Typed())
+
+
+def control(kind, **fields):
+    step = drawn(kind, **fields)
+    return step.control.removeprefix(drawing.FIELDS).removesuffix(".html"), step.look
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "expected"),
+    [
+        ("single_punch", {}, ("choices", "")),
+        ("single_punch", {"answer_style": "buttons"}, ("choices", "row")),
+        ("single_punch", {"answer_style": "emoji_only"}, ("choices", "faces")),
+        ("single_punch", {"answer_style": "select_menu"}, ("menu", "")),
+        ("multi_punch", {}, ("choices", "")),
+        ("multi_punch", {"answer_style": "select_menu"}, ("choices", "")),
+        ("rating", {}, ("stars", "")),
+        ("rating", {"scale": Scale(icon="numbers")}, ("cells", "")),
+        ("rating", {"scale": Scale(icon="emoji")}, ("cells", "")),
+        ("rating", {"answer_style": "select_menu"}, ("menu", "")),
+        ("opinion_scale", {}, ("cells", "")),
+        ("opinion_scale", {"options": (Option("0", id=1, label="No"),)}, ("choices", "")),
+        ("nps", {}, ("cells", "")),
+        ("ranking", {}, ("ranking", "")),
+        ("open_text", {}, ("text", "")),
+        ("open_numeric", {}, ("number", "")),
+        ("content_block", {}, ("", "")),
+    ],
+)
+def test_each_kind_and_style_has_its_control(kind, fields, expected):
+    assert control(kind, **fields) == expected
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (None, None, "Choose all that apply."),
+        (2, None, "Choose at least 2."),
+        (None, 2, "Choose up to 2."),
+        (1, 2, "Choose 1 to 2."),
+        (2, 2, "Choose 2."),
+    ],
+)
+def test_how_many_choices_is_told_beforehand(low, high, told):
+    assert drawn("multi_punch", min=low, max=high).help == told
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told", "inputmode"),
+    [
+        (None, None, "A number.", ""),
+        (0, None, "A number, at least 0.", "decimal"),
+        (None, 9, "A number, at most 9.", ""),
+        (-5, 1000, "A number from -5 to 1,000.", ""),
+    ],
+)
+def test_the_range_of_a_number_is_told_beforehand(low, high, told, inputmode):
+    step = drawn("open_numeric", min=low, max=high)
+
+    assert (step.help, step.inputmode) == (told, inputmode)
+
+
+def test_the_middle_of_a_scale_is_told_where_there_is_one():
+    scale = Scale(label_left="l", label_center="c", label_right="r")
+
+    assert drawn("opinion_scale", min=1, max=5, scale=scale).ends == ("l", "c", "r")
+    assert drawn("opinion_scale", min=1, max=4, scale=scale).ends == ("l", "r")
+    assert drawn("nps").ends == drawing.NPS_ENDS
+
+
+def test_keys_are_numbers_and_letters_where_there_are_many():
+    many = tuple(Option(str(n), id=n) for n in range(1, 31))
+
+    assert [choice.key for choice in drawn("single_punch").choices] == ["1", "2", "3"]
+    assert [choice.key for choice in drawn("single_punch", options=many).choices][:2] == ["a", "b"]
+    assert drawn("single_punch", options=many).choices[29].key == ""
+    assert [choice.key for choice in drawn("nps").choices][-1] == "10"
+
+
+def test_an_emoji_of_the_chat_platform_is_told_by_name():
+    assert drawing.emoji(Option("a", emoji="<:rook:123>")) == ":rook:"
+    assert drawing.emoji(Option("a", emoji="<a:rook:123>")) == ":rook:"
+    assert drawing.emoji(Option("a", emoji="🎲")) == "🎲"
+
+
+def test_only_pictures_that_the_policy_lets_in_are_drawn():
+    step = drawn("open_text", image_url="http://example.com/a.png", thumbnail_url="https://example.com/b.png")
+
+    assert (step.image_url, step.thumbnail_url) == ("", "https://example.com/b.png")
+
+
+def test_the_accent_is_drawn_where_the_tier_has_it():
+    statement = block("content_block", color="ff8800", continue_=Continue("pause", 3))
+
+    assert draw(statement, typed=Typed()).colour == ""
+    assert draw(statement, typed=Typed(), draws_colours=True).colour == "ff8800"
+    assert draw(statement, typed=Typed()).pause == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "chosen"),
+    [
+        ("single_punch", {"option_ids": [2]}, ["2"]),
+        ("multi_punch", {"option_ids": [1, 3]}, ["1", "3"]),
+        ("rating", {"number": "4"}, ["4"]),
+        ("nps", {"number": "0"}, ["0"]),
+        ("rating", {"skipped": True}, []),
+    ],
+)
+def test_an_earlier_answer_is_offered_again(kind, reply, chosen):
+    step = drawn(kind, typed=typed_of(reply))
+
+    assert [choice.value for choice in step.choices if choice.is_chosen] == chosen
+
+
+def test_an_earlier_ranking_is_offered_again():
+    step = drawn("ranking", typed=typed_of({"option_ids": [3, 1]}), rank_top_n=2)
+
+    assert [choice.rank for choice in step.choices] == ["2", "", "1"]
+    assert step.ranks == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent", "answer"),
+    [
+        ("single_punch", "option=2", {"option_id": 2}),
+        ("single_punch", "", {}),
+        ("single_punch", "option=2%00", {"option_id": 0}),
+        ("single_punch", "option=" + "9" * 40, {"option_id": 0}),
+        ("multi_punch", "option=1&option=3", {"option_ids": [1, 3]}),
+        ("ranking", "rank-3=1&rank-1=2&rank-2=3", {"ranking": [3, 1, 2]}),
+        ("ranking", "", {}),
+        ("rating", "value=4", {"value": "4"}),
+        ("open_numeric", "value=4,5", {"value": "4.5"}),
+        ("open_numeric", "value=4,500", {"value": "4,500"}),
+        ("open_text", "value=one%0D%0Atwo", {"value": "one\ntwo"}),
+        ("open_text", "value=a%00b", {"value": "ab"}),
+        ("open_text", "do=skip&value=x", {"skip": True}),
+    ],
+)
+def test_a_form_means_an_answer(kind, sent, answer):
+    assert forms.raw_answer(block(kind), QueryDict(sent)) == {"block_id": 7, **answer}
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ("rank-1=1&rank-2=1", "Two items have the number 1. Give each number once."),
+        ("rank-1=1&rank-2=3", "Give each number from 1 to 3 to one item."),
+        ("rank-1=x", "Give each number from 1 to 3 to one item."),
+    ],
+)
+def test_ranks_that_make_no_order_are_refused_in_words(sent, told):
+    with pytest.raises(forms.BadForm) as refused:
+        forms.raw_answer(block("ranking"), QueryDict(sent))
+
+    assert str(refused.value) == told

@@ -1,0 +1,181 @@
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from surveys.models import Answer
+from tests.surveys import talking
+from tests.surveys.talking import CHOICE, SAYING
+from tests.surveys.visiting import Visitor
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry")]
+
+
+@pytest.fixture
+def in_no_hurry(settings, redis):
+    settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
+
+
+def poll(*blocks, **fields):
+    return talking.project(*(blocks or (CHOICE,)), **{"type": "poll", "max_completes_per_user": 1, **fields})
+
+
+def options(made):
+    return next(block for block in talking.script(made).blocks if block.asks).options
+
+
+def voted(made, place, **more):
+    return Visitor(made, **more).look().send(option=options(made)[place].id)
+
+
+def bars(visitor):
+    return [line.split("<")[0] for line in visitor.page.split('class="share">')[1:]]
+
+
+def test_a_vote_is_one_request_and_shows_the_result():
+    made = poll(poll_results_mode="public")
+
+    visitor = voted(made, 0)
+
+    assert "Thank you." in visitor.page
+    assert bars(visitor) == ["100% ", "0% "]
+    assert visitor.page.count("Your vote") == 2  # at the bar and in the table
+    assert talking.counts(made) == {"answered": 1, "completed": 1, "listed": 1}
+
+
+def test_bars_are_drawn_from_all_votes():
+    made = poll(poll_results_mode="public")
+    for place in (0, 0, 1):
+        visitor = voted(made, place)
+
+    assert bars(visitor) == ["67% ", "33% "]
+    assert 'width="66.67%"' in visitor.page
+    assert "3 votes" in visitor.page
+
+
+def test_shares_of_a_multi_punch_are_of_voters():
+    made = poll({"type": "multi_punch", "options": ["a", "b", "c"]}, poll_results_mode="public")
+    first, second, _ = options(made)
+    Visitor(made).look().send(option=[first.id, second.id])
+
+    visitor = Visitor(made).look().send(option=[first.id])
+
+    assert bars(visitor) == ["100% ", "50% ", "0% "]
+    assert "2 votes" in visitor.page
+
+
+def test_a_scale_has_a_bar_for_each_point_and_the_average():
+    made = poll({"type": "rating"}, poll_results_mode="public")
+    Visitor(made).look().send(value="5")
+
+    visitor = Visitor(made).look().send(value="4")
+
+    assert bars(visitor) == ["0% ", "0% ", "0% ", "50% ", "50% "]
+    assert "2 votes, 4.5 on average" in visitor.page
+
+
+@pytest.mark.parametrize(
+    ("mode", "before", "after", "closed"),
+    [
+        ("public", True, True, True),
+        ("voters_only", False, True, False),
+        ("hidden", False, False, True),
+        (None, False, False, True),
+    ],
+)
+def test_results_are_seen_by_the_mode(mode, before, after, closed):
+    made = poll(poll_results_mode=mode)
+
+    assert ("data-results" in Visitor(made).look().page) is before
+    visitor = voted(made, 0)
+    assert ("data-results" in visitor.page) is after
+    made.status = "inactive"
+    made.save()
+    assert ("data-results" in Visitor(made).look().page) is closed
+    assert "data-results" in visitor.look().page
+
+
+def test_words_around_the_question_stand_on_its_page():
+    made = poll({**SAYING, "prompt": "A word before."}, CHOICE, {**SAYING, "prompt": "A word after."})
+    visitor = Visitor(made).look()
+    assert "A word before." in visitor.page
+
+    visitor.send(option=options(made)[1].id)
+
+    assert "A word after." in visitor.page
+    assert talking.counts(made)["completed"] == 1
+
+
+@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
+@pytest.mark.parametrize("htmx", [False, True])
+def test_a_vote_is_changed_where_the_poll_allows_it(privacy_mode, htmx):
+    made = poll(change_poll=True, poll_results_mode="public", privacy_mode=privacy_mode)
+    visitor = voted(made, 0, htmx=htmx)
+
+    visitor.send("change")
+    assert visitor.has_control(f'value="{options(made)[0].id}"[^>]* checked')
+    visitor.send(option=options(made)[1].id)
+
+    assert bars(visitor) == ["0% ", "100% "]
+    assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+
+
+@pytest.mark.parametrize("htmx", [False, True])
+def test_a_vote_is_taken_back_where_the_poll_allows_it(htmx):
+    made = poll(change_poll=True)
+    visitor = voted(made, 0, htmx=htmx)
+
+    visitor.send("retract")
+
+    assert "Prompt 0." in visitor.page
+    assert Answer.objects.count() == 0
+    assert talking.counts(made) == {"answered": 0, "completed": 0, "listed": 0}
+    visitor.look().send(option=options(made)[1].id)
+    assert talking.counts(made)["completed"] == 1
+
+
+def test_a_vote_stands_where_it_may_not_be_changed():
+    made = poll(poll_results_mode="public")
+    visitor = voted(made, 0)
+    assert "Change my vote" not in visitor.page
+
+    visitor.send("change")
+    visitor.send("retract")
+    visitor.look().send(option=options(made)[1].id)
+
+    assert bars(visitor.look()) == ["100% ", "0% "]
+
+
+def test_one_browser_votes_once_even_without_its_conversation_cookie():
+    made = poll()
+    visitor = voted(made, 0)
+    del visitor.client.cookies["colloquy_conversation"]
+
+    visitor.look()
+
+    assert "You have voted in this poll." in visitor.page
+    assert talking.counts(made)["completed"] == 1
+
+
+def test_a_vote_after_closing_is_refused_kindly():
+    made = poll()
+    visitor = Visitor(made).look()
+    made.status = "inactive"
+    made.save()
+
+    visitor.send(option=options(made)[1].id)
+
+    assert "This poll is closed." in visitor.page
+    assert "green" in visitor.page
+    assert talking.counts(made)["completed"] == 0
+
+
+def test_a_vote_takes_few_statements():
+    made = poll(poll_results_mode="public")
+    voted(made, 0)
+    visitor = Visitor(made).look()
+    form = {**visitor.hidden, "do": "answer", "option": options(made)[0].id}
+
+    with CaptureQueriesContext(connection) as vote:
+        visitor.client.post(visitor.address, form)
+
+    assert len([query for query in vote if query["sql"] not in ("BEGIN", "COMMIT")]) <= 6

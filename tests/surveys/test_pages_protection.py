@@ -1,0 +1,194 @@
+import re
+
+import pytest
+from django.test import Client, RequestFactory
+from redis.exceptions import ConnectionError as NoRedis
+
+from surveys.pages import protection
+from tests.surveys import talking
+from tests.surveys.talking import SAYING, TEXT
+from tests.surveys.visiting import Visitor
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
+
+
+@pytest.fixture
+def in_no_hurry(settings):
+    settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
+
+
+def test_an_answer_within_a_second_is_asked_for_once_more_and_kept(settings):
+    settings.LEAST_SECONDS_TO_FIRST_ANSWER = 1.0
+    made = talking.project(TEXT)
+    visitor = Visitor(made).look()
+
+    visitor.send(value="typed by a script")
+
+    assert visitor.status == 200
+    assert "Please send this once more." in visitor.page
+    assert "typed by a script" in visitor.page
+    assert made.conversations.count() == 0
+    settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
+    visitor.send(value="typed by a script")
+    assert made.conversations.count() == 1
+
+
+def test_going_past_a_greeting_may_be_as_quick_as_one_likes(settings):
+    settings.LEAST_SECONDS_TO_FIRST_ANSWER = 1.0
+    made = talking.project(SAYING, TEXT)
+
+    assert "Prompt 1." in Visitor(made).look().send("go").page
+
+
+@pytest.mark.usefixtures("in_no_hurry")
+def test_a_filled_honeypot_is_asked_for_once_more_and_kept():
+    made = talking.project(TEXT)
+    visitor = Visitor(made).look()
+    assert 'name="website"' in visitor.page
+
+    visitor.send(value="buy now", website="https://spam.example")
+
+    assert "buy now" in visitor.page
+    assert made.conversations.count() == 0
+
+
+@pytest.mark.usefixtures("in_no_hurry")
+@pytest.mark.parametrize("seal", ["", "forged", "-.-.1.1:forged"])
+def test_a_forged_seal_is_asked_for_once_more_and_kept(seal):
+    made = talking.project(TEXT)
+    visitor = Visitor(made).look()
+    visitor.hidden["seal"] = seal
+
+    visitor.send(value="kept words")
+
+    assert "kept words" in visitor.page
+    assert made.conversations.count() == 0
+
+
+@pytest.mark.usefixtures("in_no_hurry")
+def test_a_seal_of_another_survey_counts_as_none():
+    made, other = talking.project(TEXT), talking.project(TEXT)
+    visitor = Visitor(made).look()
+    visitor.hidden["seal"] = Visitor(other).look().hidden["seal"]
+
+    visitor.send(value="kept words")
+
+    assert made.conversations.count() == 0
+
+
+@pytest.mark.usefixtures("in_no_hurry")
+def test_without_the_csrf_token_nothing_is_taken_and_nothing_is_lost():
+    made = talking.project(TEXT)
+    visitor = Visitor(made).look()
+    visitor.hidden["csrfmiddlewaretoken"] = "x" * 64
+
+    visitor.send(value="kept words")
+
+    assert "Please send this once more." in visitor.page
+    assert "kept words" in visitor.page
+    assert made.conversations.count() == 0
+    visitor.send(value="kept words")
+    assert made.conversations.count() == 1
+
+
+@pytest.mark.usefixtures("in_no_hurry")
+def test_too_many_from_one_address_are_asked_to_wait_with_their_answer_kept(settings):
+    settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR = 2
+    made = talking.project(TEXT)
+    for _ in range(2):
+        Visitor(made).look().send(value="one")
+
+    visitor = Visitor(made).look().send(value="the third")
+
+    assert "Please try once more in a while" in visitor.page
+    assert "the third" in visitor.page
+    assert made.conversations.count() == 2
+
+
+@pytest.mark.usefixtures("in_no_hurry")
+def test_while_redis_is_away_everybody_is_let_in(monkeypatch):
+    def refuses(_):
+        raise NoRedis("away")
+
+    monkeypatch.setattr(protection, "get_redis_connection", refuses)
+    made = talking.project(TEXT)
+
+    Visitor(made).look().send(value="one")
+
+    assert made.conversations.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("remote", "forwarded", "proxies", "expected"),
+    [
+        ("203.0.113.9", "198.51.100.1", 0, "203.0.113.9"),
+        ("10.0.0.1", "6.6.6.6, 198.51.100.1", 1, "198.51.100.1"),
+        ("10.0.0.1", "198.51.100.1, 10.0.0.2", 2, "198.51.100.1"),
+        ("10.0.0.1", "", 1, "10.0.0.1"),
+        ("2001:db8:1:2:3:4:5:6", "", 0, "2001:db8:1:2::/64"),
+        ("::ffff:203.0.113.9", "", 0, "203.0.113.9"),
+    ],
+)
+def test_an_address_is_the_one_that_trusted_proxies_saw(settings, remote, forwarded, proxies, expected):
+    settings.TRUSTED_PROXIES = proxies
+    request = RequestFactory().get("/", REMOTE_ADDR=remote, headers={"X-Forwarded-For": forwarded})
+
+    assert protection.address(request) == expected
+
+
+class TestInAFrame:
+    pytestmark = pytest.mark.usefixtures("in_no_hurry")
+
+    def test_the_seal_carries_the_conversation_without_any_cookie(self):
+        made = talking.project(TEXT, {**TEXT, "prompt": "Second."})
+        visitor = Visitor(made, is_framed=True).look()
+
+        for words in ("one", "two"):
+            visitor.client = Client(enforce_csrf_checks=True)
+            visitor.send(value=words)
+
+        assert "Thank you." in visitor.page
+        assert made.conversations.get().completed_at is not None
+
+    def test_no_cookie_is_set_and_any_site_may_show_it(self):
+        visitor = Visitor(talking.project(TEXT), is_framed=True).look().send(value="one")
+
+        assert not visitor.client.cookies
+        assert "frame-ancestors *" in visitor.response["Content-Security-Policy"]
+        assert "X-Frame-Options" not in visitor.response
+
+    def test_a_seal_cannot_be_turned_to_another_conversation(self):
+        made = talking.project(TEXT, TEXT)
+        Visitor(made, is_framed=True).look().send(value="one")
+        stolen = made.conversations.get().pk
+        other = Visitor(made, is_framed=True).look()
+        other.hidden["seal"] = re.sub(r"\.-\.", f".{stolen}.", other.hidden["seal"])
+
+        other.send(value="as somebody else")
+
+        assert made.conversations.count() == 1
+        assert "as somebody else" in other.page
+
+    def test_a_private_survey_admits_nobody_by_cookie(self):
+        made = talking.project(TEXT, participation="private")
+        visitor = Visitor(made, is_framed=True)
+        visitor.client.force_login(talking.member("Ann").user)
+
+        assert visitor.look().status == 403
+
+
+def test_outside_frames_nobody_may_frame_the_page():
+    visitor = Visitor(talking.project(TEXT)).look()
+    policy = visitor.response["Content-Security-Policy"]
+
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe-inline" not in policy
+    assert visitor.response["Referrer-Policy"] == "same-origin"
+    assert visitor.response["X-Content-Type-Options"] == "nosniff"
+
+
+def test_pages_have_no_inline_script_or_style():
+    page = Visitor(talking.project(TEXT)).look().page
+
+    assert re.search(r"<script(?![^>]*\bsrc=)", page) is None
+    assert re.search(r"<style|\sstyle=|\son\w+=|javascript:", page) is None

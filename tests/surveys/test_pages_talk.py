@@ -1,0 +1,431 @@
+import html
+import re
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from communities.models import CommunitySettings
+from surveys.models import Answer, Conversation, Project
+from surveys.services import addresses
+from tests.surveys import talking
+from tests.surveys.talking import CHOICE, SAYING, TEXT
+from tests.surveys.visiting import Visitor
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry")]
+
+LOGIC: list[dict[str, Any]] = [
+    {**SAYING, "prompt": "Welcome.\nGlad you are here."},
+    {**CHOICE, "prompt": "Which colour?", "name": "colour", "required": True},
+    {**TEXT, "prompt": "Why [Colour]?", "precondition": 'NOT((Colour = "green"))'},
+    {"type": "multi_punch", "options": ["a", "b", "c"], "prompt": "Which letters?", "min": 1, "max": 2},
+    {"type": "open_numeric", "prompt": "How many?", "min": 0, "max": 10},
+    {"type": "rating", "prompt": "How good?"},
+    {"type": "ranking", "options": ["x", "y", "z"], "prompt": "In which order?", "rank_top_n": 2},
+]
+
+
+@pytest.fixture
+def in_no_hurry(settings, redis):
+    settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
+
+
+def option(made, name, place):
+    block = next(block for block in talking.script(made).blocks if block.name == name)
+    return block.options[place].id
+
+
+def values(made):
+    rows = Answer.objects.filter(conversation__project=made).order_by("block", "ordinal")
+    return list(rows.values_list("block__prompt", "value"))
+
+
+def test_looking_begins_nothing():
+    made = talking.project(SAYING, CHOICE)
+
+    visitor = Visitor(made).look()
+
+    assert visitor.status == 200
+    assert "Prompt 0." in visitor.page
+    assert Conversation.objects.count() == 0
+
+
+def test_a_survey_is_walked_with_plain_forms():
+    made = talking.project(*LOGIC, thanks="That was kind.")
+    visitor = Visitor(made).look()
+
+    visitor.send("go")
+    visitor.send(option=option(made, "colour", 0))
+    assert "Which letters?" in visitor.page
+    visitor.send(option=[option(made, "q3", 0), option(made, "q3", 2)])
+    visitor.send(value="3,5")
+    visitor.send(value="4")
+    visitor.send(**{f"rank-{option(made, 'q6', 2)}": "1", f"rank-{option(made, 'q6', 0)}": "2"})
+
+    assert "That was kind." in visitor.page
+    assert values(made) == [
+        ("Which colour?", "red"),
+        ("Which letters?", "a"),
+        ("Which letters?", "c"),
+        ("How many?", "3.5"),
+        ("How good?", "4"),
+        ("In which order?", "1"),
+        ("In which order?", "2"),
+    ]
+    assert made.conversations.get().completed_at is not None
+
+
+def test_with_htmx_the_answer_is_the_next_step_and_what_was_said():
+    made = talking.project(*LOGIC)
+    visitor = Visitor(made, htmx=True).look()
+    visitor.send("go")
+
+    visitor.send(option=option(made, "colour", 1))
+
+    assert visitor.status == 200
+    assert "<html" not in visitor.page
+    assert "Why green?" in visitor.page
+    assert 'hx-swap-oob="beforeend"' in visitor.page
+    assert visitor.page.count("Which colour?") == 1
+
+
+def test_back_shows_the_step_before_with_its_answer():
+    made = talking.project(*LOGIC)
+    visitor = Visitor(made).look().send("go").send(option=option(made, "colour", 1))
+    chosen = option(made, "colour", 1)
+
+    visitor.send("back")
+
+    assert "Which colour?" in visitor.page
+    assert visitor.has_control(f'value="{chosen}"[^>]* checked')
+
+
+def test_a_missing_answer_is_told_at_the_field_and_on_top():
+    made = talking.project({**CHOICE, "required": True})
+    visitor = Visitor(made).look()
+
+    visitor.send()
+
+    assert visitor.status == 422
+    assert visitor.page.count("This question needs an answer.") == 2
+    assert 'id="summary"' in visitor.page
+
+
+def test_what_was_typed_is_kept_beside_the_error():
+    made = talking.project({"type": "open_numeric", "min": 1, "max": 10})
+    visitor = Visitor(made).look()
+
+    visitor.send(value="eleven & more")
+
+    assert visitor.status == 422
+    assert 'value="eleven & more"' in visitor.page
+
+
+def test_ranks_given_twice_are_told_and_kept():
+    made = talking.project({"type": "ranking", "options": ["x", "y"]})
+    first, second = option(made, "q0", 0), option(made, "q0", 1)
+    visitor = Visitor(made).look()
+
+    visitor.send(**{f"rank-{first}": "1", f"rank-{second}": "1"})
+
+    assert "Two items have the number 1." in visitor.page
+    assert visitor.page.count("<option selected>1</option>") == 2
+
+
+def test_an_optional_question_may_be_skipped():
+    made = talking.project(TEXT, {**TEXT, "prompt": "Next."})
+    visitor = Visitor(made).look()
+    assert 'value="skip"' in visitor.page
+
+    visitor.send("skip")
+
+    assert "Next." in visitor.page
+    assert "Skipped" in visitor.page
+    assert values(made) == []
+
+
+def test_a_required_question_has_no_skip():
+    made = talking.project({**TEXT, "required": True})
+
+    assert 'value="skip"' not in Visitor(made).look().page
+
+
+def test_markup_in_words_of_authors_and_respondents_stays_text():
+    nasty = '<script>alert("1")</script>'
+    made = talking.project({**TEXT, "prompt": nasty}, {**TEXT, "prompt": "You said [q0]. [Q0]"})
+    visitor = Visitor(made).look()
+
+    visitor.send(value=f'{nasty}"><b>')
+
+    source = visitor.response.content.decode()
+    assert nasty not in source
+    assert html.escape(nasty) in source
+
+
+def test_whoever_comes_back_is_welcomed_where_they_were():
+    made = talking.project(*LOGIC)
+    visitor = Visitor(made).look().send("go").send(option=option(made, "colour", 1))
+
+    visitor.look()
+
+    assert "Welcome back" in visitor.page
+    assert "Why green?" in visitor.page
+
+
+def test_a_browser_that_lost_its_conversation_cookie_goes_on_too():
+    made = talking.project(*LOGIC)
+    visitor = Visitor(made).look().send("go")
+    del visitor.client.cookies["colloquy_conversation"]
+
+    visitor.look()
+
+    assert "Which colour?" in visitor.page
+    assert made.conversations.count() == 1
+
+
+def test_an_answer_sent_twice_counts_once():
+    made = talking.project(TEXT, {**TEXT, "prompt": "Next."})
+    visitor = Visitor(made, htmx=True).look()
+    form = dict(visitor.hidden)
+    visitor.send(value="Hello")
+
+    visitor.hidden = {**visitor.hidden, "block": form["block"]}
+    visitor.send(value="Hello")
+
+    assert "Next." in visitor.page
+    assert values(made) == [("Prompt 0.", "Hello")]
+
+
+def test_a_stale_form_shows_where_the_conversation_is():
+    made = talking.project(TEXT, {**TEXT, "prompt": "Second."}, {**TEXT, "prompt": "Third."})
+    visitor = Visitor(made).look()
+    stale = visitor.hidden["block"]
+    visitor.send(value="one").send(value="two")
+
+    visitor.hidden["block"] = stale
+    visitor.send(value="changed in an old tab")
+
+    assert "answered before" in visitor.page
+    assert "Third." in visitor.page
+    assert [value for _, value in values(made)] == ["one", "two"]
+
+
+def test_closing_while_answering_keeps_what_was_typed_in_sight():
+    made = talking.project(TEXT, {**TEXT, "prompt": "Second."})
+    visitor = Visitor(made).look().send(value="one")
+    made.status = "inactive"
+    made.save()
+
+    visitor.send(value="a long thought")
+
+    assert "This survey is closed." in visitor.page
+    assert "a long thought" in visitor.page
+    assert "What you answered before is saved." in visitor.page
+    assert values(made) == [("Prompt 0.", "one")]
+
+
+def test_a_closed_survey_says_so():
+    made = talking.project(TEXT, status="inactive")
+
+    visitor = Visitor(made).look()
+
+    assert (visitor.status, "This survey is closed." in visitor.page) == (200, True)
+
+
+def test_a_survey_that_opens_later_tells_the_moment():
+    opens_at = timezone.now() + timedelta(days=2)
+    made = talking.project(TEXT, status="inactive", opens_at=opens_at)
+
+    visitor = Visitor(made).look()
+
+    assert "Not open yet." in visitor.page
+    assert f"{opens_at:%H:%M} UTC" in visitor.page
+    assert "data-local" in visitor.page
+
+
+def test_whoever_has_answered_is_thanked_again():
+    made = talking.project(TEXT, max_completes_per_user=1)
+    visitor = Visitor(made).look().send(value="one")
+
+    visitor.look()
+
+    assert "You have answered this already." in visitor.page
+    assert "Answer again" not in visitor.page
+
+
+def test_answering_again_begins_anew_where_it_is_allowed():
+    made = talking.project(TEXT)
+    visitor = Visitor(made).look().send(value="one")
+
+    visitor.send("again")
+    visitor.send(value="two")
+
+    assert sorted(value for _, value in values(made)) == ["one", "two"]
+
+
+def test_at_the_limit_a_browser_without_the_conversation_is_told_too():
+    made = talking.project(TEXT, max_completes_per_user=1, privacy_mode="anonymous")
+    visitor = Visitor(made).look().send(value="one")
+    del visitor.client.cookies["colloquy_conversation"]
+
+    visitor.look()
+
+    assert "You have answered already." in visitor.page
+
+
+def test_a_private_survey_asks_for_a_sign_in():
+    made = talking.project(TEXT, participation="private")
+
+    visitor = Visitor(made).look()
+
+    assert visitor.status == 403
+    assert "Please sign in first." in visitor.page
+    assert 'name="robots" content="noindex"' in visitor.page
+
+
+def test_a_member_who_signed_in_is_let_in():
+    made = talking.project({**TEXT, "prompt": "Hello [UserName]."}, participation="private")
+    member = talking.member("Ann")
+    visitor = Visitor(made)
+    visitor.client.force_login(member.user)
+
+    visitor.look()
+    assert "Hello Ann." in visitor.page
+    visitor.send(value="one")
+
+    assert made.conversations.get().user_id == member.user_id
+
+
+def test_somebody_signed_in_who_is_no_member_is_told_what_is_missing():
+    made = talking.project(TEXT, participation="private")
+    stranger = talking.member("Bo", number=2)
+    visitor = Visitor(made)
+    visitor.client.force_login(stranger.user)
+
+    assert "for members only" in visitor.look().page
+
+
+@pytest.mark.parametrize("address", ["/s/nothing-here", "/s/%00", "/s/a b", "/nowhere"])
+def test_an_unknown_address_is_a_friendly_page(client, address):
+    page = client.get(address)
+
+    assert page.status_code == 404
+    assert "There is nothing here." in page.content.decode()
+
+
+def test_cookies_are_signed_and_out_of_reach_of_scripts(settings):
+    settings.SESSION_COOKIE_SECURE = True
+    made = talking.project(TEXT)
+    visitor = Visitor(made).look().send(value="one")
+
+    for name in ("colloquy_visitor", "colloquy_conversation"):
+        cookie = visitor.client.cookies[name]
+        assert (cookie["httponly"], cookie["secure"], cookie["samesite"]) == (True, True, "Lax")
+
+
+def test_a_cookie_that_was_tampered_with_counts_as_none():
+    made = talking.project(TEXT)
+    visitor = Visitor(made).look().send(value="one")
+    visitor.client.cookies["colloquy_conversation"] = f"{uuid.uuid4()}:forged"
+    visitor.client.cookies["colloquy_visitor"] = "somebody:forged"
+
+    visitor.look()
+
+    assert "Prompt 0." in visitor.page
+    assert "already" not in visitor.page
+
+
+def test_language_direction_theme_and_branding_come_from_the_community_and_project():
+    community = talking.community()
+    CommunitySettings.objects.update_or_create(community=community, defaults={"locale": "ar_EG"})
+    made = talking.project(TEXT, presentation={"theme_id": 3, "interviewer_id": 2, "branding": "Acme & Sons"})
+
+    page = Visitor(made).look().page
+
+    assert '<html lang="ar-EG" dir="rtl" data-theme="3">' in page
+    assert "Acme & Sons" in page
+    assert "Jonas" in page
+
+
+def test_shuffled_options_stand_still_from_the_first_look_to_the_answer():
+    options = [str(n) for n in range(12)]
+    made = talking.project(
+        {"type": "multi_punch", "options": options, "randomize_options": True, "min": 1, "required": True}
+    )
+    visitor = Visitor(made)
+
+    def order():
+        return [line for line in visitor.page.split('class="text">') if line.split("<")[0] in options]
+
+    visitor.look()
+    before = [line.split("<")[0] for line in order()]
+    visitor.send()
+    after = [line.split("<")[0] for line in order()]
+
+    assert before == after
+    assert before != options
+
+
+def test_a_project_without_questions_says_so():
+    made = talking.project(SAYING)
+    Project.objects.filter(pk=made.pk).update(revision=made.revision)
+    made.blocks.all().delete()
+
+    assert Visitor(made).look().status == 200
+
+
+def test_our_own_faults_are_told_kindly(client, monkeypatch):
+    def fails(**_):
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(addresses, "find", fails)
+    client.raise_request_exception = False
+
+    page = client.get("/s/anything")
+
+    assert page.status_code == 500
+    assert "Something went wrong on our side." in page.content.decode()
+    assert "secret detail" not in page.content.decode()
+
+
+def test_a_graded_answer_gets_its_word_with_a_sign_and_stays_on_reload():
+    made = talking.project({**CHOICE, "prompt": "Capital?"}, TEXT, scoring_enabled=True)
+    right, wrong = option(made, "q0", 0), option(made, "q0", 1)
+    made.blocks.filter(name="q0").update(
+        correct_answer_ids=[right], when_correct="Well known, [answer].", when_incorrect="A pity."
+    )
+    Project.objects.filter(pk=made.pk).update(revision=99)
+
+    visitor = Visitor(made).look().send(option=right)
+    assert "That is right." in visitor.page
+    assert "Well known, red." in visitor.page
+    other = Visitor(made, htmx=True).look().send(option=wrong)
+
+    assert "Not quite." in other.page
+    assert "A pity." in other.page
+
+
+def test_pictures_have_a_text_for_those_who_do_not_see_them():
+    made = talking.project({**TEXT, "image_url": "https://example.com/a.png"})
+
+    page = Visitor(made).look().page
+
+    assert re.search(r'<img class="picture" src="https://example.com/a.png" alt="[^"]+"', page)
+
+
+@pytest.mark.parametrize("place", [1, 40])
+def test_an_answer_takes_few_statements_and_a_short_page_wherever_it_stands(place):
+    made = talking.project(*[{**CHOICE, "prompt": f"Prompt {n:02}."} for n in range(50)])
+    visitor = Visitor(made, htmx=True).look()
+    for n in range(place):
+        visitor.send(option=option(made, f"q{n}", 0))
+
+    with CaptureQueriesContext(connection) as answer:
+        visitor.send(option=option(made, f"q{place}", 0))
+
+    assert len([query for query in answer if query["sql"] not in ("BEGIN", "COMMIT")]) <= 4
+    assert len(visitor.page) < 5_000

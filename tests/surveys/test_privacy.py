@@ -1,0 +1,245 @@
+import re
+import uuid
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from communities.errors import Conflict
+from communities.models import Identity, Member, User
+from surveys.models import Conversation
+from surveys.services import admission, conversations, privacy, responses
+from surveys.services.privacy import Remembered
+from tests.surveys import talking
+from tests.surveys.calling import Caller
+from tests.surveys.talking import CHOICE, NOON, TEXT
+from tests.surveys.test_conversations_walk import refused
+
+USER_ID, MEMBER_ID, CHAT_ID, NAME = 7_770_001_117, 8_880_002_228, "9990003339", "Ann Onymous"
+EXTERNAL_ID = "crm-55500055"
+BEGAN, ANSWERED, ENDED = NOON, NOON + timedelta(seconds=11), NOON + timedelta(seconds=22)
+
+anonymous: dict[str, Any] = {"privacy_mode": "anonymous", "max_completes_per_user": 1}
+
+
+def member():
+    user = User.objects.create(pk=USER_ID, name=NAME)
+    Identity.objects.create(user=user, provider="chat", platform_id=CHAT_ID)
+    Member.objects.create(pk=MEMBER_ID, community=talking.community(), user=user)
+    return admission.member(community_id=1, member_id=str(MEMBER_ID))
+
+
+def external():
+    return admission.external(external_id=EXTERNAL_ID)
+
+
+def dump() -> dict[str, set[str]]:
+    """Every row of every table, whole, as text; bytes as the letters they may spell."""
+    rows = {}
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT * FROM "{table}"')
+            rows[table] = {repr([readable(value) for value in row]) for row in cursor.fetchall()}
+    return rows
+
+
+def readable(value):
+    if isinstance(value, memoryview | bytes):
+        return bytes(value).decode("latin-1") + bytes(value).hex()
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def talk(made, respondent):
+    told = conversations.begin(project_id=made.pk, respondent=respondent, at=BEGAN)
+    told = talking.say(told, 0, at=ANSWERED)
+    return told
+
+
+def traces(rows) -> list[str]:
+    names = [str(USER_ID), str(MEMBER_ID), CHAT_ID, EXTERNAL_ID, NAME, "user:", "external:"]
+    whole = "\n".join(sorted(rows))
+    return [name for name in names if name in whole] + [
+        at.strftime("%H:%M:%S") for at in (BEGAN, ANSWERED, ENDED) if at.strftime(":%M:%S") in whole
+    ]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("who", [member, external])
+def test_nothing_that_an_anonymous_conversation_stores_tells_who_it_was(who):
+    made = talking.project(CHOICE, {**TEXT, "prompt": "Well, [UserName]?"}, **anonymous)
+    respondent = who()
+    made.created_at = NOON - timedelta(days=1)
+    made.created_at = made.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    made.save()
+    before = dump()
+
+    told = talk(made, respondent)
+    running = dump()
+    assert told.step.block.prompt == "Well, ?"
+    told = talking.say(told, "end", at=ENDED)
+    over = dump()
+
+    for after in (running, over):
+        changed = {table for table in after if after[table] != before[table]}
+        assert changed <= {"surveys_conversation", "surveys_answer", "surveys_tally", "surveys_completion"}
+        assert traces(row for table in changed for row in after[table]) == []
+    row = Conversation.objects.values().get()
+    assert row["id"].version == 4
+    assert row["provider"] == respondent.provider
+    for nothing in ("user_id", "platform_id", "respondent", "session_number", "sealed_respondent"):
+        assert row[nothing] is None
+    hour = NOON.replace(minute=0, second=0, microsecond=0)
+    assert {row[at] for at in ("started_at", "updated_at", "completed_at")} == {hour}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("sent", [{"member_id": str(MEMBER_ID)}, {"external_id": EXTERNAL_ID}])
+def test_nothing_that_the_interface_remembers_of_its_requests_tells_who_it_was(sent):
+    member()
+    caller = Caller(community=talking.community())
+    made = talking.project(CHOICE, **anonymous)
+    before = dump()
+
+    begun = caller.post(f"/projects/{made.pk}/conversations", sent, **{"Idempotency-Key": "begin"}).json()
+    option = begun["step"]["block"]["options"][0]["id"]
+    answer = {"block_id": begun["step"]["block"]["id"], "option_id": option}
+    done = caller.post(f"/conversations/{begun['id']}/answers", answer, **{"Idempotency-Key": "answer"})
+
+    assert done.json()["status"] == "completed"
+    after = dump()
+    changed = {table for table in after if after[table] != before[table]} - {"communities_apikey"}
+    assert "communities_idempotentrequest" in changed
+    assert changed.isdisjoint({"communities_user", "communities_member", "communities_identity"})
+    rows = [row for table in changed for row in after[table]]
+    assert traces(rows) == []
+    assert [row for row in rows if re.search(r"T\d\d:(?!00:00)", row)] == []
+
+
+@pytest.mark.django_db
+def test_a_project_that_is_not_anonymous_tells_who_it_was():
+    talking.say(talk(talking.project(CHOICE, TEXT), member()), "end", at=ENDED)
+
+    assert str(USER_ID) in traces(dump()["surveys_conversation"])
+
+
+@pytest.mark.django_db
+def test_more_anonymous_rounds_to_the_day():
+    made = talking.project(CHOICE, TEXT, rounds_times_to_day=True, **anonymous)
+
+    row = talking.say(talk(made, external()), "end", at=ENDED).conversation
+
+    assert {row.started_at, row.updated_at, row.completed_at} == {
+        NOON.replace(hour=0, minute=0, second=0, microsecond=0)
+    }
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("who", [member, external])
+def test_the_limit_holds_though_nobody_is_known(who):
+    made, other = talking.project(CHOICE, TEXT, **anonymous), talking.project(CHOICE, TEXT, **anonymous)
+    respondent = who()
+    told, second = talk(made, respondent), talk(made, respondent)
+    assert told.conversation.pk != second.conversation.pk
+    told = talking.say(told, "end")
+
+    refused(Conflict, talk, made, respondent)
+    refused(Conflict, talking.say, second, "end")
+
+    assert told.conversation.session_number is None
+    assert talking.completions(made) == [1]
+    assert talk(other, respondent).step is not None
+    assert talking.counts(made) == talking.recounted(made) == {"answered": 3, "completed": 1, "listed": 2}
+
+
+@pytest.mark.django_db
+def test_a_response_tells_nobody_and_keeps_its_provider():
+    made = talking.project(CHOICE, TEXT, **anonymous)
+    told = talking.say(talk(made, member()), "end")
+
+    response = responses.get(response_id=told.conversation.pk, may=conversations.anyone)
+
+    assert (response["user_id"], response["platform_id"], response["session_number"]) == (None, None, None)
+    assert (response["provider"], response["id"]) == ("chat", str(told.conversation.pk))
+
+
+class TestSilence:
+    pytestmark = pytest.mark.django_db
+
+    @pytest.mark.parametrize(
+        ("hours", "forgotten"), [(timedelta(hours=24) - timedelta(seconds=1), 0), (timedelta(hours=24), 1)]
+    )
+    def test_after_a_day_of_it_a_running_conversation_forgets_whom_it_talked_with(self, hours, forgotten):
+        made = talking.project(CHOICE, TEXT, TEXT, **anonymous)
+        told = talk(made, member())
+        told = talking.say(told, "still here", at=ENDED)
+
+        assert privacy.forget_silent(at=ENDED + hours) == forgotten
+
+        assert Conversation.objects.filter(sealed_respondent=None).count() == forgotten
+        done = talking.say(told, "end", at=ENDED + hours)
+        assert done.is_completed
+        assert talking.completions(made) == ([] if forgotten else [1])
+
+    def test_it_is_done_for_many_and_for_what_cannot_be_read(self):
+        made = talking.project(CHOICE, TEXT, TEXT, **anonymous)
+        for n in range(5):
+            talking.begin(made, f"person {n}")
+        Conversation.objects.filter(pk=talking.begin(made, "x").conversation.pk).update(
+            sealed_respondent=b"\x00" * 9
+        )
+        talking.begin(made, "late", at=NOON + timedelta(hours=20))
+
+        assert privacy.forget_silent(at=NOON + timedelta(days=1)) == 6
+        assert privacy.forget_silent(at=NOON + timedelta(days=1)) == 0
+
+
+class TestSealing:
+    here: dict[str, Any] = {"project_id": 1, "conversation_id": uuid.UUID(int=5)}
+    known = Remembered("ab" * 32, 17, NOON)
+
+    def test_what_is_sealed_is_read_again_by_this_conversation_alone(self):
+        sealed = privacy.seal(**self.here, remembered=self.known)
+
+        assert privacy.unseal(**self.here, sealed=sealed) == self.known
+        assert privacy.unseal(**{**self.here, "project_id": 2}, sealed=sealed) is None
+        assert privacy.unseal(**{**self.here, "conversation_id": uuid.UUID(int=6)}, sealed=sealed) is None
+
+    def test_it_is_never_the_same_and_always_as_long(self):
+        sealed = [privacy.seal(**self.here, remembered=self.known) for _ in range(3)]
+        sealed.append(privacy.seal(**self.here, remembered=Remembered("00" * 32, None, NOON)))
+
+        assert len(set(sealed)) == 4
+        assert len({len(each) for each in sealed}) == 1
+
+    def test_another_secret_reads_nothing(self, settings):
+        sealed = privacy.seal(**self.here, remembered=self.known)
+        settings.SECRET_KEY = "another"
+        privacy._key.cache_clear()
+        privacy._cipher.cache_clear()
+
+        read = privacy.unseal(**self.here, sealed=sealed)
+        privacy._key.cache_clear()
+        privacy._cipher.cache_clear()
+
+        assert read is None
+
+    def test_a_hash_is_one_persons_on_one_project(self):
+        hashes = {
+            privacy.respondent_hash(project_id=project, who=who)
+            for project in (1, 2)
+            for who in ("a", "b", "a")
+        }
+
+        assert len(hashes) == 4
+        assert all(len(each) == 64 for each in hashes)
+
+
+@pytest.mark.django_db
+def test_ids_are_in_order_of_time_only_where_that_may_be_told():
+    open_one, hidden = talking.project(TEXT), talking.project(TEXT, **anonymous)
+
+    ids = [[talking.begin(made).conversation.pk for _ in range(20)] for made in (open_one, hidden)]
+
+    assert ids[0] == sorted(ids[0])
+    assert ids[1] != sorted(ids[1])

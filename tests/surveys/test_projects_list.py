@@ -1,0 +1,162 @@
+from datetime import timedelta
+
+import pytest
+
+from surveys.models import Project
+from tests.surveys.calling import NOON, TEXT, Caller, faults, refusal
+
+pytestmark = pytest.mark.django_db
+
+
+def names(answer):
+    return [project["name"] for project in answer.json()["data"]]
+
+
+def test_newest_first_in_pages():
+    caller = Caller()
+    for n in range(3):
+        caller.make(name=f"P{n}")
+
+    first = caller.get("/projects?per_page=2")
+    second = caller.get("/projects?per_page=2&page=2")
+    beyond = caller.get("/projects?page=9")
+
+    assert names(first) == ["P2", "P1"]
+    assert first.json()["pagination"] == {"page": 1, "per_page": 2, "total": 3, "has_more": True}
+    assert names(second) == ["P0"]
+    assert second.json()["pagination"]["has_more"] is False
+    assert (beyond.status_code, names(beyond)) == (200, [])
+
+
+def test_rows_are_what_reading_one_tells():
+    caller = Caller()
+    made = caller.make(TEXT, scoring_enabled=True)
+
+    assert caller.get("/projects").json()["data"] == [caller.get(f"/projects/{made['id']}").json()]
+
+
+def test_filters_choose_and_combine():
+    caller = Caller()
+    other = caller.beside("creator")
+    caller.make(name="Chess vote", type="poll")
+    caller.make_open(TEXT, name="Chess survey")
+    other.make(name="Go 100%")
+
+    assert names(caller.get("/projects?type=poll")) == ["Chess vote"]
+    assert names(caller.get("/projects?status=active")) == ["Chess survey"]
+    assert names(caller.get("/projects?status=inactive&sort=name")) == ["Chess vote", "Go 100%"]
+    assert names(caller.get("/projects?search=CHESS&sort=name")) == ["Chess survey", "Chess vote"]
+    assert names(caller.get("/projects?search=%25")) == ["Go 100%"]
+    assert names(caller.get(f"/projects?author_id={other.user.pk}")) == ["Go 100%"]
+    assert names(caller.get("/projects?search=chess&status=inactive")) == ["Chess vote"]
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"),
+    [("created_at", ["b", "A", "C"]), ("-created_at", ["C", "A", "b"]), ("name", ["A", "b", "C"])],
+)
+def test_sorting(sort, expected):
+    caller = Caller()
+    for n, name in enumerate(["b", "A", "C"]):
+        made = caller.make(name=name)
+        Project.objects.filter(pk=made["id"]).update(created_at=NOON + timedelta(days=n))
+
+    assert names(caller.get(f"/projects?sort={sort}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("statuss=active", "statuss"),
+        ("status=open", "status"),
+        ("type=quiz", "type"),
+        ("sort=size", "sort"),
+        ("author_id=me", "author_id"),
+        ("page=0", "page"),
+        ("per_page=101", "per_page"),
+    ],
+)
+def test_a_query_that_is_not_understood_is_refused(query, field):
+    answer = Caller().get(f"/projects?{query}")
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert {name for name, _ in faults(answer)} == {field}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("get", ""), ("patch", ""), ("delete", ""), ("post", "/open"), ("post", "/close"), ("put", "/script")],
+)
+def test_addresses_without_query_parameters_refuse_any(method, path):
+    caller = Caller()
+
+    answer = caller.call(method, f"/projects/{caller.make(TEXT)['id']}{path}?force=1")
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert faults(answer) == {("force", "not_allowed")}
+
+
+def test_a_search_for_what_cannot_be_kept_is_refused():
+    assert faults(Caller().get("/projects?search=%00")) == {("search", "invalid")}
+
+
+def test_a_member_sees_active_projects_alone():
+    admin = Caller()
+    member = admin.beside("member")
+    hidden = admin.make(TEXT, name="Draft")
+    shown = admin.make_open(TEXT, name="Open")
+
+    assert names(member.get("/projects")) == ["Open"]
+    assert names(member.get("/projects?status=inactive")) == []
+    assert member.get(f"/projects/{shown['id']}").status_code == 200
+    assert member.get(f"/projects/{shown['id']}/script").status_code == 200
+    assert refusal(member.get(f"/projects/{hidden['id']}")) == (404, "not_found")
+    assert refusal(member.get(f"/projects/{hidden['id']}/script")) == (404, "not_found")
+
+
+def test_the_status_in_a_list_is_that_of_the_moment():
+    caller = Caller()
+    made = caller.make_open(TEXT)
+    Project.objects.filter(pk=made["id"]).update(closes_at=NOON)
+
+    assert names(caller.get("/projects?status=active")) == []
+    assert caller.get("/projects?status=inactive").json()["data"][0]["status"] == "inactive"
+
+
+@pytest.mark.parametrize("project_id", ["0", "-1", "abc", "9" * 19, "9" * 40, "1.5"])
+def test_what_is_no_project_is_not_found(project_id):
+    assert refusal(Caller().get(f"/projects/{project_id}")) == (404, "not_found")
+
+
+def test_another_community_sees_nothing():
+    made = Caller().make_open(TEXT)
+    stranger = Caller()
+
+    assert names(stranger.get("/projects")) == []
+    assert refusal(stranger.get(f"/projects/{made['id']}")) == (404, "not_found")
+    assert refusal(stranger.get(f"/projects/{made['id']}/script")) == (404, "not_found")
+
+
+def test_a_page_costs_the_same_however_long(django_assert_num_queries):
+    caller = Caller()
+    caller.make_open(TEXT, scoring_enabled=True)
+    caller.get("/projects")
+    with django_assert_num_queries(4):  # how many, which, the projects, their buckets
+        assert len(names(caller.get("/projects?per_page=100"))) == 1
+    for _ in range(99):
+        caller.make(TEXT, scoring_enabled=True)
+
+    with django_assert_num_queries(4):
+        assert len(names(caller.get("/projects?per_page=100"))) == 100
+
+
+def test_what_a_member_does_not_see_is_not_found_and_what_they_see_is_forbidden() -> None:
+    admin = Caller()
+    hidden, live = admin.make(TEXT), admin.make_open(TEXT)
+    member = admin.beside("member")
+
+    statuses = [
+        member.patch(f"/projects/{made['id']}", {"name": "Mine"}).status_code for made in (hidden, live)
+    ]
+
+    assert statuses == [404, 403]

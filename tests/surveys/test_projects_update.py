@@ -1,0 +1,363 @@
+from typing import Any
+
+import pytest
+
+from surveys.models import Conversation, Project
+from tests.surveys.calling import CHOICE, NOON, Caller, faults, refusal
+
+pytestmark = pytest.mark.django_db
+
+INVITATION: dict[str, Any] = {
+    "post_channel_id": "1018273645546372819",
+    "message": "Join in!",
+    "thumbnail_url": "https://example.com/t.png",
+    "image_url": "http://example.com/i.png",
+    "border_color": "5865F2",
+    "border_color_closed": "ff0000",
+    "footer": "The club",
+    "embed_config": {"info_display": "button", "rows": {"closing": True, "reward": False}},
+    "answer_button_label": "Play",
+    "answer_button_color": 4,
+}
+DELIVERY: dict[str, Any] = {
+    "opening": {"mode": "scheduled", "time": "2999-01-01T00:00:00Z"},
+    "closing": {"mode": "scheduled", "time": "2999-01-02T00:00:00Z"},
+    "audience": {
+        "participation": "open_web",
+        "response_channel": "web",
+        "required_role_ids": ["1018273645546372820"],
+        "verified_source_ids": [4],
+    },
+    "invitation": INVITATION,
+}
+REWARDS = {
+    "discord_role_id": "12",
+    "achievement_id": "first",
+    "use_xp": True,
+    "achievement_enabled": False,
+    "achievement_image_url": "https://example.com/a.png",
+    "achievement_name": "Opener",
+    "achievement_role_id": "13",
+}
+PRESENTATION = {"theme_id": 8, "interviewer_id": 6, "branding": "Club", "chart_emoji": "👩‍🚀"}
+SETTINGS = {
+    "privacy_mode": "semi-private",
+    "max_completes_per_user": 1,
+    "change_poll": True,
+    "poll_results_mode": "voters_only",
+    "reveal_results": False,
+    "share_results": True,
+}
+EVERYTHING = {
+    "name": "Other name",
+    "settings": SETTINGS,
+    "delivery": DELIVERY,
+    "rewards": REWARDS,
+    "presentation": PRESENTATION,
+}
+
+
+def with_response(made):
+    Conversation.objects.create(
+        project_id=made["id"], seed=1, is_listed=True, started_at=NOON, updated_at=NOON
+    )
+
+
+@pytest.mark.parametrize("method", ["put", "patch"])
+def test_every_field_that_is_sent_changes(method):
+    caller = Caller()
+    made = caller.make()
+
+    answer = caller.call(method, f"/projects/{made['id']}", EVERYTHING)
+
+    assert answer.status_code == 200
+    assert {key: answer.json()[key] for key in EVERYTHING} == EVERYTHING
+    assert caller.get(f"/projects/{made['id']}").json() == answer.json()
+
+
+def test_every_field_is_taken_on_create_too():
+    made = Caller().make(**EVERYTHING)
+
+    assert {key: made[key] for key in EVERYTHING} == EVERYTHING
+
+
+@pytest.mark.parametrize("method", ["put", "patch"])
+def test_fields_that_are_not_sent_stay(method):
+    caller = Caller()
+    made = caller.make(**EVERYTHING)
+
+    answer = caller.call(method, f"/projects/{made['id']}", {"settings": {"reveal_results": None}}).json()
+
+    assert answer["settings"] == SETTINGS | {"reveal_results": None}
+    assert {key: answer[key] for key in EVERYTHING if key != "settings"} == {
+        key: EVERYTHING[key] for key in EVERYTHING if key != "settings"
+    }
+
+
+def test_nested_groups_merge_too():
+    caller = Caller()
+    made = caller.make(delivery=DELIVERY)
+
+    answer = caller.patch(
+        f"/projects/{made['id']}",
+        {
+            "delivery": {
+                "audience": {"participation": "private"},
+                "invitation": {"message": None, "embed_config": {"info_display": None}},
+            }
+        },
+    ).json()
+
+    assert answer["delivery"] == DELIVERY | {
+        "audience": DELIVERY["audience"] | {"participation": "private"},
+        "invitation": INVITATION
+        | {"message": None, "embed_config": INVITATION["embed_config"] | {"info_display": None}},
+    }
+
+
+@pytest.mark.parametrize("group", ["delivery", "rewards", "presentation"])
+def test_null_clears_a_group(group):
+    caller = Caller()
+    made = caller.make(**EVERYTHING)
+
+    answer = caller.patch(f"/projects/{made['id']}", {group: None}).json()
+
+    assert answer[group] is None
+
+
+def test_null_clears_the_invitation_alone():
+    caller = Caller()
+    made = caller.make(delivery=DELIVERY)
+
+    answer = caller.patch(f"/projects/{made['id']}", {"delivery": {"invitation": None}}).json()
+
+    assert answer["delivery"] == DELIVERY | {"invitation": None}
+
+
+def test_an_empty_group_is_told_with_its_defaults():
+    caller = Caller()
+    made = caller.make(delivery={}, rewards={}, presentation={})
+
+    assert made["delivery"] == {
+        "opening": {"mode": "manual", "time": None},
+        "closing": {"mode": "manual", "time": None},
+        "audience": {
+            "participation": "private",
+            "response_channel": "web",
+            "required_role_ids": [],
+            "verified_source_ids": [],
+        },
+        "invitation": None,
+    }
+    assert set(made["rewards"].values()) == set(made["presentation"].values()) == {None}
+
+
+@pytest.mark.parametrize("method", ["put", "patch"])
+def test_what_was_read_can_be_sent_back(method):
+    caller = Caller()
+    made = caller.make(CHOICE, **EVERYTHING)
+    read = caller.get(f"/projects/{made['id']}")
+
+    answer = caller.call(method, f"/projects/{made['id']}", read.json())
+
+    assert (answer.status_code, answer.json()) == (200, read.json())
+    assert "X-Ignored-Fields" not in answer.headers
+
+
+def test_what_a_create_answered_can_be_sent_back():
+    caller = Caller()
+    made = caller.make(CHOICE, scoring_enabled=True)
+
+    answer = caller.put(f"/projects/{made['id']}", made)
+
+    assert answer.status_code == 200
+    assert "X-Ignored-Fields" not in answer.headers
+
+
+def test_the_type_never_changes():
+    caller = Caller()
+    made = caller.make()
+
+    answer = caller.patch(f"/projects/{made['id']}", {"type": "poll", "id": "77"})
+
+    assert (answer.status_code, answer.json()["info"]["type"], answer.json()["id"]) == (
+        200,
+        "convo",
+        made["id"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("group", "key", "value", "code"),
+    [
+        ("settings", "privacy_mode", "secret", "invalid_choice"),
+        ("settings", "max_completes_per_user", 0, "too_small"),
+        ("settings", "max_completes_per_user", 2**31, "too_large"),
+        ("settings", "max_completes_per_user", True, "invalid_type"),
+        ("settings", "change_poll", 1, "invalid_type"),
+        ("settings", "poll_results_mode", "", "invalid_choice"),
+        ("settings", "share_results", None, "null"),
+        ("rewards", "use_xp", "yes", "invalid_type"),
+        ("rewards", "discord_role_id", "role", "invalid"),
+        ("rewards", "discord_role_id", 12, "invalid_type"),
+        ("rewards", "achievement_image_url", "ftp://example.com/a", "invalid"),
+        ("rewards", "achievement_image_url", "https://", "invalid"),
+        ("presentation", "theme_id", 0, "too_small"),
+        ("presentation", "theme_id", "1", "invalid_type"),
+        ("presentation", "interviewer_id", 1.5, "invalid_type"),
+        ("presentation", "branding", "b" * 201, "too_long"),
+        ("presentation", "chart_emoji", "ab", "too_long"),
+        ("presentation", "chart_emoji", "👩👩", "too_long"),
+        ("delivery", "opening", None, "null"),
+        ("delivery", "audience", [], "invalid_type"),
+    ],
+)
+def test_a_field_of_a_group_keeps_its_bounds(group, key, value, code):
+    caller = Caller()
+    made = caller.make()
+
+    answer = caller.patch(f"/projects/{made['id']}", {group: {key: value}})
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert faults(answer) == {(f"{group}.{key}", code)}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "code"),
+    [
+        ("opening.mode", "later", "invalid_choice"),
+        ("opening.time", "2999-01-01T00:00:00", "invalid"),
+        ("opening.time", "tomorrow", "invalid"),
+        ("opening.time", "0001-01-01T00:00:00+14:00", "invalid"),
+        ("opening.time", 5, "invalid"),
+        ("audience.participation", "all", "invalid_choice"),
+        ("audience.response_channel", "mail", "invalid_choice"),
+        ("audience.required_role_ids", None, "null"),
+        ("invitation.answer_button_color", 5, "too_large"),
+        ("invitation.answer_button_color", 0, "too_small"),
+        ("invitation.border_color", "#5865F2", "too_long"),
+        ("invitation.border_color", "58z5F2", "invalid"),
+        ("invitation.post_channel_id", 12, "invalid_type"),
+        ("invitation.message", "m" * 4001, "too_long"),
+        ("invitation.embed_config.info_display", "none", "invalid_choice"),
+    ],
+)
+def test_a_field_of_delivery_keeps_its_bounds(path, value, code):
+    caller = Caller()
+    made = caller.make()
+    body: object = value
+    for key in reversed(path.split(".")):
+        body = {key: body}
+
+    answer = caller.patch(f"/projects/{made['id']}", {"delivery": body})
+
+    assert faults(answer) == {(f"delivery.{path}", code)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_right"),
+    [({"a": True}, True), ({}, True), (None, True), ({"a": 1}, False), ({"a": None}, False), ([], False)],
+)
+def test_rows_of_the_embed_are_a_map_of_switches(rows, is_right):
+    answer = Caller().post(
+        "/projects",
+        {"name": "N", "type": "convo", "delivery": {"invitation": {"embed_config": {"rows": rows}}}},
+    )
+
+    assert answer.status_code == (201 if is_right else 400)
+
+
+@pytest.mark.parametrize("roles", [["x"], [5], ["1"] * 51])
+def test_role_ids_are_at_most_fifty_ids(roles):
+    answer = Caller().post(
+        "/projects",
+        {"name": "N", "type": "convo", "delivery": {"audience": {"required_role_ids": roles}}},
+    )
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert all(field.startswith("delivery.audience.required_role_ids") for field, _ in faults(answer))
+
+
+# --- Times ------------------------------------------------------------------------------------------
+
+
+def test_times_are_told_in_utc_and_whole_seconds():
+    made = Caller().make(delivery={"opening": {"time": "2999-06-01T12:00:00.999+02:00"}})
+
+    assert made["delivery"]["opening"]["time"] == "2999-06-01T10:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("delivery", "expected"),
+    [
+        ({"opening": {"mode": "scheduled"}}, {("delivery.opening.time", "required")}),
+        ({"closing": {"mode": "scheduled", "time": None}}, {("delivery.closing.time", "required")}),
+        (
+            {"opening": {"mode": "scheduled", "time": "2020-01-01T00:00:00Z"}},
+            {("delivery.opening.time", "in_past")},
+        ),
+        (
+            {
+                "opening": {"mode": "scheduled", "time": "2999-01-01T00:00:00Z"},
+                "closing": {"mode": "scheduled", "time": "2999-01-01T00:00:00Z"},
+            },
+            {("delivery.closing.time", "invalid")},
+        ),
+    ],
+)
+def test_scheduled_times_lie_ahead_and_in_order(delivery, expected):
+    caller = Caller()
+    made = caller.make()
+
+    answer = caller.patch(f"/projects/{made['id']}", {"delivery": delivery})
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert faults(answer) == expected
+
+
+def test_a_time_that_has_passed_since_can_be_sent_back():
+    caller = Caller()
+    made = caller.make(delivery=DELIVERY)
+    project = Project.objects.get(pk=made["id"])
+    assert project.delivery
+    project.delivery["opening"]["time"] = "2020-01-01T00:00:00Z"
+    project.save()
+
+    answer = caller.put(f"/projects/{made['id']}", caller.get(f"/projects/{made['id']}").json())
+
+    assert answer.status_code == 200
+
+
+# --- Privacy ----------------------------------------------------------------------------------------
+
+
+def test_privacy_cannot_change_once_there_are_responses():
+    caller = Caller()
+    made = caller.make(CHOICE)
+    with_response(made)
+
+    changed = caller.patch(f"/projects/{made['id']}", {"privacy_mode": "anonymous"})
+    same = caller.patch(f"/projects/{made['id']}", {"settings": {"privacy_mode": "transparent"}})
+
+    assert (refusal(changed), same.status_code) == ((409, "conflict"), 200)
+
+
+def test_privacy_can_change_while_nobody_has_answered():
+    caller = Caller()
+    made = caller.make(CHOICE)
+    Conversation.objects.create(project_id=made["id"], seed=1, started_at=NOON, updated_at=NOON)
+
+    answer = caller.patch(f"/projects/{made['id']}", {"privacy_mode": "anonymous"})
+
+    assert answer.json()["settings"]["privacy_mode"] == "anonymous"
+    assert not Conversation.objects.exists()
+
+
+def test_null_privacy_is_the_default_of_the_community():
+    caller = Caller(default_anonymous_mode="more_anonymous")
+    made = caller.make(privacy_mode="transparent")
+
+    answer = caller.patch(f"/projects/{made['id']}", {"privacy_mode": None})
+
+    assert answer.json()["settings"]["privacy_mode"] == "anonymous"
+    assert Project.objects.get(pk=made["id"]).rounds_times_to_day

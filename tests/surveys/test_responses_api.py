@@ -1,0 +1,186 @@
+import uuid
+
+import pytest
+
+from surveys.models import Project
+from tests.surveys import talking
+from tests.surveys.calling import Caller
+from tests.surveys.talking import CHOICE, NOON, TEXT
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin():
+    return Caller("admin")
+
+
+def project(caller, **fields):
+    return talking.project(CHOICE, TEXT, **{"community": caller.community, "author": caller.user, **fields})
+
+
+@pytest.fixture
+def made(admin):
+    return project(admin)
+
+
+@pytest.fixture
+def three(made):
+    return [
+        talking.say(talking.begin(made, "ann"), 0, "a"),
+        talking.say(talking.begin(made, "bob"), 1),
+        talking.say(talking.begin(made, "ann"), 0, "b"),
+    ]
+
+
+def listed(caller, made, query=""):
+    answered = caller.get(f"/projects/{made.pk}/responses{query}")
+    assert answered.status_code == 200, answered.content
+    return answered.json()
+
+
+def ids(body):
+    return [each["id"] for each in body["data"]]
+
+
+def test_the_listing(admin, made, three):
+    body = listed(admin, made)
+
+    assert ids(body) == [str(told.conversation.pk) for told in three]
+    assert body["pagination"] == {"page": 1, "per_page": 25, "total": 3, "has_more": False}
+    block = talking.script(made).blocks[0]
+    assert body["data"][1] == {
+        "id": str(three[1].conversation.pk),
+        "project_id": str(made.pk),
+        "session_number": None,
+        "status": "partial",
+        "started_at": "2026-01-31T12:34:56Z",
+        "submitted_at": None,
+        "user_id": str(three[1].conversation.user_id),
+        "platform_id": "bob",
+        "provider": "web",
+        "answers": [
+            {
+                "block_id": block.id,
+                "value": "green",
+                "option_id": block.options[1].id,
+                "block_name": "q0",
+                "label": "green",
+            }
+        ],
+    }
+
+
+def test_pages_and_keys(admin, made, three):
+    keys = [str(told.conversation.pk) for told in three]
+
+    second = listed(admin, made, "?per_page=2&page=2")
+    behind = listed(admin, made, f"?per_page=1&after={keys[0]}")
+
+    assert (ids(second), second["pagination"]["has_more"]) == (keys[2:], False)
+    assert ids(behind) == keys[1:2]
+    assert behind["pagination"] == {"per_page": 1, "total": 3, "has_more": True}
+    assert ids(listed(admin, made, "?order=desc")) == keys[::-1]
+    assert ids(listed(admin, made, "?page=99")) == []
+
+
+def test_filters(admin, made, three):
+    keys = [str(told.conversation.pk) for told in three]
+    ann = three[0].conversation.user_id
+
+    assert ids(listed(admin, made, "?status=completed")) == [keys[0], keys[2]]
+    assert ids(listed(admin, made, f"?user_id={ann}&session_number=2")) == [keys[2]]
+    assert ids(listed(admin, made, f"?user_id={ann}")) == [keys[0], keys[2]]
+    assert ids(listed(admin, made, "?submitted_after=2026-01-31T12:34:56Z")) == [keys[0], keys[2]]
+    assert ids(listed(admin, made, "?submitted_before=2026-01-31T12:34:56%2B00:00")) == []
+    assert ids(listed(admin, made, "?provider=chat")) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "session_number=1",
+        "status=open",
+        "order=down",
+        "after=7",
+        "after=00000000-0000-0000-0000-000000000000&page=1",
+        "submitted_after=yesterday",
+        "submitted_after=2026-01-31T12:00:00",
+        "provider=mail",
+        "user_id=x",
+        "per_page=101",
+        "page=0",
+        "state=completed",
+    ],
+)
+def test_what_a_query_cannot_mean_is_refused(admin, made, query):
+    refused = admin.get(f"/projects/{made.pk}/responses?{query}")
+
+    assert (refused.status_code, refused.json()["error"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("fields", "access", "status"),
+    [
+        ({}, "member", 200),
+        ({"privacy_mode": "semi-private"}, "member", 403),
+        ({"privacy_mode": "semi-private", "status": "inactive"}, "member", 404),
+        ({"privacy_mode": "semi-private"}, "creator", 403),
+        ({"privacy_mode": "anonymous"}, "creator", 403),
+        ({"type": "poll", "poll_results_mode": "hidden"}, "member", 403),
+        ({"type": "poll", "poll_results_mode": "public"}, "member", 200),
+    ],
+)
+def test_who_reads(admin, fields, access, status):
+    made = project(admin, **{**fields, "status": "active"})
+    told = talking.say(talking.begin(made, "ann"), 0)
+    Project.objects.update(status=fields.get("status", "active"))
+    other = admin.beside(access)
+
+    assert other.get(f"/projects/{made.pk}/responses").status_code == status
+    assert other.get(f"/responses/{told.conversation.pk}").status_code == status
+    assert admin.get(f"/responses/{told.conversation.pk}").status_code == 200
+
+
+def test_other_communities_see_nothing(admin, made, three):
+    stranger = Caller("admin")
+    key = three[0].conversation.pk
+
+    assert stranger.get(f"/projects/{made.pk}/responses").status_code == 404
+    assert stranger.get(f"/responses/{key}").status_code == 404
+    assert stranger.delete(f"/responses/{key}").status_code == 404
+    assert admin.get(f"/responses/{uuid.uuid4()}").status_code == 404
+
+
+def test_a_response_is_deleted_once(admin, made, three):
+    key = three[0].conversation.pk
+
+    assert admin.delete(f"/responses/{key}").status_code == 204
+    assert admin.delete(f"/responses/{key}").status_code == 404
+
+    assert talking.counts(made) == talking.recounted(made) == {"answered": 3, "completed": 1, "listed": 2}
+
+
+def test_an_anonymous_response_is_told_with_rounded_times_and_nobody(admin):
+    made = project(admin, privacy_mode="anonymous")
+    talking.say(talking.begin(made, "ann"), 0, "a")
+
+    (told,) = listed(admin, made)["data"]
+
+    assert (told["started_at"], told["submitted_at"]) == ("2026-01-31T12:00:00Z",) * 2
+    assert (told["user_id"], told["platform_id"], told["session_number"], told["provider"]) == (
+        None,
+        None,
+        None,
+        "web",
+    )
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_page_costs_four_statements_at_most(admin, made, count):
+    for _ in range(count):
+        talking.say(talking.begin(made, at=NOON), 0)
+    listed(admin, made)
+
+    with talking.at_most(4):
+        listed(admin, made, "?per_page=100")

@@ -1,0 +1,262 @@
+from datetime import timedelta
+
+import pytest
+
+from communities.errors import Forbidden, NotFound
+from surveys.models import Conversation
+from surveys.services import admission, conversations, responses
+from tests.surveys import talking
+from tests.surveys.talking import CHOICE, NOON, SAYING, TEXT
+from tests.surveys.test_conversations_walk import refused
+
+pytestmark = pytest.mark.django_db
+EVERYTHING = {"filters": {}, "descending": False, "page": 1, "per_page": 25}
+
+
+def listed(made, **query):
+    return responses.listing(project=made, **{**EVERYTHING, **query})
+
+
+def ids(listing):
+    return [response["id"] for response in listing.data]
+
+
+def key(told):
+    return str(told.conversation.pk)
+
+
+@pytest.fixture
+def made():
+    return talking.project(CHOICE, TEXT)
+
+
+def test_a_response_tells_everything_in_script_order():
+    made = talking.project(
+        {"type": "ranking", "options": [{"value": "a", "label": "Apple"}, "b"], "name": "Fruit"},
+        {"type": "rating", "options": [{"value": str(n), "label": f"Point {n}"} for n in range(1, 6)]},
+        {"type": "single_punch", "options": [{"value": "x", "label": "Ex"}, "y"]},
+        {**TEXT, "name": "Why"},
+        TEXT,
+    )
+    member = talking.member("Ann", chat_id="4711")
+    person = admission.member(community_id=1, member_id=str(member.pk))
+    told = conversations.begin(project_id=made.pk, respondent=person, at=NOON)
+    told = talking.say(told, [1, 0], "4", 0, "because", None, at=NOON + timedelta(minutes=1))
+    blocks = talking.script(made).blocks
+
+    (response,) = listed(made).data
+
+    assert response == {
+        "id": key(told),
+        "project_id": str(made.pk),
+        "session_number": 1,
+        "status": "completed",
+        "started_at": NOON,
+        "submitted_at": NOON + timedelta(minutes=1),
+        "user_id": str(member.user_id),
+        "platform_id": "4711",
+        "provider": "chat",
+        "answers": [
+            {
+                "block_id": block.id,
+                "value": value,
+                "option_id": option and option.id,
+                "block_name": block.name,
+                "label": label,
+            }
+            for block, value, option, label in [
+                (blocks[0], "1", blocks[0].options[1], "b"),
+                (blocks[0], "2", blocks[0].options[0], "Apple"),
+                (blocks[1], "4", None, "Point 4"),
+                (blocks[2], "x", blocks[2].options[0], "Ex"),
+                (blocks[3], "because", None, None),
+            ]
+        ],
+    }
+    assert responses.get(response_id=told.conversation.pk, may=conversations.anyone) == response
+
+
+def test_what_has_no_answer_is_no_response(made):
+    told = talking.begin(made)
+
+    assert listed(made).data == []
+    refused(NotFound, responses.get, response_id=told.conversation.pk, may=conversations.anyone)
+    refused(NotFound, responses.delete, response_id=told.conversation.pk, may=conversations.anyone)
+
+
+@pytest.fixture
+def three(made):
+    """A completed response, a partial one, and a completed one, a minute apart."""
+    first = talking.say(talking.begin(made, "ann"), 0, "a")
+    second = talking.say(
+        talking.begin(made, "bob", at=NOON + timedelta(minutes=1)), 1, at=NOON + timedelta(minutes=1)
+    )
+    third = talking.begin(made, "ann", at=NOON + timedelta(minutes=2))
+    third = talking.say(third, 0, "b", at=NOON + timedelta(minutes=2))
+    talking.begin(made, "has said nothing")
+    return [first, second, third]
+
+
+def test_pages_come_oldest_first_and_newest_first(made, three):
+    keys = [key(told) for told in three]
+
+    assert ids(listed(made)) == keys
+    assert ids(listed(made, descending=True)) == keys[::-1]
+    pages = [listed(made, page=page, per_page=2) for page in (1, 2, 3)]
+    assert [ids(page) for page in pages] == [keys[:2], keys[2:], []]
+    assert [(page.total, page.has_more, page.page) for page in pages] == [
+        (3, True, 1),
+        (3, False, 2),
+        (3, False, 3),
+    ]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_page_after_a_response_goes_on_behind_it(made, three, descending):
+    keys = [key(told) for told in three]
+    keys = keys[::-1] if descending else keys
+
+    page = listed(made, after=keys[0], per_page=1, descending=descending)
+    last = listed(made, after=keys[1], per_page=1, descending=descending)
+
+    assert (ids(page), page.has_more, page.page, page.total) == ([keys[1]], True, None, 3)
+    assert (ids(last), last.has_more) == ([keys[2]], False)
+    assert ids(listed(made, after=keys[2], descending=descending)) == []
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"status": "all"}, [0, 1, 2]),
+        ({"status": "completed"}, [0, 2]),
+        ({"status": "partial"}, [1]),
+        ({"provider": "web"}, [0, 1, 2]),
+        ({"provider": "chat"}, []),
+        ({"submitted_after": NOON}, [0, 2]),
+        ({"submitted_after": NOON + timedelta(seconds=1)}, [2]),
+        ({"submitted_before": NOON + timedelta(seconds=1)}, [0]),
+        ({"submitted_before": NOON}, []),
+        ({"updated_after": NOON + timedelta(minutes=1)}, [1, 2]),
+        ({"updated_after": NOON + timedelta(minutes=1), "status": "completed"}, [2]),
+        ({"user_id": "ann"}, [0, 2]),
+        ({"user_id": "ann", "session_number": 2}, [2]),
+        ({"user_id": "ann", "session_number": 3}, []),
+        ({"user_id": 0}, []),
+    ],
+)
+def test_filters(made, three, filters, expected):
+    if filters.get("user_id") == "ann":
+        filters = {**filters, "user_id": three[0].conversation.user_id}
+
+    page = listed(made, filters=filters)
+
+    assert ids(page) == [key(three[n]) for n in expected]
+    assert page.total == len(expected)
+    by_one = [ids(listed(made, filters=filters, page=n, per_page=1)) for n in range(1, len(expected) + 1)]
+    assert by_one == [[key(three[n])] for n in expected]
+
+
+@pytest.mark.parametrize("count", [1, 30])
+@pytest.mark.parametrize(
+    "query", [{}, {"filters": {"provider": "web"}}, {"after": "00000000-0000-0000-0000-000000000000"}]
+)
+def test_a_page_costs_three_statements_however_long(made, count, query, django_assert_num_queries):
+    for _ in range(count):
+        talking.say(talking.begin(made), 0)
+
+    with django_assert_num_queries(3):  # the page, the total, and the script, which is kept after a commit
+        page = listed(made, per_page=100, **query)
+
+    assert len(page.data) == count
+
+
+def test_answers_to_removed_blocks_and_options_keep_their_names(made):
+    told = talking.say(talking.begin(made), 1, "gone")
+    made.blocks.filter(name="q1").update(is_archived=True)
+    made.blocks.get(name="q0").options.filter(value="green").update(is_archived=True)
+
+    (response,) = listed(made).data
+
+    told_names = [(answer["block_name"], answer["label"], answer["value"]) for answer in response["answers"]]
+    assert told_names == [("q0", "green", "green"), ("q1", None, "gone")]
+    assert response["id"] == key(told)
+
+
+class TestDeleting:
+    def test_it_takes_the_rows_out_of_every_count(self, made, three):
+        for told in three[:2]:
+            responses.delete(response_id=told.conversation.pk, may=conversations.anyone)
+
+        assert ids(listed(made)) == [key(three[2])]
+        assert talking.counts(made) == talking.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
+        assert talking.completions(made) == [1]
+
+    def test_it_frees_a_place_below_the_limit_and_never_a_session_number(self):
+        made = talking.project(CHOICE, max_completes_per_user=1)
+        told = talking.say(talking.begin(made, "ann"), 0)
+
+        responses.delete(response_id=told.conversation.pk, may=conversations.anyone)
+
+        assert talking.say(talking.begin(made, "ann"), 0).conversation.session_number == 2
+
+    def test_a_partial_one_frees_nothing(self):
+        made = talking.project(CHOICE, SAYING, CHOICE)
+        talking.say(talking.go_on(talking.say(talking.begin(made, "ann"), 0)), 1)
+        told = talking.say(talking.begin(made, "ann"), 0)
+
+        responses.delete(response_id=told.conversation.pk, may=conversations.anyone)
+
+        assert talking.completions(made) == [1]
+
+    def test_a_vote_is_retracted(self):
+        made = talking.poll(change_poll=True)
+        told = talking.say(talking.begin(made, "ann"), 0)
+
+        responses.delete(response_id=told.conversation.pk, may=conversations.anyone)
+
+        assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
+        assert not Conversation.objects.exists()
+
+
+AUTHOR, OTHER = 1, 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "role", "user_id", "expected"),
+    [
+        ({}, "member", OTHER, None),
+        ({"status": "inactive"}, "member", OTHER, None),
+        ({"privacy_mode": "semi-private"}, "member", OTHER, Forbidden),
+        ({"privacy_mode": "semi-private", "status": "inactive"}, "member", OTHER, NotFound),
+        ({"privacy_mode": "semi-private"}, "creator", AUTHOR, None),
+        ({"privacy_mode": "semi-private"}, "creator", OTHER, Forbidden),
+        ({"privacy_mode": "semi-private", "status": "inactive"}, "creator", OTHER, Forbidden),
+        ({"privacy_mode": "semi-private"}, "admin", OTHER, None),
+        ({"privacy_mode": "anonymous"}, "member", OTHER, Forbidden),
+        ({"privacy_mode": "anonymous"}, "creator", AUTHOR, None),
+        ({"privacy_mode": "anonymous"}, "admin", OTHER, None),
+        ({"type": "poll", "poll_results_mode": "public"}, "member", OTHER, None),
+        ({"type": "poll", "poll_results_mode": "voters_only"}, "member", OTHER, Forbidden),
+        ({"type": "poll", "poll_results_mode": "voters_only"}, "creator", OTHER, None),
+        ({"type": "poll", "poll_results_mode": "hidden"}, "member", OTHER, Forbidden),
+        ({"type": "poll", "poll_results_mode": "hidden"}, "admin", OTHER, None),
+        ({"type": "poll", "poll_results_mode": "hidden", "status": "inactive"}, "member", OTHER, None),
+        ({"type": "poll", "poll_results_mode": None}, "member", OTHER, Forbidden),
+    ],
+)
+def test_who_may_read_responses(fields, role, user_id, expected):
+    made = talking.project(CHOICE, **fields)
+    made.author_id = AUTHOR
+    asked = {"project": made, "role": role, "user_id": user_id, "at": NOON}
+
+    if expected is None:
+        responses.refuse_unless_readable(**asked)
+    else:
+        refused(expected, responses.refuse_unless_readable, **asked)
+
+
+def test_voters_may_read_a_poll_for_voters():
+    made = talking.poll(poll_results_mode="voters_only")
+    told = talking.say(talking.begin(made, "ann"), 0)
+
+    responses.refuse_unless_readable(project=made, role="member", user_id=told.conversation.user_id, at=NOON)

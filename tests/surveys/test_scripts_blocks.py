@@ -1,0 +1,221 @@
+import pytest
+
+from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller, faults, refusal
+
+pytestmark = pytest.mark.django_db
+
+
+def path_of(made):
+    return f"/projects/{made['id']}/script"
+
+
+def block_path(made, n=0):
+    return f"{path_of(made)}/blocks/{made['script']['blocks'][n]['id']}"
+
+
+def outro_of(caller, made):
+    *_, outro = caller.get(f"{path_of(made)}?expand=outro").json()["blocks"]
+    return outro
+
+
+# --- One block ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["put", "patch"])
+def test_one_block_changes_by_the_fields_sent(method):
+    caller = Caller()
+    made = caller.make(CHOICE, TEXT, scoring_enabled=True)
+    block = made["script"]["blocks"][0]
+
+    answer = caller.call(
+        method, block_path(made), {"correct_answer_id": block["options"][2]["id"], "when_correct": "Yes!"}
+    )
+
+    assert (answer.status_code, answer.headers["ETag"]) == (200, '"2"')
+    assert answer.json() == block | {
+        "correct_answer_ids": [block["options"][2]["id"]],
+        "correct_answer_index": 2,
+        "when_correct": "Yes!",
+    }
+    assert caller.get(path_of(made)).json()["blocks"] == [answer.json(), made["script"]["blocks"][1]]
+
+
+def test_a_block_that_was_read_can_be_sent_back():
+    caller = Caller()
+    made = caller.make(CHOICE, TEXT | {"hide_when": {"variable": "q1", "op": "eq", "value": "red"}})
+
+    answer = caller.put(block_path(made, 1), made["script"]["blocks"][1])
+
+    assert (answer.status_code, answer.json()) == (200, made["script"]["blocks"][1])
+    assert answer.headers["ETag"] == '"1"'
+
+
+def test_a_position_moves_the_block():
+    caller = Caller()
+    made = caller.make(*(TEXT | {"name": name} for name in "abc"))
+
+    answer = caller.patch(block_path(made, 2), {"position": 0})
+
+    assert (answer.json()["name"], answer.json()["position"]) == ("c", 0)
+    assert [block["name"] for block in caller.get(path_of(made)).json()["blocks"]] == ["c", "a", "b"]
+
+
+def test_null_clears_a_condition_and_what_it_compiled_to():
+    caller = Caller()
+    made = caller.make(CHOICE, TEXT | {"show_when": {"variable": "q1", "op": "eq", "value": "red"}})
+
+    answer = caller.patch(block_path(made, 1), {"show_when": None}).json()
+
+    assert (answer["show_when"], answer["precondition"]) == (None, None)
+
+
+def test_faults_of_one_block_are_told_without_a_path():
+    caller = Caller()
+    made = caller.make(CHOICE)
+
+    answer = caller.patch(
+        block_path(made), {"options": [{"value": ""}, {"value": "b"}], "color": "red", "min": 3, "nobody": 1}
+    )
+
+    assert {("options[0].value", "blank"), ("color", "invalid"), ("min", "not_allowed")} <= faults(answer)
+
+
+def test_what_is_no_block_of_the_script_is_not_found():
+    caller = Caller()
+    made, other = caller.make(TEXT), caller.make(TEXT)
+
+    for block_id in (other["script"]["blocks"][0]["id"], 10**18, "x"):
+        assert refusal(caller.patch(f"{path_of(made)}/blocks/{block_id}", {})) == (404, "not_found")
+
+
+def test_unknown_fields_of_a_block_are_named():
+    caller = Caller()
+    made = caller.make(TEXT)
+
+    patched = caller.patch(block_path(made), {"promt": "?"})
+    put = caller.put(path_of(made), {"blocks": [TEXT | {"promt": "?"}], "title": "T"})
+
+    assert patched.headers["X-Ignored-Fields"] == "promt"
+    assert set(put.headers["X-Ignored-Fields"].replace(" ", "").split(",")) == {"title", "blocks[0].promt"}
+
+
+# --- The outro ----------------------------------------------------------------------------------------
+
+
+def test_an_outro_block_needs_its_id():
+    caller = Caller()
+
+    answer = caller.put(path_of(caller.make(TEXT)), {"blocks": [TEXT, SAYING | {"section": "outro"}]})
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert "section='outro' requires id for update" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("by", ["put script", "put block", "patch block"])
+def test_presentation_of_the_outro_can_change_and_nothing_else(by):
+    caller = Caller()
+    made = caller.make(TEXT)
+    outro = outro_of(caller, made)
+    sent = outro | {
+        "prompt": "Bye!",
+        "image_url": "https://example.com/b.png",
+        "name": "other",
+        "type": "open_text",
+    }
+
+    if by == "put script":
+        answer = caller.put(path_of(made), {"blocks": [made["script"]["blocks"][0], sent]})
+    else:
+        answer = caller.call(by.split()[0], f"{path_of(made)}/blocks/{outro['id']}", sent)
+
+    assert answer.status_code == 200
+    assert outro_of(caller, made) == outro | {"prompt": "Bye!", "image_url": "https://example.com/b.png"}
+
+
+def test_a_script_without_its_outro_keeps_it():
+    caller = Caller()
+    made = caller.make(TEXT)
+    outro = outro_of(caller, made)
+
+    caller.put(path_of(made), {"blocks": [TEXT, TEXT]})
+
+    assert outro_of(caller, made) == outro | {"position": 2}
+
+
+def test_an_outro_cannot_be_made_of_another_block():
+    caller = Caller()
+    made = caller.make(TEXT)
+    (block,) = made["script"]["blocks"]
+
+    put = caller.put(path_of(made), {"blocks": [block | {"section": "outro"}]})
+    patch = caller.patch(block_path(made), {"section": "outro"})
+
+    assert ("blocks[0].id", "not_found") in faults(put)
+    assert ("section", "not_allowed") in faults(patch)
+
+
+def test_an_outro_prompt_is_never_blank():
+    caller = Caller()
+    made = caller.make(TEXT)
+
+    answer = caller.patch(f"{path_of(made)}/blocks/{outro_of(caller, made)['id']}", {"prompt": " "})
+
+    assert faults(answer) == {("prompt", "blank")}
+
+
+# --- While active -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "is_wording"),
+    [
+        ({"prompt": "New words?"}, True),
+        ({"image_url": "https://example.com/i.png"}, True),
+        ({"required": True}, False),
+        ({"name": "other"}, False),
+        ({"precondition": "true"}, False),
+        ({"position": 1}, False),
+        ({"type": "open_numeric"}, False),
+    ],
+)
+def test_while_active_wording_may_change_and_structure_may_not(change, is_wording):
+    caller = Caller()
+    made = caller.make_open(TEXT | {"name": "Why"}, TEXT)
+
+    answer = caller.patch(block_path(made), change)
+
+    assert answer.status_code == (200 if is_wording else 409)
+    if not is_wording:
+        assert answer.json()["error"] == "conflict"
+        assert answer.json()["violations"]
+
+
+def test_while_active_blocks_neither_come_nor_go():
+    caller = Caller()
+    made = caller.make_open(TEXT, TEXT)
+    blocks = made["script"]["blocks"]
+
+    for sent in ([*blocks, TEXT], blocks[:1], blocks[::-1]):
+        sent = [block | {"position": None} for block in sent]
+        assert refusal(caller.put(path_of(made), {"blocks": sent})) == (409, "conflict")
+    assert caller.get(path_of(made)).json()["blocks"] == blocks
+
+
+def test_while_active_labels_may_change_and_values_may_not():
+    caller = Caller()
+    made = caller.make_open(CHOICE)
+    options = made["script"]["blocks"][0]["options"]
+
+    label = caller.patch(block_path(made), {"options": [options[0] | {"label": "Rouge"}, *options[1:]]})
+    value = caller.patch(block_path(made), {"options": [options[0] | {"value": "rouge"}, *options[1:]]})
+
+    assert (label.status_code, refusal(value)) == (200, (409, "conflict"))
+
+
+def test_a_pending_opening_freezes_nothing_yet():
+    caller = Caller()
+    made = caller.make(TEXT)
+    delivery = {"opening": {"mode": "scheduled", "time": "2999-01-01T00:00:00Z"}}
+    caller.post(f"/projects/{made['id']}/open", {"delivery": delivery})
+
+    assert caller.put(path_of(made), {"blocks": [TEXT, TEXT]}).status_code == 200

@@ -1,0 +1,181 @@
+from typing import Any
+
+import pytest
+
+from surveys.services import script_cache
+from tests.surveys.calling import CHOICE, TEXT, Caller, faults, refusal
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_script_is_read_with_its_revision():
+    caller = Caller()
+    made = caller.make(CHOICE, TEXT)
+
+    answer = caller.get(f"/projects/{made['id']}/script")
+
+    assert answer.json() == made["script"]
+    assert set(answer.json()) == {"project_id", "revision", "blocks"}
+    assert answer.headers["ETag"] == '"1"'
+
+
+def test_the_outro_is_shown_where_it_is_asked_for():
+    caller = Caller()
+    path = f"/projects/{caller.make(CHOICE)['id']}/script"
+
+    sections = [
+        [block["section"] for block in caller.get(f"{path}{query}").json()["blocks"]]
+        for query in ("", "?expand=outro")
+    ]
+
+    assert sections == [["main"], ["main", "outro"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"), [("expand=intro", "expand"), ("expand=", "expand"), ("full=1", "full")]
+)
+def test_other_queries_are_refused(query, field):
+    caller = Caller()
+
+    answer = caller.get(f"/projects/{caller.make()['id']}/script?{query}")
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert {name for name, _ in faults(answer)} == {field}
+
+
+def test_blocks_stand_in_order_of_section_and_position():
+    caller = Caller()
+    made = caller.make(
+        TEXT | {"name": "c", "position": 7},
+        TEXT | {"name": "b", "position": 1},
+        TEXT | {"name": "a", "section": "intro"},
+    )
+
+    assert [(block["name"], block["position"]) for block in made["script"]["blocks"]] == [
+        ("a", 0),
+        ("b", 1),
+        ("c", 2),
+    ]
+
+
+def test_everything_a_block_can_say_is_read_as_it_was_written():
+    caller = Caller()
+    sent: list[dict[str, Any]] = [
+        {
+            "type": "content_block",
+            "section": "intro",
+            "prompt": "Hi",
+            "continue": {"after": "pause", "pause": 3},
+        },
+        {
+            "type": "multi_punch",
+            "name": "favGame",
+            "prompt": "?",
+            "answer_style": "select_menu",
+            "image_url": "https://example.com/i.png",
+            "thumbnail_url": "https://example.com/t.png",
+            "min": 1,
+            "max": 2,
+            "required": True,
+            "randomize_options": True,
+            "options": [
+                {"value": "a", "label": "A", "emoji": "🅰️", "score_values": {"mage": 1.5}},
+                {"value": "b", "anchor_position": "last", "score_values": {"mage": -2}},
+            ],
+        },
+        {
+            "type": "rating",
+            "prompt": "?",
+            "scale": {"icon": "stars", "label_left": "Bad"},
+            "min": 1,
+            "max": 3,
+        },
+        {"type": "ranking", "prompt": "?", "rank_top_n": 1, "options": [{"value": "x"}, {"value": "y"}]},
+        {"type": "calculated_block", "prompt": "", "calculated_formula": "[q3] + 1"},
+        {
+            "type": "action_block",
+            "prompt": "Well done",
+            "color": "5865F2",
+            "action_kind": "give_xp",
+            "action_config": {"source_key": "score", "fire_scope": "session"},
+            "hide_when": {
+                "any": [
+                    {"variable": "score", "op": "lt", "value": 1},
+                    {"variable": "q3", "op": "eq", "value": 3},
+                ]
+            },
+        },
+        {"type": "open_numeric", "prompt": "?", "min": -5, "max": 5, "precondition": 'favGame = "a"'},
+    ]
+
+    made = caller.make(*sent, scoring_enabled=True)
+    read = caller.get(f"/projects/{made['id']}/script").json()["blocks"]
+
+    assert read == made["script"]["blocks"]
+    for was, now in zip(sent, read, strict=True):
+        for key, value in was.items():
+            told = now[key]
+            if isinstance(value, dict) and key != "hide_when":
+                told = {inner: told[inner] for inner in value}
+            if key == "options":
+                told = [
+                    {inner: option[inner] for inner in each} for each, option in zip(value, told, strict=True)
+                ]
+            assert told == value, key
+    assert read[5]["precondition"]
+
+
+# --- Kept in memory -----------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_script_is_loaded_once_for_a_revision(django_assert_num_queries):
+    caller = Caller()
+    made = caller.make(CHOICE, TEXT)
+    path = f"/projects/{made['id']}/script"
+    caller.get("/projects")
+
+    with django_assert_num_queries(2):  # the project, its script
+        first = caller.get(path)
+    with django_assert_num_queries(1):
+        again = caller.get(path)
+
+    assert first.content == again.content
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_write_is_seen_at_once():
+    caller = Caller()
+    made = caller.make(CHOICE)
+    path = f"/projects/{made['id']}/script"
+    before = caller.get(path)
+
+    caller.put(path, {"blocks": [*made["script"]["blocks"], TEXT]})
+    after = caller.get(path)
+
+    assert (len(before.json()["blocks"]), len(after.json()["blocks"])) == (1, 2)
+    assert (before.headers["ETag"], after.headers["ETag"]) == ('"1"', '"2"')
+
+
+def test_what_is_not_committed_is_not_kept():
+    caller = Caller()
+    made = caller.make(CHOICE)
+
+    script_cache.get(int(made["id"]), 1)
+
+    assert (int(made["id"]), 1) not in script_cache._kept
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_memory_has_bounds(monkeypatch):
+    monkeypatch.setattr(script_cache, "MAX_PARTS", 20)
+    caller = Caller()
+    made = [caller.make(CHOICE) for _ in range(8)]
+
+    for each in made:
+        script_cache.get(int(each["id"]), 1)
+
+    kept = [each["id"] for each in made if (int(each["id"]), 1) in script_cache._kept]
+    assert kept
+    assert kept == [each["id"] for each in made][-len(kept) :]
+    assert script_cache._parts == sum(each.parts for each in script_cache._kept.values()) <= 20

@@ -1,0 +1,355 @@
+import pytest
+
+from surveys.models import Answer, Block, Conversation, Option, Project
+from surveys.services import scripts
+from tests.surveys.calling import CHOICE, NOON, SAYING, TEXT, Caller, faults, refusal
+
+pytestmark = pytest.mark.django_db
+
+
+def path_of(made):
+    return f"/projects/{made['id']}/script"
+
+
+def block_path(made, n=0):
+    return f"{path_of(made)}/blocks/{made['script']['blocks'][n]['id']}"
+
+
+def answer(block, option=None, project_id=None):
+    conversation = Conversation.objects.create(
+        project_id=project_id, seed=1, is_listed=True, started_at=NOON, updated_at=NOON
+    )
+    Answer.objects.create(
+        conversation=conversation,
+        block_id=block["id"],
+        ordinal=0,
+        option_id=option and option["id"],
+        value="v",
+    )
+
+
+# --- The whole script ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", ["", "?expand=outro"])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_read_script_can_be_sent_back_unchanged(query, is_open):
+    caller = Caller()
+    made = (caller.make_open if is_open else caller.make)(
+        SAYING | {"section": "intro"},
+        CHOICE | {"name": "Colour", "correct_answer_index": 2, "when_correct": "Yes, [answer]."},
+        TEXT | {"show_when": {"block": "colour", "op": "eq", "value": "red"}},
+        scoring_enabled=True,
+    )
+    read = caller.get(path_of(made) + query)
+
+    written = caller.put(path_of(made), read.json())
+
+    assert written.status_code == 200
+    assert written.headers["ETag"] == read.headers["ETag"] == '"1"'
+    assert "X-Ignored-Fields" not in written.headers
+    assert caller.get(path_of(made) + query).content == read.content
+
+
+def test_blocks_with_ids_are_changed_and_others_come_and_go():
+    caller = Caller()
+    made = caller.make(CHOICE, TEXT | {"name": "gone"}, TEXT | {"name": "stays"})
+    first, _, last = made["script"]["blocks"]
+
+    written = caller.put(
+        path_of(made),
+        {
+            "blocks": [
+                {"id": last["id"], "type": "open_text", "prompt": "Now first"},
+                TEXT,
+                first | {"position": None},
+            ]
+        },
+    )
+
+    blocks = written.json()["blocks"]
+    assert (written.status_code, written.headers["ETag"]) == (200, '"2"')
+    assert [block["id"] in (first["id"], last["id"]) for block in blocks] == [True, False, True]
+    assert [(block["name"], block["prompt"]) for block in blocks] == [
+        ("stays", "Now first"),
+        ("q1", "Why?"),
+        ("q0", "Which colour?"),
+    ]
+    assert caller.get(path_of(made)).json() == written.json()
+    assert caller.get(f"/projects/{made['id']}").json()["info"]["block_count"] == 3
+    assert Block.objects.filter(project_id=made["id"]).count() == 4  # and the outro
+
+
+def test_options_with_ids_are_changed_and_others_come_and_go():
+    caller = Caller()
+    made = caller.make(CHOICE)
+    (block,) = made["script"]["blocks"]
+    red, _, blue = block["options"]
+
+    written = caller.put(
+        path_of(made),
+        {
+            "blocks": [
+                block
+                | {
+                    "options": [
+                        {"id": blue["id"], "value": "navy"},
+                        {"value": "pink"},
+                        {"id": red["id"], "value": "red"},
+                    ]
+                }
+            ]
+        },
+    ).json()
+
+    options = written["blocks"][0]["options"]
+    assert [option["value"] for option in options] == ["navy", "pink", "red"]
+    assert [option["display_order"] for option in options] == [0, 1, 2]
+    assert (options[0]["id"], options[2]["id"]) == (blue["id"], red["id"])
+    assert options[1]["id"] not in {option["id"] for option in block["options"]}
+    assert Option.objects.filter(block_id=block["id"]).count() == 3
+    assert caller.get(path_of(made)).json() == written
+
+
+def test_display_order_and_position_decide_where_they_are_sent():
+    caller = Caller()
+    made = caller.make(
+        {
+            "type": "ranking",
+            "prompt": "?",
+            "options": [
+                {"value": "a", "display_order": 5},
+                {"value": "b"},
+                {"value": "c", "display_order": 0},
+            ],
+        }
+    )
+
+    assert [option["value"] for option in made["script"]["blocks"][0]["options"]] == ["c", "b", "a"]
+
+
+def test_a_correct_answer_named_by_its_index_becomes_an_id():
+    caller = Caller()
+    made = caller.make(CHOICE | {"correct_answer_index": 1}, scoring_enabled=True)
+
+    block = made["script"]["blocks"][0]
+
+    assert block["correct_answer_ids"] == [block["options"][1]["id"]]
+    assert block["correct_answer_index"] == 1
+
+
+def test_what_has_answers_is_archived_and_what_has_none_is_deleted():
+    caller = Caller()
+    made = caller.make(CHOICE, CHOICE, CHOICE)
+    kept, answered, plain = made["script"]["blocks"]
+    answer(kept, kept["options"][0], made["id"])
+    answer(answered, answered["options"][1], made["id"])
+
+    options = [kept["options"][2] | {"display_order": None}, {"value": "new"}]
+    written = caller.put(path_of(made), {"blocks": [kept | {"options": options}]})
+
+    assert written.status_code == 200
+    assert [option["value"] for option in written.json()["blocks"][0]["options"]] == ["blue", "new"]
+    assert len(caller.get(path_of(made)).json()["blocks"]) == 1
+    blocks = dict(
+        Block.objects.filter(project_id=made["id"], section="main").values_list("pk", "is_archived")
+    )
+    assert blocks == {kept["id"]: False, answered["id"]: True}
+    stored = dict(Option.objects.filter(block_id=kept["id"]).values_list("value", "is_archived"))
+    assert stored == {"red": True, "blue": False, "new": False}
+    assert Answer.objects.count() == 2
+    known = scripts.catalogue(project_id=int(made["id"]), revision=2)
+    assert {kept["id"], answered["id"]} <= set(known.names)
+    assert plain["id"] not in known.names
+    assert known.labels[kept["options"][0]["id"]] == "red"
+    assert known.labels[answered["options"][1]["id"]] == "green"
+
+
+def test_archived_ids_belong_to_the_script_no_more():
+    caller = Caller()
+    made = caller.make(CHOICE, CHOICE)
+    first, second = made["script"]["blocks"]
+    answer(first, first["options"][0], made["id"])
+    answer(second, second["options"][0], made["id"])
+    caller.put(path_of(made), {"blocks": [second | {"options": second["options"][1:]}]})
+
+    block_back = caller.put(path_of(made), {"blocks": [first, second | {"options": second["options"][1:]}]})
+    option_back = caller.put(path_of(made), {"blocks": [second]})
+
+    assert ("blocks[0].id", "not_found") in faults(block_back)
+    assert faults(option_back) == {("blocks[0].options[0].id", "not_found")}
+
+
+def test_ids_of_others_are_refused():
+    caller = Caller()
+    other = caller.make(CHOICE)["script"]["blocks"][0]
+    made = caller.make(CHOICE, CHOICE)
+    first, second = made["script"]["blocks"]
+
+    foreign_block = caller.put(path_of(made), {"blocks": [other]})
+    foreign_option = caller.put(path_of(made), {"blocks": [first | {"options": second["options"]}]})
+    on_create = caller.post("/projects", {"name": "N", "type": "convo", "script": {"blocks": [other]}})
+    on_new_block = caller.put(path_of(made), {"blocks": [CHOICE | {"options": first["options"]}]})
+
+    assert ("blocks[0].id", "not_found") in faults(foreign_block)
+    assert {field for field, _ in faults(foreign_option)} == {f"blocks[0].options[{n}].id" for n in range(3)}
+    assert ("script.blocks[0].id", "not_found") in faults(on_create)
+    assert ("blocks[0].options[0].id", "not_found") in faults(on_new_block)
+
+
+def test_an_id_sent_twice_is_refused():
+    caller = Caller()
+    made = caller.make(TEXT)
+    (block,) = made["script"]["blocks"]
+
+    answer = caller.put(path_of(made), {"blocks": [block, block | {"name": "twin"}]})
+
+    assert faults(answer) == {("blocks[1].id", "duplicate")}
+
+
+@pytest.mark.parametrize("body", [{}, {"blocks": None}, {"blocks": {}}, {"block": []}])
+def test_a_script_is_a_list_of_blocks(body):
+    caller = Caller()
+
+    answer = caller.put(path_of(caller.make(TEXT)), body)
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert {field for field, _ in faults(answer)} == {"blocks"}
+
+
+@pytest.mark.parametrize(("count", "status"), [(200, 200), (201, 400)])
+def test_a_script_has_at_most_200_blocks(count, status):
+    caller = Caller()
+
+    assert caller.put(path_of(caller.make()), {"blocks": [TEXT] * count}).status_code == status
+
+
+def test_a_script_can_be_emptied():
+    caller = Caller()
+    made = caller.make(CHOICE)
+
+    assert caller.put(path_of(made), {"blocks": []}).json()["blocks"] == []
+
+
+def test_chat_delivery_is_measured_when_the_script_is_written():
+    caller = Caller()
+    made = caller.make(delivery={"audience": {"response_channel": "chat"}})
+    long = CHOICE | {"options": [{"value": "v" * 41}, {"value": "b"}]}
+
+    refused = caller.put(path_of(made), {"blocks": [long]})
+    menu = caller.put(path_of(made), {"blocks": [long | {"answer_style": "select_menu"}]})
+
+    assert faults(refused) == {("blocks[0].options[0].value", "too_long")}
+    assert menu.status_code == 200
+
+
+# --- Names and references -----------------------------------------------------------------------------
+
+
+def test_a_rename_carries_through():
+    caller = Caller()
+    made = caller.make(
+        CHOICE | {"name": "favGame"},
+        TEXT | {"prompt": "Why [favGame]?", "precondition": 'favGame = "red"'},
+        TEXT | {"show_when": {"block": "FAVGAME", "op": "eq", "value": "red"}},
+    )
+
+    answer = caller.patch(block_path(made), {"name": "best colour"})
+    _, second, third = caller.get(path_of(made)).json()["blocks"]
+
+    assert answer.json()["name"] == "best colour"
+    assert second["prompt"] == "Why [best colour]?"
+    assert second["precondition"] == 'best_colour = "red"'
+    assert third["show_when"]["block"] == "best colour"
+
+
+def test_a_block_that_others_refer_to_cannot_go():
+    caller = Caller()
+    made = caller.make(CHOICE | {"name": "Colour"}, TEXT | {"name": "Why", "precondition": 'Colour = "red"'})
+
+    answer = caller.put(path_of(made), {"blocks": made["script"]["blocks"][1:]})
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert ("blocks[0].precondition", "in_use") in faults(answer)
+    assert "Colour" in answer.json()["violations"][0]["message"]
+
+
+def test_moving_a_block_before_what_it_refers_to_is_refused():
+    caller = Caller()
+    made = caller.make(CHOICE | {"name": "Colour"}, TEXT | {"precondition": 'Colour = "red"'})
+
+    answer = caller.patch(block_path(made, 1), {"position": 0})
+
+    assert faults(answer) == {("precondition", "later_reference")}
+
+
+# --- Editing together ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tag", "status"), [('"2"', 200), ('W/"2"', 200), ("*", 200), ('"1"', 409), ('"3"', 409), ('"x"', 409)]
+)
+def test_a_write_with_an_older_revision_is_refused(tag, status):
+    caller = Caller()
+    made = caller.make(TEXT)
+    caller.patch(block_path(made), {"prompt": "Second"})
+    headers = {"If-Match": tag}
+
+    put = caller.put(path_of(made), caller.get(path_of(made)).json(), **headers)
+    patch = caller.patch(block_path(made), {"prompt": "Third"}, **headers)
+
+    assert (put.status_code, patch.status_code) == (status, status)
+
+
+def test_an_if_match_that_is_no_tag_is_refused():
+    caller = Caller()
+    made = caller.make(TEXT)
+
+    assert refusal(caller.put(path_of(made), made["script"], **{"If-Match": "1"})) == (400, "invalid_request")
+
+
+# --- Who may ------------------------------------------------------------------------------------------
+
+
+def test_who_may_write():
+    admin = Caller()
+    creator, other, member = (admin.beside(access) for access in ("creator", "creator", "member"))
+    made = creator.make_open(TEXT)
+    body = {"prompt": "New words?"}
+
+    assert creator.patch(block_path(made), body).status_code == 200
+    assert admin.put(path_of(made), admin.get(path_of(made)).json()).status_code == 200
+    assert refusal(other.patch(block_path(made), body)) == (403, "forbidden")
+    assert refusal(other.put(path_of(made), {"blocks": []})) == (403, "forbidden")
+    assert refusal(member.put(path_of(made), {"blocks": []})) == (403, "forbidden")
+    assert refusal(Caller().put(path_of(made), {"blocks": []})) == (404, "not_found")
+
+
+# --- Scoring ------------------------------------------------------------------------------------------
+
+
+def test_the_first_script_write_makes_the_buckets():
+    caller = Caller()
+    made = caller.make(scoring_enabled=True)
+    scored = CHOICE | {"options": [{"value": "a", "score_values": {"fire_mage": 2}}, {"value": "b"}]}
+
+    caller.put(path_of(made), {"blocks": [scored]})
+    unknown = caller.put(
+        path_of(made),
+        {"blocks": [CHOICE | {"options": [{"value": "a", "score_values": {"rogue": 2}}, {"value": "b"}]}]},
+    )
+
+    assert caller.get(f"/projects/{made['id']}").json()["scoring"]["buckets"] == [
+        {"name": "Fire Mage", "order": 0}
+    ]
+    assert faults(unknown) == {("blocks[0].options[0].score_values.rogue", "unknown_reference")}
+
+
+def test_counts_of_blocks_and_questions_are_kept():
+    caller = Caller()
+    made = caller.make()
+
+    caller.put(path_of(made), {"blocks": [SAYING, TEXT, CHOICE]})
+
+    project = Project.objects.get(pk=made["id"])
+    assert (project.block_count, project.question_count, project.revision) == (3, 2, 1)

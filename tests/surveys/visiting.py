@@ -1,0 +1,54 @@
+"""A browser without JavaScript, as far as forms and cookies go."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBase
+from django.test import Client
+
+from surveys.models import Project
+from surveys.pages import visitors
+
+
+class Visitor:
+    """Holds cookies and the last page's form. `page` is the last page's text, entities resolved."""
+
+    def __init__(self, project: Project, *, is_framed: bool = False, htmx: bool = False) -> None:
+        self.client = Client(enforce_csrf_checks=True)
+        self.address = f"/s/{project.slug}" + ("?embed=1" if is_framed else "")
+        self.headers = {"HX-Request": "true"} if htmx else {}
+        self.hidden: dict[str, str] = {}
+        self.page = ""
+        self.response: Any = HttpResponse()
+
+    def look(self, more: str = "") -> Visitor:
+        return self._take(self.client.get(self.address + more))
+
+    def send(self, do: str = "answer", **fields: object) -> Visitor:
+        """Send the form; a redirect is followed."""
+        response = self.client.post(self.address, {**self.hidden, "do": do, **fields}, headers=self.headers)
+        if response.status_code == 303:
+            response = self.client.get(response["Location"])
+        return self._take(response)
+
+    @property
+    def status(self) -> int:
+        return self.response.status_code
+
+    def has_control(self, written: str) -> bool:
+        return re.search(written, self.page) is not None
+
+    def _take(self, response: HttpResponseBase) -> Visitor:
+        self.response = response
+        source = self.response.content.decode()
+        found = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', source)
+        self.hidden = {name: html.unescape(value) for name, value in found}
+        self.page = html.unescape(source)
+        return self
+
+
+def conversation_cookie(visitor: Visitor) -> str:
+    return visitor.client.cookies[visitors.CONVERSATION].value

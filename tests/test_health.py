@@ -1,0 +1,59 @@
+"""What is asked of an installation from outside: is it up, can it work, what does it offer?"""
+
+import json
+
+import pytest
+from django.db import DatabaseError
+from django.test import Client
+
+from config import health
+
+
+def test_a_process_that_is_up_says_so_without_asking_any_server(client: Client) -> None:
+    response = client.get("/healthz")
+
+    assert response.status_code == 200
+    assert response.json() == {"status": "ok"}
+
+
+@pytest.mark.django_db
+def test_an_installation_is_ready_when_both_servers_answer(client: Client) -> None:
+    response = client.get("/readyz")
+
+    assert response.status_code == 200
+    assert response.json() == {"status": "ok", "database": "ok", "redis": "ok"}
+
+
+@pytest.mark.django_db
+def test_an_installation_whose_database_is_away_is_not_ready(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise DatabaseError
+
+    monkeypatch.setattr(health, "_ask_database", fail)
+
+    response = client.get("/readyz")
+
+    assert response.status_code == 503
+    assert response.json() == {"status": "unavailable", "database": "unavailable", "redis": "ok"}
+
+
+def test_the_documentation_loads_nothing_from_elsewhere_and_has_no_script_of_its_own(client: Client) -> None:
+    page = client.get("/docs").content.decode()
+    script = client.get("/docs/start.js")
+
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "<script>" not in page
+    assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert "/v1/openapi.json" in script.content.decode()
+
+
+def test_the_description_of_the_interface_is_public(client: Client) -> None:
+    response = client.get("/v1/openapi.json")
+
+    described = json.loads(response.content)
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "application/json"
+    assert described["info"]["title"] == "Colloquy"

@@ -1,0 +1,152 @@
+"""The description of the interface: as promised, complete, and true to the routes."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import orjson
+import pytest
+from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiYamlRenderer
+from drf_spectacular.validation import validate_schema
+
+from communities.http.envelope import STATUS
+from communities.http.shapes import VIOLATION_CODES
+from tests.walking import routed_actions
+
+PROMISED = Path(__file__).parent / "openapi.yml"
+EVERYWHERE = {"400", "401", "403", "404", "405", "429", "500", "503"}
+OF_WRITES = {"409", "413", "415"}
+RATE_HEADERS = {"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+
+
+@cache
+def described() -> dict[str, Any]:
+    """The description as its readers get it, plain JSON."""
+    schema = SchemaGenerator().get_schema(request=None, public=True)
+    return orjson.loads(orjson.dumps(schema, default=str, option=orjson.OPT_NON_STR_KEYS))
+
+
+def operations() -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (method, path, operation)
+        for path, methods in described()["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def contents() -> list[tuple[str, dict[str, Any]]]:
+    """Every body that goes in or comes out, with where it stands."""
+    found = []
+    for _, _, operation in operations():
+        name = operation["operationId"]
+        if "requestBody" in operation:
+            found.append((f"{name} request", operation["requestBody"]["content"]["application/json"]))
+        for status, response in operation["responses"].items():
+            if "content" in response:
+                found.append((f"{name} {status}", response["content"]["application/json"]))
+    return found
+
+
+def test_the_description_is_the_one_that_was_promised() -> None:
+    schema = SchemaGenerator().get_schema(request=None, public=True)
+    now = OpenApiYamlRenderer().render(schema, renderer_context={}).decode()
+
+    difference = difflib.unified_diff(PROMISED.read_text().splitlines(), now.splitlines(), lineterm="", n=1)
+    assert not list(difference), "`make schema` writes tests/openapi.yml anew; read what changes for callers."
+
+
+def test_it_is_a_valid_description() -> None:
+    validate_schema(described())
+
+
+def test_every_routed_action_is_described_and_nothing_else() -> None:
+    routed = {(route.method, route.path) for route in routed_actions()}
+
+    assert {(method, path) for method, path, _ in operations()} == routed
+
+
+@pytest.mark.parametrize("field", ["operationId", "summary", "description", "tags", "security"])
+def test_every_operation_says_what_it_is(field: str) -> None:
+    silent = [f"{method} {path}" for method, path, operation in operations() if not operation.get(field)]
+
+    assert silent == []
+
+
+def test_operations_have_names_of_their_own() -> None:
+    names = [operation["operationId"] for _, _, operation in operations()]
+
+    assert len(names) == len(set(names))
+
+
+def test_every_body_has_an_example() -> None:
+    assert [where for where, content in contents() if not content.get("examples")] == []
+
+
+def test_every_example_fits_its_schema() -> None:
+    components = {"components": described()["components"]}
+    misfits = []
+    for where, content in contents():
+        validator = jsonschema_rs.Draft202012Validator({**content["schema"], **components})
+        for name, example in content["examples"].items():
+            misfits += [
+                f"{where}, {name}: {error.message} at {list(error.instance_path)}"
+                for error in validator.iter_errors(example["value"])
+            ]
+
+    assert misfits == []
+
+
+def test_every_operation_tells_of_every_refusal() -> None:
+    for method, path, operation in operations():
+        expected = EVERYWHERE | (set() if method == "get" else OF_WRITES)
+        assert expected <= set(operation["responses"]), f"{method} {path}"
+
+
+def test_every_response_tells_of_the_limit_and_its_request() -> None:
+    for method, path, operation in operations():
+        for status, response in operation["responses"].items():
+            assert set(response["headers"]) >= RATE_HEADERS, f"{method} {path} {status}"
+
+
+def test_refusals_that_ask_to_wait_tell_for_how_long() -> None:
+    for _, _, operation in operations():
+        assert {"Retry-After"} <= set(operation["responses"]["429"]["headers"])
+        assert {"Retry-After"} <= set(operation["responses"]["503"]["headers"])
+
+
+def test_writes_take_an_idempotency_key_and_reads_do_not() -> None:
+    for method, path, operation in operations():
+        names = {parameter["name"] for parameter in operation.get("parameters", [])}
+        assert ("Idempotency-Key" in names) == (method != "get"), f"{method} {path}"
+
+
+def test_both_vocabularies_are_listed_for_people_and_for_programs() -> None:
+    text = described()["info"]["description"]
+    schemas = described()["components"]["schemas"]
+
+    assert [code for code in [*STATUS, *VIOLATION_CODES] if f"`{code}`" not in text] == []
+    assert schemas["Violation"]["properties"]["code"]["enum"] == list(VIOLATION_CODES)
+    assert {*schemas["Error"]["properties"]["error"]["enum"], "rate_limit_exceeded"} == set(STATUS)
+
+
+def test_blocks_are_described_from_the_table_the_engine_reads_by() -> None:
+    assert {"Script", "Block", "BlockPatch", "Option", "Scale"} <= set(described()["components"]["schemas"])
+
+
+def test_anybody_gets_it_over_http() -> None:
+    answer = Client().get("/v1/openapi.json")
+
+    assert answer.status_code == 200
+    assert answer["Content-Type"] == "application/json"
+    assert answer.json()["info"]["version"] == "1.0.0"
+    assert answer.json()["paths"].keys() == described()["paths"].keys()
+
+
+def test_it_can_be_kept_by_caches() -> None:
+    assert "max-age" in Client().get("/v1/openapi.json")["Cache-Control"]

@@ -1,0 +1,201 @@
+"""Every action × every role, over HTTP; the table is written by hand from what was decided (2.2, 14.16)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import pytest
+
+from communities.http.permissions import LEAST_ROLE
+from tests.surveys.calling import CHOICE, Caller
+from tests.walking import routed_actions
+
+pytestmark = pytest.mark.django_db
+
+ROLES = ("member", "creator at own", "creator at another's", "admin")
+EVERYBODY = "yes yes yes yes"
+CREATORS = "no yes yes yes"
+OWN_OR_ANY = "no yes no yes"
+ADMINS = "no no no yes"
+
+# action: method, path, body, and who may. The project is active and transparent, so everybody sees it.
+TABLE: dict[str, tuple[str, str, Any, str]] = {
+    "community.list": ("get", "/v1/communities", None, EVERYBODY),
+    "community.retrieve": ("get", "{community}", None, EVERYBODY),
+    "settings.retrieve": ("get", "{community}/settings", None, EVERYBODY),
+    "settings.partial_update": ("patch", "{community}/settings", {}, ADMINS),
+    "api_key.list": ("get", "{community}/api_keys", None, ADMINS),
+    "api_key.create": ("post", "{community}/api_keys", {"name": "Website"}, ADMINS),
+    "api_key.rotate": ("post", "{community}/api_keys/{key}/rotate", None, ADMINS),
+    "api_key.destroy": ("delete", "{community}/api_keys/{key}", None, ADMINS),
+    "project.list": ("get", "{community}/projects", None, EVERYBODY),
+    "project.create": ("post", "{community}/projects", {"name": "Openings", "type": "convo"}, CREATORS),
+    "project.retrieve": ("get", "{project}", None, EVERYBODY),
+    "project.update": ("put", "{project}", {"name": "Endings"}, OWN_OR_ANY),
+    "project.partial_update": ("patch", "{project}", {"name": "Endings"}, OWN_OR_ANY),
+    "project.destroy": ("delete", "{project}", None, OWN_OR_ANY),
+    "project.open": ("post", "{project}/open", None, OWN_OR_ANY),
+    "project.close": ("post", "{project}/close", None, OWN_OR_ANY),
+    "project.clone": ("post", "{project}/clone", None, CREATORS),
+    "script.retrieve": ("get", "{project}/script", None, EVERYBODY),
+    "script.update": ("put", "{project}/script", {"blocks": []}, OWN_OR_ANY),
+    "script.patch_block": ("patch", "{project}/script/blocks/{block}", {"prompt": "Which?"}, OWN_OR_ANY),
+    "script.put_block": ("put", "{project}/script/blocks/{block}", {"prompt": "Which?"}, OWN_OR_ANY),
+    "conversation.create": ("post", "{project}/conversations", {}, OWN_OR_ANY),
+    "conversation.retrieve": ("get", "{conversation}", None, OWN_OR_ANY),
+    "conversation.answer": ("post", "{conversation}/answers", {"block_id": 1, "skip": True}, OWN_OR_ANY),
+    "conversation.back": ("post", "{conversation}/back", None, OWN_OR_ANY),
+    "conversation.go_on": ("post", "{conversation}/continue", None, OWN_OR_ANY),
+    "response.list": ("get", "{project}/responses", None, EVERYBODY),
+    "response.retrieve": ("get", "{response}", None, EVERYBODY),
+    "response.destroy": ("delete", "{response}", None, OWN_OR_ANY),
+}
+
+
+@dataclass
+class Scene:
+    """An active project with one response, and somebody of each role."""
+
+    callers: dict[str, Caller]
+    places: dict[str, str]
+
+    def status(self, action: str, role: str) -> int:
+        method, path, body, _ = TABLE[action]
+        caller = self.callers[role]
+        answer = caller.client.generic(
+            method.upper(),
+            path.format(**self.places),
+            b"" if body is None else _json(body),
+            "application/json",
+            headers={"X-API-Key": caller.secret},
+        )
+        return answer.status_code
+
+
+def _json(body: object) -> bytes:
+    return orjson.dumps(body)
+
+
+def scene(*, privacy_mode: str = "transparent", is_open: bool = True) -> Scene:
+    admin = Caller("admin")
+    author, other, member = admin.beside("creator"), admin.beside("creator"), admin.beside("member")
+    make = author.make_open if is_open else author.make
+    audience = {"delivery": {"audience": {"participation": "open_web"}}}
+    project = make(CHOICE, CHOICE, privacy_mode=privacy_mode, **audience)
+    blocks = [block for block in project["script"]["blocks"] if block["type"] == "single_punch"]
+    community = f"/v1/communities/{admin.community.pk}"
+    places = {
+        "community": community,
+        "project": f"{community}/projects/{project['id']}",
+        "block": str(blocks[0]["id"]),
+        "key": str(admin.community.api_keys.order_by("-pk")[0].pk),
+    }
+    if is_open:
+        begun = author.post(f"/projects/{project['id']}/conversations", {}).json()
+        answer = {"block_id": blocks[0]["id"], "option_id": blocks[0]["options"][0]["id"]}
+        author.post(f"/conversations/{begun['id']}/answers", answer)
+        places["conversation"] = f"{community}/conversations/{begun['id']}"
+        places["response"] = f"{community}/responses/{begun['id']}"
+    return Scene(dict(zip(ROLES, (member, author, other, admin), strict=True)), places)
+
+
+def test_the_table_holds_every_routed_action() -> None:
+    assert set(TABLE) == {route.permission for route in routed_actions()}
+
+
+def test_the_gate_knows_every_routed_action_and_no_other() -> None:
+    assert set(LEAST_ROLE) == set(TABLE)
+
+
+@pytest.mark.parametrize("action", TABLE)
+def test_who_may(action: str) -> None:
+    told = {}
+    for role in ROLES:
+        told[role] = scene().status(action, role)
+
+    may = dict(zip(ROLES, TABLE[action][3].split(), strict=True))
+    assert {role: status == 403 for role, status in told.items()} == {
+        role: word == "no" for role, word in may.items()
+    }
+    assert not {status for status in told.values() if status in {401, 404} or status >= 500}
+
+
+# Of a closed project, too, everybody may read the responses where it is transparent.
+@pytest.mark.parametrize(
+    "action", [action for action, row in TABLE.items() if "{project}" in row[1] and action != "response.list"]
+)
+def test_a_project_that_a_member_does_not_see_is_not_found_by_them(action: str) -> None:
+    hidden = scene(is_open=False)
+
+    assert hidden.status(action, "member") == 404
+
+
+@pytest.mark.parametrize("action", ["project.retrieve", "script.retrieve"])
+def test_creators_and_admins_read_projects_that_are_not_active(action: str) -> None:
+    hidden = scene(is_open=False)
+
+    assert [hidden.status(action, role) for role in ROLES] == [404, 200, 200, 200]
+
+
+@pytest.mark.parametrize("privacy_mode", ["semi-private", "anonymous"])
+@pytest.mark.parametrize("action", ["response.list", "response.retrieve"])
+def test_responses_that_are_not_transparent_are_their_creators_and_the_admins(
+    action: str, privacy_mode: str
+) -> None:
+    private = scene(privacy_mode=privacy_mode)
+
+    told = {role: private.status(action, role) for role in ROLES}
+
+    assert (told["creator at own"], told["admin"]) == (200, 200)
+    assert {told["member"], told["creator at another's"]} <= {403, 404}
+
+
+@pytest.mark.parametrize("action", TABLE)
+def test_another_communitys_objects_look_exactly_like_absent_ones(action: str) -> None:
+    if "{" not in TABLE[action][1]:
+        return  # the list of one's own communities
+    here = scene()
+    stranger = Caller("admin")
+    method, path, body, _ = TABLE[action]
+    elsewhere = path.format(**here.places)
+    absent = elsewhere.replace(f"/{here.callers['admin'].community.pk}", "/999999999999")
+    answers = [
+        stranger.client.generic(
+            method.upper(),
+            each,
+            _json(body or {}),
+            "application/json",
+            headers={"X-API-Key": stranger.secret},
+        )
+        for each in (elsewhere, absent)
+    ]
+
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert answers[0].content == answers[1].content
+
+
+def test_ids_of_another_community_under_ones_own_address_are_not_found() -> None:
+    here = scene()
+    stranger = Caller("admin")
+    found = {}
+    for action, (method, path, body, _) in TABLE.items():
+        if "{" not in path.replace("{community}", "") or action == "project.clone":  # others may copy it
+            continue
+        own = path.format(**here.places).replace(
+            f"/communities/{here.callers['admin'].community.pk}/", f"/communities/{stranger.community.pk}/"
+        )
+        found[action] = stranger.client.generic(
+            method.upper(), own, _json(body or {}), "application/json", headers={"X-API-Key": stranger.secret}
+        ).status_code
+
+    assert {action: status for action, status in found.items() if status != 404} == {}
+
+
+def test_a_restricted_key_of_an_admin_may_what_a_creator_may() -> None:
+    admin = Caller("admin")
+    admin.community.api_keys.update(restricted_to="creator")
+
+    assert admin.get("/api_keys").status_code == 403
+    assert admin.post("/projects", {"name": "Openings", "type": "convo"}).status_code == 201
