@@ -1,0 +1,194 @@
+"""A demo to begin with: a chess club, four projects of real questions, and a few answers to each.
+
+The scripts are data (config/demo/*.json: bodies as the interface takes them) and go in through the
+services. Action and calculated blocks are left out until they do something.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import connection, transaction
+from django.utils import timezone
+
+from communities.models import ApiKey, Community, User
+from communities.services import keys, members
+from surveys.models import Project
+from surveys.services import admission, conversations, openings, projects
+from surveys.services.admission import Respondent
+from surveys.services.told import Told
+
+DEMO = Path(__file__).resolve().parent.parent.parent / "demo"
+COMMUNITY_ID = 1042117710208434176
+COMMUNITY = "Harbour Chess Club"
+KEY_NAME = "Demo"
+LOGIN = "demo"
+SEEDING = 0x436F6C6C6F717579  # the advisory lock of one who seeds
+OPENED_AGO = timedelta(days=3)
+BETWEEN_RESPONSES = timedelta(minutes=97)
+
+
+class Command(BaseCommand):
+    help = "Seeds a demo community once, and keeps its login and API key in VAR_DIR/demo.json."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SEEDING])
+            if not Community.objects.filter(pk=COMMUNITY_ID).exists():
+                _seed(at=timezone.now())
+            demo = _kept() or _issue(at=timezone.now())
+        if options["verbosity"]:
+            self.stdout.write(
+                f"The demo is there: survey {settings.BASE_URL}{demo['survey']}, "
+                f"poll {settings.BASE_URL}{demo['poll']}, "
+                f"admin {demo['admin_username']} with the password {demo['admin_password']}, "
+                f"API key {demo['api_key']} of community {demo['community_id']}."
+            )
+
+
+# Who is who
+
+
+def demo_file() -> Path:
+    """Where the demo's secrets are kept, for its owner's eyes alone."""
+    return Path(settings.VAR_DIR) / "demo.json"
+
+
+def _kept() -> dict[str, str] | None:
+    """What an earlier run wrote down, where it belongs to this database and its key still works."""
+    try:
+        demo: dict[str, str] = json.loads(demo_file().read_text())
+        digest = keys.digest_of(demo["api_key"])
+        told = Project.objects.filter(
+            slug__in=[demo[role].removeprefix("/s/") for role in ("survey", "poll")]
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    works = ApiKey.objects.filter(community_id=COMMUNITY_ID, digest=digest, revoked_at__isnull=True)
+    return demo if works.exists() and told.count() == len(("survey", "poll")) else None
+
+
+def _issue(*, at: datetime) -> dict[str, str]:
+    """A new password and key in place of what there was; written before the commit that makes them true."""
+    admin = User.objects.get(username=LOGIN)
+    password = secrets.token_urlsafe(12)
+    admin.set_password(password)
+    admin.save(update_fields=["password"])
+    for old in ApiKey.objects.filter(community_id=COMMUNITY_ID, name=KEY_NAME, revoked_at__isnull=True):
+        keys.revoke_key(community_id=COMMUNITY_ID, key_id=old.pk, at=at)
+    _, secret = keys.create_key(community_id=COMMUNITY_ID, user_id=admin.pk, name=KEY_NAME, at=at)
+    demo = {
+        "community_id": str(COMMUNITY_ID),
+        "admin_username": LOGIN,
+        "admin_password": password,
+        "api_key": secret,
+        **_addresses(),
+    }
+    _write(demo)
+    return demo
+
+
+def _addresses() -> dict[str, str]:
+    """The pages' paths by the role their script has in the demo."""
+    slugs = dict(
+        Project.objects.filter(community_id=COMMUNITY_ID).order_by("-pk").values_list("name", "slug")
+    )
+    return {
+        script["role"]: f"/s/{slugs[script['project']['name']]}"
+        for script in scripts()
+        if script["project"]["name"] in slugs
+    }
+
+
+def _write(demo: Mapping[str, str]) -> None:
+    file = demo_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    with open(new, "x", opener=lambda path, flags: os.open(path, flags, mode=0o600)) as written:
+        json.dump(demo, written, indent=2)
+    new.replace(file)
+
+
+# What is asked and answered
+
+
+def scripts() -> Iterator[dict[str, Any]]:
+    """The demo's projects, as they stand in config/demo."""
+    for file in sorted(DEMO.glob("*.json")):
+        yield json.loads(file.read_text(encoding="utf-8"))
+
+
+def _seed(*, at: datetime) -> None:
+    call_command(
+        "create_community", id=COMMUNITY_ID, name=COMMUNITY, tier="premium", verbosity=0, stdout=_Silent()
+    )
+    admin = members.create_member(community_id=COMMUNITY_ID, name="Ada Lindqvist", access="admin", at=at).user
+    admin.username, admin.is_staff, admin.is_superuser = LOGIN, True, True
+    admin.save(update_fields=["username", "is_staff", "is_superuser"])
+    for script in scripts():
+        project = _open(script["project"], author_id=admin.pk, at=at - OPENED_AGO)
+        moment = at - OPENED_AGO
+        for who, answers in _responses(script):
+            moment += BETWEEN_RESPONSES
+            _respond(project, who, answers, at=min(moment, at))
+
+
+class _Silent:
+    """Takes what a command prints."""
+
+    def write(self, text: str) -> None:
+        pass
+
+
+def _open(sent: Mapping[str, Any], *, author_id: int, at: datetime) -> Project:
+    fields = {key: value for key, value in sent.items() if key != "script"}
+    made = projects.create_project(
+        community_id=COMMUNITY_ID,
+        author_id=author_id,
+        has_premium=True,
+        fields=fields,
+        script=sent["script"],
+        at=at,
+    )
+    return openings.open_project(
+        community_id=COMMUNITY_ID,
+        project_id=made.project.pk,
+        fields={"delivery": {"audience": {"participation": "open_web"}}},
+        at=at,
+    )
+
+
+def _responses(script: Mapping[str, Any]) -> Iterator[tuple[Respondent, Mapping[str, object]]]:
+    for response in script.get("responses", []):
+        yield admission.external(external_id=response["respondent"]), response["answers"]
+    question = script["project"]["script"]["blocks"][0]["name"]
+    for option, count in script.get("votes", {}).items():
+        for number in range(count):
+            voter = f"demo-voter-{option.split()[0].lower()}-{number + 1}"
+            yield admission.external(external_id=voter), {question: option}
+
+
+def _respond(project: Project, who: Respondent, answers: Mapping[str, object], *, at: datetime) -> None:
+    """Walk through a project until the end, or until no answer is left: then it stays a partial response."""
+    told = conversations.begin(project_id=project.pk, respondent=who, at=at)
+    left = dict(answers)
+    while told.step is not None and (left or not told.step.block.required):
+        told = _move(told, left, at=at)
+
+
+def _move(told: Told, left: dict[str, object], *, at: datetime) -> Told:
+    assert told.step is not None
+    block, conversation_id = told.step.block, told.conversation.pk
+    if not block.asks:
+        return conversations.go_on(conversation_id=conversation_id, at=at)
+    name = str(block.name)
+    reply = {"value": left.pop(name)} if name in left else {"skip": True}
+    return conversations.answer(conversation_id=conversation_id, raw={"block_id": block.id, **reply}, at=at)

@@ -1,0 +1,98 @@
+"""`make bench`: CPU time of all server processes, the database's included, for one request of each kind.
+
+make bench                                   the whole table
+make bench ARGS='--rows 1,3 --repetitions 500'
+make bench ARGS='--rows 8 --responses 100000'
+make bench ARGS='--rows 3 --profile'         where the time goes, in one process
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import django
+from django.core.management import call_command
+
+from tests.bench import report
+from tests.bench.servers import DataServers, Site, data_servers, site
+
+if TYPE_CHECKING:
+    from tests.bench.rows import Bench, Result
+
+SMALL = 1_000
+
+
+def main() -> None:
+    asked = _arguments()
+    begun = time.monotonic()
+    with data_servers() as data:
+        _set_up(data)
+        # Only now, with Django set up on the servers of this run, can what speaks of models be loaded.
+        from tests.bench import profiling, rows, statements, world  # noqa: PLC0415
+
+        made = world.make()
+        if asked.profile:
+            here = profiling.Here(profiles=True)
+            for job in _jobs(asked, rows.Bench(here, profiling.Here(), made, asked.repetitions), rows.ROWS):
+                job()
+            here.tell()
+            return
+        with _sites(data) as (colloquy, minimal):
+            bench = rows.Bench(colloquy, minimal, made, asked.repetitions)
+            results: list[Result] = []
+            for job in _jobs(asked, bench, rows.ROWS):
+                results += job()
+                report.say_progress(results, begun)
+            if "8" in asked.rows:
+                sizes = sorted({SMALL, asked.responses})
+                filled = [(size, world.project_with_responses(data.database_url, size)) for size in sizes]
+                data.settle()
+                results += rows.listing(bench, filled)
+                report.say_progress(results, begun)
+            memory = report.memory_of(colloquy.pid)
+        counts = statements.counted(made) if "16" in asked.rows else []
+    sys.stdout.write(report.table(results, counts, memory=memory, seconds=time.monotonic() - begun))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench", description="Measures rows of the table.")
+    rows = "1,2,3,4,5,6,7,8,14,15,16"
+    parser.add_argument("--rows", default=os.environ.get("ROWS") or rows, help=f"Which, of {rows}.")
+    parser.add_argument("--responses", type=int, default=int(os.environ.get("RESPONSES") or 1_000_000))
+    parser.add_argument("--repetitions", type=int, default=int(os.environ.get("REPETITIONS") or 1_000))
+    parser.add_argument("--profile", action="store_true", help="Tell the hottest functions instead.")
+    asked = parser.parse_args()
+    asked.rows = asked.rows.split(",")
+    return asked
+
+
+def _set_up(data: DataServers) -> None:
+    os.environ.update(data.environment, DJANGO_SETTINGS_MODULE="tests.bench.settings")
+    django.setup()
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+
+
+@contextmanager
+def _sites(data: DataServers) -> Iterator[tuple[Site, Site]]:
+    with (
+        site(data, settings="tests.bench.settings") as colloquy,
+        site(data, settings="tests.bench.minimal_settings") as minimal,
+    ):
+        yield colloquy, minimal
+
+
+def _jobs(
+    asked: argparse.Namespace, bench: "Bench", known: "dict[str, Callable[[Bench], list[Result]]]"
+) -> "Iterator[Callable[[], list[Result]]]":
+    """Each function once, though it may measure two rows."""
+    for function in dict.fromkeys(known[row] for row in asked.rows if row in known):
+        yield lambda function=function: function(bench)  # type: ignore[misc]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,410 @@
+"""The rows of the table: what is asked of the site, how often, and what it costs."""
+
+import statistics
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import orjson
+
+from surveys.models import Conversation, Project
+from tests.bench.client import Client, Form, Reply, Visitor, form_in
+from tests.bench.world import QUESTIONS, World, questions
+
+CLIENTS = 8
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line of the table. `value` and `beside` in `unit`; more is worse unless `more_is_better`."""
+
+    row: str
+    what: str
+    value: float
+    beside: float | None = None
+    goal: float | None = None
+    stretch: float | None = None
+    unit: str = "ms"
+    more_is_better: bool = False
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        if self.goal is None:
+            return ""
+        reaches = [self._reaches(bound) for bound in (self.stretch, self.goal)]
+        return "stretch" if reaches[0] else "goal" if reaches[1] else "missed"
+
+    def _reaches(self, bound: float | None) -> bool:
+        if bound is None:
+            return False
+        return self.value >= bound if self.more_is_better else self.value <= bound
+
+
+class Served(Protocol):
+    """A site that can be asked, and what it has used."""
+
+    def client(self, *, connections: int = 4) -> Client: ...
+
+    def cpu_ms(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Colloquy and the minimal Django beside it, over one database."""
+
+    colloquy: Served
+    minimal: Served
+    world: World
+    repetitions: int
+
+    def api(self, path: str) -> str:
+        return f"/v1/communities/{self.world.community_id}{path}"
+
+    def headers(self, **more: str) -> dict[str, str]:
+        return {"X-API-Key": self.world.keys.take(), "Content-Type": "application/json", **more}
+
+
+def cost(site: Served, jobs: Sequence[Callable[[], object]]) -> float:
+    """CPU milliseconds of one of these jobs, over all of them."""
+    before = site.cpu_ms()
+    for job in jobs:
+        job()
+    return (site.cpu_ms() - before) / len(jobs)
+
+
+def _warmed(site: Served, job: Callable[[], object], times: int) -> float:
+    for _ in range(40):
+        job()
+    return cost(site, [job] * times)
+
+
+# 1 and 2: a vote
+
+
+def votes(bench: Bench) -> list[Result]:
+    path, client = f"/s/{bench.world.poll.slug}", bench.colloquy.client()
+    for _ in range(30):
+        _vote(Visitor(client), path)
+    visitors = [Visitor(client) for _ in range(bench.repetitions)]
+    forms: list[Form] = []
+    before = _completed(bench.world.poll)
+
+    def look(visitor: Visitor) -> None:
+        forms.append(form_in(visitor.get(path).body, at=path))
+
+    def vote(number: int) -> None:
+        visitors[number].post(forms[number], answer=number)
+
+    page = cost(bench.colloquy, [partial(look, visitor) for visitor in visitors])
+    voted = cost(bench.colloquy, [partial(vote, number) for number in range(len(visitors))])
+    assert _completed(bench.world.poll) - before == len(visitors), "Not every vote was stored."
+    plain_page, plain_vote = _plain_votes(bench)
+    return [
+        Result("1", "poll vote, one request", voted, plain_vote, 4, 2.5),
+        Result(
+            "2", "poll, page and vote", page + voted, plain_page + plain_vote, 8, 5, note=f"page {page:.2f}"
+        ),
+    ]
+
+
+def _plain_votes(bench: Bench) -> tuple[float, float]:
+    path, client = f"/polls/{bench.world.poll.pk}", bench.minimal.client()
+    option = client.call("GET", path).body.partition(b'value="')[2].partition(b'"')[0]
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    page = _warmed(bench.minimal, lambda: client.call("GET", path), bench.repetitions)
+    vote = _warmed(
+        bench.minimal,
+        lambda: client.call("POST", path, b"option=" + option, headers=headers),
+        bench.repetitions,
+    )
+    return page, vote
+
+
+def _vote(visitor: Visitor, path: str) -> None:
+    visitor.post(form_in(visitor.get(path).body, at=path))
+
+
+def _completed(project: Project) -> int:
+    return Conversation.objects.filter(project=project, completed_at__isnull=False).count()
+
+
+# 3 and 4: ten questions
+
+
+def answers(bench: Bench) -> list[Result]:
+    """All conversations go on together, so that the cost of each position can be told."""
+    people = max(50, bench.repetitions // QUESTIONS)
+    client = bench.colloquy.client()
+    for _ in range(10):
+        _converse(bench, client)
+    before = _completed(bench.world.survey)
+    talks: list[str] = []
+    begin = cost(bench.colloquy, [lambda: talks.append(_begin(bench, client))] * people)
+    steps = [
+        cost(bench.colloquy, [partial(_answer, bench, client, talk, block) for talk in talks])
+        for block in bench.world.question_ids
+    ]
+    assert _completed(bench.world.survey) - before == people, "Not every conversation was completed."
+    plain_begin, plain_steps = _plain_answers(bench, people)
+    mean, plain = statistics.fmean(steps), statistics.fmean(plain_steps)
+    return [
+        Result("3", "answer saved, next block told (interface)", mean, plain, 4, 2.5),
+        _growth(steps[0], steps, "answer 9 over answer 1 (interface)"),
+        Result(
+            "4",
+            "ten questions, begun and answered",
+            begin + sum(steps),
+            plain_begin + sum(plain_steps),
+            40,
+            25,
+        ),
+        *_answers_on_pages(bench, people, plain),
+    ]
+
+
+def _growth(first: float, steps: list[float], what: str) -> Result:
+    """Two answers between the same kinds of question, so that only what went before differs."""
+    note = f"{first:.2f} and {steps[8]:.2f}, the last, which completes, {steps[-1]:.2f}"
+    return Result("3", what, steps[8] / first, goal=1.3, stretch=1.1, unit="times", note=note)
+
+
+def _answers_on_pages(bench: Bench, people: int, plain: float) -> list[Result]:
+    path, client = f"/s/{bench.world.survey.slug}", bench.colloquy.client()
+    visitors = [Visitor(client) for _ in range(people)]
+    forms = {visitor: form_in(visitor.get(path).body, at=path) for visitor in visitors}
+    steps = []
+
+    def answer(visitor: Visitor, replies: dict[Visitor, Reply]) -> None:
+        replies[visitor] = visitor.post(_typed(forms[visitor]))
+
+    for _ in bench.world.question_ids:
+        replies: dict[Visitor, Reply] = {}
+        steps.append(cost(bench.colloquy, [partial(answer, visitor, replies) for visitor in visitors]))
+        for visitor, reply in replies.items():
+            if b"<form" in reply.body:
+                forms[visitor] = form_in(reply.body, at=path)
+    return [
+        Result("3", "answer saved, next block drawn (page)", statistics.fmean(steps), plain, 4, 2.5),
+        _growth(steps[4], steps, "answer 9 over answer 5 (page; the first also begins)"),
+    ]
+
+
+def _typed(form: Form) -> Form:
+    if "value" in form.fields:
+        form.fields["value"] = "3"
+    return form
+
+
+def _converse(bench: Bench, client: Client) -> None:
+    talk = _begin(bench, client)
+    for block in bench.world.question_ids:
+        _answer(bench, client, talk, block)
+
+
+def _begin(bench: Bench, client: Client) -> str:
+    path = bench.api(f"/projects/{bench.world.survey.pk}/conversations")
+    return str(client.call("POST", path, b"{}", headers=bench.headers(), expect=201).json()["id"])
+
+
+def _answer(bench: Bench, client: Client, talk: str, block: int) -> None:
+    body = orjson.dumps(bench.world.reply(block))
+    client.call("POST", bench.api(f"/conversations/{talk}/answers"), body, headers=bench.headers())
+
+
+def _plain_answers(bench: Bench, people: int) -> tuple[float, list[float]]:
+    client, talks = bench.minimal.client(), list[str]()
+    for _ in range(40):
+        _plain_begin(bench, client)
+    begin = cost(bench.minimal, [lambda: talks.append(_plain_begin(bench, client))] * people)
+
+    def answer(talk: str, block: int) -> None:
+        client.call("POST", f"/conversations/{talk}/answers", orjson.dumps(bench.world.reply(block)))
+
+    steps = [
+        cost(bench.minimal, [partial(answer, talk, block) for talk in talks])
+        for block in bench.world.question_ids
+    ]
+    return begin, steps
+
+
+def _plain_begin(bench: Bench, client: Client) -> str:
+    path = f"/projects/{bench.world.survey.pk}/conversations"
+    return str(client.call("POST", path, b"{}", expect=201).json()["id"])
+
+
+# 5: the gate
+
+
+def gate(bench: Bench) -> list[Result]:
+    client, body = bench.colloquy.client(), orjson.dumps({"name": "x"})
+
+    def gated(**more: str) -> object:
+        return client.call("POST", "/bench/gated", body, headers=bench.headers(**more))
+
+    bare = _warmed(bench.colloquy, lambda: client.call("POST", "/bench/bare", body), bench.repetitions)
+    without = _warmed(bench.colloquy, gated, bench.repetitions)
+    with_once = _warmed(
+        bench.colloquy, lambda: gated(**{"Idempotency-Key": str(uuid.uuid4())}), bench.repetitions
+    )
+    note = f"key and rate limit {without - bare:.2f}, idempotency {with_once - without:.2f}"
+    return [Result("5", "key, rate limit and idempotency", with_once - bare, None, 1.0, 0.6, note=note)]
+
+
+# 6 and 7: scripts
+
+
+def creation(bench: Bench) -> list[Result]:
+    times = max(50, bench.repetitions // 5)
+    body = orjson.dumps({"name": "Measured", "type": "convo", "script": {"blocks": questions(20)}})
+    client, plain = bench.colloquy.client(), bench.minimal.client()
+    path, plain_path = bench.api("/projects"), f"/communities/{bench.world.community_id}/projects"
+    value = _warmed(
+        bench.colloquy, lambda: client.call("POST", path, body, headers=bench.headers(), expect=201), times
+    )
+    beside = _warmed(bench.minimal, lambda: plain.call("POST", plain_path, body, expect=201), times)
+    return [Result("6", "create a project with 20 blocks", value, beside, 15, 8)]
+
+
+def reading(bench: Bench) -> list[Result]:
+    client, plain, project = bench.colloquy.client(), bench.minimal.client(), bench.world.script
+    path = bench.api(f"/projects/{project.pk}/script")
+    value = _warmed(
+        bench.colloquy, lambda: client.call("GET", path, headers=bench.headers()), bench.repetitions
+    )
+    beside = _warmed(
+        bench.minimal, lambda: plain.call("GET", f"/projects/{project.pk}/script"), bench.repetitions
+    )
+    return [Result("7", "read a script of 20 blocks", value, beside, 4, 2)]
+
+
+# 8: the listing
+
+
+def listing(bench: Bench, filled: Iterable[tuple[int, Project]]) -> list[Result]:
+    results: list[Result] = []
+    first: float | None = None
+    for size, project in filled:
+        for name, after in (("first page", None), ("in the middle", size // 2), ("last page", size - 101)):
+            value, beside = _page(bench, project, after)
+            first = value if first is None else first
+            what = f"100 of {size:,} responses, {name}"
+            note = f"{value / first:.2f} times the first"
+            results.append(Result("8", what, value, beside, 10, 6, note=note))
+    return results
+
+
+def _page(bench: Bench, project: Project, after: int | None) -> tuple[float, float]:
+    client, plain, times = bench.colloquy.client(), bench.minimal.client(), max(50, bench.repetitions // 5)
+    query = ""
+    if after is not None:
+        position = Conversation.objects.filter(project=project).order_by("seed").values_list("pk", flat=True)
+        query = f"&after={position.get(seed=after)}"
+    path = bench.api(f"/projects/{project.pk}/responses?per_page=100{query}")
+    plain_path = f"/projects/{project.pk}/responses?per_page=100{query}"
+    told = client.call("GET", path, headers=bench.headers()).json()["data"]
+    assert isinstance(told, list)
+    assert (len(told), len(told[0]["answers"])) == (100, QUESTIONS), "The listing is not what was loaded."
+    value = _warmed(bench.colloquy, lambda: client.call("GET", path, headers=bench.headers()), times)
+    return value, _warmed(bench.minimal, lambda: plain.call("GET", plain_path), times)
+
+
+# 14 and 15: many at once
+
+
+def crowd_of_voters(bench: Bench) -> list[Result]:
+    path, count = f"/s/{bench.world.poll.slug}", bench.repetitions * 2
+    ready: list[tuple[Visitor, Form]] = []
+
+    def look(client: Client, number: int) -> None:
+        visitor = Visitor(client)
+        ready.append((visitor, form_in(visitor.get(path).body, at=path)))
+
+    _crowd(bench.colloquy, count, look)
+    waiting = iter(ready)
+    lock = threading.Lock()
+
+    def vote(client: Client, number: int) -> None:
+        with lock:
+            visitor, form = next(waiting)
+        visitor.over(client).post(form, answer=number)
+
+    seconds, times, errors = _crowd(bench.colloquy, count, vote)
+    plain = bench.minimal.client()
+    option = (
+        plain.call("GET", f"/polls/{bench.world.poll.pk}").body.partition(b'value="')[2].partition(b'"')[0]
+    )
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    plain_seconds, plain_times, _ = _crowd(
+        bench.minimal,
+        count,
+        lambda client, _: client.call(
+            "POST", f"/polls/{bench.world.poll.pk}", b"option=" + option, headers=headers
+        ),
+    )
+    what = f"{CLIENTS} clients voting"
+    p95, plain_p95 = _p95(times), _p95(plain_times)
+    return [
+        Result("14", f"{what}, votes", count / seconds, count / plain_seconds, 300, 450, "per s", True),
+        Result("14", f"{what}, p95", p95, plain_p95, 40, 25),
+        Result("14", f"{what}, errors", errors, None, 0, 0, ""),
+    ]
+
+
+def crowd_of_respondents(bench: Bench) -> list[Result]:
+    count = max(40, bench.repetitions // 5)
+    seconds, times, errors = _crowd(bench.colloquy, count, lambda client, _: _converse(bench, client))
+    note = f"{errors} errors, p95 of a whole conversation {_p95(times):.0f} ms"
+    what = f"{CLIENTS} clients, ten answers each (interface)"
+    return [Result("15", what, count / seconds, None, 35, 60, "per s", True, note)]
+
+
+def _crowd(site: Served, count: int, job: Callable[[Client, int], object]) -> tuple[float, list[float], int]:
+    """Seconds for all, milliseconds of each, and how many failed."""
+    times: list[float] = []
+    failures: list[Exception] = []
+    numbers = iter(range(count))
+    lock = threading.Lock()
+
+    def work() -> None:
+        client = site.client(connections=1)
+        while True:
+            with lock:
+                number = next(numbers, None)
+            if number is None:
+                return
+            begun = time.perf_counter()
+            try:
+                job(client, number)
+            except Exception as failure:
+                failures.append(failure)
+            times.append((time.perf_counter() - begun) * 1000)
+
+    threads = [threading.Thread(target=work) for _ in range(CLIENTS)]
+    begun = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - begun, times, len(failures)
+
+
+def _p95(times: list[float]) -> float:
+    return statistics.quantiles(times, n=20)[-1]
+
+
+ROWS: dict[str, Callable[[Bench], list[Any]]] = {
+    "1": votes,
+    "2": votes,
+    "3": answers,
+    "4": answers,
+    "5": gate,
+    "6": creation,
+    "7": reading,
+    "14": crowd_of_voters,
+    "15": crowd_of_respondents,
+}

@@ -1,0 +1,52 @@
+"""Two addresses that write one small row, one bare and one behind the gate: the difference is the gate.
+
+The row is written so that both commit: an Idempotency-Key is remembered in the write's own transaction.
+"""
+
+import orjson
+from django.db import connection, transaction
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, URLResolver, path
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.http.idempotency import once
+from communities.http.views import CommunityViewSet
+from config import urls as colloquy
+from tests.bench import minimal
+
+DONE = {"done": True}
+
+
+@transaction.atomic  # as every service is
+def work() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO measured VALUES (1)")
+
+
+@csrf_exempt
+def bare(request: HttpRequest) -> HttpResponse:
+    orjson.loads(request.body)
+    work()
+    return HttpResponse(orjson.dumps(DONE), content_type="application/json")
+
+
+class Gated(CommunityViewSet):
+    noun = "project"  # its row in the table of permissions is project.create
+
+    @once
+    def create(self, request: Request) -> Response:
+        assert self.body is not None
+        work()
+        return Response(DONE)
+
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("bench/bare", bare),
+    path("bench/gated", Gated.as_view({"post": "create"})),
+    *colloquy.urlpatterns,
+    *minimal.urlpatterns[1:],  # for profiling, where both are one process
+]
+handler400, handler403 = colloquy.handler400, colloquy.handler403
+handler404, handler500 = colloquy.handler404, colloquy.handler500

@@ -1,0 +1,212 @@
+"""Something to measure on: a community with many keys, a poll, surveys, and responses by the million."""
+
+import itertools
+import json
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from django.db import connection
+from django.utils import timezone
+
+from communities.models import Community, CommunitySettings, Member
+from communities.services import keys, members
+from surveys.models import Project
+from surveys.services import openings, projects, scripts
+
+COMMUNITY_ID = 1042117710208434001
+KEYS = 48
+USES_OF_A_KEY = (
+    900  # in a row: below the 1,000 a minute of the tier, so that the limiter counts and lets through
+)
+QUESTIONS = 10
+AT_ONCE = 100_000  # responses loaded in one statement
+
+CHOICES = [{"value": value} for value in ("Daily", "Weekly", "Monthly", "Never")]
+POLL = [
+    {
+        "name": "opening",
+        "type": "single_punch",
+        "prompt": "Which opening?",
+        "required": True,
+        "options": CHOICES,
+    }
+]
+
+
+def questions(count: int) -> list[dict[str, Any]]:
+    """Blocks with what makes them work: logic over earlier answers, piped answers, choices, scales, texts."""
+    blocks: list[dict[str, Any]] = []
+    for n in range(count):
+        kind = ("single_punch", "opinion_scale", "open_text", "open_numeric")[n % 4]
+        block: dict[str, Any] = {"name": f"item {n}", "type": kind, "prompt": f"Question {n} of the survey?"}
+        if kind == "single_punch":
+            block |= {"options": CHOICES, "randomize_options": True}
+        elif kind == "open_numeric":
+            block |= {"min": 0, "max": 1000}
+        elif kind == "opinion_scale":
+            block |= {"min": 1, "max": 7}
+        if n >= 2:
+            block["prompt"] = f"You said [item {n - 1}]. Question {n} of the survey?"
+            block["precondition"] = f'item_0 = "Nowhere" OR item_1 > {6 + n}'
+        blocks.append(block)
+    return blocks
+
+
+class Keys:
+    """API keys, each used a while and then left alone for its minute."""
+
+    def __init__(self, secrets: list[str]) -> None:
+        self._next = itertools.cycle([secret for secret in secrets for _ in range(USES_OF_A_KEY)])
+        self._lock = threading.Lock()
+
+    def take(self) -> str:
+        with self._lock:
+            return next(self._next)
+
+
+@dataclass(frozen=True)
+class World:
+    """Ids of what was made."""
+
+    community_id: int
+    keys: Keys
+    poll: Project
+    survey: Project
+    question_ids: list[int]
+    option_ids: dict[int, int]
+    script: Project
+
+    def reply(self, block_id: int) -> dict[str, Any]:
+        """An answer to one of the survey's questions."""
+        if block_id in self.option_ids:
+            return {"block_id": block_id, "option_id": self.option_ids[block_id]}
+        return {"block_id": block_id, "value": 3}
+
+
+def make() -> World:
+    """Through the services, as a caller's requests would make it."""
+    at = timezone.now()
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE measured (n integer)")  # for urls.py
+    community = Community.objects.create(id=COMMUNITY_ID, name="Measured", tier="custom")
+    CommunitySettings.objects.create(community=community)
+    admin = members.create_member(community_id=COMMUNITY_ID, name="Admin", access="admin", at=at)
+    secrets = [
+        keys.create_key(community_id=COMMUNITY_ID, user_id=admin.user_id, name=f"Key {n}", at=at)[1]
+        for n in range(KEYS)
+    ]
+    survey = _open(admin, "convo", questions(QUESTIONS))
+    script = scripts.load(project_id=survey.pk, revision=survey.revision)
+    return World(
+        community_id=COMMUNITY_ID,
+        keys=Keys(secrets),
+        poll=_open(admin, "poll", POLL),
+        survey=survey,
+        question_ids=[block.id or 0 for block in script.blocks],
+        option_ids={block.id or 0: block.options[0].id or 0 for block in script.blocks if block.options},
+        script=_open(admin, "convo", questions(20)),
+    )
+
+
+def _open(admin: Member, kind: str, blocks: list[dict[str, Any]]) -> Project:
+    at = timezone.now()
+    made = projects.create_project(
+        community_id=COMMUNITY_ID,
+        author_id=admin.user_id,
+        has_premium=True,
+        fields={"name": "Measured", "type": kind},
+        script={"blocks": blocks},
+        at=at,
+    )
+    return openings.open_project(
+        community_id=COMMUNITY_ID,
+        project_id=made.project.pk,
+        fields={"delivery": {"audience": {"participation": "open_web"}}},
+        at=at,
+    )
+
+
+def project_with_responses(database_url: str, count: int) -> Project:
+    """A project with so many completed responses of ten answers, written straight into the tables."""
+    admin = Member.objects.get(community_id=COMMUNITY_ID)
+    project = _open(admin, "convo", questions(QUESTIONS))
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    blocks = [(block.id, block.options[0].id if block.options else None) for block in script.blocks]
+    state = json.dumps(
+        {
+            "at": QUESTIONS,
+            "path": [block for block, _ in blocks],
+            "answers": {str(b): {"option_ids": [o]} if o else {"number": "3"} for b, o in blocks},
+            "revision": project.revision,
+        }
+    )
+    with psycopg.connect(database_url, autocommit=True) as loading:
+        loading.execute("SET synchronous_commit = off")
+        loading.execute("SET session_replication_role = replica")  # no look-ups of foreign keys
+        with _without_indexes_beside(loading, "surveys_answer", count):
+            for first in range(0, count, AT_ONCE):
+                _load(loading, project.pk, blocks, state, first, min(AT_ONCE, count - first))
+        loading.execute(
+            "INSERT INTO surveys_tally (project_id, slot, answered, completed, listed)"
+            " VALUES (%s, 0, %s, %s, %s)",
+            [project.pk, count * QUESTIONS, count, count],
+        )
+    return project
+
+
+class _without_indexes_beside:
+    """Drops a table's further indexes and builds them anew: ten million rows are written in half the time."""
+
+    def __init__(self, connection: psycopg.Connection[Any], table: str, count: int) -> None:
+        self._connection, self._table, self._is_worth_it = connection, table, count >= AT_ONCE
+        self._indexes: list[str] = []
+
+    def __enter__(self) -> None:
+        if not self._is_worth_it:
+            return
+        found = self._connection.execute(
+            "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND indexname NOT IN"
+            " (SELECT conname FROM pg_constraint)",
+            [self._table],
+        ).fetchall()
+        for name, definition in found:
+            self._connection.execute(f'DROP INDEX "{name}"')
+            self._indexes.append(definition)
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.execute("SET maintenance_work_mem = '1GB'")
+        for definition in self._indexes:
+            self._connection.execute(definition)
+
+
+def _load(
+    connection: psycopg.Connection[Any],
+    project_id: int,
+    blocks: list[tuple[int | None, int | None]],
+    state: str,
+    first: int,
+    count: int,
+) -> None:
+    values = ", ".join(f"({block}, {option or 'NULL'}::bigint)" for block, option in blocks)
+    connection.execute(
+        f"""
+        WITH made AS (
+            INSERT INTO surveys_conversation (id, project_id, provider, respondent, session_number, seed,
+                state, is_listed, started_at, updated_at, completed_at)
+            SELECT (lpad(to_hex(1750000000000 + n), 12, '0') || '7' || substr(hash, 1, 3) || 'a'
+                    || substr(hash, 4, 15))::uuid,
+                %s, 'web', hash || hash, 1, n, %s, true,
+                to_timestamp(1750000000 + n), to_timestamp(1750000060 + n), to_timestamp(1750000060 + n)
+            FROM generate_series(%s::bigint, %s::bigint) n, md5(n || ' of ' || %s) hash
+            RETURNING id
+        )
+        INSERT INTO surveys_answer (conversation_id, block_id, ordinal, option_id, value, number)
+        SELECT made.id, block.id, 0, block.option_id,
+            CASE WHEN block.option_id IS NULL THEN '3' ELSE 'Daily' END,
+            CASE WHEN block.option_id IS NULL THEN 3 END
+        FROM made CROSS JOIN (VALUES {values}) block (id, option_id)
+        """,
+        [project_id, state, first + 1, first + count, str(project_id)],
+    )
