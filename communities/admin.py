@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
@@ -20,9 +20,29 @@ from communities.models import (
     User,
 )
 
+M = TypeVar("M", bound=models.Model)
+
 WITH_ADDRESSES: Mapping[type[models.Field[Any, Any]], Mapping[str, Any]] = {
     models.URLField: {"assume_scheme": "https"}
 }
+
+
+class LockedAdmin(admin.ModelAdmin[M]):
+    """Rows that others change too: each is locked before it is read for a change.
+
+    Django's admin saves every field of the row that it read, and would take back what was written meanwhile.
+    """
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> M | None:
+        found = super().get_object(request, object_id, from_field)
+        if found is None or request.method != "POST":
+            return found
+        self.lock(found)
+        return super().get_object(request, object_id, from_field)
+
+    def lock(self, row: M) -> None:
+        """Wait for whoever changes this row now, and make others wait until the transaction ends."""
+        list(self.model._default_manager.select_for_update().filter(pk=row.pk))
 
 
 class SettingsInline(admin.StackedInline[CommunitySettings, Community]):
@@ -51,9 +71,13 @@ class UserAdmin(DjangoUserAdmin[User]):
     inlines = (IdentityInline,)
     show_full_result_count = False
 
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """A person goes by being made inactive: deleting would take their keys and projects' author along."""
+        return False
+
 
 @admin.register(Community)
-class CommunityAdmin(admin.ModelAdmin[Community]):
+class CommunityAdmin(LockedAdmin[Community]):
     list_display = ("id", "name", "tier", "bot_credits", "active_project_count", "total_project_count")
     list_display_links = ("id", "name")
     list_filter = ("tier",)
@@ -63,6 +87,14 @@ class CommunityAdmin(admin.ModelAdmin[Community]):
     raw_id_fields = ("user_setup",)
     formfield_overrides = WITH_ADDRESSES
     inlines = (SettingsInline,)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Community | None = None) -> tuple[str, ...]:
+        """The id is given once: another one would make another community."""
+        return self.readonly_fields if obj is None else ("id", *self.readonly_fields)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Community | None = None) -> bool:
+        """Django would load every answer of the community to delete it."""
+        return False
 
 
 @admin.register(Member)
@@ -78,7 +110,7 @@ class MemberAdmin(admin.ModelAdmin[Member]):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(admin.ModelAdmin[ApiKey]):
+class ApiKeyAdmin(LockedAdmin[ApiKey]):
     """Keys are made over the interface or by `create_api_key`, because a secret is shown only there."""
 
     list_display = (

@@ -24,6 +24,7 @@ EVERY = {
 }
 TIMETABLE: dict[str, dict[str, Any]] = {
     # What was not fetched when the next is due need not be fetched any more.
-    name: {"task": name, "schedule": seconds, "options": {"expires": seconds}} for name, seconds in EVERY.items()
+    name: {"task": name, "schedule": seconds, "options": {"expires": seconds}}
+    for name, seconds in EVERY.items()
 }
 app.conf.beat_schedule = TIMETABLE

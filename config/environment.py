@@ -3,7 +3,9 @@
 import os
 import secrets
 import sys
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -108,7 +110,13 @@ def django_database(url: str, *, statement_timeout: int) -> dict[str, Any]:
         **named,
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"connect_timeout": 5, "application_name": "colloquy", **parts, "options": options},
+        "OPTIONS": {
+            "connect_timeout": 5,
+            "application_name": "colloquy",
+            "prepare_threshold": 2,  # for communities.statements; what the ORM sends is never prepared
+            **parts,
+            "options": options,
+        },
     }
 
 
@@ -133,14 +141,24 @@ def secret_key(file: Path, *, debug: bool, may_make: bool) -> str:
     return stop(["SECRET_KEY is not set: a site at an address of its own needs 50 random characters."])
 
 
+def _write_once(file: Path, text: str) -> None:
+    """Write beside the place and link it there: of two processes one wins, and nobody reads half a file."""
+    descriptor, beside = tempfile.mkstemp(dir=file.parent)  # readable for the owner alone
+    try:
+        with open(descriptor, "w") as new:
+            new.write(text)
+        with suppress(FileExistsError):
+            os.link(beside, file)
+    finally:
+        os.unlink(beside)
+
+
 def kept_secret(file: Path) -> str:
     """The secret key of a machine that was given none, made once and readable for its owner alone."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with open(file, "x", opener=lambda path, flags: os.open(path, flags, mode=0o600)) as new:
-            new.write(secrets.token_urlsafe(64))
-    except FileExistsError:
-        pass
+        if not file.exists():
+            _write_once(file, secrets.token_urlsafe(64))
     except PermissionError:
         stop([f"VAR_DIR is {file.parent}, which cannot be written: name another folder, or set SECRET_KEY."])
     try:

@@ -90,6 +90,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 
 MIDDLEWARE = [
+    "surveys.pages.security.SecurityHeadersMiddleware",  # first: no other layer's refusal goes without
     "communities.http.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -99,13 +100,18 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "surveys.pages.security.SecurityHeadersMiddleware",
 ]
 
 TEMPLATES = [
     {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        # Our own pages: the next question is drawn in 0.12 ms of CPU, which took Django's templates 0.38.
+        "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {"environment": "config.templating.environment"},
+    },
+    {
+        # The admin's.
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -167,6 +173,7 @@ WHITENOISE_AUTOREFRESH = not _are_collected  # looks for a file when it is asked
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _is_secure
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True  # forms carry the token themselves
 SECURE_HSTS_SECONDS = 31_536_000 if _is_secure else 0
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # asked by machines beside this one, without TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
@@ -188,7 +195,6 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "communities.http.schema.AutoSchema",
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "rest_framework.negotiation.DefaultContentNegotiation",
-    "EXCEPTION_HANDLER": "communities.http.envelope.to_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,

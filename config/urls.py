@@ -19,6 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("v1/", include("surveys.api.urls")),
     re_path(r"^v1(?:/.*)?$", UnknownPath.of_any_method()),
     path("", include("surveys.pages.urls")),
+    path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),
 ]
 

@@ -3,7 +3,10 @@ import os
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
+from config import templating
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_wsgi_application()
+templating.compile_all()
 get_resolver().url_patterns  # noqa: B018 - loads every view now, not in the first request of each worker

@@ -9,12 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.db.models import Count, F, Model, QuerySet
 from django.forms import BaseModelFormSet, ModelForm
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from communities.admin import LockedAdmin
+from surveys.engine.fields import MAX_PROMPT
+from surveys.engine.script import CALCULATED
 from surveys.models import Block, Bucket, Conversation, Option, Project, ProjectQuerySet
 
 
@@ -36,7 +40,7 @@ class BucketInline(Kept, admin.TabularInline[Bucket, Project]):
 
 
 @admin.register(Project)
-class ProjectAdmin(Kept, admin.ModelAdmin[Project]):
+class ProjectAdmin(Kept, LockedAdmin[Project]):
     """Name and cloning are corrected here; the rest has rules, which the interface keeps."""
 
     list_display = ["name", "id", "community", "type", "status", "privacy_mode", "block_count", "created_at"]
@@ -82,8 +86,24 @@ class OptionInline(Kept, admin.TabularInline[Option, Block]):
     extra = 0
 
 
+class WordingForm(ModelForm[Block]):
+    """Words within the bounds that the interface keeps."""
+
+    def clean_prompt(self) -> str:
+        prompt: str = self.cleaned_data["prompt"]
+        if not prompt.strip() and self.instance.type != CALCULATED:
+            raise ValidationError("The prompt must not be blank.")
+        return prompt
+
+    def clean(self) -> dict[str, Any]:
+        for name, words in list(self.cleaned_data.items()):
+            if isinstance(words, str) and len(words) > MAX_PROMPT:
+                self.add_error(name, f"Must have at most {MAX_PROMPT:,} characters.")
+        return self.cleaned_data
+
+
 @admin.register(Block)
-class BlockAdmin(Kept, admin.ModelAdmin[Block]):
+class BlockAdmin(Kept, LockedAdmin[Block]):
     """Wording may be corrected at any time, as over the interface; structure and logic only there."""
 
     list_display = ["name", "id", "project", "section", "position", "type", "short_prompt", "is_archived"]
@@ -93,6 +113,7 @@ class BlockAdmin(Kept, admin.ModelAdmin[Block]):
     ordering = ["-project_id", "is_archived", "position"]
     show_full_result_count = False
     inlines = [OptionInline]
+    form = WordingForm
     editable = ("prompt", "when_correct", "when_incorrect")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Block | None = None) -> list[str]:
@@ -104,6 +125,14 @@ class BlockAdmin(Kept, admin.ModelAdmin[Block]):
     @admin.display(description="prompt")
     def short_prompt(self, block: Block) -> str:
         return block.prompt[:80]
+
+    def lock(self, row: Block) -> None:
+        """The project, as whoever writes its script does."""
+        list(Project.objects.select_for_update().filter(pk=row.project_id))
+
+    def save_model(self, request: HttpRequest, obj: Block, form: ModelForm[Block], change: bool) -> None:
+        """What was left alone stays null, where the form says empty."""
+        obj.save(update_fields=form.changed_data)
 
     def save_related(
         self,

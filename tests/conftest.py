@@ -30,6 +30,7 @@ OTHER_SETTINGS = (
     "LEAST_SECONDS_TO_FIRST_ANSWER",
     "LOG_LEVEL",
     "PORT",
+    "STATEMENT_TIMEOUT_SECONDS",
     "TRUSTED_PROXIES",
 )
 
@@ -81,15 +82,7 @@ def _folder_of_this_run() -> Path:
 
 def _say_environment() -> None:
     """The tests see one installation, whatever the environment of whoever runs them."""
-    for name in (
-        "DEBUG",
-        "BASE_URL",
-        "ALLOWED_HOSTS",
-        "PORT",
-        "CELERY_BROKER_URL",
-        "LOG_LEVEL",
-        "TRUSTED_PROXIES",
-    ):
+    for name in OTHER_SETTINGS:
         os.environ.pop(name, None)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     os.environ["REDIS_URL"] = _with_number(os.environ["REDIS_URL"], int(worker) + 1)

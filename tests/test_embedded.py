@@ -128,6 +128,19 @@ def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -
         embedded.attach("valkey", var_dir=tmp_path / "file")
 
 
+def test_the_log_of_postgresql_repeats_no_values(use: Use, tmp_path: Path) -> None:
+    with psycopg.connect(_url_for(use("postgres")), autocommit=True) as connection:
+        connection.execute("CREATE TABLE answers (value text UNIQUE)")
+        connection.execute("INSERT INTO answers VALUES ('my secret')")
+
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("INSERT INTO answers VALUES ('my secret')")
+
+    log = (tmp_path / "log" / "postgres.log").read_text()
+    assert "duplicate key" in log
+    assert "my secret" not in log
+
+
 def test_a_wrong_folder_for_postgresql_is_told_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ def output() -> Iterator[io.StringIO]:
     handler = logging.StreamHandler(io.StringIO())
     handler.setFormatter(formatter)
     logging.getLogger().addHandler(handler)
+    structlog.contextvars.clear_contextvars()  # of what the last request of another test had bound
     yield handler.stream
     logging.getLogger().removeHandler(handler)
     structlog.contextvars.clear_contextvars()

@@ -110,7 +110,7 @@ def test_the_gate_knows_every_routed_action_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("action", TABLE)
-def test_who_may(action: str) -> None:
+def test_each_role_may_what_the_table_says(action: str) -> None:
     told = {}
     for role in ROLES:
         told[role] = scene().status(action, role)

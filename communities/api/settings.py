@@ -61,6 +61,13 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
     thank_you_custom_label = Text(allow_null=True, max_length=80)
 
 
+def _told(saved: CommunitySettings) -> dict[str, object]:
+    return {
+        "community_id": str(saved.community_id),
+        **{name: getattr(saved, name) for name in EXAMPLE if name != "community_id"},
+    }
+
+
 class SettingsViewSet(CommunityViewSet):
     noun = "settings"
 
@@ -73,7 +80,7 @@ class SettingsViewSet(CommunityViewSet):
         examples=[OpenApiExample("Settings", EXAMPLE, response_only=True)],
     )
     def retrieve(self, request: Request, **kwargs: Any) -> Response:
-        return Response(SettingsShape(settings.get_settings(community_id=self.key.community_id)).data)
+        return Response(_told(settings.get_settings(community_id=self.key.community_id)))
 
     @extend_schema(
         operation_id="settings_patch",
@@ -91,4 +98,4 @@ class SettingsViewSet(CommunityViewSet):
     def partial_update(self, request: Request, **kwargs: Any) -> Response:
         changes = self.read(SettingsShape, partial=True)
         saved = settings.save_settings(community_id=self.key.community_id, changes=changes)
-        return Response(SettingsShape(saved).data)
+        return Response(_told(saved))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping
-from typing import Any
 
 import structlog
 from django.core.exceptions import (
@@ -16,10 +15,8 @@ from django.core.exceptions import (
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
-from rest_framework.exceptions import APIException, MethodNotAllowed
-from rest_framework.response import Response
 
-from communities.errors import NotFound, Refusal, Unavailable
+from communities.errors import Forbidden, NotFound, Refusal, Unavailable
 from communities.http.bodies import MEDIA_TYPE, NotJson, TooLarge, render
 
 STATUS = {
@@ -128,6 +125,8 @@ def _as_refusal(fault: Exception) -> Refusal | None:
             return fault
         case Http404() | ObjectDoesNotExist():  # the latter: deleted by somebody else a moment ago
             return NotFound("There is no such object.")
+        case PermissionDenied():
+            return Forbidden(MESSAGES[403][1])
         case OperationalError() | InterfaceError():
             return Unavailable(MESSAGES[503][1], retry_after=SECONDS_UNTIL_DATABASE_MAY_BE_BACK)
         case RequestDataTooBig():
@@ -136,19 +135,3 @@ def _as_refusal(fault: Exception) -> Refusal | None:
             return Refusal(MESSAGES[400][1])
         case _:
             return None
-
-
-def to_response(exc: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's exception handler, for views of others (the schema's); our own views do not come here."""
-    if isinstance(exc, MethodNotAllowed):
-        status = 405
-    elif isinstance(exc, APIException):
-        status = exc.status_code
-    elif isinstance(exc, Http404):
-        status = 404
-    elif isinstance(exc, PermissionDenied):
-        status = 403
-    else:
-        return None
-    code, message = MESSAGES.get(status, MESSAGES[400])
-    return Response({"error": code, "message": message}, status=status)

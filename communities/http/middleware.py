@@ -61,6 +61,8 @@ def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
         response = envelope.told(response.status_code)
         if allowed is not None:
             response["Allow"] = allowed
+    # What a key reads is for that key alone, though no cache knows X-API-Key for a credential.
+    response.headers.setdefault("Cache-Control", "private, no-cache")
     if LIMIT_HEADER not in response:
         for name, value in throttling.take_for_address(request).headers().items():
             response[name] = value

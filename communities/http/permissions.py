@@ -47,9 +47,3 @@ def check(caller: Caller, *, noun: str, action: str) -> None:
     least = LEAST_ROLE[f"{noun}.{action}"]
     if RANK[Member.Access(caller.role)] < RANK[least]:
         raise Forbidden(f"This needs a key of role {least} or above; this key's role is {caller.role}.")
-
-
-def require_author(caller: Caller, author_id: int | None) -> None:
-    """Refuses a creator at somebody else's work; an admin may at anybody's."""
-    if caller.role != ADMIN and author_id != caller.user_id:
-        raise Forbidden("Creators may do this on their own projects only.")

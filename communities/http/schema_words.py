@@ -39,8 +39,8 @@ integers. Times are UTC, `2026-01-31T09:30:00Z`; times sent must carry an offset
 
 **Errors** are `error`, a code for programs, and `message`, a sentence for people. Where fields are at fault,
 `violations` lists all of them: `field` (a path such as `script.blocks[2].options[0].value`), `code`,
-`message`, and in expressions the `column`. Every response carries `X-Request-Id`, the caller's own where it is
-1 to 64 of `[A-Za-z0-9_-]`.
+`message`, and in expressions the `column`. Every response carries `X-Request-Id`, the caller's own where it
+is 1 to 64 of `[A-Za-z0-9_-]`.
 
 Codes of errors: {", ".join(f"`{code}`" for code in STATUS)}.
 

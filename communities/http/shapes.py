@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -47,8 +49,24 @@ _KINDS = (  # what DRF calls invalid, by the field that says so
 )
 
 
-class Nothing(serializers.Serializer[Any]):
-    """The shape of a body in which nothing is expected."""
+@functools.cache
+def _pattern(shape: type[serializers.Serializer[Any]], partial: bool) -> serializers.Serializer[Any]:
+    pattern = shape(partial=partial)
+    pattern.fields.keys()  # makes them, so that the copies share them
+    return pattern
+
+
+def filled(
+    shape: type[serializers.Serializer[Any]], data: Any, *, partial: bool = False
+) -> serializers.Serializer[Any]:
+    """A serializer with data, to be validated.
+
+    DRF copies every field for every serializer, which takes 0.1 ms and more. Fields do not change while they
+    validate, so all serializers of a shape share them here; a shape's own attributes are its own.
+    """
+    serializer = copy.copy(_pattern(shape, partial))
+    serializer.initial_data = data
+    return serializer
 
 
 def violations_of(serializer: serializers.Serializer[Any]) -> list[Violation]:

@@ -1,4 +1,4 @@
-"""A sliding minute in Redis: one atomic round trip, by the server's clock.
+"""A sliding minute, or hour, in Redis: one atomic round trip, by the server's clock.
 
 The log of a key's hits is a list of microseconds, oldest first. Refused requests are not in it. If Redis is
 down, calls go through (decisions 2.5), and Redis is left alone for some seconds, so that nobody waits for it.
@@ -6,6 +6,7 @@ down, calls go through (decisions 2.5), and Redis is left alone for some seconds
 
 from __future__ import annotations
 
+import ipaddress
 import threading
 import time
 from dataclasses import dataclass
@@ -21,9 +22,9 @@ from redis.retry import Retry
 
 from communities.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY
 
-WINDOW = 60_000_000  # microseconds
+MINUTE, HOUR = 60, 3600  # seconds
 SECONDS_TO_LEAVE_REDIS_ALONE = 5.0
-SECONDS_TO_WAIT_FOR_REDIS = 0.25
+SECONDS_TO_WAIT_FOR_REDIS = 1.0
 
 # Numbers go back as integers: as text, Lua would round them to 14 digits. The first hit that has to leave
 # before another is let in is the oldest, or a later one where the limit was lowered since.
@@ -110,12 +111,12 @@ class Outage:
 outage = Outage()
 
 
-def take(name: str, limit: int) -> Allowance:
-    """Count one request under a name, or refuse it."""
+def take(name: str, limit: int, *, seconds: int = MINUTE) -> Allowance:
+    """Count one request under a name, or refuse it: no more than `limit` in any so many seconds."""
     if outage.lasts():
         return outage.let_through(limit)
     try:
-        granted, remaining, resets_at, wait = _run_script(name, limit)
+        granted, remaining, resets_at, wait = _run_script(name, limit, seconds * 1_000_000)
     except RedisError as error:
         outage.begin(error)
         return outage.let_through(limit)
@@ -139,25 +140,38 @@ def address_of(request: HttpRequest) -> str:
     """The client's address: the one that the outermost of our own proxies saw.
 
     Each proxy adds, at the end of X-Forwarded-For, whom it was called by; what stands before may be made up.
+    Of an IPv6 address it is the network, as one household has a whole /64.
     """
     remote = str(request.META.get("REMOTE_ADDR") or "unknown")
     proxies: int = settings.TRUSTED_PROXIES
     if not proxies:
-        return remote
+        return _network(remote)
     told = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
-    return told[-proxies:][0][:64] if told else remote
+    return _network(told[-proxies:][0][:64] if told else remote)
+
+
+def _network(seen: str) -> str:
+    if ":" not in seen:
+        return seen
+    try:
+        address = ipaddress.IPv6Address(seen)
+    except ValueError:
+        return seen
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.IPv6Network((address, 64), strict=False))
 
 
 def _seconds_up(microseconds: int) -> int:
     return -(-microseconds // 1_000_000)
 
 
-def _run_script(name: str, limit: int) -> list[int]:
+def _run_script(name: str, limit: int, window: int) -> list[int]:
     client, digest = _client()
     try:
-        answer: list[int] = client.evalsha(digest, 1, name, limit, WINDOW)
+        answer: list[int] = client.evalsha(digest, 1, name, limit, window)
     except NoScriptError:  # a fresh Redis, or one that was told to forget
-        answer = client.eval(TAKE, 1, name, limit, WINDOW)
+        answer = client.eval(TAKE, 1, name, limit, window)
     return answer
 
 

@@ -25,7 +25,7 @@ from communities.http import authentication, bodies, envelope, permissions, thro
 from communities.http.authentication import Caller
 from communities.http.envelope import MethodRefused, RateLimited
 from communities.http.pagination import Rows, page_of
-from communities.http.shapes import Nothing, Violation, faults_of_query, ignored_paths, violations_of
+from communities.http.shapes import Violation, faults_of_query, filled, ignored_paths, violations_of
 from communities.http.throttling import Allowance
 
 MAX_IGNORED_HEADER = 4096  # characters
@@ -33,6 +33,10 @@ OPTIONS = "options"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 Shape = type[serializers.Serializer[Any]]
+
+
+class NoParameters(serializers.Serializer[Any]):
+    """The query of an address that takes none."""
 
 
 class CommunityViewSet(viewsets.ViewSet):
@@ -91,7 +95,7 @@ class CommunityViewSet(viewsets.ViewSet):
         self._is_looked_at = not self._sent  # which refuses what is no JSON, also where no action would look
         response = handler(request, **kwargs)
         if request.GET and not self._query_is_looked_at and request.method in SAFE_METHODS:
-            self.query(Nothing)
+            self.query(NoParameters)
         return self.finish(response)
 
     def _action(self, request: HttpRequest) -> str:
@@ -143,7 +147,7 @@ class CommunityViewSet(viewsets.ViewSet):
 
     def read(self, shape: Shape, *, partial: bool = False) -> dict[str, Any]:
         """The body in a shape. Refuses what does not fit, all of it at once; notes what nobody knows."""
-        serializer = shape(data=self.body, partial=partial, context={"view": self})
+        serializer = filled(shape, self.body, partial=partial)
         fits = serializer.is_valid()
         self.ignore(ignored_paths(serializer, self.body))
         if not fits:
@@ -154,7 +158,7 @@ class CommunityViewSet(viewsets.ViewSet):
         """The query parameters in a shape. Refuses unknown and repeated ones (decisions 1.2)."""
         self._query_is_looked_at = True
         sent = self.request.GET
-        serializer = shape(data=sent.dict())
+        serializer = filled(shape, sent.dict())
         violations = faults_of_query(serializer, sent)
         if not serializer.is_valid():
             violations += violations_of(serializer)

@@ -38,11 +38,12 @@ def create_key(
     restricted_to: str | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """A new key and its secret. Refuses an end in the past, and more than 50 live keys."""
+    """A new key and its secret. Refuses an end in the past, and more than 50 keys that are not revoked."""
     if expires_at is not None and expires_at <= at:
         told = "expires_at must lie in the future."
         raise InvalidRequest(told, violations=[{"field": "expires_at", "code": "in_past", "message": told}])
-    Community.objects.select_for_update().get(pk=community_id)  # two at once shall not both be the 50th
+    # Two at once shall not both be the 50th.
+    Community.objects.select_for_update(no_key=True).get(pk=community_id)
     if ApiKey.objects.filter(community_id=community_id, revoked_at__isnull=True).count() >= MAX_KEYS:
         raise Conflict(f"A community has at most {MAX_KEYS} API keys: revoke one first.")
     secret = new_secret()
@@ -62,7 +63,10 @@ def create_key(
 
 @transaction.atomic
 def rotate_key(*, community_id: int, key_id: int, at: datetime) -> tuple[ApiKey, str]:
-    """A new secret for a key; the old one works for another 24 hours. Refuses a key that works no more."""
+    """A new secret for a key; the old one works for another 24 hours, or until the next rotation.
+
+    Refuses a key that works no more.
+    """
     key = _locked(community_id, key_id)
     if not key.is_active_at(at):
         raise Conflict("This API key is revoked or expired.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import F, OuterRef, Subquery
 
 from communities.models import Identity, Member, User
@@ -53,13 +53,14 @@ def user_for_external_id(*, community_id: int, external_id: str) -> int:
     known = Identity.objects.filter(**named).values_list("user_id", flat=True).first()
     if known is not None:
         return known
-    try:
-        with transaction.atomic():
-            user = User.objects.create()
-            Identity.objects.create(user=user, **named)
-            return user.pk
-    except IntegrityError:  # a twin was first
-        return Identity.objects.values_list("user_id", flat=True).get(**named)
+    with transaction.atomic():
+        user = User.objects.create()
+        # Does nothing where a twin was first, which is waited for; a failed insert would end the transaction.
+        Identity.objects.bulk_create([Identity(user=user, **named)], ignore_conflicts=True)
+        user_id = Identity.objects.values_list("user_id", flat=True).get(**named)
+        if user_id != user.pk:
+            user.delete()
+    return user_id
 
 
 @transaction.atomic

@@ -12,16 +12,21 @@ from communities.models import Community, CommunitySettings
 
 def get_settings(*, community_id: int) -> CommunitySettings:
     """The community's settings; a community that never saved any has the defaults."""
-    found = CommunitySettings.objects.filter(pk=community_id).first()
-    return found or CommunitySettings(community_id=community_id)
+    try:
+        return CommunitySettings.objects.get(pk=community_id)
+    except CommunitySettings.DoesNotExist:
+        return CommunitySettings(community_id=community_id)
 
 
 def save_settings(*, community_id: int, changes: Mapping[str, Any]) -> CommunitySettings:
     """Change the settings that are given, and answer all of them."""
-    settings, _ = CommunitySettings.objects.update_or_create(
-        community_id=community_id, defaults=dict(changes)
-    )
-    return settings
+    own = CommunitySettings.objects.filter(pk=community_id)
+    if changes and not own.update(**changes):
+        CommunitySettings.objects.bulk_create(
+            [CommunitySettings(community_id=community_id)], ignore_conflicts=True
+        )
+        own.update(**changes)
+    return get_settings(community_id=community_id)
 
 
 def count_projects(*, community_id: int, total: int = 0, active: int = 0) -> None:

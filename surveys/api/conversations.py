@@ -59,7 +59,11 @@ class AnswerIn(serializers.Serializer[Any]):
     ranking = serializers.ListField(
         child=Whole(), required=False, allow_null=True, max_length=100, help_text="Option ids, best first."
     )
-    skip = Truth(required=False, allow_null=True, help_text="Leaves an optional question unanswered.")
+    skip = Truth(
+        required=False,
+        allow_null=True,
+        help_text="Leaves an optional question unanswered; a poll's never is.",
+    )
 
 
 class SeenOptionOut(serializers.Serializer[Any]):

@@ -69,7 +69,7 @@ class ProjectSettingsIn(Group):
         required=False, allow_null=True, help_text="Whether a vote may be changed after it was given."
     )
     poll_results_mode = Choice(
-        Project.PollResultsMode.values, required=False, allow_null=True, help_text="Null is told as `public`."
+        Project.PollResultsMode.values, required=False, allow_null=True, help_text="Null: as `hidden`."
     )
     reveal_results = Truth(required=False, allow_null=True, help_text="Post a summary on close.")
     share_results = Truth(required=False, help_text="Share analysis results with every member.")
@@ -216,7 +216,11 @@ class NewProjectIn(Fields):
     name = Text(max_length=200)
     type = Choice(Project.Type.values)
     intent = Text(
-        max_length=4000, required=False, help_text="A wish in plain words, from which a script is made by AI."
+        max_length=4000,
+        required=False,
+        allow_null=True,
+        allow_blank=False,
+        help_text="A wish in plain words, from which a script is made by AI.",
     )
     script = ScriptField(required=False, allow_null=True)
 

@@ -37,6 +37,16 @@ _ORDER: Mapping[str, tuple[str | Lower, ...]] = {
     "-created_at": ("-created_at", "-pk"),
     "name": (Lower("name"), "pk"),
 }
+_changes = partial(
+    extend_schema,
+    tags=[TAG],
+    request=ProjectIn,
+    responses=ProjectOut,
+    examples=[
+        OpenApiExample("Another name and theme", examples.UPDATE_SENT, request_only=True),
+        OpenApiExample("Changed", examples.UPDATED_PROJECT, response_only=True),
+    ],
+)
 
 
 class OwnWorkViewSet(CommunityViewSet):
@@ -144,9 +154,8 @@ class ProjectViewSet(OwnWorkViewSet):
         project = finding.one(self.visible().for_telling(), project_id)
         return Response(self._told(project))
 
-    @extend_schema(
+    @_changes(
         operation_id="projects_put",
-        tags=[TAG],
         summary="Change a project",
         description=(
             "Changes the fields that are sent, as `PATCH` does. A group sent as an object changes the "
@@ -156,28 +165,15 @@ class ProjectViewSet(OwnWorkViewSet):
             "active: `409 conflict`. On the basic tier four fields of the invitation are `403 "
             "tier_required`."
         ),
-        request=ProjectIn,
-        responses=ProjectOut,
-        examples=[
-            OpenApiExample("Another name and theme", examples.UPDATE_SENT, request_only=True),
-            OpenApiExample("Changed", examples.UPDATED_PROJECT, response_only=True),
-        ],
     )
     @once
     def update(self, request: Request, project_id: int) -> Response:
         return self._update(project_id)
 
-    @extend_schema(
+    @_changes(
         operation_id="projects_patch",
-        tags=[TAG],
         summary="Change some fields of a project",
         description="The same as `PUT`: the fields that are sent change, the others stay.",
-        request=ProjectIn,
-        responses=ProjectOut,
-        examples=[
-            OpenApiExample("Another name and theme", examples.UPDATE_SENT, request_only=True),
-            OpenApiExample("Changed", examples.UPDATED_PROJECT, response_only=True),
-        ],
     )
     @once
     def partial_update(self, request: Request, project_id: int) -> Response:
@@ -309,5 +305,6 @@ def _filtered(found: ProjectQuerySet, query: Mapping[str, Any], *, live: Project
 def _with_faults_of_script(refused: InvalidRequest, body: Mapping[str, Any]) -> InvalidRequest:
     """The refusal of the fields, with what is wrong with the script beside it."""
     faults = scripts.faults_of_new(body.get("script"), is_poll=body.get("type") == "poll")
-    told = [violation.as_json() for violation in faults]
-    return InvalidRequest(refused.message, violations=[*refused.violations, *told])
+    told = [*refused.violations, *(violation.as_json() for violation in faults)]
+    # Its own message counts the violations of the fields alone.
+    return InvalidRequest(str(told[0]["message"]), violations=told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import orjson
@@ -32,6 +33,19 @@ IF_MATCH = OpenApiParameter(
 _WRITES = (
     "All that is wrong is told at once, in `violations`. While the project is active only wording and "
     "pictures may change; anything else is `409 conflict`, with the places in `violations`."
+)
+
+_changes_block = partial(
+    extend_schema,
+    tags=[TAG],
+    summary="Change one block",
+    parameters=[IF_MATCH],
+    request={"application/json": ref("BlockPatch")},
+    responses={200: ref("Block")},
+    examples=[
+        OpenApiExample("The correct answer", {"correct_answer_ids": [311]}, request_only=True),
+        OpenApiExample("The block", examples.BLOCK, response_only=True),
+    ],
 )
 
 
@@ -93,38 +107,20 @@ class ScriptViewSet(OwnWorkViewSet):
         )
         return self._answer(written, scripts.as_json(written.project, written.script))
 
-    @extend_schema(
+    @_changes_block(
         operation_id="blocks_patch",
-        tags=[TAG],
-        summary="Change one block",
         description=(
             "A field that is not sent stays, an explicit null clears, lists are replaced. `position` "
             f"moves the block. {_WRITES}"
         ),
-        parameters=[IF_MATCH],
-        request={"application/json": ref("BlockPatch")},
-        responses={200: ref("Block")},
-        examples=[
-            OpenApiExample("The correct answer", {"correct_answer_ids": [311]}, request_only=True),
-            OpenApiExample("The block", examples.BLOCK, response_only=True),
-        ],
     )
     @once
     def patch_block(self, request: Request, project_id: int, block_id: int) -> Response:
         return self._patch_block(request, project_id, block_id)
 
-    @extend_schema(
+    @_changes_block(
         operation_id="blocks_put",
-        tags=[TAG],
-        summary="Change one block",
         description="The same as `PATCH`: the fields that are sent change.",
-        parameters=[IF_MATCH],
-        request={"application/json": ref("BlockPatch")},
-        responses={200: ref("Block")},
-        examples=[
-            OpenApiExample("The correct answer", {"correct_answer_ids": [311]}, request_only=True),
-            OpenApiExample("The block", examples.BLOCK, response_only=True),
-        ],
     )
     @once
     def put_block(self, request: Request, project_id: int, block_id: int) -> Response:

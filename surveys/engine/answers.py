@@ -147,6 +147,8 @@ def _chosen(block: Block, way: str, raw: object) -> Reply:
         raise BadAnswer(way, "too_many", "Choose one option.")
     if block.type == "multi_punch":
         _count_choices(block, way, len(ids))
+        # A set: kept in the script's order, so that neither clicks nor a shuffle decide what logic sees.
+        ids = _in_order(block, ids)
     if block.type == "ranking":
         wanted = block.rank_top_n or len(block.options)
         if len(ids) != wanted:
@@ -207,9 +209,12 @@ def fits(block: Block, reply: Reply) -> bool:
     else:
         raw = {"value": reply["text"] if "text" in reply else reply["number"]}
     try:
-        return read(block, raw) == reply
+        now = read(block, raw)
     except BadAnswer:
         return False
+    if block.type == "multi_punch" and "option_ids" in reply:  # its options may stand in another order now
+        return set(_option_ids(now)) == set(_option_ids(reply))
+    return now == reply
 
 
 def is_answer(reply: Reply | None) -> bool:
@@ -241,11 +246,7 @@ def value(block: Block, reply: Reply | None) -> Value:
     if "number" in reply:
         return Decimal(str(reply["number"]))
     if "option_ids" in reply:
-        chosen = tuple(
-            block.option_by_id[option_id].value
-            for option_id in _option_ids(reply)
-            if option_id in block.option_by_id
-        )
+        chosen = tuple(block.option_by_id[option_id].value for option_id in _chosen_ids(block, reply))
         if block.type == "single_punch":
             return chosen[0] if chosen else None
         return chosen
@@ -262,11 +263,7 @@ def shown(block: Block, reply: Reply | None) -> str:
         written = str(reply["number"])
         labels = {option.value: option.label for option in block.options if option.label}
         return labels.get(written) or written
-    return ", ".join(
-        block.option_by_id[option_id].seen
-        for option_id in _option_ids(reply)
-        if option_id in block.option_by_id
-    )
+    return ", ".join(block.option_by_id[option_id].seen for option_id in _chosen_ids(block, reply))
 
 
 def is_correct(block: Block, reply: Reply) -> bool | None:
@@ -274,6 +271,18 @@ def is_correct(block: Block, reply: Reply) -> bool | None:
     if block.type not in CHOICES or not block.correct_answer_ids or "option_ids" not in reply:
         return None
     return set(_option_ids(reply)) == set(block.correct_answer_ids)
+
+
+def _chosen_ids(block: Block, reply: Reply) -> list[int]:
+    """The options of a reply that still are the block's: a ranking best first, the others in its order."""
+    ids = _option_ids(reply)
+    if block.type == "ranking":
+        return [option_id for option_id in ids if option_id in block.option_by_id]
+    return _in_order(block, ids)
+
+
+def _in_order(block: Block, ids: list[int]) -> list[int]:
+    return [option_id for option_id in block.option_by_id if option_id in ids]
 
 
 def _option_ids(reply: Reply) -> list[int]:

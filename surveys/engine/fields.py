@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from surveys.engine.kinds import Choice, Fault, Field, ListOf, Logic, Shape, Text, Truth, Weights, Whole
 from surveys.engine.lexer import NAME_PATTERN
+from surveys.engine.names import cannot_be_written
 from surveys.engine.script import (
     ACTION_KINDS,
     ANSWER_STYLES,
@@ -56,6 +57,8 @@ def _color_fault(value: str) -> Fault | None:
 
 
 def _name_fault(value: str) -> Fault | None:
+    if cannot_be_written(value):
+        return "not_allowed", "must not be `true` or `false`, which logic reads as values."
     if NAME_PATTERN.fullmatch(value):
         return None
     return "invalid", "must begin with a letter and go on with letters, digits, `_`, spaces or `-`."

@@ -34,6 +34,7 @@ from surveys.engine.telling import block_as_json
 
 MAX_BLOCKS = 200
 MAX_DEPTH = 50  # of conditions in conditions; deeper ones are kept as they are, and refused by `conditions`
+# Word for word as the interface gives it (2.4), without the full stop of our other sentences.
 OUTRO_NEEDS_ID = "section='outro' requires id for update"
 # Stands for a block whose type cannot be read: anything may refer to it, and nothing is asked of it.
 _UNREADABLE = "open_text"
@@ -70,6 +71,8 @@ def read_blocks(raw: object, *, path: str, scoring: bool = True) -> Reading:
         notes.fault(path, "too_many", f"`{_last(path)}` may hold at most {MAX_BLOCKS} blocks, not {main}.")
         raw = raw[:MAX_BLOCKS]
     read = [_block(each, f"{path}[{n}]", notes) for n, each in enumerate(raw)]
+    # First of all, as the message of a refusal is that of its first violation, and this one is promised.
+    notes.violations.sort(key=lambda violation: violation.message != OUTRO_NEEDS_ID)
     return Reading(
         blocks=tuple(block for block, _ in read),
         violations=notes.violations,
@@ -273,7 +276,7 @@ def _block(raw: object, path: str, notes: _Notes) -> tuple[Block, Place]:
     taken.setdefault("type", _UNREADABLE)
     place = Place(path)
     if taken.get("section") == "outro" and raw.get("id") is None:
-        notes.fault(place.at("id"), "required", f"{OUTRO_NEEDS_ID}.")
+        notes.fault(place.at("id"), "required", OUTRO_NEEDS_ID)
     if "options" in taken:
         place = Place(path, _sorted_options(taken))
     if any(taken.get(key) is not None for key in _CORRECT_KEYS):

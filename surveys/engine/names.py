@@ -42,10 +42,10 @@ def looks_like_variable(name: str) -> bool:
 
 
 def cannot_be_written(name: str) -> bool:
-    """Whether an expression can mean a block of this name by its position alone.
+    """Whether no expression could mean a block of this name, so that no block may have it.
 
-    `true` and `false` are literals in any case, so the blocks named `True` and `False` are out of
-    reach by name. A block named like another keyword is reached in parentheses: `(And)`.
+    `true` and `false` are literals in any case. A block named like another keyword is reached in
+    parentheses: `(And)`.
     """
     return title_case(name).lower() in TRUTHS
 

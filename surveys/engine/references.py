@@ -42,9 +42,7 @@ def resolve(name: str, script: Script) -> int | str | None:
     return script.index_by_title.get(title_case(name))
 
 
-def check(
-    expression: Expression, *, script: Script, at: int, suggestions: int = _SUGGESTIONS
-) -> list[Fault]:
+def check(expression: Expression, *, script: Script, at: int, suggestions: int = _SUGGESTIONS) -> list[Fault]:
     """What is wrong with the references of the expression on block `at`, each name told once.
 
     `suggestions`: for how many unknown names a near one may be looked for.

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import fields, replace
 
 from surveys.engine import conditions, expressions, names, pipes, references
-from surveys.engine.places import Place
+from surveys.engine.places import Place, is_faulty
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script, Violation, title_case
 
 _TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect", "calculated_formula")
@@ -123,6 +123,16 @@ def removed_in_use(before: Script, after: Script, *, places: Sequence[Place]) ->
         violation
         for block, place in zip(after.blocks, places, strict=True)
         for violation in _still_referring(block, place, removed, before, after)
+    ]
+
+
+def without_those_in_use(found: Sequence[Violation], in_use: Sequence[Violation]) -> list[Violation]:
+    """`found` without the references that are unknown because their block is removed: told by `in_use`."""
+    told = frozenset(violation.field for violation in in_use)
+    return [
+        violation
+        for violation in found
+        if violation.code != "unknown_reference" or not is_faulty(violation.field, told)
     ]
 
 

@@ -96,7 +96,8 @@ def _names_are_unique(spots: Sequence[Spot]) -> Iterator[Violation]:
         other = first.setdefault(spot.block.title, spot)
         if other is not spot:
             message = f"`name` {spot.block.title} is that of another block: names are compared in title case."
-            yield spot.fault("name", "duplicate", message)
+            told = spot if other.place.path else other  # a block sent alone is the one at fault
+            yield told.fault("name", "duplicate", message)
 
 
 def _ids_are_used_once(spots: Sequence[Spot]) -> Iterator[Violation]:

@@ -128,12 +128,18 @@ def realign(script: Script, state: State) -> State:
     return turn.state
 
 
+def at_the_end(script: Script, state: State) -> State:
+    """A conversation that is over, in a script that was written anew since: what was added asks no more."""
+    path = tuple(block_id for block_id in state.path if block_id in script.index_by_id)
+    return replace(state, at=len(script.blocks), path=path)
+
+
 def latest_reply(script: Script, state: State) -> tuple[Block, Reply] | None:
     """The question that was passed last, with what was replied, a skip too."""
     for block_id in reversed(state.path):
-        block = script.blocks[script.index_by_id[block_id]]
-        if block.asks:
-            return block, state.replies[block_id]
+        block, reply = script.blocks[script.index_by_id[block_id]], state.replies.get(block_id)
+        if block.asks and reply is not None:  # there is none where it did not ask at that time
+            return block, reply
     return None
 
 

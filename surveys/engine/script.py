@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -161,8 +162,11 @@ def title_case(name: str) -> str:
     """How names are compared: words capitalised, the rest lower (`favGame`, `FAVGAME` → `Favgame`).
 
     A space, `-` or `_` starts a word, and all three are one in comparison, because an expression can
-    only write `_` for the other two (decisions 6.1).
+    only write `_` for the other two (decisions 6.1). An accented letter is the same letter whether it
+    comes as one character or as two.
     """
+    if not name.isascii():
+        name = unicodedata.normalize("NFC", name)
     words = name.strip().replace("-", "_").replace(" ", "_").split("_")
     return "_".join(word.capitalize() for word in words)
 

@@ -24,10 +24,15 @@ UNSEEN = (
 )
 
 
+def asked(script: Script, block: Block) -> Block:
+    """The block as it wants to be answered: a poll's question cannot be skipped, as a skip is no vote."""
+    return replace(block, required=True) if script.is_poll and block.asks else block
+
+
 def seen(script: Script, state: State, block: Block, *, seed: int, facts: Mapping[str, str]) -> Block:
     """The block at this point of a conversation; `seed` orders its options, `facts` are as in `fill`."""
     return replace(
-        block,
+        asked(script, block),
         prompt=runner.fill(script, state, block.prompt, facts),
         options=tuple(shuffle.order(block, seed=seed)),
         precondition=None,

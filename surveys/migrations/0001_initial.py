@@ -207,7 +207,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='conversation',
-            index=models.Index(condition=models.Q(('is_listed', True)), fields=['project', 'id'], name='conversation_listed'),
+            index=models.Index(fields=['project', 'id'], name='conversation_of_project'),
         ),
         migrations.AddIndex(
             model_name='conversation',
@@ -219,7 +219,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='conversation',
-            index=models.Index(condition=models.Q(('sealed_respondent__isnull', False)), fields=['updated_at'], name='conversation_to_forget'),
+            index=models.Index(condition=models.Q(('sealed_respondent__isnull', False)), fields=['started_at'], name='conversation_to_forget'),
         ),
         migrations.AddConstraint(
             model_name='conversation',

@@ -60,7 +60,9 @@ class Conversation(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["project", "id"], condition=Q(is_listed=True), name="conversation_listed"),
+            # Of all, for whoever deletes a project; few are unlisted. A condition on `is_listed` would make
+            # the first answer write every index of the row anew.
+            models.Index(fields=["project", "id"], name="conversation_of_project"),
             models.Index(
                 fields=["project", "respondent"],
                 condition=Q(respondent__isnull=False),
@@ -71,8 +73,10 @@ class Conversation(models.Model):
                 condition=Q(completed_at__isnull=False),
                 name="conversation_by_completion",
             ),
+            # On a column that no answer changes: each index on one that does makes PostgreSQL write every
+            # index of the row anew with every answer (0.10 ms of CPU in place of 0.07).
             models.Index(
-                fields=["updated_at"],
+                fields=["started_at"],
                 condition=Q(sealed_respondent__isnull=False),
                 name="conversation_to_forget",
             ),

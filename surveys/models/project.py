@@ -30,9 +30,6 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         begun = Q(status=Project.Status.ACTIVE) | Q(opens_at__lte=at)
         return self.filter(begun).exclude(closes_at__lte=at)
 
-    def not_live_at(self, at: datetime) -> Self:
-        return self.exclude(pk__in=self.model.objects.live_at(at).values("pk"))
-
     def for_telling(self) -> Self:
         """With all that the interface tells of a project: author, buckets and counts."""
         return self.select_related("author").prefetch_related("buckets").with_counts()

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
+
+from communities.http.envelope import SECONDS_UNTIL_DATABASE_MAY_BE_BACK
+from surveys.pages import looks
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -19,8 +25,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def fault(request: HttpRequest) -> HttpResponse:
+    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):  # no database, or it is too busy
+        response = _page("503.html", 503)
+        response["Retry-After"] = str(SECONDS_UNTIL_DATABASE_MAY_BE_BACK)
+        return response
     return _page("500.html", 500)
 
 
 def _page(template: str, status: int) -> HttpResponse:
-    return HttpResponse(loader.get_template(template).render(), status=status)
+    return HttpResponse(loader.get_template(template).render({"page": looks.PLAIN}), status=status)

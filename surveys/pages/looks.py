@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.urls import reverse
 
@@ -45,11 +46,27 @@ class Page:
     draws_colours: bool
 
 
+# Around what is no survey's, as the words for a wrong address.
+PLAIN = Page(
+    title="",
+    description="",
+    lang="en",
+    dir="ltr",
+    theme=1,
+    interviewer=INTERVIEWERS[0],
+    branding="",
+    address="",
+    is_framed=False,
+    is_listed=False,
+    draws_colours=False,
+)
+
+
 def page_of(*, project: Project, community: Community, locale: str | None, is_framed: bool) -> Page:
     """The surroundings of a project's page. Numbers beyond the last theme or interviewer wrap around."""
     presentation = project.presentation or {}
     language = _language(locale)
-    address = reverse("pages:talk", args=[project.slug])
+    address = _address(project.slug)
     return Page(
         title=project.name,
         description=f"{'A poll' if project.is_poll else 'A short conversation'} by {community.name}.",
@@ -63,6 +80,11 @@ def page_of(*, project: Project, community: Community, locale: str | None, is_fr
         is_listed=project.participation == Project.Participation.OPEN_WEB and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
     )
+
+
+@lru_cache(maxsize=1024)
+def _address(slug: str) -> str:
+    return reverse("pages:talk", args=[slug])
 
 
 def _language(locale: str | None) -> str:

@@ -15,8 +15,9 @@ from surveys.pages import forms, protection, scenes, words
 from surveys.pages.looks import Page
 from surveys.pages.scenes import APPENDED, NOTHING, Scene
 from surveys.pages.visitors import Read, Visit
-from surveys.services import admission, conversations, privacy, scripts, talks
+from surveys.services import admission, conversations, privacy, scripts
 from surveys.services.admission import Respondent
+from surveys.services.talks import LimitReached
 from surveys.services.told import Told
 
 
@@ -83,7 +84,8 @@ def take(desk: Desk) -> Scene:
     request = desk.request
     is_ours = desk.read.is_sealed if desk.page.is_framed else protection.is_own_form(request)
     if not is_ours:
-        return _once_more(desk, words.ONCE_MORE)
+        keeps_cookies = bool(request.COOKIES) or desk.page.is_framed
+        return _once_more(desk, words.ONCE_MORE if keeps_cookies else words.NO_COOKIES)
     try:
         return _do(desk, request.POST.get("do", "answer"))
     except InvalidRequest as refusal:
@@ -130,7 +132,7 @@ def _begin(desk: Desk, do: str) -> Scene:
     if desk.has_traps:
         if not protection.seems_human(desk.request, desk.read, is_answer=do != "go", at=desk.at):
             return _once_more(desk, words.ONCE_MORE)
-        if not protection.may_begin(desk.request, at=desk.at):
+        if not protection.may_begin(desk.request):
             return _once_more(desk, words.BUSY)
     block = _posted_block(desk)
     who, seed = desk.respondent, desk.visit.seed
@@ -142,7 +144,7 @@ def _begin(desk: Desk, do: str) -> Scene:
     desk.remember(told)
     waiting = told.step.block.id if told.step else None
     if told.is_completed or block is None or waiting != block.id:
-        return _stand(desk, told, note=words.WELCOME_BACK)
+        return _stand(desk, told, note=words.REWRITTEN if block is None else words.WELCOME_BACK)
     return _go_on(desk, do)
 
 
@@ -250,14 +252,15 @@ def _with_error(desk: Desk, error: str) -> Scene:
 def _conflict(desk: Desk, refusal: Conflict) -> Scene:
     if not desk.is_live:
         return not_live(desk)
-    if refusal.message == talks.LIMIT_REACHED:
+    if isinstance(refusal, LimitReached):
         return done_already(desk)
     if refusal.retry_after is not None:
         return _once_more(desk, words.ONCE_MORE)
     told = _known(desk)
     if told is None:
         return _once_more(desk, words.ONCE_MORE)
-    return _stand(desk, told, note="" if told.is_completed else words.MOVED_ON)
+    why = words.REWRITTEN if _posted_block(desk) is None else words.MOVED_ON
+    return _stand(desk, told, note="" if told.is_completed else why)
 
 
 def _look(desk: Desk) -> tuple[Told | None, bool]:
@@ -311,8 +314,20 @@ def not_live(desk: Desk) -> Scene:
         if desk.request.method == "POST"
         else f"It takes no more answers. Thank you for coming by.{saved}"
     )
-    results = scenes.closed_poll_results(desk.project, has_voted=has_voted, at=desk.at)
+    results = (
+        scenes.closed_poll_results(desk.project, has_voted=has_voted, at=desk.at)
+        if has_voted or _is_admitted(desk)
+        else None
+    )
     return scenes.notice(desk.page, title=f"This {what} is closed.", text=text, kept=kept, results=results)
+
+
+def _is_admitted(desk: Desk) -> bool:
+    try:
+        admission.check(project=desk.project, respondent=desk.respondent)
+    except Forbidden:
+        return False
+    return True
 
 
 def done_already(desk: Desk) -> Scene:

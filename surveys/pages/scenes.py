@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
+
+from django.utils import dateformat
 
 from surveys.engine import answers, runner, showing
 from surveys.engine.answers import Reply
@@ -34,9 +37,9 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far along. `percent` fills the bar, `told` says it in words."""
+    """How far along. `percent` fills the bar, or leaves it out; `told` says it in words."""
 
-    percent: float
+    percent: float | None
     number: int
     told: str
 
@@ -53,6 +56,7 @@ class Move:
     label: str
 
 
+NO_PROGRESS = Progress(None, 0, "")
 CHANGES = (Move("change", "Change my vote"), Move("retract", "Take my vote back"))
 
 
@@ -68,10 +72,24 @@ class Ending:
     def is_long(self) -> bool:
         return len(self.title) > LONG_PROMPT
 
+    @property
+    def moment_in_words(self) -> str:
+        return dateformat.format(self.moment, "j F Y, H:i") if self.moment else ""
+
+
+# What the templates look at in every scene. They know no silent blank: a name they misspell is an error.
+NOTHING_MORE: Mapping[str, object] = MappingProxyType(
+    dict.fromkeys(("step", "end", "results", "verdict", "note", "traps"))
+    | {"progress": NO_PROGRESS, "said": None, "keeps_past": False, "past": ()}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One answer to a visitor. `said` is the step that was just left; the whole past is made when needed."""
+    """One answer to a visitor. `said` is the step that was just left; the whole past is made when needed.
+
+    What `context` leaves out is as in NOTHING_MORE.
+    """
 
     part: str
     context: Mapping[str, object]
@@ -123,10 +141,10 @@ def first(
         "step": step,
         "note": note,
         "traps": has_traps,
-        "progress": None if project.is_poll else progress_of(script, state),
+        "progress": NO_PROGRESS if project.is_poll else progress_of(script, state),
     }
     if project.is_poll and poll_results.may_be_seen(project=project, has_voted=False, at=at):
-        context["results"] = results_of(seen, own=None)
+        context["results"] = results_of(seen, own=None, at=at)
     return Scene(STEP, context, status, change=NOTHING if error or note else WHOLE, past=past)
 
 
@@ -174,11 +192,11 @@ def end(told: Told, page: Page, *, at: datetime, note: str = "", change: str = W
     context: dict[str, object] = {"note": note, "progress": Progress(100, 0, ""), "verdict": verdict_of(told)}
     text = ""
     if project.is_poll:
-        context["progress"] = None
+        context["progress"] = NO_PROGRESS
         text = "\n\n".join(_after_the_vote(told))
         if poll_results.may_be_seen(project=project, has_voted=True, at=at):
             block, reply, _ = _vote(told)
-            context["results"] = results_of(block, own=reply)
+            context["results"] = results_of(block, own=reply, at=at)
         elif project.is_live_at(at):
             text = text or "The results can be seen here once the poll is closed."
     usual = "Thank you for voting." if project.is_poll else "Thank you! That was the last question."
@@ -200,7 +218,7 @@ def notice(
 ) -> Scene:
     """A friendly word instead of a question. `kept` is what was typed and could not be taken."""
     ending = Ending(title, text, moment, kept, moves)
-    context = {"end": ending, "results": results, "progress": None}
+    context = {"end": ending, "results": results}
     return Scene(END, context, status, NOTHING if kept else WHOLE)
 
 
@@ -210,11 +228,11 @@ def closed_poll_results(project: Project, *, has_voted: bool, at: datetime) -> R
         return None
     script = scripts.load(project_id=project.pk, revision=project.revision)
     block = next((block for block in script.blocks if block.asks), None)
-    return None if block is None else results_of(block, own=None)
+    return None if block is None else results_of(block, own=None, at=at)
 
 
-def results_of(block: Block, *, own: Reply | None) -> ResultsView:
-    return draw_results(block, poll_results.count(block=block), own=own)
+def results_of(block: Block, *, own: Reply | None, at: datetime) -> ResultsView:
+    return draw_results(block, poll_results.count(block=block, at=at), own=own)
 
 
 def verdict_of(told: Told) -> Verdict | None:

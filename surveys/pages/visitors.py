@@ -17,7 +17,6 @@ from datetime import datetime
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 
 VISITOR = "colloquy_visitor"
 CONVERSATION = "colloquy_conversation"
@@ -68,12 +67,11 @@ def seal(visit: Visit, *, slug: str, is_framed: bool) -> str:
     return _signer("seal" + slug).sign(f"{visitor}.{conversation}.{visit.seed}.{visit.since}")
 
 
-def remember(response: HttpResponse, read: Read, visit: Visit, *, slug: str) -> None:
-    """Set the cookies that have changed."""
+def remember(response: HttpResponse, read: Read, visit: Visit, *, slug: str, path: str) -> None:
+    """Set the cookies that have changed. `path` is the page's."""
     if not read.has_cookie:
         _set(response, VISITOR, visit.visitor, VISITOR, path="/s/")
     if visit.conversation_id != read.visit.conversation_id:
-        path = reverse("pages:talk", args=[slug])
         if visit.conversation_id is None:
             response.delete_cookie(CONVERSATION, path=path, samesite="Lax")
         else:

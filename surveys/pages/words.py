@@ -43,6 +43,11 @@ WORDS: Mapping[str, str] = MappingProxyType(
 WELCOME_BACK = "Welcome back, you were here."
 MOVED_ON = "This was answered before, perhaps in another window. Here is where you are."
 ONCE_MORE = "Please send this once more. Your answer is still here."
+REWRITTEN = "The author has changed the questions meanwhile. Here is the one that waits for you now."
+NO_COOKIES = (
+    "Your browser kept no cookie of this page, which needs one to know where you are. "
+    "Please allow cookies, and send this once more: your answer is still here."
+)
 BUSY = "Many answers have come from your network. Please try once more in a while: your answer is still here."
 TAKEN_BACK = "Your vote was taken back."
 

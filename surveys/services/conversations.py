@@ -13,7 +13,7 @@ from datetime import datetime
 from django.db import transaction
 
 from communities.errors import Conflict, InvalidRequest, NotFound
-from surveys.engine import answers, runner
+from surveys.engine import answers, runner, showing
 from surveys.engine.answers import BadAnswer, Reply
 from surveys.engine.runner import State
 from surveys.engine.script import Block
@@ -21,7 +21,7 @@ from surveys.models import Conversation, Project
 from surveys.services import admission, privacy, rows, talks
 from surveys.services.admission import Respondent
 from surveys.services.rows import Counts, Found
-from surveys.services.talks import LIMIT_REACHED, NO_CONVERSATION, May, Talk
+from surveys.services.talks import NO_CONVERSATION, LimitReached, May, Talk
 from surveys.services.told import Told, tell
 
 
@@ -178,7 +178,7 @@ def _admitted(project_id: int, respondent: Respondent, at: datetime, may: May) -
     earlier, most = _resumable(found), talks.most_completions(found.project)
     has_voted = earlier is not None and earlier.completed_at is not None
     if not has_voted and most is not None and found.completions >= most:
-        raise Conflict(LIMIT_REACHED)
+        raise LimitReached
     return found
 
 
@@ -216,7 +216,7 @@ def _take(talk: Talk, raw: Mapping[str, object], at: datetime, *, is_new: bool =
     if not block.asks:
         raise Conflict("The current block takes no answer: go on with `continue`.")
     _refuse_unless_live(talk.project, at)
-    reply = _read(block, raw)
+    reply = _read(showing.asked(talk.script, block), raw)
     turn = runner.answer(talk.script, talk.state, reply)
     talks.save(talk, turn, at=at, block=block, reply=reply, is_new=is_new)
     return _told(talk, at, feedback=turn.feedback)

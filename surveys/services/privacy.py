@@ -99,9 +99,13 @@ def forget_silent(*, at: datetime) -> int:
     """
     forgotten, last = 0, uuid.UUID(int=0)
     while True:
-        # Kept times are rounded down, so the index finds all that are due, and some that are not yet.
+        # Kept times are rounded down, so this finds all that are due, and some that are not yet. When it was
+        # begun follows from when it was changed, and has the index.
         due = Conversation.objects.filter(
-            sealed_respondent__isnull=False, updated_at__lt=at - SILENCE, pk__gt=last
+            sealed_respondent__isnull=False,
+            started_at__lt=at - SILENCE,
+            updated_at__lt=at - SILENCE,
+            pk__gt=last,
         )
         found = due.order_by("pk").values_list("pk", "project_id", "sealed_respondent")[:1000]
         batch = [(key, project_id, bytes(sealed or b"")) for key, project_id, sealed in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -289,7 +289,8 @@ def _change_privacy(project: Project) -> None:
     conversations = Conversation.objects.filter(project=project)
     if conversations.filter(is_listed=True).exists():
         raise Conflict("`privacy_mode` cannot change once there are responses.")
-    conversations.delete()
+    with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
+        cursor.execute("DELETE FROM surveys_conversation WHERE project_id = %s", [project.pk])
 
 
 def _lay_scoring_over(project: Project, fields: Mapping[str, Any]) -> list[Violation]:
@@ -329,6 +330,10 @@ def _settle_scoring(
     names = _bucket_names(fields)
     if names is None or (not names and not project.scoring_enabled and fields.get("scoring") is not None):
         names = tuple(stored)
+    is_told_to_score = "scoring" in fields or not was.scoring_enabled
+    if not names and project.scoring_enabled and is_told_to_score:
+        script = scripts.load(project_id=project.pk, revision=project.revision)
+        names = scripts.first_buckets(replace(script, scoring_enabled=True))
     if project.scoring_enabled == was.scoring_enabled and list(names) == stored:
         return []
     if project.is_live_at(at):
@@ -383,5 +388,8 @@ def _delete_rows(project_id: int) -> None:
         "DELETE FROM surveys_block WHERE project_id = %s",
     )
     with connection.cursor() as cursor:
+        cursor.execute(
+            "SET LOCAL statement_timeout = 0"
+        )  # or a project that is large enough would stay for ever
         for statement in statements:
             cursor.execute(statement, [project_id])

@@ -19,8 +19,9 @@ from functools import cache
 from typing import Any, TypeVar
 
 import orjson
-from django.db import connection, models
+from django.db import models
 
+from communities.statements import prepared
 from surveys.engine.answers import Row
 from surveys.models import Conversation, Project, Tally
 
@@ -69,7 +70,7 @@ def _for_respondent(project_id: int, respondent: str | None, locking: str) -> Fo
         ) c ON TRUE
         WHERE p.id = %s {locking}
     """
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute(sql, [respondent, respondent, project_id])
         row = cursor.fetchone()
     if row is None:
@@ -95,7 +96,7 @@ def insert(*, conversation: Conversation) -> bool:
         INSERT INTO surveys_conversation ({", ".join(names)}) VALUES ({", ".join(["%s"] * len(names))})
         ON CONFLICT (project_id, respondent) WHERE completed_at IS NULL AND respondent IS NOT NULL DO NOTHING
     """
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute(sql, values)
         return bool(cursor.rowcount)
 
@@ -129,7 +130,7 @@ def save(
         parts.append(
             "given AS (INSERT INTO surveys_answer"
             " (conversation_id, block_id, ordinal, option_id, value, number)"
-            " SELECT %s, %s, * FROM unnest(%s::smallint[], %s::bigint[], %s::text[], %s::float8[])"
+            f" VALUES {', '.join(['(%s, %s, %s, %s, %s, %s)'] * len(given))}"
             + (
                 " ON CONFLICT (conversation_id, block_id, ordinal) DO UPDATE"
                 " SET option_id = excluded.option_id, value = excluded.value, number = excluded.number)"
@@ -137,15 +138,14 @@ def save(
                 else ")"
             )
         )
-        values += [conversation.pk, block_id]
-        values += [[row.ordinal for row in given], [row.option_id for row in given]]
-        values += [[row.value for row in given], [row.number for row in given]]
+        for row in given:
+            values += [conversation.pk, block_id, row.ordinal, row.option_id, row.value, row.number]
     if counts:
         last, more = _tally(conversation.project_id, counts)
         values += more
     else:
         last = "SELECT 1"
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute(f"WITH {', '.join(parts)} {last}", values)
 
 
@@ -162,7 +162,7 @@ def complete(*, project_id: int, respondent: str, at_most: int | None) -> int | 
         WHERE %s::int IS NULL OR done.completions < %s
         RETURNING last_session
     """
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute(sql, [project_id, respondent, at_most, at_most])
         row = cursor.fetchone()
     return row[0] if row else None
@@ -175,7 +175,7 @@ def delete(*, conversation: Conversation, counts: Counts) -> None:
     counts: in one statement the two could wait for each other.
     """
     is_counted = conversation.completed_at is not None
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute(
             "WITH dropped AS (DELETE FROM surveys_answer WHERE conversation_id = %s), "
             "gone AS (DELETE FROM surveys_conversation WHERE id = %s) "
@@ -234,7 +234,7 @@ def _one(conversation_id: uuid.UUID, locking: str) -> Conversation | None:
         FROM surveys_conversation c JOIN surveys_project p ON p.id = c.project_id
         WHERE c.id = %s {locking}
     """
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute(sql, [conversation_id])
         row = cursor.fetchone()
     return _project_and_conversation(row)[1] if row else None

@@ -21,7 +21,7 @@ from surveys.engine.telling import script_as_json
 from surveys.services import script_rows
 from surveys.services.script_rows import Stored
 
-MAX_PARTS = 200_000  # blocks and options over all scripts kept: about 150 MB at the very most
+MAX_SIZE = 30_000_000  # bytes of JSON over all scripts kept, which take five times as much: 150 MB at most
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,6 @@ class Kept:
             {option.id: option for option in options if option.id is not None},
         )
 
-    @cached_property
-    def parts(self) -> int:
-        """How much room it takes."""
-        return 1 + len(self.catalogue.blocks) + len(self.catalogue.options)
-
     def rendered_blocks(self, *, outro: bool) -> bytes:
         """The array of blocks as JSON, made once."""
         known = self._rendered.get(outro)
@@ -78,7 +73,7 @@ class Kept:
 
 _kept: OrderedDict[tuple[int, int], Kept] = OrderedDict()
 _lock = Lock()
-_parts = 0
+_size = 0
 
 
 def get(project_id: int, revision: int) -> Kept:
@@ -101,12 +96,12 @@ def get(project_id: int, revision: int) -> Kept:
 
 
 def _keep(key: tuple[int, int], kept: Kept) -> None:
-    global _parts
+    global _size
     with _lock:
         if key in _kept:
             return
         _kept[key] = kept
-        _parts += kept.parts
-        while _parts > MAX_PARTS and len(_kept) > 1:
+        _size += kept.stored.size
+        while _size > MAX_SIZE and len(_kept) > 1:
             _, oldest = _kept.popitem(last=False)
-            _parts -= oldest.parts
+            _size -= oldest.stored.size

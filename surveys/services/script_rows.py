@@ -59,12 +59,13 @@ _READ = """
 @dataclass(frozen=True)
 class Stored:
     """A script as it is stored. `archived` holds the removed blocks that have answers; each block's
-    removed options are in `archived_options`, by block id."""
+    removed options are in `archived_options`, by block id. `size` is in bytes of its rows as JSON."""
 
     revision: int
     script: Script
     archived: tuple[Block, ...] = ()
     archived_options: Mapping[int, tuple[Option, ...]] | None = None
+    size: int = 0
 
 
 def read(project_id: int) -> Stored | None:
@@ -96,7 +97,9 @@ def read(project_id: int) -> Stored | None:
         bucket_keys=tuple(bucket_key(name) for name in bucket_names),
     )
     removed = {block_id: tuple(each) for block_id, each in archived_options.items()}
-    return Stored(revision, script, tuple(archived), removed)
+    return Stored(
+        revision, script, tuple(archived), removed, size=sum(len((text or "").encode()) for text in texts)
+    )
 
 
 def bucket_key(name: str) -> str:

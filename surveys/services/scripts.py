@@ -218,23 +218,31 @@ def _write(
     draft = replace(before, blocks=blocks, outro=outro)
     script, new_buckets = _with_buckets(draft, before.bucket_keys)
     violations = [*reading.violations, *faults, *_foreign_ids(arranged, before)]
-    violations += _check(
+    if is_live and not violations:  # what else a change of structure would break does not matter then
+        _refuse_frozen(before, script, arranged)
+    in_use = revisions.removed_in_use(before, script, places=arranged.places)
+    broken = _check(
         script,
         arranged,
         reading,
         chat=project.response_channel == Project.ResponseChannel.CHAT,
         path="blocks",
     )
-    violations += revisions.removed_in_use(before, script, places=arranged.places)
+    violations += [*in_use, *revisions.without_those_in_use(broken, in_use)]
     if violations:
         raise _invalid(violations)
-    if is_live and (frozen := revisions.frozen_changes(before, script, places=arranged.places)):
+    if project.is_pending_at(at) and not any(block.asks for block in script.blocks):
+        raise Conflict("A project that is about to open needs a question: close it first, to cancel that.")
+    script = _save(project, before, script, new_buckets)
+    return Written(project, script, (*ignored, *reading.ignored))
+
+
+def _refuse_frozen(before: Script, script: Script, arranged: Arrangement) -> None:
+    if frozen := revisions.frozen_changes(before, script, places=arranged.places):
         raise Conflict(
             "The structure of a script cannot change while the project is active: only wording and pictures.",
             violations=[violation.as_json() for violation in _once(frozen)],
         )
-    script = _save(project, before, script, new_buckets)
-    return Written(project, script, (*ignored, *reading.ignored))
 
 
 def _save(project: Project, before: Script, script: Script, new_buckets: Collection[str]) -> Script:
@@ -290,14 +298,19 @@ def _check(
 
 def _with_buckets(script: Script, declared: Collection[str]) -> tuple[Script, tuple[str, ...]]:
     """The script with its buckets' keys, and the names of buckets that are to be made (decisions 7.1)."""
-    keys = tuple(script_rows.bucket_key(name) for name in declared)
-    if keys or not script.scoring_enabled or not script.blocks:
-        return replace(script, bucket_keys=keys), ()
+    names = () if declared else first_buckets(script)
+    keys = tuple(script_rows.bucket_key(name) for name in declared or names)
+    return replace(script, bucket_keys=keys), names
+
+
+def first_buckets(script: Script) -> tuple[str, ...]:
+    """Names of the buckets that a script makes where none are declared: what its scores use, else one."""
+    if not script.scoring_enabled or not script.blocks:
+        return ()
     used = {
         key: None for block in script.blocks for option in block.options for key in option.score_values or ()
     }
-    names = tuple(dict.fromkeys(key.replace("_", " ").title() for key in used)) or ("Score",)
-    return replace(script, bucket_keys=tuple(script_rows.bucket_key(name) for name in names)), names
+    return tuple(dict.fromkeys(key.replace("_", " ").title() for key in used)) or ("Score",)
 
 
 def _with_scores_kept(blocks: tuple[Block, ...], before: Script) -> tuple[Block, ...]:

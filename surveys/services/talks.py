@@ -15,13 +15,19 @@ from surveys.engine.answers import Reply
 from surveys.engine.runner import State, Turn
 from surveys.engine.script import Block, Script
 from surveys.models import Conversation, Project
-from surveys.services import privacy, rows, scripts
+from surveys.services import privacy, rows, script_cache, scripts
 from surveys.services.admission import Respondent
 from surveys.services.rows import Counts
 
 May = Callable[[Project], None]
 NO_CONVERSATION = "There is no such conversation."
-LIMIT_REACHED = "This respondent has completed this project as often as it allows."
+
+
+class LimitReached(Conflict):
+    """This respondent has completed the project as often as it allows."""
+
+    def __init__(self) -> None:
+        super().__init__("This respondent has completed this project as often as it allows.")
 
 
 @dataclass(slots=True)
@@ -88,9 +94,16 @@ def locked(*, conversation_id: uuid.UUID, may: May) -> Talk:
 def of(conversation: Conversation) -> Talk:
     """The conversation with its script and state; in a script written anew since, where it stands there."""
     project = conversation.project
-    script = scripts.load(project_id=project.pk, revision=project.revision)
-    state = State.from_json(conversation.state)
-    if conversation.state.get("revision") != project.revision:
+    kept = script_cache.get(project.pk, project.revision)
+    script, state = kept.script, State.from_json(conversation.state)
+    # Who only reads holds no lock: the script may have been written anew since the project's row was read.
+    project.revision = kept.stored.revision
+    if conversation.state.get("revision") == project.revision:
+        return Talk(conversation, script, state)
+    is_over = conversation.completed_at is not None and not (project.is_poll and project.change_poll)
+    if is_over:
+        state = runner.at_the_end(script, state)
+    else:
         state = runner.realign(script, state)
         is_past_the_end = runner.current(script, state) is None and conversation.completed_at is None
         if is_past_the_end and runner.can_go_back(state):  # the respondent's own move has to end it
@@ -167,7 +180,7 @@ def _counted(conversation: Conversation) -> int | None:
             project_id=project.pk, respondent=respondent, at_most=most_completions(project)
         )
         if number is None:
-            raise Conflict(LIMIT_REACHED)
+            raise LimitReached
     return None if project.is_anonymous else number
 
 

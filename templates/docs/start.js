@@ -1,5 +1,5 @@
 SwaggerUIBundle({
-  url: "{% url "openapi" %}",
+  url: "{{ url('openapi') }}",
   domNode: document.getElementById("docs"),
   deepLinking: true,
   docExpansion: "list",

@@ -341,7 +341,7 @@ def test_server_trouble_is_told_and_what_was_typed_stays(windows):
     question(page, "Prompt 1.")
 
 
-def test_ranking_by_dragging(windows):
+def test_a_ranking_is_put_in_order_by_dragging(windows):
     made = talking.project({"type": "ranking", "options": ["a", "b", "c"], "required": True})
     page = windows.open(f"/s/{made.slug}")
     last, first = page.locator(".rank").nth(2).bounding_box(), page.locator(".rank").nth(0).bounding_box()

@@ -70,7 +70,7 @@ def test_a_role_is_the_current_one(db: None) -> None:
     assert caller_of(secret, at=NOON).role == "member"
 
 
-def test_without_a_key(db: None) -> None:
+def test_a_request_without_a_key_is_refused(db: None) -> None:
     assert refusal(ask("GET", "/v1/communities")) == (401, "missing_api_key")
     assert refusal(ask("GET", "/v1/communities", key="")) == (401, "missing_api_key")
 

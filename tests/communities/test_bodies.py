@@ -49,7 +49,7 @@ def named(text: str) -> bytes:
         (b" ", "line 1"),
     ],
 )
-def test_malformed_json(caller: Caller, body: bytes, place: str) -> None:
+def test_malformed_json_is_told_with_its_place(caller: Caller, body: bytes, place: str) -> None:
     answer = patch(caller, body)
 
     assert refusal(answer) == (400, "invalid_request")
@@ -119,7 +119,9 @@ def test_numbers_of_64_bits_are_read(number: float) -> None:
 
 @pytest.mark.parametrize("open_and_shut", [(b'{"a":', b"}"), (b"[", b"]")])
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 1_000, 10_000, 100_000])
-def test_nested_too_deep(caller: Caller, open_and_shut: tuple[bytes, bytes], depth: int) -> None:
+def test_what_is_nested_too_deep_is_refused(
+    caller: Caller, open_and_shut: tuple[bytes, bytes], depth: int
+) -> None:
     first, last = open_and_shut
     body = b'{"xp_name": ' + first * (depth - 1) + b"1" + last * (depth - 1) + b"}"
 
@@ -163,14 +165,14 @@ def test_json_by_its_names(caller: Caller, content_type: str) -> None:
         "application/merge-patch+json",
     ],
 )
-def test_other_media_types(caller: Caller, content_type: str) -> None:
+def test_other_media_types_are_refused(caller: Caller, content_type: str) -> None:
     answer = patch(caller, named('"Tempi"'), content_type=content_type)
 
     assert refusal(answer) == (415, "invalid_request")
     assert CommunitySettings.objects.get(pk=caller.community.pk).xp_name == "XP"
 
 
-def test_compressed_bodies(caller: Caller) -> None:
+def test_compressed_bodies_are_refused(caller: Caller) -> None:
     answer = patch(caller, named('"Tempi"'), headers={"Content-Encoding": "gzip"})
 
     assert refusal(answer) == (415, "invalid_request")

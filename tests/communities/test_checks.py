@@ -13,7 +13,7 @@ def ids() -> list[str | None]:
     return [each.id for each in checks.run_checks() if str(each.id).startswith("communities.")]
 
 
-def test_all_agree() -> None:
+def test_in_this_house_all_tables_agree() -> None:
     assert ids() == []
 
 

@@ -71,7 +71,7 @@ def test_an_id_that_is_taken() -> None:
         say("create_community", "--name", "Another", "--id", "5")
 
 
-def test_a_member() -> None:
+def test_a_member_is_made_with_its_user() -> None:
     community = told("create_community", "--name", "Chess")["id"]
 
     answer = told("create_member", "--community", community, "--name", "Ada", "--access", "creator")

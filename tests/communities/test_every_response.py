@@ -60,7 +60,9 @@ def is_told_properly(answer: HttpResponse) -> bool:
         ("POST", "/v1/openapi.json", 405, "method_not_allowed"),
     ],
 )
-def test_refusals(caller: Caller, method: str, path: str, status: int, error: str) -> None:
+def test_every_refusal_has_the_one_shape(
+    caller: Caller, method: str, path: str, status: int, error: str
+) -> None:
     answer = ask(method, path, key=caller.secret)
 
     assert refusal(answer) == (status, error)
@@ -74,7 +76,7 @@ def test_a_wrong_method_is_told_the_right_ones(caller: Caller) -> None:
     assert ask("POST", "/v1/openapi.json")["Allow"] == "GET, HEAD"
 
 
-def test_options(caller: Caller) -> None:
+def test_options_tells_the_methods_and_counts(caller: Caller) -> None:
     answer = ask("OPTIONS", f"/v1/communities/{caller.community.pk}/settings", key=caller.secret)
 
     assert (answer.status_code, answer["Allow"], answer.content) == (204, "GET, PATCH", b"")
@@ -96,7 +98,7 @@ def test_a_host_that_is_not_ours(caller: Caller) -> None:
     assert is_told_properly(answer)
 
 
-def test_without_a_key(db: None) -> None:
+def test_without_a_key_nothing_is_told_of_what_there_is(db: None) -> None:
     for path in ("/v1/communities", "/v1/nothing", "/v1/communities/1/settings"):
         answer = ask("GET", path)
 
@@ -121,7 +123,9 @@ def test_a_fault_of_ours(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("fault", [OperationalError("secret"), InterfaceError("secret")])
-def test_without_a_database(caller: Caller, monkeypatch: pytest.MonkeyPatch, fault: Exception) -> None:
+def test_without_a_database_one_is_asked_to_come_again(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise fault
 
@@ -147,7 +151,8 @@ def test_without_a_database_to_look_up_the_key_in(caller: Caller, monkeypatch: p
 
 @pytest.fixture
 def _broken_layer(settings: Settings) -> None:
-    settings.MIDDLEWARE = [settings.MIDDLEWARE[0], f"{__name__}.broken_layer"]
+    outer = settings.MIDDLEWARE.index("communities.http.middleware.RequestMiddleware")
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE[: outer + 1], f"{__name__}.broken_layer"]
 
 
 def broken_layer(_: object) -> object:
@@ -220,3 +225,9 @@ def _log_may_be_captured() -> Iterator[None]:
     structlog.configure(cache_logger_on_first_use=False)
     yield
     structlog.configure(**known)
+
+
+def test_what_a_key_reads_is_kept_by_no_shared_cache(caller: Caller) -> None:
+    told = [caller.get("/projects"), caller.get("/nothing"), caller.client.get("/v1/openapi.json")]
+
+    assert [answer["Cache-Control"] for answer in told] == [*["private, no-cache"] * 2, "max-age=300"]

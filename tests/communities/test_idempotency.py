@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import connection, connections, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -223,11 +224,20 @@ def test_a_write_costs_two_statements_more(
     caller = Caller()
     caller.get("/settings")
     caller.patch("/settings", {"xp_name": "a"})
-    work = 2  # the settings, locked, and their change
-    savepoints = 4  # the test's own transaction makes savepoints of the transactions
+    work = 2  # the change, and the settings as they are now
+    savepoints = 2  # one for the outer transaction, inside the test's own; services' blocks make none
 
     with django_assert_num_queries(work + 2 + savepoints):
         caller.patch("/settings", {"xp_name": "b"}, **{"Idempotency-Key": ONE})
+
+
+def test_services_make_savepoints_again_after_a_write_that_was_refused(db: None) -> None:
+    assert make(Caller(), name="").status_code == 400
+
+    with CaptureQueriesContext(connection) as statements, transaction.atomic():
+        pass
+
+    assert len(statements) == 2
 
 
 def test_sweeping_forgets_what_is_over_and_nothing_else(db: None) -> None:

@@ -56,7 +56,9 @@ def in_a_process_that_dies(work: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_process_killed(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_killed_at_any_step_leaves_all_or_nothing(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     where, name, deadly, is_done = STEPS[step]
     caller = Caller()
 

@@ -149,7 +149,7 @@ def test_a_tier_that_changed_holds_within_seconds(db: None) -> None:
     assert left(ask("GET", "/v1/communities", key=caller.secret))[:2] == ["600", "598"]
 
 
-def test_too_many_requests(db: None) -> None:
+def test_too_many_requests_are_told_when_to_come_again(db: None) -> None:
     caller = Caller(tier="basic")
     for _ in range(60):
         throttling.take_for_key(key_of(caller).pk, 60)
@@ -232,6 +232,30 @@ def test_the_address_is_what_our_outermost_proxy_saw(
     request = RequestFactory().get("/", REMOTE_ADDR="9.9.9.9", headers={"X-Forwarded-For": forwarded})
 
     assert address_of(request) == address
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:6:5:4:3", "2001:db8:1:2::/64"),
+        ("::ffff:203.0.113.9", "203.0.113.9"),
+        ("203.0.113.9", "203.0.113.9"),
+        ("no:address", "no:address"),
+    ],
+)
+def test_an_ipv6_address_counts_as_its_household(remote: str, address: str) -> None:
+    assert address_of(RequestFactory().get("/", REMOTE_ADDR=remote)) == address
+
+
+def test_a_window_may_be_an_hour() -> None:
+    take("name", 1, seconds=3600)
+    age("name", 3599)
+
+    assert take("name", 1, seconds=3600).is_used_up
+    assert 3600 <= get_redis_connection().ttl("name") <= 3601
+    age("name", 1)
+    assert not take("name", 1, seconds=3600).is_used_up
 
 
 @pytest.mark.usefixtures("redis_away")

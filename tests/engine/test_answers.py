@@ -31,7 +31,7 @@ def refusal(block: Block, raw) -> tuple[str, str]:
         ("single_punch", {}, {"value": "Leaf green"}, {"option_ids": [GREEN]}),
         ("single_punch", {}, {"value": ""}, {"skipped": True}),
         ("single_punch", {}, {"option_id": RED, "value": None, "skip": False}, {"option_ids": [RED]}),
-        ("multi_punch", {}, {"option_ids": [BLUE, RED]}, {"option_ids": [BLUE, RED]}),
+        ("multi_punch", {}, {"option_ids": [BLUE, RED]}, {"option_ids": [RED, BLUE]}),
         ("multi_punch", {}, {"option_id": BLUE}, {"option_ids": [BLUE]}),
         ("multi_punch", {}, {"value": ["red", "blue"]}, {"option_ids": [RED, BLUE]}),
         ("multi_punch", {}, {"value": "red"}, {"option_ids": [RED]}),
@@ -161,7 +161,7 @@ def test_a_reply_is_stored_as_rows(type, reply, expected):
     ("type", "reply", "value", "shown"),
     [
         ("single_punch", {"option_ids": [GREEN]}, "green", "Leaf green"),
-        ("multi_punch", {"option_ids": [GREEN, RED]}, ("green", "red"), "Leaf green, red"),
+        ("multi_punch", {"option_ids": [GREEN, RED]}, ("red", "green"), "red, Leaf green"),
         ("ranking", {"option_ids": [RED, GREEN]}, ("red", "green"), "red, Leaf green"),
         ("open_text", {"text": "Hi"}, "Hi", "Hi"),
         ("open_numeric", {"number": "4.50"}, Decimal("4.50"), "4.50"),
@@ -189,6 +189,8 @@ def test_a_scale_shows_its_points_label():
         ("single_punch", {}, {"option_ids": [99]}, False),
         ("single_punch", {}, {"text": "red"}, False),
         ("multi_punch", {"max": 1}, {"option_ids": [RED, BLUE]}, False),
+        ("multi_punch", {}, {"option_ids": [BLUE, RED]}, True),  # the options were reordered since
+        ("multi_punch", {}, {"text": "red"}, False),
         ("ranking", {"rank_top_n": 2}, {"option_ids": [RED, BLUE]}, True),
         ("open_text", {}, {"text": "Hi"}, True),
         ("open_text", {"required": True}, {"skipped": True}, False),

@@ -199,7 +199,7 @@ def test_100_options_are_taken_and_one_more_is_not() -> None:
         ("a[b]", "invalid"),
     ],
 )
-def test_names(name: str, code: str | None) -> None:
+def test_a_name_begins_with_a_letter_and_has_no_punctuation(name: str, code: str | None) -> None:
     assert block_faults({**TEXT, "name": name}) == ([("name", code)] if code else [])
 
 
@@ -215,7 +215,7 @@ def test_names(name: str, code: str | None) -> None:
         ("٣٣٣٣٣٣", False),
     ],
 )
-def test_colors(color: str, good: bool) -> None:
+def test_a_color_is_six_hexadecimal_digits(color: str, good: bool) -> None:
     assert bool(block_faults({**CONTENT, "color": color})) is not good
 
 
@@ -244,7 +244,7 @@ def test_colors(color: str, good: bool) -> None:
         ("http://example.com:port/", "invalid"),
     ],
 )
-def test_picture_addresses(key: str, url: str, code: str | None) -> None:
+def test_a_picture_is_at_a_web_address(key: str, url: str, code: str | None) -> None:
     assert block_faults({**TEXT, key: url}) == ([(key, code)] if code else [])
 
 
@@ -339,7 +339,7 @@ def test_an_outro_block_needs_its_id() -> None:
     raw = [{**CONTENT, "section": "outro"}]
 
     assert violations(raw) == [
-        Violation("blocks[0].id", "required", "section='outro' requires id for update."),
+        Violation("blocks[0].id", "required", "section='outro' requires id for update"),
     ]
     assert faults([{**CONTENT, "section": "outro", "id": 3}]) == []
 

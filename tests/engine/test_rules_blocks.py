@@ -341,7 +341,9 @@ def test_an_action_has_what_it_gives(
         ({"pause": 5}, [("continue.after", "required")]),
     ],
 )
-def test_going_on(raw: Raw, sent: Raw, expected: list[tuple[str, str]]) -> None:
+def test_one_goes_on_by_a_click_or_after_a_pause(
+    raw: Raw, sent: Raw, expected: list[tuple[str, str]]
+) -> None:
     assert block_faults({**raw, "continue": sent}) == expected
 
 

@@ -32,6 +32,7 @@ from tests.engine.checking import (
         ("fav game", "Fav_Game"),
         ("fav-game", "fav game"),
         ("q7", "Q7"),
+        ("caf\u00e9", "Cafe\u0301"),
     ],
 )
 def test_names_are_unique_in_title_case(one: str, other: str) -> None:

@@ -239,6 +239,19 @@ class TestRealigning:
         assert (there.at, there.path) == (1, (3,))
 
 
+def test_what_was_over_before_a_rewrite_is_over_still():
+    old = building.script(COLOUR, SAYING, TEXT)
+    state = walked(old, {"option_ids": [10]}, None, {"text": "a"})
+    new = building.script(COLOUR, {**TEXT, "id": 2}, {**TEXT, "id": 77})
+
+    there = runner.at_the_end(new, state)
+
+    assert (there.at, there.path) == (3, (1, 2))
+    latest = runner.latest_reply(new, there)
+    assert latest is not None
+    assert latest[0].id == 1
+
+
 def test_a_respondent_sees_no_logic_no_scores_and_no_right_answers():
     script = building.script(
         {

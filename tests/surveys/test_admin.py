@@ -1,4 +1,6 @@
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from communities.models import User
@@ -85,6 +87,21 @@ def test_corrected_words_are_asked_from_then_on(staff):
     assert (step.block.prompt, step.block.options[0].label) == ("Better words?", "Crimson")
 
 
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [("  ", "The prompt must not be blank."), ("x" * 4_001, "Must have at most 4,000 characters.")],
+)
+def test_corrected_words_keep_to_the_bounds_of_the_interface(staff, prompt, told):
+    made = talking.project(TEXT)
+    block = Block.objects.get(project=made, name="q0")
+    form = {"prompt": prompt, "options-TOTAL_FORMS": 0, "options-INITIAL_FORMS": 0}
+
+    response = staff.post(reverse("admin:surveys_block_change", args=[block.pk]), form)
+
+    assert told in response.content.decode()
+    assert Block.objects.get(pk=block.pk).prompt == block.prompt
+
+
 def test_conversations_are_never_edited(staff):
     told = talking.begin(talking.project(CHOICE))
 
@@ -92,3 +109,32 @@ def test_conversations_are_never_edited(staff):
 
     assert response.status_code == 403
     assert Conversation.objects.count() == 1
+
+
+def test_what_is_left_empty_stays_null(staff):
+    block = Block.objects.get(project=talking.project(TEXT), name="q0")
+    form = {"prompt": "Better words?", "options-TOTAL_FORMS": 0, "options-INITIAL_FORMS": 0}
+
+    staff.post(reverse("admin:surveys_block_change", args=[block.pk]), form)
+
+    block.refresh_from_db()
+    assert (block.prompt, block.when_correct) == ("Better words?", None)
+
+
+@pytest.mark.parametrize("name", ["project", "block"])
+def test_a_project_is_locked_before_it_is_read_to_be_changed(staff, name):
+    made = talking.project(TEXT)
+    row = made if name == "project" else Block.objects.get(project=made, name="q0")
+    form = {
+        "name": "New",
+        "prompt": "New",
+        **{f"{rows}-{count}_FORMS": 0 for rows in ("buckets", "options") for count in ("TOTAL", "INITIAL")},
+    }
+
+    with CaptureQueriesContext(connection) as captured:
+        response = staff.post(reverse(f"admin:surveys_{name}_change", args=[row.pk]), form)
+
+    assert response.status_code == 302
+    told = [query["sql"] for query in captured]
+    lock = next(n for n, sql in enumerate(told) if "surveys_project" in sql and "FOR UPDATE" in sql)
+    assert any(f'FROM "surveys_{name}"' in sql for sql in told[lock + 1 :])

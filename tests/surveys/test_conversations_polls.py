@@ -31,6 +31,21 @@ def test_a_vote_completes():
     assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
 
 
+@pytest.mark.parametrize("sent", [{"skip": True}, {"value": ""}, {"option_ids": []}])
+def test_the_question_of_a_poll_is_never_skipped(sent):
+    made = talking.project({"type": "multi_punch", "options": ["a", "b"], "required": False}, type="poll")
+    told = talking.begin(made, "ann")
+
+    with pytest.raises(InvalidRequest) as refusal:
+        conversations.answer(
+            conversation_id=told.conversation.pk, raw={"block_id": told.step.block.id, **sent}, at=NOON
+        )
+
+    assert told.step.block.required is True
+    assert [violation["code"] for violation in refusal.value.violations] == ["required"]
+    assert talking.counts(made) == {"answered": 0, "completed": 0, "listed": 0}
+
+
 def test_words_after_the_question_are_shown_when_the_vote_is_counted():
     made = talking.project(
         {**SAYING, "prompt": "Welcome."}, CHOICE, {**SAYING, "prompt": "You chose [Q1]."}, type="poll"
@@ -88,7 +103,7 @@ class TestWhereVotesMayBeChanged:
 
         assert talking.back(told).step.block.name == "q0"
 
-    def test_not_after_closing(self, made):
+    def test_after_closing_a_vote_stands(self, made):
         told = talking.say(talking.begin(made, "ann"), 1)
         made.status = "inactive"
         made.save()
@@ -106,12 +121,10 @@ class TestWhereVotesMayBeChanged:
         again = talking.say(talking.begin(made, "ann"), 0)
         assert again.conversation.session_number == 2
 
-    def test_a_vote_to_an_optional_question_may_be_changed_to_none_and_back(self, made):
+    def test_a_vote_cannot_be_changed_to_none(self, made):
         told = talking.back(talking.say(talking.begin(made, "ann"), 1))
 
-        told = talking.say(told, None)
-        assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 1, "listed": 1}
-        talking.say(talking.back(told), 0)
+        refused(InvalidRequest, talking.say, told, None)
 
         assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
 

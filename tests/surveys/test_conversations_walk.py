@@ -5,8 +5,8 @@ from django.db import transaction
 
 from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from communities.models import Identity
-from surveys.models import Conversation
-from surveys.services import admission, conversations, privacy
+from surveys.models import Conversation, Project
+from surveys.services import admission, conversations, privacy, rows
 from tests.surveys import talking
 from tests.surveys.talking import CHOICE, NOON, SAYING, TEXT
 
@@ -71,7 +71,7 @@ def test_an_answer_is_saved_as_it_is_given():
 @pytest.mark.parametrize(
     ("block", "said", "rows"),
     [
-        ({"type": "multi_punch", "options": ["a", "b", "c"]}, [2, 0], [("q0", 0, "c"), ("q0", 1, "a")]),
+        ({"type": "multi_punch", "options": ["a", "b", "c"]}, [2, 0], [("q0", 0, "a"), ("q0", 1, "c")]),
         ({"type": "ranking", "options": ["a", "b"]}, [1, 0], [("q0", 0, "1"), ("q0", 1, "2")]),
         ({"type": "nps"}, 7, [("q0", 0, "7")]),
         ({"type": "open_numeric"}, "2.50", [("q0", 0, "2.50")]),
@@ -361,6 +361,35 @@ def test_a_script_written_anew_is_taken_up_where_it_stands():
 
     assert done.is_completed
     assert [name for name, _, _ in talking.stored(told)] == ["q0", "q2"]
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_who_only_reads_may_see_the_project_as_it_was_and_the_script_as_it_is_now(monkeypatch, is_over):
+    made = talking.project(TEXT, TEXT, TEXT)
+    told = talking.say(talking.begin(made, "ann"), *("abc" if is_over else "ab"))
+    read_before = rows.find(conversation_id=told.conversation.pk)
+    made.blocks.get(name="q1").delete()
+    Project.objects.filter(pk=made.pk).update(revision=1)
+    monkeypatch.setattr(rows, "find", lambda **_: read_before)
+
+    again = conversations.get(conversation_id=told.conversation.pk, at=NOON)
+
+    assert [exchange.block.name for exchange in again.history()] == ["q0", "q2"][: 2 if is_over else 1]
+    assert (again.step and again.step.block.name) == (None if is_over else "q2")
+    assert again.project.revision == 1
+
+
+def test_what_is_over_stays_over_where_the_script_has_a_question_more():
+    made = talking.project(TEXT, TEXT)
+    told = talking.say(talking.begin(made, "ann"), "a", "b")
+    made.blocks.filter(name="q1").delete()
+    talking.write(made, {**TEXT, "name": "more", "position": 5})
+    made.revision = 1
+    made.save()
+
+    again = conversations.get(conversation_id=told.conversation.pk, at=NOON)
+
+    assert (again.is_completed, again.step, again.thank_you) == (True, None, "Thank you.")
 
 
 def test_a_project_with_nothing_to_show_is_completed_at_once():

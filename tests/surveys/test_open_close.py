@@ -29,7 +29,7 @@ def status_at(made, at):
     return project_as_json(Project.objects.for_telling().get(pk=made["id"]), at=at)["status"]
 
 
-def test_opening_and_closing():
+def test_a_project_opens_and_closes_once_each():
     caller = Caller()
     made = caller.make(TEXT)
 

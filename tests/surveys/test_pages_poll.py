@@ -42,6 +42,17 @@ def test_a_vote_is_one_request_and_shows_the_result():
     assert talking.counts(made) == {"answered": 1, "completed": 1, "listed": 1}
 
 
+def test_an_optional_question_has_no_skip_on_a_poll():
+    made = poll({**CHOICE, "required": False})
+    visitor = Visitor(made).look()
+    assert 'value="skip"' not in visitor.page
+
+    visitor.send("skip")
+
+    assert "This question needs an answer." in visitor.page
+    assert talking.counts(made)["completed"] == 0
+
+
 def test_bars_are_drawn_from_all_votes():
     made = poll(poll_results_mode="public")
     for place in (0, 0, 1):
@@ -92,6 +103,19 @@ def test_results_are_seen_by_the_mode(mode, before, after, closed):
     made.save()
     assert ("data-results" in Visitor(made).look().page) is closed
     assert "data-results" in visitor.look().page
+
+
+def test_a_closed_private_poll_shows_its_results_to_members_alone():
+    made = poll(participation="private", poll_results_mode="public", status="inactive")
+    stranger, member = Visitor(made), Visitor(made)
+    member.client.force_login(talking.member().user)
+
+    stranger.look()
+    member.look()
+
+    assert "This poll is closed." in stranger.page
+    assert bars(stranger) == []
+    assert bars(member) == ["0% ", "0% "]
 
 
 def test_words_around_the_question_stand_on_its_page():

@@ -1,10 +1,10 @@
 import re
 
 import pytest
-from django.test import Client, RequestFactory
+from django.test import Client
 from redis.exceptions import ConnectionError as NoRedis
 
-from surveys.pages import protection
+from communities.http import throttling
 from tests.surveys import talking
 from tests.surveys.talking import SAYING, TEXT
 from tests.surveys.visiting import Visitor
@@ -92,6 +92,20 @@ def test_without_the_csrf_token_nothing_is_taken_and_nothing_is_lost():
 
 
 @pytest.mark.usefixtures("in_no_hurry")
+def test_a_turn_goes_on_with_the_csrf_token_it_was_sent_with():
+    made = talking.project(TEXT, TEXT)
+    visitor = Visitor(made, htmx=True).look()
+    token = visitor.hidden["csrfmiddlewaretoken"]
+
+    visitor.send(value="one")
+
+    assert visitor.hidden["csrfmiddlewaretoken"] == token
+    assert "csrftoken" not in visitor.response.cookies
+    visitor.send(value="two")
+    assert made.conversations.get().completed_at
+
+
+@pytest.mark.usefixtures("in_no_hurry")
 def test_too_many_from_one_address_are_asked_to_wait_with_their_answer_kept(settings):
     settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR = 2
     made = talking.project(TEXT)
@@ -106,34 +120,22 @@ def test_too_many_from_one_address_are_asked_to_wait_with_their_answer_kept(sett
 
 
 @pytest.mark.usefixtures("in_no_hurry")
-def test_while_redis_is_away_everybody_is_let_in(monkeypatch):
-    def refuses(_):
+def test_while_redis_is_away_everybody_is_let_in_and_it_is_left_alone(monkeypatch):
+    tried = []
+
+    def is_away(*asked):
+        tried.append(asked)
         raise NoRedis("away")
 
-    monkeypatch.setattr(protection, "get_redis_connection", refuses)
+    monkeypatch.setattr(throttling, "_run_script", is_away)
+    monkeypatch.setattr(throttling, "outage", throttling.Outage())
     made = talking.project(TEXT)
 
-    Visitor(made).look().send(value="one")
+    for _ in range(3):
+        Visitor(made).look().send(value="one")
 
-    assert made.conversations.count() == 1
-
-
-@pytest.mark.parametrize(
-    ("remote", "forwarded", "proxies", "expected"),
-    [
-        ("203.0.113.9", "198.51.100.1", 0, "203.0.113.9"),
-        ("10.0.0.1", "6.6.6.6, 198.51.100.1", 1, "198.51.100.1"),
-        ("10.0.0.1", "198.51.100.1, 10.0.0.2", 2, "198.51.100.1"),
-        ("10.0.0.1", "", 1, "10.0.0.1"),
-        ("2001:db8:1:2:3:4:5:6", "", 0, "2001:db8:1:2::/64"),
-        ("::ffff:203.0.113.9", "", 0, "203.0.113.9"),
-    ],
-)
-def test_an_address_is_the_one_that_trusted_proxies_saw(settings, remote, forwarded, proxies, expected):
-    settings.TRUSTED_PROXIES = proxies
-    request = RequestFactory().get("/", REMOTE_ADDR=remote, headers={"X-Forwarded-For": forwarded})
-
-    assert protection.address(request) == expected
+    assert made.conversations.count() == 3
+    assert len(tried) == 1
 
 
 class TestInAFrame:
@@ -185,6 +187,53 @@ def test_outside_frames_nobody_may_frame_the_page():
     assert "unsafe-inline" not in policy
     assert visitor.response["Referrer-Policy"] == "same-origin"
     assert visitor.response["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "status"),
+    [
+        ("/s/no-such-page", "testserver", 404),
+        ("/docs", "testserver", 200),
+        ("/admin/login/", "testserver", 200),
+        ("/s/any", "somebody.example", 400),
+        ("/v1/any", "somebody.example", 400),
+    ],
+)
+def test_every_response_tells_what_it_may_load(client, address, host, status):
+    response = client.get(address, headers={"Host": host})
+
+    assert response.status_code == status
+    assert "default-src 'self'" in response["Content-Security-Policy"]
+    assert "unsafe-inline" not in response["Content-Security-Policy"]
+    assert response["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_browser_that_keeps_no_cookies_is_told_so():
+    visitor = Visitor(talking.project(TEXT)).look()
+    visitor.client.cookies.clear()
+
+    visitor.send(value="typed")
+
+    assert "Please allow cookies" in visitor.page
+    assert "typed" in visitor.page
+
+
+def test_no_script_can_read_a_cookie_of_ours():
+    visitor = Visitor(talking.project(TEXT)).look()
+
+    kept = visitor.client.cookies.values()
+    assert {cookie.key for cookie in kept} == {"colloquy_visitor", "csrftoken"}
+    assert all(cookie["httponly"] and cookie["samesite"] == "Lax" for cookie in kept)
+
+
+@pytest.mark.usefixtures("in_no_hurry")
+def test_what_is_wrong_takes_the_focus_where_no_script_runs():
+    visitor = Visitor(talking.project({**TEXT, "required": True})).look()
+
+    visitor.send(value="")
+
+    assert visitor.status == 422
+    assert visitor.has_control(r'id="summary"[^>]* autofocus')
 
 
 def test_pages_have_no_inline_script_or_style():

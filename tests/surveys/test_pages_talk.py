@@ -1,13 +1,13 @@
-import html
 import re
 import uuid
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from markupsafe import escape
 
 from communities.models import CommunitySettings
 from surveys.models import Answer, Conversation, Project
@@ -163,7 +163,7 @@ def test_markup_in_words_of_authors_and_respondents_stays_text():
 
     source = visitor.response.content.decode()
     assert nasty not in source
-    assert html.escape(nasty) in source
+    assert escape(nasty) in source
 
 
 def test_whoever_comes_back_is_welcomed_where_they_were():
@@ -226,6 +226,19 @@ def test_closing_while_answering_keeps_what_was_typed_in_sight():
     assert "a long thought" in visitor.page
     assert "What you answered before is saved." in visitor.page
     assert values(made) == [("Prompt 0.", "one")]
+
+
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_a_question_that_its_author_took_out_is_not_called_answered(has_begun):
+    made = talking.project(TEXT, TEXT)
+    visitor = Visitor(made).look()
+    if has_begun:
+        visitor.send(value="one")
+    visitor.hidden["block"] = "1"
+
+    visitor.send(value="two")
+
+    assert "The author has changed the questions meanwhile." in visitor.page
 
 
 def test_a_closed_survey_says_so():
@@ -389,6 +402,20 @@ def test_our_own_faults_are_told_kindly(client, monkeypatch):
 
     assert page.status_code == 500
     assert "Something went wrong on our side." in page.content.decode()
+    assert "secret detail" not in page.content.decode()
+
+
+def test_a_database_that_is_away_is_told_kindly_and_when_to_come_back(client, monkeypatch):
+    def fails(**_):
+        raise OperationalError("secret detail")
+
+    monkeypatch.setattr(addresses, "find", fails)
+    client.raise_request_exception = False
+
+    page = client.get("/s/anything")
+
+    assert (page.status_code, page["Retry-After"]) == (503, "5")
+    assert "We cannot be reached just now." in page.content.decode()
     assert "secret detail" not in page.content.decode()
 
 

@@ -146,6 +146,19 @@ def test_a_script_that_breaks_a_rule_leaves_nothing_behind():
     assert counts(caller) == (0, 0)
 
 
+def test_an_intent_of_null_is_none():
+    assert Caller().post("/projects", {"name": "N", "type": "convo", "intent": None}).status_code == 201
+
+
+def test_the_message_is_right_about_faults_of_fields_and_script_together():
+    body = {"name": "", "type": "convo", "script": {"blocks": [{"type": "sonnet"}]}}
+
+    answer = Caller().post("/projects", body).json()
+
+    assert len(answer["violations"]) == 3
+    assert answer["message"] == answer["violations"][0]["message"]
+
+
 def test_an_intent_is_told_that_no_provider_is_there():
     answer = Caller().post("/projects", {"name": "N", "type": "convo", "intent": "Ask about chess."})
 

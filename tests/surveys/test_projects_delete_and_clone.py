@@ -63,7 +63,7 @@ def test_a_pending_project_is_deleted_and_no_longer_counted():
     assert counts(caller) == (1, 0)
 
 
-def test_who_may_delete():
+def test_the_author_and_admins_alone_may_delete():
     admin = Caller()
     creator, other, member = (admin.beside(access) for access in ("creator", "creator", "member"))
     path = f"/projects/{creator.make()['id']}"
@@ -83,7 +83,7 @@ def test_deleting_costs_the_same_however_many_responses(responses, django_assert
         answer_first(made)
     caller.get("/projects")
 
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(16):
         assert caller.delete(f"/projects/{made['id']}").status_code == 204
 
 

@@ -55,7 +55,7 @@ def test_filters_choose_and_combine():
     ("sort", "expected"),
     [("created_at", ["b", "A", "C"]), ("-created_at", ["C", "A", "b"]), ("name", ["A", "b", "C"])],
 )
-def test_sorting(sort, expected):
+def test_projects_are_sorted_as_asked(sort, expected):
     caller = Caller()
     for n, name in enumerate(["b", "A", "C"]):
         made = caller.make(name=name)

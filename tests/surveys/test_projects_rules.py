@@ -55,7 +55,40 @@ def test_scoring_is_switched_on_in_both_places(sent):
     caller = Caller()
     made = caller.make(TEXT)
 
-    assert caller.put(f"/projects/{made['id']}", sent).json()["scoring"] == {"enabled": True, "buckets": []}
+    assert caller.put(f"/projects/{made['id']}", sent).json()["scoring"] == {
+        "enabled": True,
+        "buckets": [{"name": "Score", "order": 0}],
+    }
+
+
+def test_without_a_script_there_are_no_buckets_yet():
+    caller = Caller()
+    made = caller.make()
+
+    on = caller.patch(f"/projects/{made['id']}", {"scoring_enabled": True})
+
+    assert on.json()["scoring"] == {"enabled": True, "buckets": []}
+
+
+@pytest.mark.parametrize(("scores", "name"), [({"dark_mage": 1}, "Dark Mage"), ({}, "Score")])
+def test_where_the_buckets_are_emptied_the_script_makes_its_own_again(scores, name):
+    caller = Caller()
+    made = caller.make(scored(**scores), scoring_enabled=True)
+
+    emptied = caller.patch(f"/projects/{made['id']}", {"scoring": {"buckets": []}})
+
+    assert emptied.json()["scoring"]["buckets"] == [{"name": name, "order": 0}]
+
+
+def test_a_bucket_that_nothing_uses_goes_when_the_buckets_are_emptied():
+    caller = Caller()
+    made = caller.make(
+        scored(mage=1), scoring={"enabled": True, "buckets": [{"name": "Mage"}, {"name": "Rogue"}]}
+    )
+
+    emptied = caller.patch(f"/projects/{made['id']}", {"scoring": {"buckets": []}})
+
+    assert emptied.json()["scoring"]["buckets"] == [{"name": "Mage", "order": 0}]
 
 
 def test_scoring_in_both_places_says_the_same():

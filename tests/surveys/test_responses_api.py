@@ -43,7 +43,7 @@ def ids(body):
     return [each["id"] for each in body["data"]]
 
 
-def test_the_listing(admin, made, three):
+def test_the_listing_tells_responses_oldest_first(admin, made, three):
     body = listed(admin, made)
 
     assert ids(body) == [str(told.conversation.pk) for told in three]
@@ -71,7 +71,7 @@ def test_the_listing(admin, made, three):
     }
 
 
-def test_pages_and_keys(admin, made, three):
+def test_the_listing_goes_on_by_page_or_behind_a_response(admin, made, three):
     keys = [str(told.conversation.pk) for told in three]
 
     second = listed(admin, made, "?per_page=2&page=2")
@@ -84,7 +84,7 @@ def test_pages_and_keys(admin, made, three):
     assert ids(listed(admin, made, "?page=99")) == []
 
 
-def test_filters(admin, made, three):
+def test_filters_are_read_from_the_query(admin, made, three):
     keys = [str(told.conversation.pk) for told in three]
     ann = three[0].conversation.user_id
 
@@ -131,7 +131,7 @@ def test_what_a_query_cannot_mean_is_refused(admin, made, query):
         ({"type": "poll", "poll_results_mode": "public"}, "member", 200),
     ],
 )
-def test_who_reads(admin, fields, access, status):
+def test_who_reads_depends_on_privacy_and_role(admin, fields, access, status):
     made = project(admin, **{**fields, "status": "active"})
     told = talking.say(talking.begin(made, "ann"), 0)
     Project.objects.update(status=fields.get("status", "active"))

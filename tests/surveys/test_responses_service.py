@@ -144,7 +144,7 @@ def test_a_page_after_a_response_goes_on_behind_it(made, three, descending):
         ({"user_id": 0}, []),
     ],
 )
-def test_filters(made, three, filters, expected):
+def test_filters_choose_who_is_listed_and_counted(made, three, filters, expected):
     if filters.get("user_id") == "ann":
         filters = {**filters, "user_id": three[0].conversation.user_id}
 

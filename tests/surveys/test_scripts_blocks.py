@@ -108,7 +108,17 @@ def test_an_outro_block_needs_its_id():
     answer = caller.put(path_of(caller.make(TEXT)), {"blocks": [TEXT, SAYING | {"section": "outro"}]})
 
     assert refusal(answer) == (400, "invalid_request")
-    assert "section='outro' requires id for update" in answer.json()["message"]
+    assert answer.json()["message"] == "section='outro' requires id for update"
+
+
+def test_the_missing_id_of_an_outro_block_is_told_before_all_else():
+    caller = Caller()
+    blocks = [{"type": "sonnet", "prompt": ""}, SAYING | {"section": "outro"}]
+
+    answer = caller.put(path_of(caller.make(TEXT)), {"blocks": blocks}).json()
+
+    assert answer["message"] == "section='outro' requires id for update"
+    assert len(answer["violations"]) == 2
 
 
 @pytest.mark.parametrize("by", ["put script", "put block", "patch block"])
@@ -199,6 +209,14 @@ def test_while_active_blocks_neither_come_nor_go():
         sent = [block | {"position": None} for block in sent]
         assert refusal(caller.put(path_of(made), {"blocks": sent})) == (409, "conflict")
     assert caller.get(path_of(made)).json()["blocks"] == blocks
+
+
+@pytest.mark.parametrize("change", [{"name": "shade"}, {"position": 1}])
+def test_while_active_a_change_of_structure_is_a_conflict_even_where_it_breaks_a_reference(change):
+    caller = Caller()
+    made = caller.make_open(CHOICE | {"name": "colour"}, TEXT | {"precondition": 'colour = "red"'})
+
+    assert refusal(caller.patch(block_path(made), change)) == (409, "conflict")
 
 
 def test_while_active_labels_may_change_and_values_may_not():

@@ -168,7 +168,7 @@ def test_what_is_not_committed_is_not_kept():
 
 @pytest.mark.django_db(transaction=True)
 def test_the_memory_has_bounds(monkeypatch):
-    monkeypatch.setattr(script_cache, "MAX_PARTS", 20)
+    monkeypatch.setattr(script_cache, "MAX_SIZE", 6_000)
     caller = Caller()
     made = [caller.make(CHOICE) for _ in range(8)]
 
@@ -176,6 +176,6 @@ def test_the_memory_has_bounds(monkeypatch):
         script_cache.get(int(each["id"]), 1)
 
     kept = [each["id"] for each in made if (int(each["id"]), 1) in script_cache._kept]
-    assert kept
+    assert 0 < len(kept) < len(made)
     assert kept == [each["id"] for each in made][-len(kept) :]
-    assert script_cache._parts == sum(each.parts for each in script_cache._kept.values()) <= 20
+    assert script_cache._size == sum(each.stored.size for each in script_cache._kept.values()) <= 6_000

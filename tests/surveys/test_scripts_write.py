@@ -270,8 +270,47 @@ def test_a_block_that_others_refer_to_cannot_go():
     answer = caller.put(path_of(made), {"blocks": made["script"]["blocks"][1:]})
 
     assert refusal(answer) == (400, "invalid_request")
-    assert ("blocks[0].precondition", "in_use") in faults(answer)
-    assert "Colour" in answer.json()["violations"][0]["message"]
+    assert faults(answer) == {("blocks[0].precondition", "in_use")}
+    assert "Colour" in answer.json()["message"]
+
+
+def test_a_project_about_to_open_keeps_a_question():
+    caller = Caller()
+    made = caller.make(TEXT)
+    moment = {"mode": "scheduled", "time": "2999-01-01T00:00:00Z"}
+    assert caller.post(f"/projects/{made['id']}/open", {"delivery": {"opening": moment}}).status_code == 200
+
+    assert refusal(caller.put(path_of(made), {"blocks": []})) == (409, "conflict")
+    assert caller.put(path_of(made), {"blocks": [CHOICE]}).status_code == 200
+
+
+def test_a_condition_about_a_block_that_goes_is_told_once():
+    caller = Caller()
+    condition = {"all": [{"block": "colour", "op": "eq", "value": "red"}]}
+    made = caller.make(CHOICE | {"name": "Colour"}, TEXT | {"show_when": condition})
+
+    answer = caller.put(path_of(made), {"blocks": made["script"]["blocks"][1:]})
+
+    assert faults(answer) == {("blocks[0].show_when", "in_use")}
+
+
+def test_a_patched_block_is_the_one_whose_name_is_taken():
+    caller = Caller()
+    made = caller.make(TEXT | {"name": "one"}, TEXT | {"name": "two"})
+
+    first = caller.patch(block_path(made, 0), {"name": "TWO"})
+    last = caller.patch(block_path(made, 1), {"name": "ONE"})
+
+    assert faults(first) == faults(last) == {("name", "duplicate")}
+
+
+@pytest.mark.parametrize("name", ["true", "True", "FALSE"])
+def test_a_name_that_logic_reads_as_a_value_is_refused(name):
+    caller = Caller()
+
+    answer = caller.put(path_of(caller.make(TEXT)), {"blocks": [TEXT | {"name": name}]})
+
+    assert faults(answer) == {("blocks[0].name", "not_allowed")}
 
 
 def test_moving_a_block_before_what_it_refers_to_is_refused():
@@ -287,7 +326,17 @@ def test_moving_a_block_before_what_it_refers_to_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("tag", "status"), [('"2"', 200), ('W/"2"', 200), ("*", 200), ('"1"', 409), ('"3"', 409), ('"x"', 409)]
+    ("tag", "status"),
+    [
+        ('"2"', 200),
+        ('W/"2"', 200),
+        ("*", 200),
+        ("2", 200),
+        ("1", 409),
+        ('"1"', 409),
+        ('"3"', 409),
+        ('"x"', 409),
+    ],
 )
 def test_a_write_with_an_older_revision_is_refused(tag, status):
     caller = Caller()
@@ -305,13 +354,13 @@ def test_an_if_match_that_is_no_tag_is_refused():
     caller = Caller()
     made = caller.make(TEXT)
 
-    assert refusal(caller.put(path_of(made), made["script"], **{"If-Match": "1"})) == (400, "invalid_request")
+    assert refusal(caller.put(path_of(made), made["script"], **{"If-Match": "?"})) == (400, "invalid_request")
 
 
 # --- Who may ------------------------------------------------------------------------------------------
 
 
-def test_who_may_write():
+def test_the_author_and_admins_alone_may_write():
     admin = Caller()
     creator, other, member = (admin.beside(access) for access in ("creator", "creator", "member"))
     made = creator.make_open(TEXT)

@@ -1,5 +1,6 @@
 import json
 import secrets
+from argparse import ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -46,5 +47,7 @@ class Command(BaseCommand):
 
 def _snowflake(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**63):
-        raise ValueError(text)
+        raise ArgumentTypeError(
+            f"{text} is not an id: it must be a whole number above 0, of at most 63 bits."
+        )
     return int(text)

@@ -1,0 +1,88 @@
+from datetime import timedelta
+
+import pytest
+
+from surveys.services import poll_results
+from tests.surveys import talking
+from tests.surveys.talking import NOON
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def three_are_many(monkeypatch):
+    monkeypatch.setattr(poll_results, "MANY_VOTERS", 3)
+
+
+def poll_of(votes):
+    made = talking.poll()
+    vote(made, votes)
+    return made, talking.script(made).blocks[0]
+
+
+def vote(made, votes):
+    for _ in range(votes):
+        talking.say(talking.begin(made), 1)
+
+
+def voters(block, *, after=0.0):
+    return poll_results.count(block=block, at=NOON + timedelta(seconds=after)).voters
+
+
+def test_few_votes_are_counted_for_every_look():
+    made, block = poll_of(1)
+
+    assert voters(block) == 1
+    vote(made, 1)
+    assert voters(block) == 2
+
+
+def test_many_votes_are_counted_every_other_second():
+    made, block = poll_of(3)
+
+    assert voters(block) == 3
+    vote(made, 1)
+    assert voters(block, after=1.9) == 3
+    assert voters(block, after=2) == 4
+    vote(made, 1)
+    assert voters(block, after=3.9) == 4
+    assert voters(block, after=4) == 5
+
+
+def test_while_one_counts_the_others_see_what_was_counted_before(monkeypatch, django_assert_num_queries):
+    _, block = poll_of(3)
+    before = poll_results.count(block=block, at=NOON)
+    seen = []
+    count = poll_results._count
+
+    def slowly(block):
+        seen.append(poll_results.count(block=block, at=NOON + timedelta(seconds=5)))
+        return count(block)
+
+    monkeypatch.setattr(poll_results, "_count", slowly)
+    with django_assert_num_queries(1):
+        voters(block, after=5)
+
+    assert seen == [before]
+
+
+def test_a_count_that_fails_does_not_stay_away(monkeypatch):
+    _, block = poll_of(3)
+    voters(block)
+    with monkeypatch.context() as broken:
+        broken.setattr(poll_results, "_count", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            voters(block, after=2)
+
+    assert voters(block, after=4) == 3
+
+
+def test_what_is_kept_is_bounded(monkeypatch):
+    monkeypatch.setattr(poll_results, "MOST_KEPT", 2)
+    monkeypatch.setattr(poll_results, "_kept", {})
+    blocks = [poll_of(3)[1] for _ in range(3)]
+
+    for block in blocks:
+        voters(block)
+
+    assert list(poll_results._kept) == [blocks[1].id, blocks[2].id]
