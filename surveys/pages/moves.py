@@ -307,6 +307,10 @@ def not_live(desk: Desk) -> Scene:
             moment=desk.project.opens_at,
             kept=kept,
         )
+    if desk.project.delivery is None:  # nobody has opened it, so nothing was closed
+        return scenes.notice(
+            desk.page, title=f"This {what} is not open.", text="Please come back later.", kept=kept
+        )
     has_voted = desk.visit.conversation_id is not None
     saved = " What you answered before is saved." if has_voted and not desk.project.is_poll else ""
     text = (

@@ -48,6 +48,7 @@ def project(*blocks: Mapping[str, Any], thanks: str = "Thank you.", **fields: An
             "created_at": NOON,
             "status": "active",
             "participation": "open_web",
+            "delivery": {"audience": {"participation": "open_web"}},
             **fields,
         }
     )
