@@ -122,6 +122,11 @@ class Member(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["community", "user"], name="member_of_a_community_once"),
         ]
+        indexes = [
+            models.Index(
+                fields=["community", "id"], condition=Q(left_at__isnull=False), name="member_who_left"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.get_access_display()} {self.pk} of community {self.community_id}"

@@ -71,6 +71,7 @@ if SECRET_KEY == environment.KEY_FOR_DEVELOPMENT and not DEBUG:
 INSTALLED_APPS = [
     "config",
     "communities",
+    "xp",
     "surveys",
     "django.contrib.admin",
     "django.contrib.auth",

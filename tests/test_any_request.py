@@ -55,6 +55,7 @@ def place() -> dict[str, Any]:
         "conversation_id": conversation["id"],
         "response_id": conversation["id"],
         "key_id": str(caller.community.api_keys.get().pk),
+        "member_id": str(caller.community.members.get().pk),
     }
 
 

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from communities.http.permissions import LEAST_ROLE
+from communities.models import User
 from tests.surveys.calling import CHOICE, Caller
 from tests.walking import routed_actions
 
@@ -30,6 +31,14 @@ TABLE: dict[str, tuple[str, str, Any, str]] = {
     "api_key.create": ("post", "{community}/api_keys", {"name": "Website"}, ADMINS),
     "api_key.rotate": ("post", "{community}/api_keys/{key}/rotate", None, ADMINS),
     "api_key.destroy": ("delete", "{community}/api_keys/{key}", None, ADMINS),
+    "member.list": ("get", "{community}/members", None, EVERYBODY),
+    "member.retrieve": ("get", "{member}", None, EVERYBODY),
+    "leaderboard.list": ("get", "{community}/leaderboard", None, EVERYBODY),
+    "achievement.list": ("get", "{community}/achievements", None, EVERYBODY),
+    "xp.list": ("get", "{member}/xp", None, ADMINS),  # somebody else's
+    "xp.create": ("post", "{member}/xp", {"amount": 5}, ADMINS),
+    "person.retrieve": ("get", "{member}/data", None, ADMINS),
+    "person.destroy": ("delete", "{member}/data", None, ADMINS),
     "project.list": ("get", "{community}/projects", None, EVERYBODY),
     "project.create": ("post", "{community}/projects", {"name": "Openings", "type": "convo"}, CREATORS),
     "project.retrieve": ("get", "{project}", None, EVERYBODY),
@@ -78,6 +87,10 @@ def _json(body: object) -> bytes:
     return orjson.dumps(body)
 
 
+def _somebody_else(admin: Caller) -> int:
+    return admin.community.members.create(user=User.objects.create(name="Somebody else")).pk
+
+
 def scene(*, privacy_mode: str = "transparent", is_open: bool = True) -> Scene:
     admin = Caller("admin")
     author, other, member = admin.beside("creator"), admin.beside("creator"), admin.beside("member")
@@ -91,6 +104,7 @@ def scene(*, privacy_mode: str = "transparent", is_open: bool = True) -> Scene:
         "project": f"{community}/projects/{project['id']}",
         "block": str(blocks[0]["id"]),
         "key": str(admin.community.api_keys.order_by("-pk")[0].pk),
+        "member": f"{community}/members/{_somebody_else(admin)}",
     }
     if is_open:
         begun = author.post(f"/projects/{project['id']}/conversations", {}).json()

@@ -12,6 +12,6 @@ def test_every_task_of_the_timetable_is_registered() -> None:
 def test_every_periodic_task_of_ours_is_in_the_timetable() -> None:
     app.loader.import_default_modules()
 
-    ours = {name for name in app.tasks if name.split(".")[0] in {"communities", "surveys"}}
+    ours = {name for name in app.tasks if name.split(".")[0] in {"communities", "surveys", "xp"}}
 
     assert ours == set(EVERY)

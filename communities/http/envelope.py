@@ -13,10 +13,11 @@ from django.core.exceptions import (
     SuspiciousOperation,
 )
 from django.core.signals import got_request_exception
-from django.db import InterfaceError, OperationalError
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from psycopg.errors import ForeignKeyViolation
 
-from communities.errors import Forbidden, NotFound, Refusal, Unavailable
+from communities.errors import Conflict, Forbidden, NotFound, Refusal, Unavailable
 from communities.http.bodies import MEDIA_TYPE, NotJson, TooLarge, render
 
 STATUS = {
@@ -40,6 +41,7 @@ MESSAGES = {
     403: ("forbidden", "This is not allowed."),
     404: ("not_found", "There is nothing at this address."),
     405: ("method_not_allowed", "This address does not take that method."),
+    409: ("conflict", "Something that this request refers to was deleted at this moment."),
     413: ("invalid_request", "The body is larger than 1 MiB."),
     415: ("invalid_request", "Content-Type must be application/json in UTF-8."),
     500: ("internal_error", "Something went wrong on our side; X-Request-Id names this request in our log."),
@@ -127,6 +129,8 @@ def _as_refusal(fault: Exception) -> Refusal | None:
             return NotFound("There is no such object.")
         case PermissionDenied():
             return Forbidden(MESSAGES[403][1])
+        case IntegrityError() if isinstance(fault.__cause__, ForeignKeyViolation):
+            return Conflict(MESSAGES[409][1], retry_after=1)  # what was referred to went at this moment
         case OperationalError() | InterfaceError():
             return Unavailable(MESSAGES[503][1], retry_after=SECONDS_UNTIL_DATABASE_MAY_BE_BACK)
         case RequestDataTooBig():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from surveys.engine import fields
+from surveys.engine import fields, warnings
 from surveys.engine.intake import MAX_BLOCKS
 from surveys.engine.kinds import (
     Choice,
@@ -32,13 +32,14 @@ _LITERAL = ["string", "number", "boolean"]
 
 
 def components() -> dict[str, Schema]:
-    """Block, BlockPatch, Option, Scale, ActionConfig, Continue, Condition and Script."""
+    """Block, BlockPatch, Option, Scale, ActionConfig, Continue, Condition, Script and ScriptWarning."""
     shapes = (fields.BLOCK, fields.OPTION, fields.SCALE, fields.ACTION_CONFIG, fields.CONTINUE)
     return {
         **{shape.name: _object(shape) for shape in shapes},
         "BlockPatch": _patch(),
         "Condition": _condition(),
         "Script": _script(),
+        "ScriptWarning": _warning(),
     }
 
 
@@ -174,8 +175,11 @@ def _script() -> Schema:
         "description": (
             f"The blocks of a project, in the order intro, main. At most {MAX_BLOCKS} blocks. Blocks are "
             "sorted by `position` where it is sent, a block without one counting as its index in the array. "
-            "Outro blocks are the service's own: they are read with `?expand=outro`, and written by their "
-            "`id`, of which only `prompt`, `image_url`, `thumbnail_url` and the `pause` of `continue` change."
+            "Outro blocks are the service's own: `thank_you`, and of the project's `rewards` `xp`, "
+            "`achievement` and `role`. They are read with `?expand=outro`, and written by their `id`, of "
+            "which only `prompt`, `image_url`, `thumbnail_url` and the `pause` of `continue` change. The "
+            "`xp_amount` of `xp` is the community's `xp_per_question` times the script's questions at the "
+            "moment of the read, 0 where the community gives no XP."
         ),
         "required": ["blocks"],
         "properties": {
@@ -184,7 +188,45 @@ def _script() -> Schema:
             "revision": {
                 "type": "integer",
                 "readOnly": True,
-                "description": "Grows with every write; also the `ETag`, for `If-Match`.",
+                "description": (
+                    "Grows with every write, and where the outro or the scoring changes with the project; "
+                    "also the `ETag`, for `If-Match`."
+                ),
             },
+            "warnings": {
+                "type": "array",
+                "readOnly": True,
+                "items": ref("ScriptWarning"),
+                "description": "What may stand in the script but does not do what it seems to.",
+            },
+        },
+    }
+
+
+def _warning() -> Schema:
+    return {
+        "type": "object",
+        "description": (
+            "`scores_ignored`: points sent while scoring was off, or a script written before scoring was "
+            "enabled; they count once the script is written again. `double_award`: XP from a block and from "
+            "`rewards.use_xp` as well. `unknown_variable`: a name in a formula or `source_key` that is "
+            "nothing there, and so 0. `unknown_achievement`: one that nobody has described. "
+            "`tells_the_answers`: what is given on an anonymous project would tell what was answered."
+        ),
+        "required": ["field", "block_id", "block_name", "code", "message"],
+        "properties": {
+            "field": {
+                "type": "string",
+                "description": "Where it stands in the script.",
+                "examples": ["blocks[0].options"],
+            },
+            "block_id": {
+                "type": ["integer", "null"],
+                "format": "int64",
+                "description": "Null where it is about the whole script.",
+            },
+            "block_name": {"type": ["string", "null"], "description": "The block's name; null likewise."},
+            "code": {"type": "string", "enum": list(warnings.CODES), "description": "What is the matter."},
+            "message": {"type": "string", "description": "The same in a sentence, with what to do."},
         },
     }

@@ -18,6 +18,7 @@ ACTIVE: dict[str, Any] = {
     "feedback": None,
     "step": {"block": _SEEN, "progress": 0.0, "can_go_back": False},
     "thank_you": None,
+    "outro": None,
 }
 COMPLETED: dict[str, Any] = {
     **ACTIVE,
@@ -25,6 +26,18 @@ COMPLETED: dict[str, Any] = {
     "session_number": 1,
     "step": None,
     "thank_you": "Thank you for taking part!",
+    "outro": [
+        {
+            **_SEEN,
+            **dict.fromkeys(_SEEN),
+            "id": 49,
+            "name": "thank_you",
+            "section": "outro",
+            "type": "content_block",
+            "prompt": "Thank you for taking part!",
+            "position": 3,
+        }
+    ],
 }
 RESPONSE: dict[str, Any] = {
     "id": _ID,

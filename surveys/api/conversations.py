@@ -124,6 +124,14 @@ class ConversationOut(serializers.Serializer[Any]):
     )
     step = StepOut(allow_null=True, help_text="What waits for the respondent; null at the end.")
     thank_you = serializers.CharField(allow_null=True, help_text="The words at the end.")
+    outro = SeenBlockOut(
+        many=True,
+        allow_null=True,
+        help_text=(
+            "The outro's blocks at the end, null before: the thank-you, and the actions that gave this "
+            "respondent something. On anonymous projects those are told with the last move alone."
+        ),
+    )
 
 
 def as_json(told: Told) -> dict[str, object]:
@@ -141,6 +149,7 @@ def as_json(told: Told) -> dict[str, object]:
             "can_go_back": step.can_go_back,
         },
         "thank_you": told.thank_you,
+        "outro": [showing.as_json(block) for block in told.outro] or None,
     }
 
 

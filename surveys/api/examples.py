@@ -47,7 +47,12 @@ _STORED = Script(
         ),
     ),
 )
-SCRIPT: dict[str, Any] = {"project_id": "7", "revision": 1, "blocks": script_as_json(_STORED)}
+SCRIPT: dict[str, Any] = {
+    "project_id": "7",
+    "revision": 1,
+    "blocks": script_as_json(_STORED),
+    "warnings": [],
+}
 BLOCK = SCRIPT["blocks"][0]
 
 PROJECT: dict[str, Any] = {

@@ -16,6 +16,7 @@ from surveys.engine.kinds import Text as TextKind
 MAX_ID = 2**63 - 1
 
 __all__ = [
+    "AchievementId",
     "Address",
     "Choice",
     "Color",
@@ -65,6 +66,20 @@ class Snowflake(Text):
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
         if text and not (text.isascii() and text.isdigit() and len(text) <= 20):
+            self.fail("invalid")
+        return text
+
+
+@extend_schema_field({"type": "string", "pattern": "^[1-9][0-9]{0,18}$"})
+class AchievementId(Text):
+    """The number of an achievement, as text."""
+
+    default_error_messages = {"invalid": "must be the number of an achievement: digits, as text."}
+
+    def to_internal_value(self, data: object) -> str:
+        text = super().to_internal_value(data)
+        is_number = text.isascii() and text.isdigit() and text[0] != "0"
+        if text and not (is_number and len(text) <= 19 and int(text) <= MAX_ID):
             self.fail("invalid")
         return text
 

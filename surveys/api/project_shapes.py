@@ -12,6 +12,7 @@ from communities.http.pagination import PageIn
 from surveys.api.blocks import ref
 from surveys.api.fields import (
     MAX_ID,
+    AchievementId,
     Address,
     Choice,
     Color,
@@ -23,6 +24,8 @@ from surveys.api.fields import (
     Truths,
     Whole,
 )
+from surveys.engine import names
+from surveys.engine.script import Bucket
 from surveys.models import Project
 
 PRIVACY_MODES = Project.PrivacyMode.values
@@ -127,12 +130,32 @@ class DeliveryIn(Group):
 
 class RewardsIn(Group):
     discord_role_id = Snowflake(required=False, allow_null=True, help_text="Role granted on completion.")
-    achievement_id = Text(max_length=64, required=False, allow_null=True)
-    use_xp = Truth(required=False, allow_null=True)
-    achievement_enabled = Truth(required=False, allow_null=True)
-    achievement_image_url = Address(required=False, allow_null=True)
-    achievement_name = Text(max_length=200, required=False, allow_null=True)
-    achievement_role_id = Snowflake(required=False, allow_null=True)
+    achievement_id = AchievementId(
+        required=False,
+        allow_null=True,
+        help_text="Digits. Null: the one it had, else the community's next number, once an achievement is "
+        "enabled.",
+    )
+    use_xp = Truth(
+        required=False,
+        allow_null=True,
+        help_text="Give `xp_per_question` for each question at the end; on a poll, once, with the vote.",
+    )
+    achievement_enabled = Truth(
+        required=False, allow_null=True, help_text="Grant an achievement on completion."
+    )
+    achievement_image_url = Address(
+        required=False, allow_null=True, help_text="Null: as it is described, else a badge that is drawn."
+    )
+    achievement_name = Text(
+        max_length=200,
+        required=False,
+        allow_null=True,
+        help_text="Null: as it is described, else `Completed: ` and the project's name.",
+    )
+    achievement_role_id = Snowflake(
+        required=False, allow_null=True, help_text="Role granted with the achievement."
+    )
 
 
 class PresentationIn(Group):
@@ -162,17 +185,25 @@ class BucketIn(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
     def validate_name(self, name: str) -> str:
-        if any(sign in name for sign in '[]",') or not name.isprintable():
-            raise serializers.ValidationError("must not contain brackets, quotes or commas.", code="invalid")
+        if fault := names.bucket_fault(name):
+            raise serializers.ValidationError(fault, code="invalid")
         return name
 
 
 class ScoringIn(Group):
-    enabled = Truth(required=False)
-    buckets = serializers.ListField(child=BucketIn(), max_length=100, required=False)
+    enabled = Truth(
+        required=False,
+        help_text="Scores count once a script is written while this is true: enable it first.",
+    )
+    buckets = serializers.ListField(
+        child=BucketIn(),
+        max_length=100,
+        required=False,
+        help_text="Where none are named, the script makes them of the keys of its `score_values`.",
+    )
 
     def validate_buckets(self, buckets: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        keys = [bucket["name"].lower().replace(" ", "_") for bucket in buckets]
+        keys = [Bucket(bucket["name"]).key.replace("-", "_") for bucket in buckets]
         if len(set(keys)) < len(keys):
             raise serializers.ValidationError(
                 "must have names that differ in their variable keys.", code="duplicate"
@@ -283,7 +314,10 @@ class BucketOut(serializers.Serializer[Any]):
 
 class ScoringOut(serializers.Serializer[Any]):
     enabled = Truth()
-    buckets = BucketOut(many=True, help_text="Empty while scoring is off.")
+    buckets = BucketOut(
+        many=True,
+        help_text="Empty while scoring is off, and until a script is written with it on.",
+    )
 
 
 class ProjectOut(serializers.Serializer[Any]):

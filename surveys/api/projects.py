@@ -28,7 +28,7 @@ from surveys.api.project_shapes import (
     ProjectOut,
 )
 from surveys.models import ProjectQuerySet
-from surveys.services import cloning, finding, openings, projects, scripts
+from surveys.services import cloning, finding, openings, projects, script_json, scripts
 from surveys.services.project_json import project_as_json
 
 TAG = "Projects"
@@ -113,7 +113,8 @@ class ProjectViewSet(OwnWorkViewSet):
             "Makes an inactive project with the `script` sent, or an empty one. All that is wrong with "
             "the fields and with the script is told at once. `intent` asks for a script made by AI, which"
             " needs a provider: without one it is `503 unavailable`. A new poll allows one vote for each "
-            "person, unless `max_completes_per_user` says otherwise."
+            "person, unless `max_completes_per_user` says otherwise. The service makes the outro: thanks in "
+            "the words of the community's `thank_you_type`, and a block for each of the `rewards`."
         ),
         request=NewProjectIn,
         responses={201: NewProjectOut},
@@ -137,7 +138,7 @@ class ProjectViewSet(OwnWorkViewSet):
             at=self.at,
         )
         self.ignore(created.ignored)
-        script = scripts.as_json(created.project, created.script)
+        script = script_json.told(created.project, created.script)
         return Response({**self._told(created.project), "script": script, "credits_used": 0}, status=201)
 
     @extend_schema(
@@ -162,8 +163,9 @@ class ProjectViewSet(OwnWorkViewSet):
             "fields in it, nested groups alike; `null` clears `delivery`, `rewards`, `presentation`, "
             "`scoring` and the invitation. What was read can be sent back. `type` never changes. "
             "`privacy_mode` cannot change once there are responses, nor scoring while the project is "
-            "active: `409 conflict`. On the basic tier four fields of the invitation are `403 "
-            "tier_required`."
+            "active: `409 conflict`. `rewards` may change at any time, and the outro follows: its blocks "
+            "come and go, and those that stay keep their edited words. On the basic tier four fields of the "
+            "invitation are `403 tier_required`."
         ),
     )
     @once
@@ -258,8 +260,9 @@ class ProjectViewSet(OwnWorkViewSet):
         summary="Copy a project",
         description=(
             "Copies script, settings, scoring and presentation into a new inactive project of the key's "
-            "community, never responses. Another community's project can be copied while it is cloneable;"
-            " otherwise it is `404 not_found`."
+            "community, never responses, delivery or rewards. Numbers of achievements and roles in action "
+            "blocks are copied too, and mean those of the key's community. Another community's project can "
+            "be copied while it is cloneable; otherwise it is `404 not_found`."
         ),
         request=CloneIn,
         responses={201: ProjectOut},

@@ -151,7 +151,7 @@ class ResponseViewSet(CommunityViewSet):
     @once
     def destroy(self, request: Request, /, response_id: uuid.UUID, **kwargs: Any) -> Response:
         may = owner_only(self.key, otherwise=responses.NO_RESPONSE)
-        responses.delete(response_id=response_id, may=may)
+        responses.delete(response_id=response_id, may=may, at=self.at)
         return Response(status=204)
 
     def _refuse_unless_readable(self, project: Project) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import orjson
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -17,8 +16,7 @@ from surveys.api import examples
 from surveys.api.blocks import ref
 from surveys.api.fields import Choice
 from surveys.api.projects import OwnWorkViewSet
-from surveys.engine.telling import block_as_json
-from surveys.services import finding, script_cache, scripts
+from surveys.services import finding, script_json, scripts
 from surveys.services.scripts import Written
 
 TAG = "Scripts"
@@ -51,7 +49,9 @@ _changes_block = partial(
 
 class ScriptQuery(serializers.Serializer[Any]):
     expand = Choice(
-        ["outro"], required=False, help_text="`outro` shows the blocks that the service made at the end."
+        ["outro"],
+        required=False,
+        help_text="`outro` shows the blocks that the service made at the end, with the XP they give now.",
     )
 
 
@@ -63,7 +63,10 @@ class ScriptViewSet(OwnWorkViewSet):
         operation_id="scripts_get",
         tags=[TAG],
         summary="Read the script of a project",
-        description="What is read can be sent back by `PUT`. The `ETag` is the script's revision.",
+        description=(
+            "What is read can be sent back by `PUT`. The `ETag` is the script's revision. `warnings` tells "
+            "what may be written but does not do what it seems to."
+        ),
         parameters=[ScriptQuery],
         responses={200: ref("Script")},
         examples=[OpenApiExample("A script", examples.SCRIPT, response_only=True)],
@@ -71,10 +74,7 @@ class ScriptViewSet(OwnWorkViewSet):
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ScriptQuery)
         project = finding.one(self.visible(), project_id)
-        kept = script_cache.get(project.pk, project.revision)
-        revision = kept.stored.revision
-        blocks = orjson.Fragment(kept.rendered_blocks(outro="expand" in query))
-        told = {"project_id": str(project.pk), "revision": revision, "blocks": blocks}
+        revision, told = script_json.rendered(project, outro="expand" in query)
         return Response(told, headers={"ETag": etag_of(revision)})
 
     @extend_schema(
@@ -84,7 +84,8 @@ class ScriptViewSet(OwnWorkViewSet):
         description=(
             "Blocks and options sent with their ids stay the same ones, those without are added, those "
             "left out are removed. A renamed block is followed by references that this write did not "
-            "change. Outro blocks stay; resubmitted by id, their prompt, pictures and pause change. "
+            "change. Outro blocks stay; resubmitted by id, their prompt, pictures and pause change. The "
+            "first write while scoring is on makes the scores count. "
             f"{_WRITES}"
         ),
         parameters=[IF_MATCH],
@@ -105,7 +106,7 @@ class ScriptViewSet(OwnWorkViewSet):
             revisions_allowed=revisions_in(request.headers.get("If-Match")),
             at=self.at,
         )
-        return self._answer(written, scripts.as_json(written.project, written.script))
+        return self._answer(written, script_json.told(written.project, written.script))
 
     @_changes_block(
         operation_id="blocks_patch",
@@ -136,9 +137,7 @@ class ScriptViewSet(OwnWorkViewSet):
             revisions_allowed=revisions_in(request.headers.get("If-Match")),
             at=self.at,
         )
-        blocks = (*written.script.blocks, *written.script.outro)
-        (block,) = (each for each in blocks if each.id == block_id)
-        return self._answer(written, block_as_json(block, scoring=written.script.scoring_enabled))
+        return self._answer(written, script_json.block_told(written.project, written.script, block_id))
 
     def _answer(self, written: Written, told: dict[str, object]) -> Response:
         self.ignore(written.ignored)

@@ -1,4 +1,4 @@
-"""The addresses of projects, scripts, conversations and responses, below `/v1/`."""
+"""The addresses of projects, scripts, conversations, responses and a person's data, below `/v1/`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from django.urls import path
 
 import communities.http.paths  # noqa: F401 - registers `<id:...>`
 from surveys.api.conversations import ConversationViewSet
+from surveys.api.people import PersonViewSet
 from surveys.api.projects import ProjectViewSet
 from surveys.api.responses import ResponseViewSet
 from surveys.api.scripts import ScriptViewSet
@@ -13,6 +14,7 @@ from surveys.api.scripts import ScriptViewSet
 _PROJECTS = "communities/<id:community_id>/projects"
 _PROJECT = f"{_PROJECTS}/<id:project_id>"
 _CONVERSATION = "communities/<id:community_id>/conversations/<uuid:conversation_id>"
+_PERSON = "communities/<id:community_id>/members/<id:member_id>/data"
 _RESPONSE = "communities/<id:community_id>/responses/<uuid:response_id>"
 
 urlpatterns = [
@@ -40,4 +42,5 @@ urlpatterns = [
     path(f"{_CONVERSATION}/continue", ConversationViewSet.as_view({"post": "go_on"}), name="continue"),
     path(f"{_PROJECT}/responses", ResponseViewSet.as_view({"get": "list"}), name="responses"),
     path(_RESPONSE, ResponseViewSet.as_view({"get": "retrieve", "delete": "destroy"}), name="response"),
+    path(_PERSON, PersonViewSet.as_view({"get": "retrieve", "delete": "destroy"}), name="person"),
 ]

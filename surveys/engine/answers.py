@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from surveys.engine.expressions import Value
-from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Violation
+from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
 
 Reply = Mapping[str, object]
 SKIPPED: Reply = {"skipped": True}
@@ -266,11 +266,26 @@ def shown(block: Block, reply: Reply | None) -> str:
     return ", ".join(block.option_by_id[option_id].seen for option_id in _chosen_ids(block, reply))
 
 
+def chosen(block: Block, reply: Reply) -> Iterator[Option]:
+    """The options that a reply chose; of a scale the point's, where points have options."""
+    if "option_ids" in reply:
+        for option_id in _chosen_ids(block, reply):
+            yield block.option_by_id[option_id]
+    elif block.type in SCALES:
+        written = str(reply.get("number"))
+        yield from (option for option in block.options if option.value == written)
+
+
+def is_graded(block: Block) -> bool:
+    """Whether an answer to a block is right or wrong."""
+    return bool(block.correct_answer_ids) and block.type in CHOICES | SCALES
+
+
 def is_correct(block: Block, reply: Reply) -> bool | None:
-    """Whether a graded choice was answered rightly; None where the block is not graded."""
-    if block.type not in CHOICES or not block.correct_answer_ids or "option_ids" not in reply:
+    """Whether a graded question was answered rightly; None where it is not graded, or was skipped."""
+    if not is_graded(block) or not is_answer(reply):
         return None
-    return set(_option_ids(reply)) == set(block.correct_answer_ids)
+    return {option.id for option in chosen(block, reply)} == set(block.correct_answer_ids or ())
 
 
 def _chosen_ids(block: Block, reply: Reply) -> list[int]:

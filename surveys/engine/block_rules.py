@@ -16,6 +16,7 @@ from surveys.engine.script import (
     STATEMENTS,
     WITH_ITEMS,
     ActionConfig,
+    Bucket,
     Violation,
 )
 from surveys.engine.spot import Spot
@@ -249,9 +250,9 @@ def scores_have_buckets(spot: Spot, bucket_keys: Collection[str] | None) -> Iter
     for n, option in enumerate(spot.block.options):
         for key in option.score_values or ():
             if key not in bucket_keys:
-                message = (
-                    f"`score_values` has the key {key}, which matches no bucket. The buckets are: {known}."
-                )
+                written = Bucket(key).key
+                hint = f"Write it {written}." if written in bucket_keys else f"The buckets are: {known}."
+                message = f"`score_values` has the key {key}, which matches no bucket. {hint}"
                 yield spot.option_fault(n, f"score_values.{key}", "unknown_reference", message)
     config = spot.block.action_config
     source = config.source_key if config else None

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from surveys.engine import conditions, correct_answers
+from surveys.engine import conditions, correct_answers, names
 from surveys.engine.fields import (
     ACTION_CONFIG,
     BLOCK,
@@ -33,6 +33,7 @@ from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, 
 from surveys.engine.telling import block_as_json
 
 MAX_BLOCKS = 200
+MAX_BUCKET_NAME = 64
 MAX_DEPTH = 50  # of conditions in conditions; deeper ones are kept as they are, and refused by `conditions`
 # Word for word as the interface gives it (2.4), without the full stop of our other sentences.
 OUTRO_NEEDS_ID = "section='outro' requires id for update"
@@ -60,7 +61,8 @@ class Reading:
 
 
 def read_blocks(raw: object, *, path: str, scoring: bool = True) -> Reading:
-    """Read a script's array of blocks. `scoring` off passes over `score_values`, whatever they are."""
+    """Read a script's array of blocks. `scoring` off passes over `score_values`, whatever they are; that
+    there were any is noted on their block."""
     notes = _Notes(scoring=scoring)
     if not isinstance(raw, list):
         code = "null" if raw is None else "invalid_type"
@@ -95,7 +97,7 @@ def read_patch(raw: object, *, block: Block, scoring: bool = True) -> Reading:
     notes = _Notes(scoring=scoring)
     patched, place = _block(_laid_over(raw, block), "", notes)
     return Reading(
-        blocks=(patched,),
+        blocks=(replace(patched, scores_ignored=not scoring and _weighs(raw)),),
         violations=notes.violations,
         ignored=notes.ignored,
         given=(frozenset(raw),),
@@ -231,8 +233,8 @@ def _weights(value: object, key: str, path: str, notes: _Notes) -> dict[str, Dec
     weights = {}
     for bucket, points in value.items():
         name = _shown(bucket)
-        if name != bucket or not name:
-            notes.fault(path, "invalid", f"`{key}` has a key that is not a bucket's variable key.")
+        if fault := names.bucket_fault(bucket) or _too_long(bucket):
+            notes.fault(path, "invalid", f"`{key}` has a key that cannot be a bucket's: {name} {fault}")
             return None
         if type(points) not in (int, float):
             wrong = f"`{key}.{name}` must be a number, not {told(points)}."
@@ -284,7 +286,16 @@ def _block(raw: object, path: str, notes: _Notes) -> tuple[Block, Place]:
     taken.pop("correct_answer_id", None)
     if "show_when" in taken or "hide_when" in taken:
         _compile(taken, place, notes)
+    taken["scores_ignored"] = not notes.scoring and _weighs(raw)
     return Block(**taken), place  # type: ignore[arg-type]  # the table is held to Block by a test
+
+
+def _weighs(raw: Mapping[str, object]) -> bool:
+    """Whether any option of a block is sent with points."""
+    options = raw.get("options")
+    if not isinstance(options, list):
+        return False
+    return any(isinstance(option, dict) and bool(option.get("score_values")) for option in options)
 
 
 def _sorted_options(taken: dict[str, object]) -> tuple[int, ...]:
@@ -337,6 +348,10 @@ def _under(path: str, inner: str) -> str:
 
 def _last(path: str) -> str:
     return path.rsplit(".", 1)[-1]
+
+
+def _too_long(name: str) -> str | None:
+    return f"must have at most {MAX_BUCKET_NAME} characters." if len(name) > MAX_BUCKET_NAME else None
 
 
 def _shown(key: object) -> str:

@@ -76,15 +76,30 @@ def lex(text: str, grammar: regex.Pattern[str] = SKIP_LOGIC) -> list[Token]:
         if found.start() != at:
             break
         at = found.end()
-        kind = found.lastgroup or ""
-        if kind == "mistake":
-            raise SyntaxFault(_INSTEAD.get(found.group(), _DOUBLE_QUOTES), found.start() + 1)
-        if kind != "space":
-            tokens.append(Token(kind, found.group(kind).rstrip(), found.start()))
+        if found.lastgroup != "space":
+            tokens.append(_token(found))
     if at != len(text):
         raise _stray(text, at)
     tokens.append(Token("end", "", at))
     return tokens
+
+
+def lex_one(text: str, at: int, grammar: regex.Pattern[str]) -> tuple[Token, int]:
+    """The next token from a place on, and where it ends: for texts of which not all is in the language."""
+    while (found := grammar.match(text, at)) is not None:
+        at = found.end()
+        if found.lastgroup != "space":
+            return _token(found), at
+    if at != len(text):
+        raise _stray(text, at)
+    return Token("end", "", at), at
+
+
+def _token(found: regex.Match[str]) -> Token:
+    kind = found.lastgroup or ""
+    if kind == "mistake":
+        raise SyntaxFault(_INSTEAD.get(found.group(), _DOUBLE_QUOTES), found.start() + 1)
+    return Token(kind, found.group(kind).rstrip(), found.start())
 
 
 def _stray(text: str, at: int) -> SyntaxFault:

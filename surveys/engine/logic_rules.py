@@ -1,13 +1,14 @@
-"""What the hide expressions of a script must be: in the language, and about blocks before their own."""
+"""What the hide expressions and formulas of a script must be: in their language, and hide expressions
+about blocks before their own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from surveys.engine import expressions, names, references
+from surveys.engine import expressions, formulas, names, references
 from surveys.engine.expressions import Expression
 from surveys.engine.references import Fault
-from surveys.engine.script import Script, Violation
+from surveys.engine.script import CALCULATED, Script, Violation
 from surveys.engine.spot import Spot
 
 # Looking for near names is slow: so many for an expression, and so many for a whole script.
@@ -16,9 +17,12 @@ _ALL_SUGGESTIONS = 20
 
 
 def check(script: Script, spots: Sequence[Spot], readable: Sequence[bool]) -> Iterator[Violation]:
-    """Syntax and references of every precondition, told with the column, or in the condition's part."""
+    """Syntax and references of every precondition, told with the column, or in the condition's part; and
+    the syntax of every formula, whose unknown names are 0."""
     left = _ALL_SUGGESTIONS
     for at, spot in enumerate(spots):
+        if readable[at]:
+            yield from _formula(spot)
         text = spot.block.precondition
         if text is None or not readable[at] or not spot.sound("precondition", "show_when", "hide_when"):
             continue
@@ -38,6 +42,17 @@ def check(script: Script, spots: Sequence[Spot], readable: Sequence[bool]) -> It
                 yield Violation(spot.place.at("precondition"), each.code, message, each.column)
         elif faults:
             yield from _in_condition(spot, condition_key, expression, faults)
+
+
+def _formula(spot: Spot) -> Iterator[Violation]:
+    text = spot.block.calculated_formula
+    if spot.block.type != CALCULATED or text is None or not text.strip():
+        return  # another rule tells of it
+    try:
+        formulas.parse(text)
+    except formulas.SyntaxFault as fault:
+        message = f"`calculated_formula`: {fault.message}"
+        yield Violation(spot.place.at("calculated_formula"), fault.code, message, fault.column)
 
 
 def _condition_key(spot: Spot) -> str | None:

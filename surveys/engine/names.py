@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+import regex
+
 from surveys.engine.script import title_case
 
 KEYWORDS = frozenset({"and", "or", "not", "in"})
@@ -14,6 +16,7 @@ COUNTS = ("correct_answers", "max_correct_answers")
 VARIABLES = frozenset({"answer", *SCORES, *COUNTS})
 
 _POSITION = re.compile(r"q[0-9]+")
+_BUCKET = regex.compile(r"[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}_ \-]*").fullmatch
 
 
 def is_position(name: str) -> bool:
@@ -33,7 +36,23 @@ def variables_of(*, scoring_enabled: bool, bucket_keys: tuple[str, ...]) -> froz
     """The variables of a script: `answer` always, the others only where it is scored (14.13)."""
     if not scoring_enabled:
         return frozenset({"answer"})
-    return VARIABLES | {f"{score}_{key}" for score in SCORES for key in bucket_keys}
+    return VARIABLES.union(*map(variables_of_bucket, bucket_keys))
+
+
+@lru_cache(maxsize=1024)
+def variables_of_bucket(key: str) -> frozenset[str]:
+    """The variables of one bucket. A `-` in its key is `_` where an expression names it (decisions 6.1)."""
+    return frozenset(f"{score}_{each}" for score in SCORES for each in (key, key.replace("-", "_")))
+
+
+def bucket_fault(name: str) -> str | None:
+    """What is wrong with a bucket's name, or its key: no expression or token could mean it."""
+    if not _BUCKET(name):
+        return "must be made of letters, digits, spaces, `_` and `-`, and begin with a letter or a digit."
+    key = name.lower().replace(" ", "_").replace("-", "_")
+    if key == "correct" or key.startswith("correct_"):
+        return "cannot begin with `correct`: `score_correct` is what right answers earn in all buckets."
+    return None
 
 
 def looks_like_variable(name: str) -> bool:

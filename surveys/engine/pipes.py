@@ -43,12 +43,21 @@ def fill(text: str, text_of: Callable[[str], str | None]) -> str:
     return _TOKEN.sub(value, text)
 
 
-def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] | None = None) -> str:
-    """Write new block names into tokens; `renames` and `variables` are as in `expressions.rename`."""
+def rename(
+    text: str,
+    renames: Mapping[str, str],
+    *,
+    variables: Collection[str] | None = None,
+    prompt_variables: Collection[str] = PROMPT_VARIABLES,
+) -> str:
+    """Write new block names into tokens; `renames` and `variables` are as in `expressions.rename`.
+
+    `prompt_variables` are left alone in any case: none in a formula, where they mean nothing.
+    """
 
     def renamed(found: regex.Match[str]) -> str:
         name = found[1].rstrip()
-        if names.is_position(name) or _is_variable(name, variables):
+        if names.is_position(name) or _is_variable(name, variables, prompt_variables):
             return found[0]
         new = renames.get(title_case(name))
         return found[0] if new is None else f"[{in_token(new)}]"
@@ -61,12 +70,12 @@ def in_token(name: str) -> str:
 
     A block with the name of a prompt's variable, such as `UserName`, cannot be shown by a token.
     """
-    if names.is_position(name) or _is_variable(name, None):
+    if names.is_position(name) or _is_variable(name, None, PROMPT_VARIABLES):
         return title_case(name)
     return name.strip()
 
 
-def _is_variable(name: str, variables: Collection[str] | None) -> bool:
-    if name.lower() in PROMPT_VARIABLES:
+def _is_variable(name: str, variables: Collection[str] | None, prompt_variables: Collection[str]) -> bool:
+    if name.lower() in prompt_variables:
         return True
     return names.looks_like_variable(name) if variables is None else name in variables

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from surveys.engine import names
 from surveys.engine.expressions import Expression, Mention
+from surveys.engine.formulas import Formula
 from surveys.engine.names import VARIABLES
 from surveys.engine.script import STATEMENTS, Block, Script, title_case
 
-__all__ = ["VARIABLES", "Fault", "check", "resolve", "variables"]
+__all__ = ["VARIABLES", "Fault", "check", "resolve", "unknown_names", "variables"]
 
 _SUGGESTIONS = 2  # per expression; looking for near names is slow
 
@@ -61,6 +62,25 @@ def check(expression: Expression, *, script: Script, at: int, suggestions: int =
         elif isinstance(meant, int):
             faults += _misplaced(mention, script.blocks[meant], meant, at)
     return faults
+
+
+def unknown_names(formula: Formula, script: Script, at: int) -> list[Mention]:
+    """The names in the formula of block `at` that always count as 0, each once, where it stands first.
+
+    That is what means nothing, this block itself or a later one, and what has no answer.
+    """
+    first = {mention.name: mention for mention in reversed(formula.mentions)}
+    return [
+        mention
+        for mention in sorted(first.values(), key=lambda mention: mention.column)
+        if _is_unknown(resolve(mention.name, script), script, at)
+    ]
+
+
+def _is_unknown(meant: int | str | None, script: Script, at: int) -> bool:
+    if isinstance(meant, int):
+        return meant >= at or script.blocks[meant].type in STATEMENTS
+    return meant is None
 
 
 def _misplaced(mention: Mention, block: Block, index: int, at: int) -> list[Fault]:

@@ -1,6 +1,7 @@
 """One version of a script against the next: what a rename carries along, what may not go or change.
 
     blocks      = carry_renames(before, arrangement.blocks)      # before `rules.check`, on idle projects
+    blocks      = carry_ignored_scores(before, blocks, given=...)
     violations += removed_in_use(before, after, places=...)      # 400
     frozen      = frozen_changes(before, after, places=...)      # 409 while the project is active
     outro       = with_presentation(stored, sent, given=...)     # all that a resubmitted outro block may say
@@ -30,7 +31,10 @@ _OPTION_WORDING = frozenset({"label", "emoji"})
 _TOLD_OTHERWISE = frozenset(
     {"id", "options", "position", "section", "show_when", "hide_when", "correct_answer_index", "scale"}
 )
-_FROZEN = tuple(each.name for each in fields(Block) if each.name not in _WORDING | _TOLD_OTHERWISE)
+_NOT_SENT = frozenset({"scores_ignored"})
+_FROZEN = tuple(
+    each.name for each in fields(Block) if each.name not in _WORDING | _TOLD_OTHERWISE | _NOT_SENT
+)
 _OPTION_FROZEN = tuple(
     each.name for each in fields(Option) if each.name not in _OPTION_WORDING | {"id", "display_order"}
 )
@@ -71,7 +75,8 @@ def _carried(block: Block, was: Block, renamed: Mapping[str, str], variables: Co
     for key in _TEXTS_WITH_TOKENS:
         text = getattr(block, key)
         if text and text == getattr(was, key):
-            changes[key] = pipes.rename(text, renamed, variables=variables)
+            known = () if key == "calculated_formula" else pipes.PROMPT_VARIABLES
+            changes[key] = pipes.rename(text, renamed, variables=variables, prompt_variables=known)
     for key in ("show_when", "hide_when"):
         condition = getattr(block, key)
         if condition is not None and condition == getattr(was, key):
@@ -104,6 +109,22 @@ def _renamed_condition(
         if new is not None:
             changed["variable"] = names.in_expression(new)
     return changed
+
+
+# --- Scores that count for nothing -----------------------------------------------------------------
+
+
+def carry_ignored_scores(
+    before: Script, after: Sequence[Block], *, given: Sequence[Collection[str]]
+) -> tuple[Block, ...]:
+    """`after` with what is known of weights that were ignored earlier, until options are sent that count."""
+    stored = {block.id: block.scores_ignored for block in before.blocks if block.id is not None}
+    return tuple(
+        replace(block, scores_ignored=True)
+        if stored.get(block.id or 0) and not ("options" in sent and before.scoring_enabled)
+        else block
+        for block, sent in zip(after, given, strict=True)
+    )
 
 
 # --- Removing -------------------------------------------------------------------------------------

@@ -52,6 +52,18 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class Bucket:
+    """One of the sums that points are counted in. Its key is how variables and weights name it."""
+
+    name: str
+
+    @property
+    def key(self) -> str:
+        """The name in lower case with `_` for spaces (interface 2.3)."""
+        return self.name.lower().replace(" ", "_")
+
+
+@dataclass(frozen=True, slots=True)
 class Scale:
     icon: str | None = None
     label_left: str | None = None
@@ -81,6 +93,7 @@ class Block:
 
     `name` is as it was written; `title` is how names are compared. `show_when` and `hide_when` keep
     the condition as the caller gave it (plain JSON); `precondition` is what is evaluated.
+    `scores_ignored` says that weights were sent for its options while scoring was off.
     """
 
     type: str
@@ -111,6 +124,7 @@ class Block:
     calculated_formula: str | None = None
     position: int | None = None
     continue_: Continue | None = None
+    scores_ignored: bool = False
 
     @cached_property
     def title(self) -> str:
@@ -132,24 +146,42 @@ class Block:
         )
 
     @cached_property
+    def weighed_in(self) -> frozenset[str]:
+        """Keys of the buckets in which an option of this block has points."""
+        return frozenset(key for option in self.options for key in option.score_values or ())
+
+    @cached_property
     def option_by_id(self) -> Mapping[int, Option]:
         return {option.id: option for option in self.options if option.id is not None}
 
 
 @dataclass(frozen=True)
 class Script:
-    """The blocks a respondent walks, in order: intro, then main. Outro blocks are kept apart."""
+    """The blocks a respondent walks, in order: intro, then main. Outro blocks are kept apart.
+
+    `is_scored` is false where scoring was enabled only after the script was written: then every bucket
+    scores 0, and score tokens stay as they are written (interface 2.3, rule 1).
+    """
 
     blocks: tuple[Block, ...]
     outro: tuple[Block, ...] = ()
     is_poll: bool = False
     scoring_enabled: bool = False
-    bucket_keys: tuple[str, ...] = ()
+    is_scored: bool = True
+    buckets: tuple[Bucket, ...] = ()
     index_by_id: Mapping[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         index = {block.id: n for n, block in enumerate(self.blocks) if block.id is not None}
         object.__setattr__(self, "index_by_id", index)
+
+    @cached_property
+    def has_actions(self) -> bool:
+        return any(block.action_kind is not None for block in self.blocks)
+
+    @cached_property
+    def bucket_keys(self) -> tuple[str, ...]:
+        return tuple(bucket.key for bucket in self.buckets)
 
     @cached_property
     def index_by_title(self) -> Mapping[str, int]:

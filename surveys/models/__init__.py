@@ -1,4 +1,4 @@
-from surveys.models.conversation import Answer, Completion, Conversation, Tally
+from surveys.models.conversation import Answer, Completion, Conversation, FiredAction, Tally
 from surveys.models.project import Project, ProjectQuerySet
 from surveys.models.script import Block, Bucket, Option
 
@@ -8,6 +8,7 @@ __all__ = [
     "Bucket",
     "Completion",
     "Conversation",
+    "FiredAction",
     "Option",
     "Project",
     "ProjectQuerySet",

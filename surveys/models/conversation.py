@@ -128,6 +128,22 @@ class Completion(models.Model):
         return f"Completions in project {self.project_id}"
 
 
+class FiredAction(models.Model):
+    """What has been given already, so that nothing fires twice (decisions 9.3).
+
+    `action` says what: `block:<id>`, or of the project its `vote`, `xp`, `achievement` or `role`. `scope`
+    says for whom: a keyed hash of the respondent, or of one conversation. There is no time here (8.8).
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "action", "scope")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    action = models.CharField(max_length=32)
+    scope = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"{self.action} of project {self.project_id}, fired"
+
+
 class Tally(models.Model):
     """A project's running counts, in slots that are summed, so that a hot poll does not queue on one row."""
 

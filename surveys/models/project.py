@@ -118,6 +118,9 @@ class Project(models.Model):
     response_channel = models.CharField(max_length=4, choices=ResponseChannel, default=ResponseChannel.WEB)
 
     scoring_enabled = models.BooleanField(default=False)
+    script_is_scored = models.BooleanField(
+        default=False, help_text="The script was written while scoring was on, so its scores count."
+    )
 
     # Set by `with_counts`.
     completion_count: int

@@ -23,10 +23,6 @@ class Bucket(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.pk})"
 
-    @property
-    def key(self) -> str:
-        return self.name.lower().replace(" ", "_")
-
 
 class Block(models.Model):
     """One step of a script. Fields mean what interface 2.4 says; null is null there too."""
@@ -45,6 +41,9 @@ class Block(models.Model):
     section = models.CharField(max_length=5, choices=Section, default=Section.MAIN)
     type = models.CharField(max_length=16)
     prompt = models.TextField(blank=True)
+    scores_ignored = models.BooleanField(
+        default=False, help_text="Scores were sent for its options while scoring was off."
+    )
     answer_style = models.CharField(max_length=11, null=True, blank=True)  # noqa: DJ001
     color = models.CharField(max_length=6, null=True, blank=True)  # noqa: DJ001
     image_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001

@@ -12,6 +12,7 @@ LONG_PROMPT = 160  # characters; from here on the question is set smaller
 FIELDS = "respondent/fields/"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 NPS_ENDS = ("Not at all likely", "Extremely likely")
+ACKNOWLEDGED = "Okay"  # past a statement whose author named no button (interface 2.4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ def draw(
         "block_id": block.id,
         "prompt": block.prompt,
         "is_long": len(block.prompt) > LONG_PROMPT,
-        "image_url": _picture(block.image_url),
-        "thumbnail_url": _picture(block.thumbnail_url),
+        "image_url": picture(block.image_url),
+        "thumbnail_url": picture(block.thumbnail_url),
         "can_go_back": can_go_back,
         "error": error,
         "button": button,
@@ -106,7 +107,7 @@ def typed_of(reply: Reply | None) -> Typed:
     return Typed(chosen=frozenset({written}), text=written)
 
 
-def _picture(address: str | None) -> str:
+def picture(address: str | None) -> str:
     """Only pictures that the page's Content-Security-Policy lets in."""
     return address if address and address.startswith("https://") else ""
 
@@ -119,7 +120,7 @@ def _statement(block: Block, draws_colours: bool) -> dict[str, object]:
         "do": "go",
         "is_statement": True,
         "pause": pause,
-        "button": label or "Continue",
+        "button": label or ACKNOWLEDGED,
         "colour": (block.color or "") if draws_colours else "",
     }
 

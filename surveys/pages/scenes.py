@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
@@ -14,10 +14,13 @@ from surveys.engine.answers import Reply
 from surveys.engine.runner import State
 from surveys.engine.script import Block, Script
 from surveys.models import Project
+from surveys.pages import rewards
 from surveys.pages.bars import ResultsView, draw_results
 from surveys.pages.drawing import LONG_PROMPT, StepView, Typed, draw, typed_of
 from surveys.pages.looks import Page
-from surveys.services import poll_results, scripts
+from surveys.services import facts, poll_results, scripts
+from surveys.services.admission import Respondent
+from surveys.services.facts import Hearer
 from surveys.services.told import Exchange, Told
 
 STEP, END = "respondent/step.html", "respondent/end.html"
@@ -27,12 +30,13 @@ NOTHING, APPENDED, WHOLE = "nothing", "appended", "whole"
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A step of the past. `reply` is the answer in words."""
+    """A step of the past. `reply` is the answer in words, `given` the XP that an action gave."""
 
     block_id: int | None
     prompt: str
     reply: str = ""
     is_skipped: bool = False
+    given: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ class Ending:
 
 # What the templates look at in every scene. They know no silent blank: a name they misspell is an error.
 NOTHING_MORE: Mapping[str, object] = MappingProxyType(
-    dict.fromkeys(("step", "end", "results", "verdict", "note", "traps"))
+    dict.fromkeys(("step", "end", "results", "verdict", "note", "traps", "prize", "earned"))
     | {"progress": NO_PROGRESS, "said": None, "keeps_past": False, "past": ()}
 )
 
@@ -100,13 +104,17 @@ class Scene:
     past: Sequence[Said] = field(default_factory=tuple)
 
     def whole_past(self) -> Sequence[Said]:
-        return [said_of(exchange) for exchange in self.told.history()] if self.told else self.past
+        return history_of(self.told) if self.told else self.past
 
 
-def said_of(exchange: Exchange) -> Said:
+def history_of(told: Told) -> list[Said]:
+    return [said_of(told, exchange) for exchange in told.history()]
+
+
+def said_of(told: Told, exchange: Exchange) -> Said:
     block = exchange.block
     is_skipped = block.asks and not answers.is_answer(exchange.reply)
-    return Said(block.id, block.prompt, exchange.answer, is_skipped)
+    return Said(block.id, block.prompt, exchange.answer, is_skipped, rewards.in_short(told, block))
 
 
 def first(
@@ -114,7 +122,7 @@ def first(
     page: Page,
     *,
     seed: int,
-    name: str = "",
+    respondent: Respondent,
     typed: Typed | None = None,
     error: str = "",
     note: str = "",
@@ -124,21 +132,31 @@ def first(
 ) -> Scene:
     """The first step, drawn from the script alone: whoever only looks leaves no row behind."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
-    facts = {"username": name}
     state, block = runner.begin(script).state, runner.begin(script).show
+
+    def as_seen(state: State, block: Block) -> tuple[Block, Hearer]:
+        hearer = facts.visitor(
+            project, script, state, user_id=respondent.user_id, is_member=respondent.is_member
+        )
+        spoken = facts.facts(hearer, block, [block.prompt], at=at)
+        return showing.seen(script, state, block, seed=seed, facts=spoken), hearer
+
     past: list[Said] = []
     # A poll's page is its question with the words before it.
     while project.is_poll and block is not None and not block.asks:
-        seen = showing.seen(script, state, block, seed=seed, facts=facts)
+        seen, _ = as_seen(state, block)
         past.append(Said(block.id, seen.prompt))
         turn = runner.go_on(script, state)
         state, block = turn.state, turn.show
     if block is None:
         return notice(page, title="There is nothing to ask yet.", text="Please come back later.")
-    seen = showing.seen(script, state, block, seed=seed, facts=facts)
+    seen, hearer = as_seen(state, block)
     step = _step(seen, page, typed or Typed(), error=error, is_poll=project.is_poll)
     context: dict[str, object] = {
         "step": step,
+        "prize": rewards.of_block(
+            project, script, seen, given=hearer.given.get(seen.id or 0, 0), is_given=respondent.is_member
+        ),
         "note": note,
         "traps": has_traps,
         "progress": NO_PROGRESS if project.is_poll else progress_of(script, state),
@@ -170,6 +188,7 @@ def step(
     )
     context = {
         "step": drawn,
+        "prize": rewards.at_step(told),
         "note": note,
         "verdict": None if error else verdict_of(told),
         "progress": progress_of(told.script, told.state),
@@ -180,23 +199,26 @@ def step(
 def vote_again(told: Told, page: Page, *, typed: Typed | None = None, error: str = "") -> Scene:
     """A poll's question with the vote that was given, to be changed."""
     block, reply, before = _vote(told)
-    seen = showing.seen(told.script, before, block, seed=told.conversation.seed, facts={})
-    drawn = _step(seen, page, typed or typed_of(reply), error=error, is_poll=True)
-    statements = [said for said in map(said_of, told.history()) if said.block_id in before.path]
-    return Scene(STEP, {"step": drawn}, 422 if error else 200, past=statements)
+    drawn = _step(_seen(told, before, block), page, typed or typed_of(reply), error=error, is_poll=True)
+    return Scene(STEP, {"step": drawn}, 422 if error else 200, past=_statements_before(told))
 
 
 def end(told: Told, page: Page, *, at: datetime, note: str = "", change: str = WHOLE) -> Scene:
-    """All is said: thanks, a poll's results where they may be seen, and what may still be done."""
+    """All is said: thanks, what was earned, a poll's results where they may be seen, what may still be done.
+
+    With a `note` somebody comes back to what they finished before.
+    """
     project = told.project
     context: dict[str, object] = {"note": note, "progress": Progress(100, 0, ""), "verdict": verdict_of(told)}
+    context["earned"] = rewards.at_the_end(told, is_news=not note)
     text = ""
     if project.is_poll:
         context["progress"] = NO_PROGRESS
         text = "\n\n".join(_after_the_vote(told))
         if poll_results.may_be_seen(project=project, has_voted=True, at=at):
-            block, reply, _ = _vote(told)
-            context["results"] = results_of(block, own=reply, at=at)
+            block, reply, before = _vote(told)
+            asked = replace(block, prompt=_seen(told, before, block).prompt)
+            context["results"] = results_of(asked, own=reply, at=at)
         elif project.is_live_at(at):
             text = text or "The results can be seen here once the poll is closed."
     usual = "Thank you for voting." if project.is_poll else "Thank you! That was the last question."
@@ -269,9 +291,15 @@ def _step(
     )
 
 
+def _seen(told: Told, state: State, block: Block) -> Block:
+    """A block as it was or will be seen at another point of the conversation."""
+    spoken = facts.facts(told.hearer, block, [block.prompt], at=told.at)
+    return showing.seen(told.script, state, block, seed=told.conversation.seed, facts=spoken)
+
+
 def _latest(told: Told, change: str) -> Said | None:
     latest = told.latest() if change == APPENDED else None
-    return said_of(latest) if latest else None
+    return said_of(told, latest) if latest else None
 
 
 def _vote(told: Told) -> tuple[Block, Reply | None, State]:
@@ -286,7 +314,7 @@ def _vote(told: Told) -> tuple[Block, Reply | None, State]:
 
 def _statements_before(told: Told) -> Sequence[Said]:
     _, _, before = _vote(told)
-    return [said for said in map(said_of, told.history()) if said.block_id in before.path]
+    return [said for said in history_of(told) if said.block_id in before.path]
 
 
 def _after_the_vote(told: Told) -> Sequence[str]:
@@ -294,7 +322,7 @@ def _after_the_vote(told: Told) -> Sequence[str]:
     said: list[str] = []
     state, block = told.state, runner.current(told.script, told.state)
     while block is not None and not block.asks:
-        said.append(showing.seen(told.script, state, block, seed=told.conversation.seed, facts={}).prompt)
+        said.append(_seen(told, state, block).prompt)
         turn = runner.go_on(told.script, state)
         state, block = turn.state, turn.show
     return said

@@ -58,9 +58,8 @@ def _desk(request: HttpRequest, slug: str) -> Desk:
 
 
 def _respondent(request: HttpRequest, project: Project, is_framed: bool, visitor_id: str) -> Respondent:
-    """A signed-in member where only members are let in; never in a frame, which another site could steer."""
-    is_private = project.participation == Project.Participation.PRIVATE
-    if is_private and not is_framed and request.user.is_authenticated:
+    """A signed-in member, else a browser; never a member in a frame, which another site could steer."""
+    if not is_framed and request.user.is_authenticated:
         member = admission.signed_in(community_id=project.community_id, user_id=request.user.pk)
         if member is not None:
             return member
@@ -68,7 +67,13 @@ def _respondent(request: HttpRequest, project: Project, is_framed: bool, visitor
 
 
 def _is_taken(request: HttpRequest, scene: Scene) -> bool:
-    """Whether the scene can be drawn again from what is stored, so that a redirect loses nothing."""
+    """Whether the scene can be drawn again from what is stored, so that a redirect loses nothing.
+
+    What an anonymous conversation gave is known in this moment alone.
+    """
+    gives = scene.context.get("prize") or scene.context.get("earned")
+    if gives and scene.told is not None and scene.told.project.is_anonymous:
+        return False
     if scene.part == STEP:
         return scene.status == 200 and not scene.context.get("note")
     return scene.told is not None or bool(scene.context.get("results"))

@@ -11,7 +11,7 @@ from django.db import transaction
 from communities.errors import NotFound
 from surveys.engine.script import Block
 from surveys.models import Project
-from surveys.services import finding, projects, scripts
+from surveys.services import finding, outro, projects, scripts
 
 MAX_NAME = 200
 _COPIED = (
@@ -25,6 +25,7 @@ _COPIED = (
     "share_results",
     "presentation",
     "scoring_enabled",
+    "script_is_scored",
 )
 
 
@@ -34,7 +35,8 @@ def clone_project(
 ) -> Project:
     """A copy of a project, inactive, in this community.
 
-    The source may be another community's while that one is cloneable. Raises NotFound.
+    The source may be another community's while that one is cloneable. Rewards are not copied, so the outro
+    is left with its thanks. Raises NotFound.
     """
     source = Project.objects.filter(pk=project_id).prefetch_related("buckets").first()
     if source is None or (source.community_id != community_id and not source.is_cloneable):
@@ -50,7 +52,7 @@ def clone_project(
     projects.insert(
         copy,
         _without_ids(script.blocks),
-        _without_ids(script.outro),
+        _without_ids(outro.kept_up(script.outro, copy)),
         like=script,
         bucket_names=[bucket.name for bucket in source.buckets_in_order],
     )

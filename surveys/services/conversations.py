@@ -18,7 +18,7 @@ from surveys.engine.answers import BadAnswer, Reply
 from surveys.engine.runner import State
 from surveys.engine.script import Block
 from surveys.models import Conversation, Project
-from surveys.services import admission, privacy, rows, talks
+from surveys.services import admission, effects, privacy, rows, talks
 from surveys.services.admission import Respondent
 from surveys.services.rows import Counts, Found
 from surveys.services.talks import NO_CONVERSATION, LimitReached, May, Talk
@@ -48,6 +48,8 @@ def begin(
         talks.save(talk, turn, at=at, is_new=True)
     elif not rows.insert(conversation=talk.conversation):
         return _told(_come_between(talk), at, resumed=True)
+    elif turn.show is not None and turn.show.action_kind is not None:
+        talks.save(talk, turn, at=at)  # the row is there first: whoever comes between has set off nothing yet
     return _told(talk, at)
 
 
@@ -150,14 +152,21 @@ def retract(*, conversation_id: uuid.UUID, at: datetime, may: May = anyone) -> N
     talk = talks.locked(conversation_id=conversation_id, may=may)
     if not talk.is_changeable_at(at):
         raise Conflict("This poll does not allow a vote to be taken back.")
-    remove(conversation=talk.conversation)
+    remove(conversation=talk.conversation, at=at)
 
 
-def remove(*, conversation: Conversation) -> None:
-    """Delete a locked conversation with its answers, and take them out of every count."""
+def remove(*, conversation: Conversation, at: datetime) -> None:
+    """Delete a locked conversation with its answers, and take them out of every count.
+
+    A vote gives its XP back; what else was given stays (decisions 8.10).
+    """
     replies = State.from_json(conversation.state).replies.values()
-    rows.delete(
-        conversation=conversation,
+    is_vote = conversation.project.is_poll and conversation.completed_at is not None
+    rows.delete(conversation=conversation)
+    if is_vote:
+        effects.unwind(conversation=conversation, earner=talks.earner(conversation), at=at)
+    rows.count(
+        project_id=conversation.project_id,
         counts=Counts(
             answered=-sum(map(answers.is_answer, replies)),
             completed=-1 if conversation.completed_at else 0,
@@ -261,4 +270,5 @@ def _told(talk: Talk, at: datetime, *, feedback: str | None = None, resumed: boo
         can_go_back=talk.can_go_back_at(at),
         feedback=feedback,
         resumed=resumed,
+        at=at,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -13,9 +14,11 @@ from communities import services as communities
 from communities.errors import ChannelRequired, Conflict, InvalidRequest, TierRequired, Unavailable
 from surveys.engine import rules
 from surveys.engine.places import as_stored
-from surveys.engine.script import Block, Continue, Script, Violation
+from surveys.engine.script import Block, Script, Violation
+from surveys.engine.script import Bucket as ScriptBucket
 from surveys.models import Bucket, Conversation, Project
-from surveys.services import finding, groups, schedules, script_rows, scripts
+from surveys.services import finding, groups, schedules, scripts
+from surveys.services import outro as outros
 
 _PRIVACY_BY_DEFAULT = {
     None: (Project.PrivacyMode.TRANSPARENT, False),
@@ -30,10 +33,6 @@ _PLAIN_SETTINGS = (
     "reveal_results",
     "share_results",
 )
-_THANKS = {
-    Project.Type.CONVO: "Thank you! Your answers have been saved.",
-    Project.Type.POLL: "Thank you! Your vote has been counted.",
-}
 
 
 @dataclass(frozen=True)
@@ -97,9 +96,14 @@ def create_project(
         raise invalid(violations)
     require_tier(project.delivery, before=None, has_premium=has_premium)
 
-    names = bucket_names or new.bucket_names
+    outros.number_achievement(project)
+    project.script_is_scored = new.script.is_scored
     told = insert(
-        project, new.script.blocks, [_thank_you(project, settings)], like=new.script, bucket_names=names
+        project,
+        new.script.blocks,
+        outros.made(project, settings),
+        like=new.script,
+        bucket_names=bucket_names or new.bucket_names,
     )
     return Created(project, told, new.ignored)
 
@@ -124,19 +128,6 @@ def insert(
     return script
 
 
-def _thank_you(project: Project, settings: Any) -> Block:
-    custom = settings.thank_you_custom_message if settings.thank_you_type == "custom" else None
-    label = settings.thank_you_custom_label if settings.thank_you_type == "custom" else None
-    return Block(
-        type="content_block",
-        section="outro",
-        name="thank_you",
-        prompt=custom or _THANKS[Project.Type(project.type)],
-        continue_=Continue(after="click", label=label) if label else None,
-        position=0,
-    )
-
-
 # --- Changing -------------------------------------------------------------------------------------
 
 
@@ -157,13 +148,7 @@ def update_project(
     """
     project = finding.lock(community_id=community_id, project_id=project_id, only_of=only_of)
     schedules.settle(project, at=at)
-    was = Project(
-        privacy_mode=project.privacy_mode,
-        delivery=project.delivery,
-        response_channel=project.response_channel,
-        scoring_enabled=project.scoring_enabled,
-        revision=project.revision,
-    )
+    was = copy(project)
     default_privacy = (Project.PrivacyMode(project.privacy_mode), project.rounds_times_to_day)
     if _clears_privacy(fields):
         settings = communities.get_settings(community_id=community_id)
@@ -182,8 +167,20 @@ def update_project(
         if project.is_live_at(at) or project.is_pending_at(at):
             require_post_channel(project)
             require_chat_platform(project)
+    _keep_outro_up(project, was)
     project.save()
     return finding.get(community_id=community_id, project_id=project_id)
+
+
+def _keep_outro_up(project: Project, was: Project) -> None:
+    """Let the outro give what the rewards say now, also while the project is active."""
+    outros.number_achievement(project, was=was)
+    if project.rewards == was.rewards and project.name == was.name:
+        return
+    script = scripts.load(project_id=project.pk, revision=was.revision)
+    outro = outros.kept_up(script.outro, project, was=was)
+    if scripts.save_outro(project, script, outro) and project.revision == was.revision:
+        project.revision += 1
 
 
 def invalid(violations: Sequence[Violation]) -> InvalidRequest:
@@ -339,13 +336,12 @@ def _settle_scoring(
     if project.is_live_at(at):
         raise Conflict("Scoring cannot change while the project is active.")
     script = scripts.load(project_id=project.pk, revision=project.revision)
-    keys = tuple(script_rows.bucket_key(name) for name in names)
-    after = Script(script.blocks, script.outro, script.is_poll, project.scoring_enabled, keys)
+    after = replace(script, scoring_enabled=project.scoring_enabled, buckets=tuple(map(ScriptBucket, names)))
     violations = rules.check(
         after,
         places=as_stored(after, path="script.blocks"),
         chat=False,
-        bucket_keys=keys or None,
+        bucket_keys=after.bucket_keys or None,
         path="script.blocks",
     )
     if script.blocks and violations:

@@ -168,11 +168,11 @@ def complete(*, project_id: int, respondent: str, at_most: int | None) -> int | 
     return row[0] if row else None
 
 
-def delete(*, conversation: Conversation, counts: Counts) -> None:
-    """Delete a locked conversation with its answers, and take it out of the limit and, last, of the counts.
+def delete(*, conversation: Conversation) -> None:
+    """Delete a locked conversation with its answers, and take it out of the limit.
 
-    The parts of one statement run in no certain order, and whoever completes locks the limit before the
-    counts: in one statement the two could wait for each other.
+    What else follows from it comes after this, and the counts (`count`) last: in the order in which whoever
+    completes locks them, or the two could wait for each other.
     """
     is_counted = conversation.completed_at is not None
     with prepared() as cursor:
@@ -189,8 +189,33 @@ def delete(*, conversation: Conversation, counts: Counts) -> None:
                 is_counted,
             ],
         )
-        if counts:
-            cursor.execute(*_tally(conversation.project_id, counts))
+
+
+def count(*, project_id: int, counts: Counts) -> None:
+    """Change a project's counts by themselves."""
+    if counts:
+        with prepared() as cursor:
+            cursor.execute(*_tally(project_id, counts))
+
+
+def fire(*, project_id: int, action: str, scope: str) -> bool:
+    """Note that an action fires. False where it has already; one that fires now elsewhere is waited for."""
+    with prepared() as cursor:
+        cursor.execute(
+            "INSERT INTO surveys_firedaction (project_id, action, scope) VALUES (%s, %s, %s)"
+            " ON CONFLICT DO NOTHING",
+            [project_id, action, scope],
+        )
+        return bool(cursor.rowcount)
+
+
+def take_back(*, project_id: int, action: str, scope: str) -> None:
+    """Forget that an action fired, so that it may fire again."""
+    with prepared() as cursor:
+        cursor.execute(
+            "DELETE FROM surveys_firedaction WHERE project_id = %s AND action = %s AND scope = %s",
+            [project_id, action, scope],
+        )
 
 
 def _add_conversation(conversation: Conversation, is_new: bool, parts: list[str], values: list[Any]) -> None:

@@ -18,6 +18,7 @@ from django.db import transaction
 from communities.errors import NotFound
 from surveys.engine.script import Block, Option, Script
 from surveys.engine.telling import script_as_json
+from surveys.engine.warnings import warnings
 from surveys.services import script_rows
 from surveys.services.script_rows import Stored
 
@@ -46,6 +47,7 @@ class Catalogue:
 class Kept:
     stored: Stored
     _rendered: dict[bool, bytes] = field(default_factory=dict)
+    _warned: dict[tuple[bool, bool, frozenset[int]], bytes] = field(default_factory=dict)
 
     @property
     def script(self) -> Script:
@@ -68,6 +70,23 @@ class Kept:
         known = self._rendered.get(outro)
         if known is None:
             known = self._rendered[outro] = orjson.dumps(script_as_json(self.script, outro=outro))
+        return known
+
+    def rendered_warnings(
+        self, *, uses_xp: bool, is_anonymous: bool, known_achievements: frozenset[int]
+    ) -> bytes:
+        """The array of warnings as JSON, made once for what it depends on besides the script."""
+        now = (uses_xp, is_anonymous, known_achievements)
+        known = self._warned.get(now)
+        if known is None:
+            told = warnings(
+                self.script,
+                uses_xp=uses_xp,
+                is_anonymous=is_anonymous,
+                known_achievements=known_achievements,
+            )
+            self._warned.clear()  # what it was before will hardly come again
+            known = self._warned[now] = orjson.dumps(told)
         return known
 
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 import orjson
 from django.db import connection, models
 
-from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
+from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Scale, Script
 from surveys.models import Answer
 from surveys.models import Block as BlockRow
 from surveys.models import Option as OptionRow
@@ -44,10 +44,11 @@ _PLAIN = (
     "randomize_options",
     "rank_top_n",
     "calculated_formula",
+    "scores_ignored",
 )
 _OPTION_PLAIN = ("value", "label", "emoji", "anchor_position")
 _READ = """
-    SELECT p.revision, p.type = 'poll', p.scoring_enabled,
+    SELECT p.revision, p.type = 'poll', p.scoring_enabled, p.script_is_scored,
         (SELECT json_agg(b ORDER BY b.position, b.id)::text FROM surveys_block b WHERE b.project_id = p.id),
         (SELECT json_agg(o ORDER BY o.display_order, o.id)::text
             FROM surveys_option o JOIN surveys_block b ON b.id = o.block_id WHERE b.project_id = p.id),
@@ -75,7 +76,7 @@ def read(project_id: int) -> Stored | None:
         found = cursor.fetchone()
     if found is None:
         return None
-    revision, is_poll, scoring_enabled, *texts = found
+    revision, is_poll, scoring_enabled, is_scored, *texts = found
     block_rows, option_rows, bucket_names = (orjson.loads(text) if text else [] for text in texts)
     options: dict[int, list[Option]] = {}
     archived_options: dict[int, list[Option]] = {}
@@ -94,17 +95,13 @@ def read(project_id: int) -> Stored | None:
         outro=tuple(replace(block, position=len(walked) + n) for n, block in enumerate(outro)),
         is_poll=is_poll,
         scoring_enabled=scoring_enabled,
-        bucket_keys=tuple(bucket_key(name) for name in bucket_names),
+        is_scored=is_scored,
+        buckets=tuple(map(Bucket, bucket_names)),
     )
     removed = {block_id: tuple(each) for block_id, each in archived_options.items()}
     return Stored(
         revision, script, tuple(archived), removed, size=sum(len((text or "").encode()) for text in texts)
     )
-
-
-def bucket_key(name: str) -> str:
-    """A bucket's variable key (interface 2.3)."""
-    return name.lower().replace(" ", "_")
 
 
 def _block(row: Row, options: tuple[Option, ...], position: int) -> Block:

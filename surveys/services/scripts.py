@@ -2,9 +2,9 @@
 
     load(project_id=…, revision=…)       the engine's Script
     catalogue(project_id=…, revision=…)  what every block and option is called, removed ones too
-    as_json / rendered                   as the interface tells it
 
-Writes leave the project's revision one higher, except where nothing changed.
+Writes leave the project's revision one higher, except where nothing changed. The first one while scoring is
+on makes the scores count (interface 2.3, rule 1), which is a change too.
 """
 
 from __future__ import annotations
@@ -21,25 +21,27 @@ from surveys.engine import rules
 from surveys.engine.arrangement import Arrangement, arrange, arrange_patch
 from surveys.engine.intake import Reading, read_blocks, read_patch
 from surveys.engine.places import Place
-from surveys.engine.script import Block, Script, Violation
-from surveys.engine.telling import script_as_json
-from surveys.models import Bucket, Project
+from surveys.engine.script import Block, Bucket, Script, Violation
+from surveys.models import Bucket as BucketRow
+from surveys.models import Project
 from surveys.services import finding, script_cache, script_rows
+from surveys.services import outro as outros
 from surveys.services.script_cache import Catalogue
 
 __all__ = [
     "Catalogue",
     "Written",
     "add",
-    "as_json",
     "catalogue",
     "load",
     "patch_block",
     "read_new",
     "replace_script",
+    "save_outro",
 ]
 
 _EMPTY = Script(blocks=())
+_TOLD = ("blocks", "project_id", "revision", "warnings")  # what was read can be sent back
 
 
 @dataclass(frozen=True)
@@ -59,15 +61,6 @@ def load(*, project_id: int, revision: int) -> Script:
 def catalogue(*, project_id: int, revision: int) -> Catalogue:
     """Names and labels of all blocks and options that answers may point to, removed ones too."""
     return script_cache.get(project_id, revision).catalogue
-
-
-def as_json(project: Project, script: Script, *, outro: bool = False) -> dict[str, object]:
-    """The Script object of the interface; with its outro blocks where they are asked for."""
-    return {
-        "project_id": str(project.pk),
-        "revision": project.revision,
-        "blocks": script_as_json(script, outro=outro),
-    }
 
 
 # --- Writing --------------------------------------------------------------------------------------
@@ -93,10 +86,15 @@ def read_new(
             return _unreadable("script.blocks", "required", "`blocks` is required.")
     elif raw is not None:
         return _unreadable("script", "invalid_type", "`script` must be an object with `blocks`.")
-    ignored = [f"script.{key}" for key in (raw or {}) if key not in ("blocks", "project_id", "revision")]
+    ignored = [f"script.{key}" for key in (raw or {}) if key not in _TOLD]
     reading = read_blocks(blocks, path="script.blocks", scoring=scoring_enabled)
     arranged = arrange(reading)
-    draft = Script(arranged.blocks, is_poll=is_poll, scoring_enabled=scoring_enabled)
+    draft = Script(
+        arranged.blocks,
+        is_poll=is_poll,
+        scoring_enabled=scoring_enabled,
+        is_scored=scoring_enabled and bool(arranged.blocks),
+    )
     script, names = _with_buckets(draft, bucket_names)
     violations = [*reading.violations, *_foreign_ids(arranged, _EMPTY)]
     if arranged.blocks or reading.violations:
@@ -145,7 +143,7 @@ def replace_script(
     reading = replace(reading, blocks=_outro_known_by_id(reading.blocks, before))
     arranged = arrange(reading, before=before)
     outro, faults = _resubmitted_outro(arranged, before)
-    ignored = [key for key in body if key not in ("blocks", "project_id", "revision")]
+    ignored = [key for key in body if key not in _TOLD]
     return _write(project, before, arranged, reading, outro=outro, faults=faults, ignored=ignored, at=at)
 
 
@@ -213,10 +211,17 @@ def _write(
     """The part that all writes of an existing script share: rules, frozen structure, the difference."""
     is_live = project.is_live_at(at)
     blocks = arranged.blocks if is_live else revisions.carry_renames(before, arranged.blocks)
+    blocks = revisions.carry_ignored_scores(before, blocks, given=arranged.given)
     if not project.scoring_enabled:
         blocks = _with_scores_kept(blocks, before)
-    draft = replace(before, blocks=blocks, outro=outro)
-    script, new_buckets = _with_buckets(draft, before.bucket_keys)
+    draft = replace(
+        before,
+        blocks=blocks,
+        outro=outros.kept_up(outro, project),
+        # What scores is structure, so it cannot begin to count while the project is active.
+        is_scored=before.is_scored or (project.scoring_enabled and any(arranged.given) and not is_live),
+    )
+    script, new_buckets = _with_buckets(draft, [bucket.name for bucket in before.buckets])
     violations = [*reading.violations, *faults, *_foreign_ids(arranged, before)]
     if is_live and not violations:  # what else a change of structure would break does not matter then
         _refuse_frozen(before, script, arranged)
@@ -249,22 +254,32 @@ def _save(project: Project, before: Script, script: Script, new_buckets: Collect
     numbered = script_rows.with_ids((*script.blocks, *script.outro))
     count = len(script.blocks)
     script = _placed(replace(script, blocks=numbered[:count], outro=numbered[count:]))
-    if script.blocks == before.blocks and script.outro == before.outro and not new_buckets:
+    if script == before and not new_buckets:
         return script
     script_rows.save(project.pk, before=before, after=script)
     add_buckets(project.pk, new_buckets)
     project.revision += 1
     project.block_count = count
     project.question_count = sum(block.asks for block in script.blocks)
-    project.save(update_fields=["revision", "block_count", "question_count"])
+    project.script_is_scored = script.is_scored
+    project.save(update_fields=["revision", "block_count", "question_count", "script_is_scored"])
     return script
+
+
+def save_outro(project: Project, before: Script, outro: Iterable[Block]) -> bool:
+    """Write another outro for a script that stays as it is. Tells whether that changed anything."""
+    script = _placed(replace(before, outro=script_rows.with_ids(outro)))
+    if script.outro == before.outro:
+        return False
+    script_rows.save(project.pk, before=before, after=script)
+    return True
 
 
 def add_buckets(project_id: int, names: Collection[str]) -> None:
     """Write a project's first buckets, in this order."""
     if names:
-        Bucket.objects.bulk_create(
-            [Bucket(project_id=project_id, name=name, order=n) for n, name in enumerate(names)]
+        BucketRow.objects.bulk_create(
+            [BucketRow(project_id=project_id, name=name, order=n) for n, name in enumerate(names)]
         )
 
 
@@ -297,15 +312,17 @@ def _check(
 
 
 def _with_buckets(script: Script, declared: Collection[str]) -> tuple[Script, tuple[str, ...]]:
-    """The script with its buckets' keys, and the names of buckets that are to be made (decisions 7.1)."""
+    """The script with its buckets, and the names of buckets that are to be made (decisions 7.1)."""
     names = () if declared else first_buckets(script)
-    keys = tuple(script_rows.bucket_key(name) for name in declared or names)
-    return replace(script, bucket_keys=keys), names
+    return replace(script, buckets=tuple(map(Bucket, declared or names))), names
 
 
 def first_buckets(script: Script) -> tuple[str, ...]:
-    """Names of the buckets that a script makes where none are declared: what its scores use, else one."""
-    if not script.scoring_enabled or not script.blocks:
+    """Names of the buckets that a script makes where none are declared: what its scores use, else one.
+
+    A script from before scoring was on makes none: they are made when it is written again (decisions 7.1).
+    """
+    if not script.scoring_enabled or not script.is_scored or not script.blocks:
         return ()
     used = {
         key: None for block in script.blocks for option in block.options for key in option.score_values or ()

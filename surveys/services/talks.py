@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from communities.errors import Conflict, NotFound
+from communities.models import Identity
 from communities.services import members
+from communities.services.members import Held
 from surveys.engine import answers, runner
 from surveys.engine.answers import Reply
 from surveys.engine.runner import State, Turn
 from surveys.engine.script import Block, Script
 from surveys.models import Conversation, Project
-from surveys.services import privacy, rows, script_cache, scripts
+from surveys.services import effects, privacy, rows, script_cache, scripts
 from surveys.services.admission import Respondent
 from surveys.services.rows import Counts
 
@@ -37,6 +39,7 @@ class Talk:
     conversation: Conversation
     script: Script
     state: State
+    held: Held | None = None  # the member who begins it
 
     @property
     def project(self) -> Project:
@@ -63,7 +66,15 @@ class Talk:
 def new(
     *, project: Project, respondent: Respondent, at: datetime, seed: int | None = None
 ) -> tuple[Talk, Turn]:
-    """A conversation that is not saved yet, and its first turn. Without a `seed` chance orders options."""
+    """A conversation that is not saved yet, and its first turn. Without a `seed` chance orders options.
+
+    Refuses a member who has left or was erased since they were admitted; one who is there is kept from it.
+    """
+    held = None
+    if respondent.is_member and respondent.user_id is not None:
+        held = members.hold(community_id=project.community_id, user_id=respondent.user_id)
+        if held is None:
+            raise Conflict("Whoever responds here is no member of this community any more.")
     script = scripts.load(project_id=project.pk, revision=project.revision)
     turn = runner.begin(script)
     moment = privacy.rounded(project=project, at=at)
@@ -72,12 +83,12 @@ def new(
         project=project,
         provider=respondent.provider,
         seed=secrets.randbits(63) if seed is None else seed,
-        state=_as_json(turn.state, project),
+        state=as_json(turn.state, project),
         started_at=moment,
         updated_at=moment,
     )
     _remember(conversation, respondent, at)
-    return Talk(conversation, script, turn.state), turn
+    return Talk(conversation, script, turn.state, held), turn
 
 
 def locked(*, conversation_id: uuid.UUID, may: May) -> Talk:
@@ -120,7 +131,8 @@ def save(
     reply: Reply | None = None,
     is_new: bool = False,
 ) -> None:
-    """Write a turn down: the conversation, the reply to `block`, what completion drops, the counts.
+    """Write a turn down: the conversation, the reply to `block`, what completion drops, what is set off, the
+    counts.
 
     Refuses a completion over the limit.
     """
@@ -128,8 +140,10 @@ def save(
     answered = answers.is_answer(reply) - answers.is_answer(earlier)
     completes = turn.completes and not talk.is_completed
     was_listed = talk.conversation.is_listed
+    reached = _reached(talk, turn)
     talk.state = turn.state
     dropped = _complete(talk, at) if completes else []
+    set_off(talk, reached, completes=completes, at=at)
     _note(talk, at)
     rows.save(
         conversation=talk.conversation,
@@ -144,6 +158,51 @@ def save(
         ),
         is_new=is_new,
     )
+
+
+def set_off(talk: Talk, reached: Collection[Block], *, completes: bool = False, at: datetime) -> None:
+    """Let the action blocks that were reached fire, and what the end gives; the state learns of it."""
+    if not reached and not completes:
+        return
+    member = effects.recipient(
+        conversation=talk.conversation, earner=earner(talk.conversation), held=talk.held, at=at
+    )
+    if member is None:
+        return
+    talk.state = effects.reach(member, talk.script, talk.state, reached)
+    if completes:
+        talk.state = effects.complete(member, talk.script, talk.state)
+
+
+def earner(conversation: Conversation) -> effects.Earner | None:
+    """Who may earn something by a conversation, as far as it is known: somebody admitted as a member.
+
+    An anonymous one knows it while it runs. Whom a caller names by an `external_id` has a user too, but is
+    told by that name on the web.
+    """
+    if conversation.sealed_respondent is not None:
+        remembered = _remembered(conversation)
+        if remembered is None or remembered.user_id is None:
+            return None
+        return effects.Earner(remembered.user_id, remembered.respondent)
+    is_external = conversation.provider == Identity.Provider.WEB and conversation.platform_id is not None
+    if conversation.user_id is None or conversation.respondent is None or is_external:
+        return None
+    return effects.Earner(conversation.user_id, conversation.respondent)
+
+
+def as_json(state: State, project: Project) -> dict[str, object]:
+    """The state as it may be kept. On anonymous projects what was given would mark a member's answers."""
+    kept = replace(state, fired={}) if project.is_anonymous else state
+    return {**kept.as_json(), "revision": project.revision}
+
+
+def _reached(talk: Talk, turn: Turn) -> list[Block]:
+    """Action blocks that this turn comes to or leaves. One is left unfired where the script was changed."""
+    if not talk.script.has_actions:
+        return []
+    reached = {block.id: block for block in (talk.block, turn.show) if block is not None}
+    return [block for block in reached.values() if block.action_kind is not None]
 
 
 def most_completions(project: Project) -> int | None:
@@ -187,7 +246,7 @@ def _counted(conversation: Conversation) -> int | None:
 def _note(talk: Talk, at: datetime) -> None:
     """Bring the row up to the state, as far as privacy lets it."""
     conversation, replies = talk.conversation, talk.state.replies.values()
-    conversation.state = _as_json(talk.state, talk.project)
+    conversation.state = as_json(talk.state, talk.project)
     conversation.is_listed = talk.is_completed or any(map(answers.is_answer, replies))
     conversation.updated_at = privacy.rounded(project=talk.project, at=at)
     if conversation.sealed_respondent is not None:
@@ -225,7 +284,3 @@ def _remembered(conversation: Conversation) -> privacy.Remembered | None:
     return privacy.unseal(
         project_id=conversation.project_id, conversation_id=conversation.pk, sealed=bytes(sealed)
     )
-
-
-def _as_json(state: State, project: Project) -> dict[str, object]:
-    return {**state.as_json(), "revision": project.revision}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
-from communities.services import members
 from surveys.engine import answers, runner, showing
 from surveys.engine.answers import Reply
 from surveys.engine.runner import State
 from surveys.engine.script import Block, Script
 from surveys.models import Conversation, Project
+from surveys.services import facts
+from surveys.services.facts import Hearer
+from xp.services.standings import Totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +21,14 @@ class Step:
     """What waits for the respondent.
 
     `block` is as they see it. `reply` is what they answered here before they went back (engine/answers:
-    Reply), to be offered again; None where there is none.
+    Reply), to be offered again; None where there is none. `given` is the XP that an action block gave.
     """
 
     block: Block
     progress: float
     can_go_back: bool
     reply: Reply | None
+    given: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,11 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A conversation as it stands. `resumed` says that it had been begun before."""
+    """A conversation as it stands. `resumed` says that it had been begun before.
+
+    `outro` holds, at the end, the outro's blocks as this respondent sees them: the thank-you, and those
+    actions that gave them something.
+    """
 
     conversation: Conversation
     project: Project
@@ -46,25 +54,38 @@ class Told:
     state: State
     step: Step | None
     feedback: str | None
-    thank_you: str | None
+    outro: Sequence[Block]
+    at: datetime
     resumed: bool = False
 
     @property
     def is_completed(self) -> bool:
         return self.conversation.completed_at is not None
 
+    @property
+    def thank_you(self) -> str | None:
+        """The words at the end."""
+        return next((block.prompt for block in self.outro if block.type == "content_block"), None)
+
+    @property
+    def hearer(self) -> Hearer:
+        return facts.hearer(self.conversation, self.script, self.state)
+
+    def earned_xp(self) -> int:
+        """The XP that this conversation has given so far, a deduction below 0."""
+        return sum(self.hearer.given.values())
+
+    def totals(self) -> Totals | None:
+        """How the respondent stands in the community; None for strangers, and on anonymous projects."""
+        return facts.totals(self.hearer, at=self.at)
+
     def history(self) -> list[Exchange]:
         """The steps so far, first to last, made when asked for."""
-        facts = _facts(self.conversation, *(self._block(block_id).prompt for block_id in self.state.path))
-        return [self._exchange(n, block_id, facts) for n, block_id in enumerate(self.state.path)]
+        return [self._exchange(n) for n in range(len(self.state.path))]
 
     def latest(self) -> Exchange | None:
         """The step that was left last."""
-        if not self.state.path:
-            return None
-        block_id = self.state.path[-1]
-        facts = _facts(self.conversation, self._block(block_id).prompt)
-        return self._exchange(len(self.state.path) - 1, block_id, facts)
+        return self._exchange(len(self.state.path) - 1) if self.state.path else None
 
     def last_feedback(self) -> str | None:
         """What is said about the answer just given: still known when the page is loaded anew."""
@@ -73,15 +94,17 @@ class Told:
         block = self._block(self.state.path[-1])
         reply = self.state.replies.get(block.id or 0)
         text = runner.feedback(self.script, block, reply) if reply else None
-        return text and runner.fill(self.script, self.state, text, _facts(self.conversation, text))
+        return text and _filled(self.script, self.state, self.hearer, block, text, self.at)
 
     def _block(self, block_id: int) -> Block:
         return self.script.blocks[self.script.index_by_id[block_id]]
 
-    def _exchange(self, n: int, block_id: int, facts: Mapping[str, str]) -> Exchange:
+    def _exchange(self, n: int) -> Exchange:
+        block_id = self.state.path[n]
         block, reply = self._block(block_id), self.state.replies.get(block_id)
-        then = replace(self.state, path=self.state.path[:n])
-        seen = showing.seen(self.script, then, block, seed=self.conversation.seed, facts=facts)
+        then = runner.at_step(self.script, self.state, n)
+        told = facts.facts(_as_of(self.hearer, self.script, block), block, [block.prompt], at=self.at)
+        seen = showing.seen(self.script, then, block, seed=self.conversation.seed, facts=told)
         return Exchange(seen, reply, answers.shown(block, reply))
 
 
@@ -93,19 +116,26 @@ def tell(
     can_go_back: bool,
     feedback: str | None = None,
     resumed: bool = False,
+    at: datetime,
 ) -> Told:
     """Put a conversation into words. `feedback` has its tokens still to be filled in."""
+    hearer = facts.hearer(conversation, script, state)
     block = runner.current(script, state)
-    outro = _outro(script) if block is None and conversation.completed_at else None
-    facts = _facts(conversation, *(text for text in (block and block.prompt, outro, feedback) if text))
+    step = None
+    if block is not None:
+        told = facts.facts(hearer, block, [block.prompt], at=at)
+        step = _step(
+            conversation, script, state, block, told, can_go_back, hearer.given.get(block.id or 0, 0)
+        )
     return Told(
         conversation=conversation,
         project=conversation.project,
         script=script,
         state=state,
-        step=_step(conversation, script, state, block, facts, can_go_back) if block else None,
-        feedback=feedback and runner.fill(script, state, feedback, facts),
-        thank_you=outro and runner.fill(script, state, outro, facts),
+        step=step,
+        feedback=feedback and _filled(script, state, hearer, None, feedback, at),
+        outro=_outro(conversation, script, state, hearer, at) if step is None else (),
+        at=at,
         resumed=resumed,
     )
 
@@ -115,30 +145,50 @@ def _step(
     script: Script,
     state: State,
     block: Block,
-    facts: Mapping[str, str],
+    told: Mapping[str, str],
     can_go_back: bool,
+    given: int,
 ) -> Step:
     return Step(
-        block=showing.seen(script, state, block, seed=conversation.seed, facts=facts),
+        block=showing.seen(script, state, block, seed=conversation.seed, facts=told),
         progress=runner.progress(script, state),
         can_go_back=can_go_back,
         reply=state.replies.get(block.id or 0),
+        given=given,
     )
 
 
-def _outro(script: Script) -> str | None:
-    """The words of the first outro block that says something."""
-    return next((block.prompt for block in script.outro if block.type == "content_block"), None)
+def _outro(
+    conversation: Conversation, script: Script, state: State, hearer: Hearer, at: datetime
+) -> Sequence[Block]:
+    """The outro as this respondent sees it; nothing before the end."""
+    if conversation.completed_at is None:
+        return ()
+    shown = [block for block in script.outro if block.action_kind is None or block.id in state.fired]
+    return [
+        showing.seen(
+            script,
+            state,
+            block,
+            seed=conversation.seed,
+            facts=facts.facts(hearer, block, [block.prompt], at=at),
+        )
+        for block in shown
+    ]
 
 
-def _facts(conversation: Conversation, *texts: str) -> Mapping[str, str]:
-    """What tokens stand for that the engine cannot know. The name is looked up only where it is spoken.
+def _filled(
+    script: Script, state: State, hearer: Hearer, block: Block | None, text: str, at: datetime
+) -> str:
+    return runner.fill(script, state, text, facts.facts(hearer, block, [text], at=at))
 
-    An anonymous conversation has no name to say, not even while it runs: whoever holds its id could read it.
-    """
-    if not any("username" in text.lower() for text in texts):
-        return {}
-    if conversation.user_id is None:
-        return {"username": ""}
-    community_id = conversation.project.community_id
-    return {"username": members.display_name(community_id=community_id, user_id=conversation.user_id)}
+
+def _as_of(hearer: Hearer, script: Script, block: Block) -> Hearer:
+    """The hearer when a block was shown: with what was given up to there."""
+    at = script.index_by_id[block.id or 0]
+    given = {
+        block_id: xp
+        for block_id, xp in hearer.given.items()
+        if script.index_by_id.get(block_id, at + 1) <= at
+    }
+    return replace(hearer, given=given)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tests.bench.rows import Bench, Result
 
 SMALL = 1_000
+MEMBERS = 100_000
 
 
 def main() -> None:
@@ -53,6 +54,11 @@ def main() -> None:
                 data.settle()
                 results += rows.listing(bench, filled)
                 report.say_progress(results, begun)
+            if {"17", "18"} & {*asked.rows}:
+                world.members_with_xp(data.database_url, MEMBERS)
+                data.settle()
+                results += rows.members(bench, MEMBERS)
+                report.say_progress(results, begun)
             memory = report.memory_of(colloquy.pid)
         counts = statements.counted(made) if "16" in asked.rows else []
     sys.stdout.write(report.table(results, counts, memory=memory, seconds=time.monotonic() - begun))
@@ -60,7 +66,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description="Measures rows of the table.")
-    rows = "1,2,3,4,5,6,7,8,14,15,16"
+    rows = "1,2,3,4,5,6,7,8,14,15,16,17,18"
     parser.add_argument("--rows", default=os.environ.get("ROWS") or rows, help=f"Which, of {rows}.")
     parser.add_argument("--responses", type=int, default=int(os.environ.get("RESPONSES") or 1_000_000))
     parser.add_argument("--repetitions", type=int, default=int(os.environ.get("REPETITIONS") or 1_000))

@@ -6,13 +6,16 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F
+from django.db.models.functions import Coalesce, Lower
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import Context, Engine
 from django.urls import path
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
+from communities.models import Member
 from surveys.models import Answer, Block, Completion, Conversation, Option, Project, Tally
+from xp.models import Standing
 
 PAGE = Engine().from_string(
     "<!doctype html><title>{{ project.name }}</title><h1>{{ block.prompt }}</h1><form method=post>"
@@ -137,6 +140,28 @@ def responses(request: HttpRequest, project_id: int) -> JsonResponse:
     return JsonResponse({"data": list(told.values())})
 
 
+def leaderboard(request: HttpRequest, community_id: int) -> JsonResponse:
+    earned = Standing.objects.filter(
+        community_id=community_id, xp_total__gt=0, member__left_at__isnull=True
+    ).select_related("member__user")
+    rows = list(earned.order_by("-xp_total", "pk")[:25])
+    told = [
+        {**_told(each.member), "xp_total": each.xp_total, "rank": place}
+        for place, each in enumerate(rows, start=1)
+    ]
+    return JsonResponse({"data": told, "total": earned.count()})
+
+
+def members(request: HttpRequest, community_id: int) -> JsonResponse:
+    everybody = Member.objects.filter(community_id=community_id).select_related("user")
+    rows = everybody.order_by(Lower(Coalesce("nick", "user__name")), "pk")[:25]
+    return JsonResponse({"data": [_told(each) for each in rows], "total": everybody.count()})
+
+
+def _told(member: Member) -> dict[str, Any]:
+    return {"id": str(member.pk), "name": member.user.name, "nick": member.nick, "access": member.access}
+
+
 def _count(project_id: int, *, answered: int = 0, completed: int = 0, listed: int = 0) -> None:
     Tally.objects.filter(project_id=project_id, slot=0).update(
         answered=F("answered") + answered, completed=F("completed") + completed, listed=F("listed") + listed
@@ -151,4 +176,6 @@ urlpatterns = [
     path("communities/<int:community_id>/projects", csrf_exempt(create_project)),
     path("projects/<int:project_id>/script", script),
     path("projects/<int:project_id>/responses", responses),
+    path("communities/<int:community_id>/leaderboard", leaderboard),
+    path("communities/<int:community_id>/members", members),
 ]

@@ -313,6 +313,37 @@ def _page(bench: Bench, project: Project, after: int | None) -> tuple[float, flo
     return value, _warmed(bench.minimal, lambda: plain.call("GET", plain_path), times)
 
 
+# 17 and 18: members
+
+
+def members(bench: Bench, count: int) -> list[Result]:
+    """A first page, each with its total; `count` members are there."""
+    client, plain, times = bench.colloquy.client(), bench.minimal.client(), max(50, bench.repetitions // 5)
+    results = []
+    for row, what, path, plain_path, goal in (
+        ("17", "leaderboard", "/leaderboard", "/leaderboard", 50),
+        ("18", "members by name", "/members?sort=name", "/members", None),
+    ):
+        address = bench.api(path)
+        told = client.call("GET", address, headers=bench.headers()).json()["data"]
+        assert isinstance(told, list)
+        assert (len(told), len(told[0]["achievements"])) == (25, 1), (
+            "These are not the members that were loaded."
+        )
+        value = _warmed(bench.colloquy, partial(_read, bench, client, address), times)
+        beside = _warmed(
+            bench.minimal,
+            partial(plain.call, "GET", f"/communities/{bench.world.community_id}{plain_path}"),
+            times,
+        )
+        results.append(Result(row, f"{what}, first page, {count:,} members", value, beside, goal))
+    return results
+
+
+def _read(bench: Bench, client: Client, address: str) -> None:
+    client.call("GET", address, headers=bench.headers())
+
+
 # 14 and 15: many at once
 
 

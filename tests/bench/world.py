@@ -181,6 +181,41 @@ class _without_indexes_beside:
             self._connection.execute(definition)
 
 
+def members_with_xp(database_url: str, count: int) -> None:
+    """So many members with accounts, XP and an achievement each; one in fifty has left."""
+    statements = (
+        """
+        INSERT INTO communities_user (username, name, password, is_superuser, email, is_staff, is_active,
+            date_joined)
+        SELECT 'measured ' || n, 'Person ' || md5(n::text), '', false, '', false, true, now()
+        FROM generate_series(1, %(count)s) n
+        """,
+        """
+        INSERT INTO communities_identity (user_id, provider, platform_id)
+        SELECT id, 'chat', id FROM communities_user WHERE username LIKE 'measured %%'
+        """,
+        """
+        INSERT INTO communities_member (community_id, user_id, access, nick, joined_at, left_at)
+        SELECT %(community)s, id, 'member', CASE WHEN id %% 2 = 0 THEN 'Nick ' || md5(name) END,
+            now() - id * interval '1 minute', CASE WHEN id %% 50 = 0 THEN now() END
+        FROM communities_user WHERE username LIKE 'measured %%'
+        """,
+        """
+        INSERT INTO xp_standing (member_id, community_id, xp_total, month, xp_in_month, participation)
+        SELECT id, community_id, 1 + hashint8(id) & 4095, date_trunc('month', now() AT TIME ZONE 'UTC'),
+            1 + hashint8(id) & 255, 3
+        FROM communities_member WHERE community_id = %(community)s
+        """,
+        """
+        INSERT INTO xp_earnedachievement (member_id, number, name, awarded_at)
+        SELECT id, 1, 'Regular', now() FROM communities_member WHERE community_id = %(community)s
+        """,
+    )
+    with psycopg.connect(database_url, autocommit=True) as loading:
+        for statement in statements:
+            loading.execute(statement, {"count": count, "community": COMMUNITY_ID})
+
+
 def _load(
     connection: psycopg.Connection[Any],
     project_id: int,

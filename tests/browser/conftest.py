@@ -61,14 +61,14 @@ class Windows:
     """Opens pages of the site under test, and remembers what their consoles complained about."""
 
     def __init__(self, browser: Browser, base_url: str) -> None:
-        self._browser, self._base_url = browser, base_url
+        self._browser, self.address = browser, base_url
         self._contexts: list[BrowserContext] = []
         self.complaints: list[str] = []
 
     def open(self, path: str = "", *, phone: bool = False, **options: object) -> Page:
         if phone:
             options = {"viewport": PHONE, "has_touch": True, "is_mobile": True, **options}
-        context = self._browser.new_context(**{"base_url": self._base_url, "viewport": DESK, **options})  # type: ignore[arg-type]
+        context = self._browser.new_context(**{"base_url": self.address, "viewport": DESK, **options})  # type: ignore[arg-type]
         context.set_default_timeout(TIMEOUT)
         self._contexts.append(context)
         page = context.new_page()

@@ -7,7 +7,7 @@ from typing import Any
 
 from surveys.engine import intake, rules
 from surveys.engine.arrangement import arrange
-from surveys.engine.script import Script, Violation
+from surveys.engine.script import Bucket, Script, Violation
 
 Raw = dict[str, Any]
 
@@ -56,7 +56,7 @@ def violations(
         blocks=arrangement.blocks,
         is_poll=poll,
         scoring_enabled=scoring,
-        bucket_keys=tuple(bucket_keys or ()),
+        buckets=tuple(map(Bucket, bucket_keys or ())),
     )
     return reading.violations + rules.check(
         script, places=arrangement.places, chat=chat, bucket_keys=bucket_keys, faulty=reading.faulty

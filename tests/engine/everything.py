@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
+from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Scale, Script
 
 EVERYTHING = Script(
     blocks=(
@@ -103,5 +103,5 @@ EVERYTHING = Script(
         Block(type="nps", prompt="Tell?", id=9, name="q8", min=0, max=10, scale=Scale(), position=8),
     ),
     scoring_enabled=True,
-    bucket_keys=("score",),
+    buckets=(Bucket("Score"),),
 )

@@ -302,6 +302,27 @@ def test_score_values_are_passed_over_while_scoring_is_off(weights: object) -> N
     assert read_one(raw, scoring=False).options[0].score_values is None
 
 
+@pytest.mark.parametrize("scoring", [False, True])
+@pytest.mark.parametrize(
+    ("scores", "are_any"),
+    [({"score": 1}, True), ({"score": "many"}, True), ({}, False), (None, False)],
+)
+def test_points_that_are_passed_over_are_noted(scores: object, are_any: bool, scoring: bool) -> None:
+    raw = {**CHOICE, "options": [{"value": "a"}, {"value": "b", "score_values": scores}]}
+
+    (block,) = intake.read_blocks([raw], path="blocks", scoring=scoring).blocks
+    (patched,) = intake.read_patch({"options": raw["options"]}, block=block, scoring=scoring).blocks
+
+    assert block.scores_ignored is patched.scores_ignored is (are_any and not scoring)
+
+
+@pytest.mark.parametrize("options", ["text", ["text", None], None])
+def test_options_that_are_none_have_no_points(options: object) -> None:
+    (block,) = intake.read_blocks([{**CHOICE, "options": options}], path="blocks", scoring=False).blocks
+
+    assert not block.scores_ignored
+
+
 def test_score_values_are_exact_decimals() -> None:
     block = read_one({**CHOICE, "options": [{"value": "a", "score_values": {"score": 0.1}}]})
 

@@ -8,7 +8,7 @@ import pytest
 
 from surveys.engine.expressions import parse
 from surveys.engine.references import VARIABLES, Fault, check, resolve, variables
-from surveys.engine.script import Block, Script
+from surveys.engine.script import Block, Bucket, Script
 
 SCRIPT = Script(
     blocks=(
@@ -24,7 +24,7 @@ SCRIPT = Script(
         Block("open_text"),
     )
 )
-SCORED = replace(SCRIPT, scoring_enabled=True, bucket_keys=("mage", "fire_mage"))
+SCORED = replace(SCRIPT, scoring_enabled=True, buckets=(Bucket("Mage"), Bucket("Fire Mage")))
 
 
 @pytest.mark.parametrize(

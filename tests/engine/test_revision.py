@@ -10,7 +10,7 @@ import pytest
 
 from surveys.engine import revision, rules
 from surveys.engine.places import Place, as_stored
-from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
+from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Scale, Script
 
 GAME = Block(
     "single_punch",
@@ -44,7 +44,7 @@ RAW = Block(
 SUM = Block(
     "calculated_block", id=4, name="sum", calculated_formula="[favgame] + [how] + [score]", position=3
 )
-BEFORE = Script(blocks=(GAME, WHY, RAW, SUM), scoring_enabled=True, bucket_keys=("score",))
+BEFORE = Script(blocks=(GAME, WHY, RAW, SUM), scoring_enabled=True, buckets=(Bucket("Score"),))
 
 
 def after(*blocks: Block, before: Script = BEFORE) -> Script:
@@ -288,6 +288,41 @@ def test_scores_that_are_passed_over_are_no_change() -> None:
     before = Script(blocks=(scored,), scoring_enabled=False)
 
     assert frozen(KITCHEN, before=before) == []
+
+
+def test_that_scores_were_ignored_is_no_structure() -> None:
+    assert frozen(*(replace(block, scores_ignored=True) for block in ACTIVE.blocks)) == []
+
+
+# --- Scores that were ignored ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scoring", "sent", "now", "then"),
+    [
+        (False, {"options"}, False, True),
+        (False, {"prompt"}, False, True),
+        (True, {"prompt"}, False, True),
+        (True, {"options"}, False, False),
+    ],
+)
+def test_ignored_scores_are_remembered_until_options_count(
+    scoring: bool, sent: set[str], now: bool, then: bool
+) -> None:
+    before = Script((replace(GAME, scores_ignored=True), WHY), scoring_enabled=scoring)
+    blocks = (replace(GAME, scores_ignored=now), WHY)
+
+    carried = revision.carry_ignored_scores(before, blocks, given=[sent, set()])
+
+    assert [block.scores_ignored for block in carried] == [then, False]
+
+
+def test_what_is_ignored_for_the_first_time_stays_noted() -> None:
+    blocks = (replace(GAME, scores_ignored=True), replace(GAME, id=None, scores_ignored=True))
+
+    carried = revision.carry_ignored_scores(BEFORE, blocks, given=[{"options"}, {"options"}])
+
+    assert carried == blocks
 
 
 # --- Outro blocks --------------------------------------------------------------------

@@ -1,14 +1,18 @@
 """Any walk with steps back ends where a straight walk with the final answers ends (decisions 8.11)."""
 
+from decimal import Decimal
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from surveys.engine import runner
+from surveys.engine.script import Bucket
 from tests.engine import building
 
 WORDS = ["a", "b", "c"]
+WEIGHTS = [{"fire": 2}, {"fire": -1, "ice": 1}, {"ice": 3}]
+SCORES = ["score", "max_score", "score_fire", "max_score_ice", "score_correct", "correct_answers"]
 KINDS = ["single_punch", "multi_punch", "open_text", "open_numeric", "content_block", "calculated_block"]
 
 
@@ -28,6 +32,7 @@ def conditions(draw, before: list[str]):
         st.builds('"{}" in {}'.format, st.sampled_from(WORDS), st.sampled_from(before)),
         st.sampled_from(before),
         st.just('answer = "a"'),
+        st.builds("{} > {}".format, st.sampled_from(SCORES), st.integers(-1, 4)),
     )
     tree = st.recursive(
         leaf,
@@ -42,6 +47,19 @@ def conditions(draw, before: list[str]):
 
 
 @st.composite
+def formulas(draw, before: list[str]) -> str:
+    """A formula over scores, and over the blocks that stand before."""
+    names = st.sampled_from([*before, *SCORES]).map("[{}]".format)
+    return draw(
+        st.one_of(
+            st.just("argmax([score_fire], [score_ice])"),
+            st.builds("{} + 2 * {}".format, names, names),
+            st.builds("if {} > 1 then {} else b".format, names, names),
+        )
+    )
+
+
+@st.composite
 def scripts(draw) -> Any:
     before: list[str] = []
     blocks = []
@@ -49,11 +67,18 @@ def scripts(draw) -> Any:
         kind = draw(st.sampled_from(KINDS))
         raw = {"type": kind, "name": f"B{n}", "precondition": draw(conditions(list(before)))}
         if kind in ("single_punch", "multi_punch"):
-            raw["options"] = WORDS
-        if kind not in ("content_block", "calculated_block"):
+            raw["options"] = [
+                {"value": word, "score_values": {key: Decimal(points) for key, points in weights.items()}}
+                for word, weights in zip(WORDS, draw(st.permutations(WEIGHTS)), strict=True)
+            ]
+            if draw(st.booleans()):
+                raw["correct_answer_ids"] = [10 * (n + 1)]
+        if kind == "calculated_block":
+            raw["calculated_formula"] = draw(formulas(list(before)))
+        if kind != "content_block":
             before.append(f"B{n}")
         blocks.append(raw)
-    return building.script(*blocks)
+    return building.script(*blocks, scoring_enabled=True, buckets=(Bucket("Fire"), Bucket("Ice")))
 
 
 def replies(block) -> st.SearchStrategy[Any]:
@@ -111,4 +136,6 @@ def test_a_walk_with_steps_back_ends_where_the_straight_walk_ends(script, data):
 
     assert (wandered.at, wandered.path) == (direct.at, direct.path)
     assert list(runner.kept(script, wandered)) == list(runner.kept(script, direct))
+    assert wandered.results == direct.results
+    assert runner.score_variables(script, wandered) == runner.score_variables(script, direct)
     assert runner.realign(script, wandered) == wandered

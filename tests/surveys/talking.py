@@ -49,6 +49,7 @@ def project(*blocks: Mapping[str, Any], thanks: str = "Thank you.", **fields: An
             "status": "active",
             "participation": "open_web",
             "delivery": {"audience": {"participation": "open_web"}},
+            "script_is_scored": True,
             **fields,
         }
     )

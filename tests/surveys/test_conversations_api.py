@@ -10,7 +10,7 @@ from tests.surveys.calling import Caller
 from tests.surveys.talking import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
-KEYS = {"id", "project_id", "status", "session_number", "feedback", "step", "thank_you"}
+KEYS = {"id", "project_id", "status", "session_number", "feedback", "step", "thank_you", "outro"}
 
 
 @pytest.fixture

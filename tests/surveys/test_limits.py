@@ -168,7 +168,7 @@ def test_a_response_deleted_while_it_is_answered():
 
     at_once(
         lambda: talking.say(told, "b"),
-        lambda: responses.delete(response_id=told.conversation.pk, may=conversations.anyone),
+        lambda: responses.delete(response_id=told.conversation.pk, may=conversations.anyone, at=NOON),
     )
 
     assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}

@@ -18,6 +18,7 @@ from tests.surveys.test_conversations_walk import refused
 
 USER_ID, MEMBER_ID, CHAT_ID, NAME = 7_770_001_117, 8_880_002_228, "9990003339", "Ann Onymous"
 EXTERNAL_ID = "crm-55500055"
+STANDING = "xp_standing"
 BEGAN, ANSWERED, ENDED = NOON, NOON + timedelta(seconds=11), NOON + timedelta(seconds=22)
 
 anonymous: dict[str, Any] = {"privacy_mode": "anonymous", "max_completes_per_user": 1}
@@ -82,8 +83,12 @@ def test_nothing_that_an_anonymous_conversation_stores_tells_who_it_was(who):
 
     for after in (running, over):
         changed = {table for table in after if after[table] != before[table]}
-        assert changed <= {"surveys_conversation", "surveys_answer", "surveys_tally", "surveys_completion"}
-        assert traces(row for table in changed for row in after[table]) == []
+        assert changed - {STANDING} <= {
+            *("surveys_conversation", "surveys_answer", "surveys_tally", "surveys_completion")
+        }
+        assert traces(row for table in changed - {STANDING} for row in after[table]) == []
+    # That a member took part somewhere is told (decisions 8.8), but neither where nor when.
+    assert over[STANDING] == ({repr([MEMBER_ID, 0, None, 0, 1, 1])} if respondent.is_member else set())
     row = Conversation.objects.values().get()
     assert row["id"].version == 4
     assert row["provider"] == respondent.provider
@@ -108,7 +113,7 @@ def test_nothing_that_the_interface_remembers_of_its_requests_tells_who_it_was(s
 
     assert done.json()["status"] == "completed"
     after = dump()
-    changed = {table for table in after if after[table] != before[table]} - {"communities_apikey"}
+    changed = {table for table in after if after[table] != before[table]} - {"communities_apikey", STANDING}
     assert "communities_idempotentrequest" in changed
     assert changed.isdisjoint({"communities_user", "communities_member", "communities_identity"})
     rows = [row for table in changed for row in after[table]]

@@ -83,7 +83,7 @@ def test_deleting_costs_the_same_however_many_responses(responses, django_assert
         answer_first(made)
     caller.get("/projects")
 
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(17):
         assert caller.delete(f"/projects/{made['id']}").status_code == 204
 
 
@@ -145,7 +145,12 @@ def test_the_script_of_a_clone_has_ids_of_its_own():
     )
 
     def ids(blocks):
-        return {each["id"] for block in blocks for each in [block, *(block["options"] or [])]}
+        return {
+            (kind, each["id"])
+            for block in blocks
+            for kind, several in (("block", [block]), ("option", block["options"] or []))
+            for each in several
+        }
 
     def without_ids(blocks):
         return [

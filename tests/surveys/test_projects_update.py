@@ -32,7 +32,7 @@ DELIVERY: dict[str, Any] = {
 }
 REWARDS = {
     "discord_role_id": "12",
-    "achievement_id": "first",
+    "achievement_id": "41",
     "use_xp": True,
     "achievement_enabled": False,
     "achievement_image_url": "https://example.com/a.png",
@@ -200,6 +200,11 @@ def test_the_type_never_changes():
         ("rewards", "use_xp", "yes", "invalid_type"),
         ("rewards", "discord_role_id", "role", "invalid"),
         ("rewards", "discord_role_id", 12, "invalid_type"),
+        ("rewards", "achievement_id", "first", "invalid"),
+        ("rewards", "achievement_id", "0", "invalid"),
+        ("rewards", "achievement_id", "٣", "invalid"),
+        ("rewards", "achievement_id", str(2**63), "invalid"),
+        ("rewards", "achievement_id", 7, "invalid_type"),
         ("rewards", "achievement_image_url", "ftp://example.com/a", "invalid"),
         ("rewards", "achievement_image_url", "https://", "invalid"),
         ("presentation", "theme_id", 0, "too_small"),

@@ -81,7 +81,7 @@ def test_what_has_no_answer_is_no_response(made):
 
     assert listed(made).data == []
     refused(NotFound, responses.get, response_id=told.conversation.pk, may=conversations.anyone)
-    refused(NotFound, responses.delete, response_id=told.conversation.pk, may=conversations.anyone)
+    refused(NotFound, responses.delete, response_id=told.conversation.pk, may=conversations.anyone, at=NOON)
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_answers_to_removed_blocks_and_options_keep_their_names(made):
 class TestDeleting:
     def test_it_takes_the_rows_out_of_every_count(self, made, three):
         for told in three[:2]:
-            responses.delete(response_id=told.conversation.pk, may=conversations.anyone)
+            responses.delete(response_id=told.conversation.pk, may=conversations.anyone, at=NOON)
 
         assert ids(listed(made)) == [key(three[2])]
         assert talking.counts(made) == talking.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
@@ -195,7 +195,7 @@ class TestDeleting:
         made = talking.project(CHOICE, max_completes_per_user=1)
         told = talking.say(talking.begin(made, "ann"), 0)
 
-        responses.delete(response_id=told.conversation.pk, may=conversations.anyone)
+        responses.delete(response_id=told.conversation.pk, may=conversations.anyone, at=NOON)
 
         assert talking.say(talking.begin(made, "ann"), 0).conversation.session_number == 2
 
@@ -204,7 +204,7 @@ class TestDeleting:
         talking.say(talking.go_on(talking.say(talking.begin(made, "ann"), 0)), 1)
         told = talking.say(talking.begin(made, "ann"), 0)
 
-        responses.delete(response_id=told.conversation.pk, may=conversations.anyone)
+        responses.delete(response_id=told.conversation.pk, may=conversations.anyone, at=NOON)
 
         assert talking.completions(made) == [1]
 
@@ -212,7 +212,7 @@ class TestDeleting:
         made = talking.poll(change_poll=True)
         told = talking.say(talking.begin(made, "ann"), 0)
 
-        responses.delete(response_id=told.conversation.pk, may=conversations.anyone)
+        responses.delete(response_id=told.conversation.pk, may=conversations.anyone, at=NOON)
 
         assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
         assert not Conversation.objects.exists()

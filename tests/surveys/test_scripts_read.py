@@ -15,7 +15,7 @@ def test_the_script_is_read_with_its_revision():
     answer = caller.get(f"/projects/{made['id']}/script")
 
     assert answer.json() == made["script"]
-    assert set(answer.json()) == {"project_id", "revision", "blocks"}
+    assert set(answer.json()) == {"project_id", "revision", "blocks", "warnings"}
     assert answer.headers["ETag"] == '"1"'
 
 

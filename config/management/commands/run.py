@@ -21,14 +21,19 @@ SECONDS_TO_READY = 120
 WELCOME = """
 Colloquy is running. Ctrl-C ends it.
 
-  A survey to answer   {site}{survey}
-  A poll to vote in    {site}{poll}
+{pages}
   The interface        {site}/docs
   The admin            {site}/admin/   (user {admin_username}, password {admin_password})
   An API key           {api_key}
 
   curl -H 'X-API-Key: {api_key}' {site}/v1/communities/{community_id}/projects
 """
+PAGES = {  # by their role in the demo; one that was seeded earlier may lack some
+    "survey": "A survey to answer   {address}",
+    "poll": "A poll to vote in    {address}",
+    "piece": "A personality quiz   {address}",
+    "quiz": "A graded quiz        {address}   (who is signed in to the admin earns XP)",
+}
 
 
 class Command(BaseCommand):
@@ -68,7 +73,11 @@ class Command(BaseCommand):
                 return
             time.sleep(0.2)
         demo = json.loads((settings.VAR_DIR / "demo.json").read_text())
-        self.stdout.write(WELCOME.format(site=settings.BASE_URL, **demo))
+        site = settings.BASE_URL
+        pages = [
+            f"  {told.format(address=site + demo[role])}" for role, told in PAGES.items() if role in demo
+        ]
+        self.stdout.write(WELCOME.format(site=site, pages="\n".join(pages), **demo))
         self.stdout.flush()
 
 

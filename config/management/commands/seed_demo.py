@@ -1,7 +1,8 @@
-"""A demo to begin with: a chess club, four projects of real questions, and a few answers to each.
+"""A demo to begin with: a chess club, six projects of real questions, and a few answers to each.
 
 The scripts are data (config/demo/*.json: bodies as the interface takes them) and go in through the
-services. Action and calculated blocks are left out until they do something.
+services, as do the answers, so that members have earned what these give. Whoever signs in as the demo's
+admin is a member too, who has earned nothing yet.
 """
 
 import json
@@ -24,6 +25,7 @@ from surveys.models import Project
 from surveys.services import admission, conversations, openings, projects
 from surveys.services.admission import Respondent
 from surveys.services.told import Told
+from xp.services import achievements
 
 DEMO = Path(__file__).resolve().parent.parent.parent / "demo"
 COMMUNITY_ID = 1042117710208434176
@@ -31,6 +33,12 @@ COMMUNITY = "Harbour Chess Club"
 KEY_NAME = "Demo"
 LOGIN = "demo"
 SEEDING = 0x436F6C6C6F717579  # the advisory lock of one who seeds
+MEMBERS = {  # name: nick
+    "Marit Solheim": "Marit",
+    "Adaeze Okafor": "Adaeze",
+    "Yuki Tanabe": "Yuki e4",
+    "Pieter de Wit": "Piet",
+}
 OPENED_AGO = timedelta(days=3)
 BETWEEN_RESPONSES = timedelta(minutes=97)
 
@@ -133,12 +141,26 @@ def _seed(*, at: datetime) -> None:
     admin = members.create_member(community_id=COMMUNITY_ID, name="Ada Lindqvist", access="admin", at=at).user
     admin.username, admin.is_staff, admin.is_superuser = LOGIN, True, True
     admin.save(update_fields=["username", "is_staff", "is_superuser"])
+    opened_at = at - OPENED_AGO
+    ids = {name: _join(name, nick, at=opened_at) for name, nick in MEMBERS.items()}
+    coming: list[tuple[datetime, Project, Respondent, Mapping[str, object]]] = []
     for script in scripts():
-        project = _open(script["project"], author_id=admin.pk, at=at - OPENED_AGO)
-        moment = at - OPENED_AGO
-        for who, answers in _responses(script):
-            moment += BETWEEN_RESPONSES
-            _respond(project, who, answers, at=min(moment, at))
+        for achievement in script.get("achievements", []):
+            achievements.define(community_id=COMMUNITY_ID, **achievement)
+    for script in scripts():
+        project = _open(script, author_id=admin.pk, at=opened_at)
+        for n, (who, answers) in enumerate(_responses(script, ids), start=1):
+            coming.append((min(opened_at + n * BETWEEN_RESPONSES, at), project, who, answers))
+    # In the order of time, as ledgers grow.
+    for moment, project, who, answers in sorted(coming, key=lambda each: each[0]):
+        _respond(project, who, answers, at=moment)
+
+
+def _join(name: str, nick: str, *, at: datetime) -> int:
+    member = members.create_member(community_id=COMMUNITY_ID, name=name, access="member", at=at)
+    member.nick = nick
+    member.save(update_fields=["nick"])
+    return member.pk
 
 
 class _Silent:
@@ -148,7 +170,8 @@ class _Silent:
         pass
 
 
-def _open(sent: Mapping[str, Any], *, author_id: int, at: datetime) -> Project:
+def _open(script: Mapping[str, Any], *, author_id: int, at: datetime) -> Project:
+    sent = script["project"]
     fields = {key: value for key, value in sent.items() if key != "script"}
     made = projects.create_project(
         community_id=COMMUNITY_ID,
@@ -166,9 +189,16 @@ def _open(sent: Mapping[str, Any], *, author_id: int, at: datetime) -> Project:
     )
 
 
-def _responses(script: Mapping[str, Any]) -> Iterator[tuple[Respondent, Mapping[str, object]]]:
+def _responses(
+    script: Mapping[str, Any], ids: Mapping[str, int]
+) -> Iterator[tuple[Respondent, Mapping[str, object]]]:
+    """Who answers what; `ids` are the members' by name."""
     for response in script.get("responses", []):
-        yield admission.external(external_id=response["respondent"]), response["answers"]
+        if "member" in response:
+            member_id = str(ids[response["member"]])
+            yield admission.member(community_id=COMMUNITY_ID, member_id=member_id), response["answers"]
+        else:
+            yield admission.external(external_id=response["respondent"]), response["answers"]
     question = script["project"]["script"]["blocks"][0]["name"]
     for option, count in script.get("votes", {}).items():
         for number in range(count):

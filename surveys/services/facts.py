@@ -1,0 +1,135 @@
+"""What tokens in prompts stand for that the engine cannot know: the name, and all about XP (interface 2.6).
+
+Each is looked up only where it is spoken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from communities import services as communities
+from communities.services import members
+from surveys.engine import pipes
+from surveys.engine.runner import State
+from surveys.engine.script import STATEMENTS, Block, Script
+from surveys.models import Conversation, Project
+from surveys.services import effects, privacy
+from xp import levels
+from xp.services import standings
+from xp.services.standings import Totals
+
+NOTHING = Totals(total=0, month=0, participation=0)
+_NAME = "username"
+_TOTALS = frozenset({"month_total_xp", "xp_to_next_level", "next_xp_level"})
+
+
+@dataclass(frozen=True, slots=True)
+class Hearer:
+    """Whom words are said to.
+
+    `user_id` is whose name and totals may be told; None for strangers, and on anonymous projects, where
+    whoever holds a conversation's id could read them. `given` is the XP that action blocks gave here.
+    """
+
+    project: Project
+    user_id: int | None
+    given: Mapping[int, int] = field(default_factory=dict)
+
+
+def hearer(conversation: Conversation, script: Script, state: State) -> Hearer:
+    """The respondent of a conversation."""
+    project = conversation.project
+    if not project.is_anonymous:
+        return Hearer(project, conversation.user_id, state.fired)
+    return Hearer(project, None, {**_presumably_given(conversation, script, state), **state.fired})
+
+
+def visitor(
+    project: Project, script: Script, state: State, *, user_id: int | None, is_member: bool
+) -> Hearer:
+    """Somebody before whom the first step lies, which has set nothing off yet."""
+    given = _nominal(project, script, state) if is_member else {}
+    return Hearer(project, None if project.is_anonymous else user_id, given)
+
+
+def facts(hearer: Hearer, block: Block | None, texts: Iterable[str], *, at: datetime) -> Mapping[str, str]:
+    """Values of the tokens spoken in `texts`, which belong to `block`, by token in lower case.
+
+    `[xp_points]` is known to statements alone. On anonymous projects the name and the totals are empty.
+    """
+    spoken = {token.lower() for text in texts if "[" in text for token in pipes.tokens(text)}
+    wanted = spoken & pipes.PROMPT_VARIABLES
+    told: dict[str, str] = {}
+    if _NAME in wanted:
+        told[_NAME] = _name(hearer)
+    if "xp_name" in wanted:
+        told["xp_name"] = xp_name(hearer.project)
+    if "earned_xp" in wanted:
+        told["earned_xp"] = str(sum(hearer.given.values()))
+    if "xp_points" in wanted and block is not None and block.type in STATEMENTS:
+        told["xp_points"] = str(hearer.given.get(block.id or 0, 0))
+    if wanted & _TOTALS:
+        told |= _totals(hearer, at)
+    return told
+
+
+def xp_name(project: Project) -> str:
+    """What XP is called in the project's community."""
+    return communities.get_settings(community_id=project.community_id).xp_name or "XP"
+
+
+def totals(hearer: Hearer, *, at: datetime) -> Totals | None:
+    """How the hearer stands in the community; None for whoever is no member of it, or may not be named."""
+    if hearer.user_id is None:
+        return None
+    member_id = members.present(community_id=hearer.project.community_id, user_id=hearer.user_id)
+    return None if member_id is None else standings.of_member(member_id=member_id, at=at)
+
+
+def _name(hearer: Hearer) -> str:
+    if hearer.user_id is None:
+        return ""
+    return members.display_name(community_id=hearer.project.community_id, user_id=hearer.user_id)
+
+
+def _totals(hearer: Hearer, at: datetime) -> dict[str, str]:
+    if hearer.project.is_anonymous:
+        return dict.fromkeys(_TOTALS, "")
+    standing = totals(hearer, at=at) or NOTHING
+    return {
+        "month_total_xp": str(standing.month),
+        "xp_to_next_level": str(levels.to_next(standing.total)),
+        "next_xp_level": str(levels.level_of(standing.total) + 1),
+    }
+
+
+def _presumably_given(conversation: Conversation, script: Script, state: State) -> Mapping[int, int]:
+    """What an anonymous conversation's actions gave, as nothing about that stands beside it.
+
+    While it runs it is known whether a member answers; it is told as if each block had given what it says.
+    """
+    sealed = conversation.sealed_respondent
+    if sealed is None or not script.has_actions:
+        return {}
+    remembered = privacy.unseal(
+        project_id=conversation.project_id, conversation_id=conversation.pk, sealed=bytes(sealed)
+    )
+    if remembered is None or remembered.user_id is None:
+        return {}
+    return _nominal(conversation.project, script, state)
+
+
+def _nominal(project: Project, script: Script, state: State) -> Mapping[int, int]:
+    """What the action blocks up to here give to a member who has not met them yet."""
+    if not script.has_actions or not effects.gives_xp(
+        communities.get_settings(community_id=project.community_id)
+    ):
+        return {}
+    reached = {*state.path, *(block.id for block in script.blocks[state.at : state.at + 1])}
+    return {
+        block.id or 0: effects.xp_amount(project, script, state, block.action_config) or 0
+        for block in script.blocks
+        if block.id in reached and block.action_kind == "give_xp" and block.action_config
+    }

@@ -1,0 +1,374 @@
+"""What is held about a person in one community: told, and erased (decisions 4 and 8.8).
+
+A person is a member, present or not, with their user. What other communities hold of the same user is not
+told and stays; the user goes with the last of them.
+
+Answers stay when a person is erased, as those of a nameless respondent: nothing in a conversation leads to
+them any more. So what was answered, and when, is still told and counted, though not by whom. A person's own
+words stay too, whatever they say. Two things are out of reach: answers kept for Idempotency-Keys
+(encrypted, under a keyed hash of the key, gone within 25 hours), and the server's logs.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import LockNotAvailable
+
+from communities.errors import Conflict, NotFound
+from communities.models import ApiKey, Community, Identity, Member
+from communities.services import members
+from surveys.models import Conversation, Project
+from surveys.services import privacy, responses
+from xp.models import EarnedAchievement, RoleGrant
+from xp.services import achievements, ledger, standings
+
+Json = dict[str, object]
+AT_ONCE = 1_000
+
+_COMPLETED = """
+    SELECT done.project_id, done.completions, done.last_session
+    FROM unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
+    JOIN surveys_completion done ON (done.project_id, done.respondent) = (theirs.project_id, theirs.hash)
+"""
+_FORGET_COMPLETED = """
+    DELETE FROM surveys_completion done
+    USING unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
+    WHERE (done.project_id, done.respondent) = (theirs.project_id, theirs.hash)
+"""
+# The action is the key's second column. From one action of a project to the next, and to the person's own,
+# takes one look into the index (`OFFSET 0` has it so); else every action that ever fired there is read.
+_FOUND = """
+    WITH RECURSIVE theirs AS (
+        SELECT * FROM unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
+    ), known AS (
+        SELECT project_id,
+            (SELECT min(action) FROM surveys_firedaction WHERE project_id = own.project_id) AS action
+        FROM (SELECT DISTINCT project_id FROM theirs) own
+        UNION ALL
+        SELECT project_id, (
+            SELECT min(action) FROM surveys_firedaction
+            WHERE project_id = known.project_id AND action > known.action
+        )
+        FROM known WHERE action IS NOT NULL
+    ), found AS (
+        SELECT fired.*
+        FROM known JOIN theirs USING (project_id), LATERAL (
+            SELECT project_id, action, scope FROM surveys_firedaction
+            WHERE project_id = known.project_id AND action = known.action AND scope = theirs.hash
+            OFFSET 0
+        ) fired
+    )
+"""
+_FIRED = f"{_FOUND} SELECT project_id, action FROM found ORDER BY project_id, action"
+_FORGET_FIRED = f"""
+    {_FOUND}
+    DELETE FROM surveys_firedaction fired USING found
+    WHERE (fired.project_id, fired.action, fired.scope) = (found.project_id, found.action, found.scope)
+"""
+# The project before the conversation, like whoever answers (surveys/services/rows.py).
+_LOCK = """
+    SELECT c.id FROM surveys_conversation c JOIN surveys_project p ON p.id = c.project_id
+    WHERE c.id = ANY(%s) ORDER BY c.project_id, c.id
+    FOR KEY SHARE OF p FOR UPDATE OF c
+"""
+# A browser's own seed would join these answers to what it gives later, and what was given tells that a member
+# answered. When it changed last stays: one moment for all would join the answers to each other.
+_MAKE_NAMELESS = """
+    UPDATE surveys_conversation
+    SET user_id = NULL, platform_id = NULL, respondent = NULL, session_number = NULL,
+        sealed_respondent = NULL, state = state - 'fired', seed = floor(random() * 2::float8 ^ 62)::bigint
+    WHERE id = ANY(%s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """All that is held about a person.
+
+    `xp_ledger` and `responses` are read as they are asked for, a page at a time; the rest is at most a few
+    rows for each project.
+    """
+
+    facts: Json
+    xp_ledger: Iterator[Json]
+    responses: Iterator[Json]
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """Somebody's place in a community. `names` are what their keyed hashes are made of there."""
+
+    member: Member
+    names: tuple[str, ...]
+
+    @property
+    def community_id(self) -> int:
+        return self.member.community_id
+
+    @property
+    def user_id(self) -> int:
+        return self.member.user_id
+
+
+def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
+    """Everything that a community holds about one of its members. Refuses whoever is none.
+
+    On anonymous projects that is how often they completed them and what that gave them: nobody knows their
+    answers. Never told are secrets, which are kept as digests alone, and what a running anonymous
+    conversation keeps encrypted of its respondent, for a day at most.
+    """
+    person = _find(community_id, member_id)
+    projects = dict(Project.objects.in_community(community_id).order_by("pk").values_list("pk", "name"))
+    authored = Project.objects.in_community(community_id).filter(author_id=person.user_id).order_by("pk")
+    facts: Json = {
+        "member": _member_as_json(person.member),
+        "user": _user_as_json(person.member),
+        "set_up_the_community": Community.objects.filter(
+            pk=community_id, user_setup_id=person.user_id
+        ).exists(),
+        "identities": list(map(_identity_as_json, _identities(person))),
+        "api_keys": [
+            _key_as_json(key)
+            for key in ApiKey.objects.filter(community_id=community_id, user_id=person.user_id).order_by("pk")
+        ],
+        "projects": [{"id": str(pk), "name": name} for pk, name in authored.values_list("pk", "name")],
+        "participation": _participation(person, projects),
+        **_earned(member_id, at),
+    }
+    return Held(facts, _xp_ledger(member_id), _responses(person))
+
+
+@transaction.atomic
+def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
+    """Erase a person: their answers stay as a nameless respondent's, everything else goes.
+
+    Refuses whoever is no member, whoever erases themselves, and, with a time to wait, the rare case of
+    somebody who has begun and goes on answering while being erased. What the person is given in this moment
+    is waited for; afterwards they can neither begin nor earn anything, and open conversations go on as
+    nameless ones.
+
+    Locks come in the order of whoever answers: projects, conversations, the member, then what else is theirs.
+    As the member is held by whoever begins a conversation for them (`members.hold`), none begins after that.
+    """
+    person = _find(community_id, member_id)
+    if person.user_id == by_user_id:
+        raise Conflict("This API key belongs to this very person: another admin has to erase them.")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")  # or a history that is long enough would stay
+    Project.objects.in_community(community_id).filter(author_id=person.user_id).update(author=None)
+    conversations = _conversations(person)
+    _lock(conversations)
+    members.lock(community_id=community_id, member_id=member_id)
+    late = {key: of for key, of in _conversations(person).items() if key not in conversations}
+    _lock(late, waits=False)
+    conversations |= late
+    with connection.cursor() as cursor:
+        cursor.execute(_MAKE_NAMELESS, [list(conversations)])
+        cursor.execute(_FORGET_COMPLETED, _hashes(person))
+        cursor.execute(_FORGET_FIRED, _hashes(person, conversations))
+    ledger.erase(member_id=member_id)
+    members.erase_member(community_id=community_id, member_id=member_id, user_id=person.user_id)
+    if not _is_known_elsewhere(person.user_id):
+        members.erase_user(user_id=person.user_id)
+
+
+def _find(community_id: int, member_id: int) -> _Person:
+    found = Member.objects.filter(community_id=community_id, pk=member_id).select_related("user").first()
+    if found is None:
+        raise NotFound("There is no such member.")
+    external = Identity.objects.filter(
+        user_id=found.user_id, community_id=community_id, provider=Identity.Provider.WEB
+    )
+    names = [f"external:{name}" for name in external.values_list("platform_id", flat=True)]
+    return _Person(found, (f"user:{found.user_id}", *names))
+
+
+def _is_known_elsewhere(user_id: int) -> bool:
+    is_respondent = Conversation.objects.filter(user_id=user_id).exists()
+    return is_respondent or Project.objects.filter(author_id=user_id).exists()
+
+
+# --- Whose is what ----------------------------------------------------------------------------------
+
+
+def _hashes(person: _Person, sessions: Mapping[uuid.UUID, int] | None = None) -> tuple[list[int], list[str]]:
+    """Project ids, and beside each a hash that is the person's there, or one of their conversations'."""
+    projects = Project.objects.in_community(person.community_id).values_list("pk", flat=True)
+    whose = [(project_id, name) for project_id in projects for name in person.names]
+    whose += [(project_id, f"session:{key}") for key, project_id in (sessions or {}).items()]
+    return (
+        [project_id for project_id, _ in whose],
+        [privacy.respondent_hash(project_id=project_id, who=name) for project_id, name in whose],
+    )
+
+
+def _conversations(person: _Person) -> dict[uuid.UUID, int]:
+    """The person's conversations, each with its project's id: those that name them or know them sealed."""
+    named = Conversation.objects.filter(
+        user_id=person.user_id, project__community_id=person.community_id
+    ).values_list("pk", "project_id")
+    return dict(named) | dict(_sealed(person))
+
+
+def _sealed(person: _Person) -> Iterator[tuple[uuid.UUID, int]]:
+    """Running anonymous conversations of this person.
+
+    All that run have to be opened. Whoever is silent for a day is forgotten, so they are not many.
+    """
+    last = uuid.UUID(int=0)
+    running = Conversation.objects.filter(
+        sealed_respondent__isnull=False, project__community_id=person.community_id
+    ).order_by("pk")
+    while True:
+        rows = list(
+            running.filter(pk__gt=last).values_list("pk", "project_id", "sealed_respondent")[:AT_ONCE]
+        )
+        for key, project_id, sealed in rows:
+            known = privacy.unseal(project_id=project_id, conversation_id=key, sealed=bytes(sealed or b""))
+            theirs = (privacy.respondent_hash(project_id=project_id, who=name) for name in person.names)
+            if known is not None and known.respondent in theirs:
+                yield key, project_id
+        if len(rows) < AT_ONCE:
+            return
+        last = rows[-1][0]
+
+
+def _lock(conversations: Collection[uuid.UUID], *, waits: bool = True) -> None:
+    """Lock conversations. One that cannot be waited for is refused: who holds it may be waiting for us."""
+    if not conversations:
+        return
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(_LOCK if waits else f"{_LOCK} NOWAIT", [list(conversations)])
+    except OperationalError as error:
+        if not waits and isinstance(error.__cause__, LockNotAvailable):
+            raise Conflict("This person is answering at this moment.", retry_after=1) from None
+        raise
+
+
+def _identities(person: _Person) -> Iterator[Identity]:
+    """Accounts of this community and of all, not those that another community has a name for."""
+    own = Identity.objects.filter(user_id=person.user_id).order_by("pk")
+    return (each for each in own if each.community_id in (None, person.community_id))
+
+
+# --- Telling ----------------------------------------------------------------------------------------
+
+
+def _member_as_json(member: Member) -> Json:
+    return {
+        "id": str(member.pk),
+        "community_id": str(member.community_id),
+        "user_id": str(member.user_id),
+        "access": member.access,
+        "nick": member.nick,
+        "avatar_url": member.avatar_url,
+        "joined_at": member.joined_at,
+        "left_at": member.left_at,
+    }
+
+
+def _user_as_json(member: Member) -> Json:
+    user = member.user
+    return {
+        "id": str(user.pk),
+        "name": user.name or None,
+        "username": user.username,
+        "email": user.email or None,
+        "is_active": user.is_active,
+        "is_staff": user.is_staff,
+        "joined_at": user.date_joined,
+        "last_login_at": user.last_login,
+    }
+
+
+def _identity_as_json(identity: Identity) -> Json:
+    return {"provider": identity.provider, "platform_id": identity.platform_id}
+
+
+def _key_as_json(key: ApiKey) -> Json:
+    return {
+        "id": str(key.pk),
+        "name": key.name,
+        "description": key.description,
+        "key_prefix": key.key_prefix,
+        "role": key.restricted_to,
+        "created_at": key.created_at,
+        "last_used_at": key.last_used_at,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+    }
+
+
+def _participation(person: _Person, projects: Mapping[int, str]) -> list[Json]:
+    """What is kept by hashes: how often the person completed each project, and what it gave them once."""
+    hashes = _hashes(person)
+    with connection.cursor() as cursor:
+        cursor.execute(_COMPLETED, hashes)
+        completed = cursor.fetchall()
+        cursor.execute(_FIRED, hashes)
+        fired = cursor.fetchall()
+    told: dict[int, dict[str, Any]] = {}
+    for project_id in sorted({row[0] for row in (*completed, *fired)}):
+        told[project_id] = {
+            "project_id": str(project_id),
+            "project_name": projects.get(project_id),
+            "completions": 0,
+            "sessions": 0,
+            "actions": [],
+        }
+    for project_id, completions, last_session in completed:
+        told[project_id]["completions"] += completions
+        told[project_id]["sessions"] += last_session
+    for project_id, action in fired:
+        told[project_id]["actions"].append(action)
+    return list(told.values())
+
+
+def _earned(member_id: int, at: datetime) -> Json:
+    totals = standings.of_member(member_id=member_id, at=at)
+    return {
+        "standing": {
+            "xp_total": totals.total,
+            "xp_monthly": totals.month,
+            "participation": totals.participation,
+        },
+        "achievements": [
+            achievements.as_json(each)
+            for each in EarnedAchievement.objects.filter(member_id=member_id).order_by("awarded_at", "number")
+        ],
+        "roles": [
+            {
+                "role_id": each.role_id,
+                "project_id": None if each.project_id is None else str(each.project_id),
+                "project_name": each.project_name or None,
+                "created_at": each.created_at,
+                "carried_out_at": each.carried_out_at,
+            }
+            for each in RoleGrant.objects.filter(member_id=member_id).order_by("pk")
+        ],
+    }
+
+
+def _xp_ledger(member_id: int) -> Iterator[Json]:
+    """Newest first."""
+    entries = ledger.entries(member_id=member_id)
+    page = list(entries[:AT_ONCE])
+    while page:
+        yield from map(ledger.as_json, page)
+        page = list(entries.filter(pk__lt=page[-1].pk)[:AT_ONCE])
+
+
+def _responses(person: _Person) -> Iterator[Json]:
+    """Project after project, oldest first."""
+    own = Conversation.objects.filter(
+        user_id=person.user_id, project__community_id=person.community_id
+    ).values("project_id")
+    for project in Project.objects.filter(pk__in=own).order_by("pk"):
+        yield from responses.given_by(project=project, user_id=person.user_id)

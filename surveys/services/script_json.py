@@ -1,0 +1,84 @@
+"""A script as the interface tells it (interface 2.4), with warnings about what it will not do.
+
+    told(project, script)              after a write; block_told(…) one block of it
+    rendered(project, outro=…)         for a read: the parts as JSON already, kept from one read to the next
+
+Warnings are about the script as it stands beside the project's rewards and privacy at this moment.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from communities import services as communities
+from surveys.engine.script import Script
+from surveys.engine.telling import block_as_json, script_as_json
+from surveys.engine.warnings import achievements_in, warnings
+from surveys.models import Project
+from surveys.services import outro as outros
+from surveys.services import script_cache
+from xp.services import achievements
+
+
+def told(project: Project, script: Script) -> dict[str, object]:
+    """The Script object, without its outro."""
+    return {
+        "project_id": str(project.pk),
+        "revision": project.revision,
+        "blocks": script_as_json(script),
+        "warnings": warnings(
+            script,
+            uses_xp=_uses_xp(project),
+            is_anonymous=project.is_anonymous,
+            known_achievements=_known_achievements(project, script),
+        ),
+    }
+
+
+def rendered(project: Project, *, outro: bool) -> tuple[int, dict[str, object]]:
+    """The revision, and the Script object; with its outro blocks where they are asked for.
+
+    One statement where the script is not in memory. Two more are needed by few scripts: the achievements
+    that a script grants, and the community's settings where the outro gives XP.
+    """
+    kept = script_cache.get(project.pk, project.revision)
+    told_warnings = kept.rendered_warnings(
+        uses_xp=_uses_xp(project),
+        is_anonymous=project.is_anonymous,
+        known_achievements=_known_achievements(project, kept.script),
+    )
+    blocks = None
+    if outro and outros.gives_xp(project):
+        blocks = script_as_json(_with_amounts(project, kept.script), outro=True)
+    return kept.stored.revision, {
+        "project_id": str(project.pk),
+        "revision": kept.stored.revision,
+        "blocks": orjson.Fragment(kept.rendered_blocks(outro=outro)) if blocks is None else blocks,
+        "warnings": orjson.Fragment(told_warnings),
+    }
+
+
+def block_told(project: Project, script: Script, block_id: int) -> dict[str, object]:
+    """One block of the script, also of its outro."""
+    blocks = script.blocks
+    if block_id not in script.index_by_id:
+        blocks = _with_amounts(project, script).outro
+    (block,) = (each for each in blocks if each.id == block_id)
+    return block_as_json(block, scoring=script.scoring_enabled)
+
+
+def _with_amounts(project: Project, script: Script) -> Script:
+    settings = communities.get_settings(community_id=project.community_id)
+    return outros.with_amounts(script, project=project, settings=settings)
+
+
+def _uses_xp(project: Project) -> bool:
+    return bool((project.rewards or {}).get("use_xp"))
+
+
+def _known_achievements(project: Project, script: Script) -> frozenset[int]:
+    """Those of the achievements in the script that are described; nobody is asked where it grants none."""
+    numbers = achievements_in(script)
+    if not numbers:
+        return frozenset()
+    return frozenset(achievements.known(community_id=project.community_id, numbers=numbers))

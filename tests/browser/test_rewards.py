@@ -1,0 +1,142 @@
+"""What is earned, in a real browser: seen, heard, still where motion is not wanted."""
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from communities.models import CommunitySettings, Member
+from tests.browser.test_survey import choose, go_on, question
+from tests.surveys import talking
+from tests.surveys.rewarding import QUESTION, giving, project
+from tests.xp.earning import award
+from xp.services import achievements
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FIFTY = giving(prompt="Well played, [UserName]!", xp_amount=50)
+BADGE = giving("give_achievement", prompt="For the wall.", xp_role_id=7)
+ROLE = giving("give_role", prompt="Welcome, trainer!", role_id="9")
+REWARDS = {"use_xp": True, "achievement_enabled": True, "discord_role_id": "9"}
+# Fails for a picture that cannot be had.
+ALL_DRAWN = "images => Promise.all(images.map(image => image.decode()))"
+
+
+def at(windows: Any, made: Any, member: Member, **how: Any) -> Page:
+    """The project's page, with the member signed in."""
+    client = Client()
+    client.force_login(member.user)
+    page: Page = windows.open(**how)
+    name = settings.SESSION_COOKIE_NAME
+    address = str(windows.address)
+    page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": address}])
+    page.goto(f"/s/{made.slug}")
+    return page
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"phone": True, "color_scheme": "dark"},
+        {"reduced_motion": "reduce"},
+        {"forced_colors": "active"},
+        {"java_script_enabled": False},
+    ],
+)
+def test_everything_that_is_earned_is_celebrated(windows, check_accessibility, how):
+    achievements.define(community_id=talking.community().pk, number=7, name="Night owl")
+    made = project(QUESTION, FIFTY, BADGE, ROLE, rewards=REWARDS, presentation={"theme_id": 5})
+    check = check_accessibility if how.get("java_script_enabled", True) else lambda page: None
+    page = at(windows, made, talking.member(), **how)
+    choose(page, "red")
+    go_on(page)
+
+    question(page, "Well played, Ann!")
+    expect(page.locator("#question .amount")).to_have_text("+50 XP")
+    expect(page.locator("#question .sparks")).to_be_visible()
+    check(page)
+    go_on(page)
+
+    question(page, "Night owl")
+    page.locator("#question img").evaluate_all(ALL_DRAWN)
+    check(page)
+    go_on(page)
+
+    question(page, "Welcome, trainer!")
+    check(page)
+    go_on(page)
+
+    question(page, "Thank you!")
+    expect(page.locator(".earned .amount")).to_have_text("+60 XP")
+    expect(page.get_by_role("meter")).to_be_visible()
+    expect(page.locator(".prizes li")).to_have_count(3)
+    page.locator(".prizes img").evaluate_all(ALL_DRAWN)
+    check(page)
+
+
+def test_it_is_read_out_as_the_focus_is_on_it(windows):
+    page = at(windows, project(QUESTION, FIFTY), talking.member())
+    choose(page, "red")
+    go_on(page)
+    question(page, "Well played, Ann!")
+
+    expect(page.locator("#question")).to_be_focused()
+    name = page.get_by_role("heading", name="+50 XP Well played, Ann!")
+    expect(name).to_be_visible()
+
+
+def test_where_motion_is_not_wanted_nothing_moves(windows):
+    page = at(windows, project(QUESTION, FIFTY, rewards=REWARDS), talking.member(), reduced_motion="reduce")
+    choose(page, "red")
+    go_on(page)
+    question(page, "Well played, Ann!")
+    assert page.evaluate("document.getAnimations().length") == 0
+    go_on(page)
+    question(page, "Thank you!")
+
+    assert page.evaluate("document.getAnimations().length") == 0
+
+
+@pytest.mark.parametrize("locale", [None, "he"])
+def test_the_bar_is_as_long_as_the_way_that_is_done(windows, locale):
+    CommunitySettings.objects.update_or_create(community=talking.community(), defaults={"locale": locale})
+    member = talking.member()
+    award(member, 330)
+    page = at(windows, project(QUESTION, giving(xp_amount=120)), member, reduced_motion="reduce")
+    choose(page, "red")
+    go_on(page)
+    question(page, "Here you are.")
+    go_on(page)
+    question(page, "Thank you!")
+
+    meter = box(page, ".meter")
+    had, gained = box(page, ".meter rect:first-child"), box(page, ".meter .gained")
+
+    assert [had["width"] / meter["width"], gained["width"] / meter["width"]] == pytest.approx(
+        [0.1, 0.4], abs=0.005
+    )
+    begins = meter["x"] + meter["width"] - had["width"] if locale else meter["x"]
+    assert had["x"] == pytest.approx(begins, abs=1)
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_on_a_phone_nothing_of_it_is_cut_off(windows, width):
+    defaults = {"xp_name": "Hafenmeistertaler"}
+    CommunitySettings.objects.update_or_create(community=talking.community(), defaults=defaults)
+    made = project(QUESTION, giving(xp_amount=1_000_000), rewards=REWARDS)
+    page = at(windows, made, talking.member(), phone=True, viewport={"width": width, "height": 700})
+    choose(page, "red")
+    go_on(page)
+    question(page, "Here you are.")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    go_on(page)
+    question(page, "Thank you!")
+
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def box(page: Page, selector: str) -> Any:
+    return page.locator(selector).evaluate("one => one.getBoundingClientRect().toJSON()")

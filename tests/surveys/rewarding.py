@@ -1,0 +1,63 @@
+"""Projects that give something, made as the interface makes them (with a true outro), and who earns it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from communities.models import Member
+from surveys.models import Project
+from surveys.services import openings, projects
+from tests.surveys import talking
+from tests.surveys.talking import NOON
+from tests.surveys.visiting import Visitor
+
+QUESTION: dict[str, Any] = {
+    "type": "single_punch",
+    "name": "colour",
+    "prompt": "Which colour?",
+    "required": True,
+    "options": [{"value": "red"}, {"value": "green"}],
+}
+OPEN_WEB = {"participation": "open_web"}
+PRIVATE = {"participation": "private"}
+
+
+def giving(kind: str = "give_xp", *, prompt: str = "Here you are.", **config: Any) -> dict[str, Any]:
+    """An action block; its picture is `image_url`."""
+    block = {"type": "action_block", "prompt": prompt, "action_kind": kind}
+    if "image_url" in config:
+        block["image_url"] = config.pop("image_url")
+    return {**block, "action_config": config}
+
+
+def project(*blocks: dict[str, Any], audience: dict[str, str] = PRIVATE, **fields: Any) -> Project:
+    """An open project, for members alone unless told otherwise."""
+    community = talking.community()
+    made = projects.create_project(
+        community_id=community.pk,
+        author_id=None,
+        has_premium=True,
+        fields={"name": "What do you think?", "type": "convo", "privacy_mode": "transparent", **fields},
+        script={"blocks": list(blocks)},
+        at=NOON,
+    )
+    return openings.open_project(
+        community_id=community.pk,
+        project_id=made.project.pk,
+        fields={"delivery": {"audience": audience}},
+        at=NOON,
+    )
+
+
+def signed_in(made: Project, member: Member | None = None, **how: Any) -> Visitor:
+    """A member at the project's page, nothing answered yet."""
+    visitor = Visitor(made, **how)
+    visitor.client.force_login((member or talking.member()).user)
+    return visitor.look()
+
+
+def option(made: Project, name: str = "colour", place: int = 0) -> int:
+    block = next(block for block in talking.script(made).blocks if block.name == name)
+    found = block.options[place].id
+    assert isinstance(found, int)
+    return found

@@ -1,0 +1,123 @@
+"""One move, and moves of one person, at the same time: nothing is given twice, nobody waits for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test import Client
+
+from tests.surveys.calling import Caller
+from tests.surveys.earning import QUESTION, Talk, a_member, deltas, giving, standing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+THREADS = 8
+
+
+def at_once(moves: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run moves in threads that begin together; their answers."""
+    together = Barrier(len(moves))
+
+    def run(move: Callable[[], Any]) -> Any:
+        together.wait(timeout=30)
+        try:
+            return move()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(moves)) as pool:
+        return list(pool.map(run, moves))
+
+
+def another(caller: Caller) -> Caller:
+    """The same key, in a thread of its own."""
+    twin = Caller.__new__(Caller)
+    twin.community, twin.user, twin.secret, twin.client = (
+        caller.community,
+        caller.user,
+        caller.secret,
+        Client(),
+    )
+    return twin
+
+
+def test_retries_at_one_time_give_an_end_once() -> None:
+    caller = Caller()
+    member = a_member(caller)
+    talk = Talk(caller, caller.make_open(QUESTION, rewards={"use_xp": True}), member_id=member)
+    body = {"block_id": talk.block["id"], "value": "red"}
+
+    answers = at_once([lambda: another(caller).post(f"{talk.path}/answers", body)] * THREADS)
+
+    assert {answer.json()["status"] for answer in answers} == {"completed"}
+    assert deltas(caller, member) == [("survey_completion", 10)]
+    assert standing(caller, member)["participation"] == 1
+
+
+@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
+@pytest.mark.parametrize(("scope", "fired"), [("respondent", 1), ("session", THREADS)])
+def test_sessions_at_one_time_fire_by_their_scope(privacy_mode: str, scope: str, fired: int) -> None:
+    caller = Caller()
+    member = a_member(caller)
+    project = caller.make_open(QUESTION, giving(xp_amount=5, fire_scope=scope), privacy_mode=privacy_mode)
+    if privacy_mode == "transparent":  # where a person has one conversation open: retries of its answer
+        talks, fired = [Talk(caller, project, member_id=member)] * THREADS, 1
+    else:
+        talks = [Talk(caller, project, member_id=member) for _ in range(THREADS)]
+
+    def answer(talk: Talk) -> Any:
+        body = {"block_id": talk.block["id"], "value": "red"}
+        return another(caller).post(f"{talk.path}/answers", body)
+
+    answers = at_once([partial(answer, talk) for talk in talks])
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert deltas(caller, member) == [("action_block", 5)] * fired
+
+
+def test_one_member_in_many_projects_at_once_adds_up() -> None:
+    caller = Caller()
+    member = a_member(caller)
+    projects = [
+        caller.make_open(QUESTION, giving(xp_amount=n + 1), rewards={"use_xp": True}) for n in range(THREADS)
+    ]
+    talks = [Talk(caller, project, member_id=member) for project in projects]
+
+    def walk(talk: Talk) -> Any:
+        talk.caller = another(caller)
+        return talk.through()
+
+    at_once([partial(walk, talk) for talk in talks])
+
+    assert standing(caller, member)["xp_total"] == sum(range(1, THREADS + 1)) + 10 * THREADS
+    assert standing(caller, member)["participation"] == THREADS
+
+
+def test_votes_and_retractions_at_one_time_leave_what_the_votes_are_worth() -> None:
+    caller = Caller()
+    member = a_member(caller)
+    project = caller.make_open(
+        QUESTION, type="poll", rewards={"use_xp": True}, settings={"max_completes_per_user": None}
+    )
+    talks = [Talk(caller, project, member_id=member)]
+    talks[0].answer()
+
+    def vote() -> Any:
+        twin = another(caller)
+        begun = twin.post(f"/projects/{project['id']}/conversations", {"member_id": member}).json()
+        block = begun["step"] and begun["step"]["block"]["id"]
+        return block and twin.post(
+            f"/conversations/{begun['id']}/answers", {"block_id": block, "value": "red"}
+        )
+
+    at_once([lambda: another(caller).delete(f"/responses/{talks[0].told['id']}"), *[vote] * (THREADS - 1)])
+
+    kinds = [kind for kind, _ in deltas(caller, member)]
+    assert standing(caller, member)["xp_total"] in (0, 10)
+    assert kinds.count("poll_unwind") == 1
+    assert kinds.count("poll_vote") - 1 == standing(caller, member)["xp_total"] // 10

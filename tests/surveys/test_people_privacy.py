@@ -1,0 +1,216 @@
+"""Who is erased is nowhere any more, in the whole database; what they answered stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+
+from communities.models import ApiKey, Member, User
+from surveys.models import Completion, Conversation, FiredAction, Project
+from surveys.services import people
+from tests.surveys import partaking, talking
+from tests.surveys.calling import TEXT, Caller
+from tests.surveys.partaking import MEMBER_ID, USER_ID, WRITTEN, everywhere
+from tests.surveys.test_privacy import dump
+from xp.models import EarnedAchievement, RoleGrant, Standing, XpEntry
+
+pytestmark = pytest.mark.django_db
+
+HELD_IN = {
+    "communities_apikey",
+    "communities_community",
+    "communities_identity",
+    "communities_member",
+    "communities_user",
+    "django_admin_log",
+    "surveys_completion",
+    "surveys_conversation",
+    "surveys_firedaction",
+    "surveys_project",
+    "xp_earnedachievement",
+    "xp_rolegrant",
+    "xp_standing",
+    "xp_xpentry",
+}
+
+
+def responses_of(caller: Caller, projects: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    return [caller.get(f"/projects/{each['id']}/responses?per_page=100").json()["data"] for each in projects]
+
+
+def nameless(response: dict[str, Any]) -> dict[str, Any]:
+    return {**response, "user_id": None, "platform_id": None, "session_number": None}
+
+
+def erase(caller: Caller) -> None:
+    people.erase(community_id=caller.community.pk, member_id=MEMBER_ID, by_user_id=caller.user.pk)
+
+
+def test_nobody_who_holds_the_whole_database_finds_who_was_erased() -> None:
+    caller = Caller()
+    ann = everywhere(caller)
+    before = dump()
+    assert set(ann.traces(before)) == HELD_IN
+
+    erase(caller)
+
+    assert ann.traces(dump()) == {}
+    for nothing in (Completion, Standing, XpEntry, EarnedAchievement, RoleGrant):
+        assert nothing.objects.count() == 0, nothing
+    assert Conversation.objects.filter(sealed_respondent__isnull=False).count() == 0
+    # What fired once in each session of an anonymous project stays: nobody knows whose sessions they were.
+    left = FiredAction.objects.values_list("project__privacy_mode", flat=True)
+    assert set(left) <= {"anonymous"}
+    assert User.objects.filter(pk=USER_ID).count() == 0
+
+
+def test_the_answers_stay_listed_and_counted() -> None:
+    caller = Caller()
+    ann = everywhere(caller)
+    projects = Project.objects.filter(community=caller.community).order_by("pk")
+    listed, counted = responses_of(caller, ann.projects), [talking.counts(each) for each in projects]
+
+    erase(caller)
+
+    after = responses_of(caller, ann.projects)
+    assert after == [[nameless(each) for each in of] for of in listed]
+    assert [len(of) for of in after] == [3, 2, 2, 1]
+    assert [talking.counts(each) for each in projects] == counted
+    assert [talking.recounted(each) for each in projects] == counted
+    told = [answer["value"] for of in after for each in of for answer in each["answers"]]
+    assert told.count(WRITTEN) == 3
+
+
+def test_the_projects_they_made_stay_without_their_name() -> None:
+    caller = Caller()
+    ann = everywhere(caller)
+    assert caller.get(f"/projects/{ann.projects[0]['id']}").json()["info"]["author_id"] == str(USER_ID)
+
+    erase(caller)
+
+    info = caller.get(f"/projects/{ann.projects[0]['id']}").json()["info"]
+    assert (info["author_id"], info["author_name"]) == (None, None)
+
+
+def test_what_staff_did_stays_in_the_log_but_not_to_whom() -> None:
+    caller = Caller()
+    everywhere(caller)
+
+    erase(caller)
+
+    log = LogEntry.objects.values_list("user_id", "object_id", "object_repr", "change_message")
+    assert list(log) == [(caller.user.pk, None, "", "")] * 3
+
+
+def test_an_erased_browser_is_not_known_again_by_how_its_options_were_shuffled() -> None:
+    caller = Caller()
+    everywhere(caller)
+    seeds = set(Conversation.objects.filter(user=USER_ID).values_list("seed", flat=True))
+
+    erase(caller)
+
+    assert seeds.isdisjoint(Conversation.objects.values_list("seed", flat=True))
+
+
+def test_no_moment_joins_the_answers_of_who_was_erased() -> None:
+    caller = Caller()
+    everywhere(caller)
+    before = set(Conversation.objects.values_list("pk", "updated_at"))
+
+    erase(caller)
+
+    assert set(Conversation.objects.values_list("pk", "updated_at")) == before
+
+
+def test_what_others_hold_and_what_other_communities_hold_of_the_same_person_stays() -> None:
+    caller = Caller()
+    everywhere(caller)
+    other, survey = partaking.elsewhere()
+    somebody = Member.objects.create(community=caller.community, user=User.objects.create(name="Bo"))
+    partaking.award(somebody)
+    partaking.begin({"id": Project.objects.filter(community=caller.community)[0].pk}, somebody.pk)
+    hashes = Completion.objects.filter(project=survey["id"])
+    kept = (
+        list(hashes.values()),
+        list(Conversation.objects.filter(project=survey["id"]).values()),
+        list(Conversation.objects.filter(user=somebody.user).values()),
+        list(Member.objects.exclude(pk=MEMBER_ID).order_by("pk").values()),
+        list(XpEntry.objects.exclude(member=MEMBER_ID).order_by("pk").values()),
+        list(Standing.objects.exclude(member=MEMBER_ID).order_by("pk").values()),
+        list(ApiKey.objects.filter(community=other.community).values("pk", "digest")),
+    )
+
+    erase(caller)
+
+    assert kept == (
+        list(hashes.values()),
+        list(Conversation.objects.filter(project=survey["id"]).values()),
+        list(Conversation.objects.filter(user=somebody.user).values()),
+        list(Member.objects.order_by("pk").values()),
+        list(XpEntry.objects.order_by("pk").values()),
+        list(Standing.objects.order_by("pk").values()),
+        list(ApiKey.objects.filter(community=other.community).values("pk", "digest")),
+    )
+    assert User.objects.get(pk=USER_ID).name == partaking.NAME
+    assert Conversation.objects.filter(user=USER_ID).exclude(project=survey["id"]).count() == 0
+    identities = User.objects.get(pk=USER_ID).identities.values_list("provider", "platform_id")
+    assert set(identities) == {("chat", partaking.CHAT_ID), ("web", "another-name")}
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda user, other: User.objects.filter(pk=user.pk).update(is_staff=True),
+        lambda user, other: User.objects.filter(pk=user.pk).update(is_superuser=True),
+        lambda user, other: Member.objects.create(community=other, user=user, left_at=partaking.AT),
+        lambda user, other: user.identities.create(provider="web", platform_id="x", community=other),
+        lambda user, other: ApiKey.objects.create(
+            community=other, user=user, name="x", key_prefix="x", digest="x", created_at=partaking.AT
+        ),
+        lambda user, other: type(other).objects.filter(pk=other.pk).update(user_setup=user),
+        lambda user, other: LogEntry.objects.create(user=user, action_flag=1),
+        lambda user, other: talking.project(community=other, author=user),
+        lambda user, other: Conversation.objects.create(
+            project=talking.project(community=other),
+            user=user,
+            seed=1,
+            started_at=partaking.AT,
+            updated_at=partaking.AT,
+        ),
+    ],
+)
+def test_a_user_whom_somebody_else_knows_stays(hold: Any) -> None:
+    caller, other = Caller(), Caller()
+    hold(partaking.person(caller.community).user, other.community)
+
+    erase(caller)
+
+    assert User.objects.filter(pk=USER_ID).count() == 1
+    assert Member.objects.filter(pk=MEMBER_ID).count() == 0
+
+
+def test_a_user_with_groups_and_rights_from_former_days_goes() -> None:
+    caller = Caller()
+    user = partaking.person(caller.community).user
+    user.groups.create(name="Editors")
+    user.user_permissions.add(*user.user_permissions.model.objects.all()[:2])
+
+    erase(caller)
+
+    assert User.objects.filter(pk=USER_ID).count() == 0
+
+
+def test_erasing_costs_as_many_statements_for_a_long_history_as_for_a_short_one() -> None:
+    caller = Caller()
+    ann = partaking.person(caller.community)
+    survey = caller.make_open(TEXT, **partaking.AUDIENCE)
+    for n in range(20):
+        talking.say(partaking.begin(survey), f"Answer {n}.", at=partaking.AT)
+        partaking.award(ann)
+
+    with talking.at_most(35):
+        erase(caller)
+
+    assert Conversation.objects.filter(user=None, completed_at__isnull=False).count() == 20

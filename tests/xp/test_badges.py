@@ -1,0 +1,81 @@
+"""Badges: the same number, the same picture; drawn well enough to be read, and served to anybody."""
+
+from xml.etree import ElementTree
+
+import pytest
+from django.test import Client
+
+from xp import badges
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def title(picture: str) -> str | None:
+    return ElementTree.fromstring(picture).findtext(f"{SVG}title")
+
+
+def luminance(color: str) -> float:
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_a_number_has_one_picture_and_its_neighbours_others() -> None:
+    pictures = {badges.svg(number, "Same") for number in range(1, 169)}
+
+    assert len(pictures) == 168
+    assert badges.svg(7) == badges.svg(7)
+    assert badges.svg(169, "Same") == badges.svg(1, "Same")
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 8, 2**63 - 1])
+def test_a_picture_is_whole_and_says_what_it_is(number: int) -> None:
+    assert title(badges.svg(number)) == f"Achievement {number}"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Marathon", "Marathon"),
+        ("<script>&\"'", "<script>&\"'"),
+        ("Bell\x07 \x00rung", "Bell rung"),
+        ("", "Achievement 5"),
+    ],
+)
+def test_a_name_is_said_as_it_is_and_breaks_nothing(name: str, said: str) -> None:
+    assert title(badges.svg(5, name)) == said
+
+
+@pytest.mark.parametrize("tint", badges.TINTS, ids=lambda tint: tint.face)
+def test_signs_and_rims_stand_out(tint: badges.Tint) -> None:
+    assert contrast(badges.SIGN, tint.face) >= 4.5
+    assert contrast(tint.behind, tint.rim) >= 3
+
+
+def test_a_badge_is_served_to_anybody_and_kept(client: Client) -> None:
+    answer = client.get("/badges/12.svg")
+
+    assert answer.status_code == 200
+    assert answer.content.decode() == badges.svg(12)
+    assert answer["Content-Type"] == "image/svg+xml"
+    assert "public" in answer["Cache-Control"]
+    assert "max-age=604800" in answer["Cache-Control"]
+    assert not answer.has_header("Vary")
+    assert not answer.cookies
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Content-Security-Policy"].startswith("default-src 'self'")
+
+
+@pytest.mark.parametrize("number", ["0", "9223372036854775808", "9" * 5_000, "-1", "one", "1.5", ""])
+def test_what_is_no_number_of_an_achievement_has_no_badge(client: Client, number: str) -> None:
+    assert client.get(f"/badges/{number}.svg").status_code == 404
+
+
+def test_a_badge_is_only_read(client: Client) -> None:
+    assert client.head("/badges/12.svg").status_code == 200
+    assert client.post("/badges/12.svg").status_code == 405

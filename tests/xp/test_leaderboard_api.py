@@ -1,0 +1,139 @@
+from datetime import date
+
+import pytest
+
+from communities.models import CommunitySettings
+from tests.surveys.calling import Caller, faults, refusal
+from tests.xp.standings import achievement, leave, member, names, ranks
+
+pytestmark = pytest.mark.django_db
+
+LONG_AGO = date(2020, 1, 1)
+
+
+@pytest.fixture
+def admin():
+    return Caller("admin")
+
+
+def test_the_board_holds_who_has_xp_and_is_present_most_first(admin):
+    for name, xp in (("a", 30), ("none", None), ("c", 50), ("zero", 0), ("f", 10)):
+        member(admin, name, xp=xp)
+    leave(member(admin, "gone", xp=99))
+
+    answer = admin.get("/leaderboard")
+
+    assert ranks(answer) == [("c", 1), ("a", 2), ("f", 3)]
+    assert answer.json()["pagination"] == {"page": 1, "per_page": 25, "total": 3, "has_more": False}
+
+
+def test_a_row_is_the_member(admin):
+    ann = member(admin, "Ann", nick="annie", chat="7", xp=120, in_month=20, participation=2)
+    achievement(ann)
+
+    assert admin.get("/leaderboard").json()["data"] == [admin.get(f"/members/{ann.pk}").json()]
+
+
+def test_nobody_has_xp_yet(admin):
+    assert admin.get("/leaderboard").json() == {
+        "data": [],
+        "pagination": {"page": 1, "per_page": 25, "total": 0, "has_more": False},
+    }
+
+
+@pytest.mark.parametrize("period", ["all", "month"])
+@pytest.mark.parametrize("per_page", [1, 2, 3, 4, 25])
+def test_equals_share_a_rank_across_pages(admin, period, per_page):
+    for name, xp in (("a", 9), ("b", 9), ("c", 5), ("d", 5), ("e", 5), ("f", 1)):
+        member(admin, name, xp=xp, in_month=xp)
+
+    pages = [
+        ranks(admin.get(f"/leaderboard?period={period}&per_page={per_page}&page={page}"))
+        for page in range(1, -(-6 // per_page) + 1)
+    ]
+
+    told = [each for page in pages for each in page]
+    assert told == [("a", 1), ("b", 1), ("c", 3), ("d", 3), ("e", 3), ("f", 6)]
+
+
+def test_the_months_board_ranks_by_the_month(admin):
+    member(admin, "rich", xp=900, in_month=0)
+    member(admin, "back", xp=500, in_month=-5)
+    member(admin, "old", xp=800, in_month=70, month=LONG_AGO)
+    member(admin, "first", xp=60, in_month=60)
+    member(admin, "next", xp=300, in_month=20)
+    leave(member(admin, "gone", xp=400, in_month=400))
+
+    month = admin.get("/leaderboard?period=month")
+
+    assert ranks(month) == [("first", 1), ("next", 2)]
+    assert month.json()["pagination"]["total"] == 2
+    assert [each["xp_monthly"] for each in month.json()["data"]] == [60, 20]
+    assert ranks(admin.get("/leaderboard?period=all")) == [
+        ("rich", 1),
+        ("old", 2),
+        ("back", 3),
+        ("next", 4),
+        ("first", 5),
+    ]
+
+
+def test_a_switched_off_board_is_a_conflict(admin):
+    member(admin, "Ann", xp=5)
+    statuses = []
+    for switch in (False, None, True):
+        CommunitySettings.objects.update(use_leader_board=switch)
+        statuses.append(admin.get("/leaderboard").status_code)
+
+    assert statuses == [409, 200, 200]
+    CommunitySettings.objects.update(use_leader_board=False)
+    assert refusal(admin.get("/leaderboard")) == (409, "conflict")
+
+
+def test_a_community_without_settings_has_a_board(admin):
+    CommunitySettings.objects.all().delete()
+    member(admin, "Ann", xp=5)
+
+    assert ranks(admin.get("/leaderboard")) == [("Ann", 1)]
+
+
+@pytest.mark.parametrize("access", ["member", "creator", "admin"])
+def test_everybody_reads_the_board(admin, access):
+    member(admin, "Ann", xp=5)
+
+    assert names(admin.beside(access).get("/leaderboard")) == ["Ann"]
+
+
+def test_communities_have_boards_of_their_own(admin):
+    member(admin, "Ann", xp=5, in_month=5)
+    stranger = Caller()
+    member(stranger, "Stranger", xp=50, in_month=50)
+
+    assert ranks(admin.get("/leaderboard")) == [("Ann", 1)]
+    assert ranks(stranger.get("/leaderboard?period=month")) == [("Stranger", 1)]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("period=week", "period"),
+        ("periode=month", "periode"),
+        ("sort=name", "sort"),
+        ("access=admin", "access"),
+        ("page=0", "page"),
+        ("per_page=101", "per_page"),
+    ],
+)
+def test_a_query_that_is_not_understood_is_refused(admin, query, field):
+    answer = admin.get(f"/leaderboard?{query}")
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert {name for name, _ in faults(answer)} == {field}
+
+
+def test_a_page_past_the_end_is_empty(admin):
+    member(admin, "Ann", xp=5)
+
+    answer = admin.get("/leaderboard?page=7").json()
+
+    assert answer == {"data": [], "pagination": {"page": 7, "per_page": 25, "total": 1, "has_more": False}}

@@ -1,0 +1,400 @@
+"""The ledger adds up, stops at 0, and is only ever added to."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.models import ProtectedError
+from pytest_django import DjangoAssertNumQueries
+
+from communities.errors import NotFound
+from communities.models import Member
+from tests.xp.earning import NOON, Kind, award, chain, community, member, standing
+from xp.models import EarnedAchievement, RoleGrant, Standing, XpEntry
+from xp.services import achievements, ledger, roles, standings
+
+pytestmark = pytest.mark.django_db
+
+FEBRUARY = datetime(2026, 2, 1, 0, 0, tzinfo=UTC)
+
+
+def run(sql: str, *values: str | int) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql, values)
+
+
+def test_awards_and_deductions_are_chained() -> None:
+    ann = member()
+
+    for amount in (10, 25, -5):
+        award(ann, amount)
+
+    assert chain(ann) == [(10, 10), (25, 35), (-5, 30)]
+    assert standings.of_member(member_id=ann.pk, at=NOON) == standings.Totals(30, 30, 0)
+
+
+def test_an_entry_is_told_with_everything_that_was_given() -> None:
+    ann = member()
+
+    entry = award(
+        ann,
+        40,
+        Kind.SURVEY_COMPLETION,
+        recorded_at=datetime(2026, 1, 31, tzinfo=UTC),
+        source_ref=2**62,
+        session_number=3,
+        survey_name="Club evening",
+        actor_name="Marit",
+        note="Well done.",
+    )
+
+    assert ledger.as_json(entry) == {
+        "id": entry.pk,
+        "delta": 40,
+        "balance_after": 40,
+        "source_kind": "survey_completion",
+        "source_ref": 2**62,
+        "session_number": 3,
+        "actor_name": "Marit",
+        "survey_name": "Club evening",
+        "note": "Well done.",
+        "created_at": "2026-01-31T00:00:00Z",
+    }
+    assert ledger.as_json(XpEntry.objects.get()) == ledger.as_json(entry)
+
+
+def test_what_was_not_given_is_null() -> None:
+    told = ledger.as_json(award(member(), 1, Kind.UNKNOWN))
+
+    names = ("source_ref", "session_number", "actor_name", "survey_name", "note")
+    assert [told[name] for name in names] == [None] * 5
+    assert told["created_at"] == "2026-01-31T12:00:00Z"
+
+
+def test_an_entry_that_was_written_can_be_read_again() -> None:
+    entry = award(member(), 1)
+
+    entry.refresh_from_db()
+
+    assert (entry.delta, entry.created_at) == (1, NOON)
+
+
+def test_a_deduction_stops_at_zero_and_says_what_it_took() -> None:
+    ann = member()
+    award(ann, 30)
+
+    entry = award(ann, -100)
+
+    assert (entry.delta, entry.balance_after) == (-30, 0)
+    assert standings.of_member(member_id=ann.pk, at=NOON).total == 0
+
+
+def test_a_deduction_from_nothing_is_an_entry_of_zero() -> None:
+    ann = member()
+
+    entry = award(ann, -100)
+
+    assert (entry.delta, entry.balance_after) == (0, 0)
+    assert chain(ann) == [(0, 0)]
+
+
+def test_names_longer_than_their_columns_are_cut() -> None:
+    entry = award(member(), 1, survey_name="s" * 201, actor_name="a" * 900, note="n" * 501)
+
+    entry.refresh_from_db()
+
+    assert (entry.survey_name, entry.actor_name, entry.note) == ("s" * 200, "a" * 200, "n" * 500)
+
+
+def test_the_newest_entries_come_first() -> None:
+    ann, ben = member(), member()
+    for amount in (1, 2, 3):
+        award(ann, amount)
+        award(ben, 10 * amount)
+
+    assert [entry.delta for entry in ledger.entries(member_id=ann.pk)] == [3, 2, 1]
+
+
+def test_the_month_turns_at_midnight_utc() -> None:
+    ann = member()
+    award(ann, 10, at=FEBRUARY - timedelta(microseconds=1))
+
+    award(ann, 5, at=FEBRUARY)
+
+    assert standings.of_member(member_id=ann.pk, at=FEBRUARY) == standings.Totals(15, 5, 0)
+
+
+def test_the_month_is_that_of_utc_wherever_the_clock_stands() -> None:
+    ann = member()
+    in_auckland = datetime(2026, 2, 1, 9, 0, tzinfo=timezone(timedelta(hours=13)))
+
+    award(ann, 10, at=in_auckland)
+
+    assert standing(ann).month == datetime(2026, 1, 1, tzinfo=UTC).date()
+
+
+def test_a_month_without_an_entry_is_told_as_zero() -> None:
+    ann = member()
+    award(ann, 10)
+
+    assert standings.of_member(member_id=ann.pk, at=FEBRUARY) == standings.Totals(10, 0, 0)
+
+
+def test_what_comes_late_from_the_month_before_counts_in_the_total_alone() -> None:
+    ann = member()
+    award(ann, 10, at=FEBRUARY)
+
+    award(ann, 7, at=NOON)
+
+    assert standings.of_member(member_id=ann.pk, at=FEBRUARY) == standings.Totals(17, 10, 0)
+
+
+def test_the_month_counts_deductions_of_what_was_earned_before() -> None:
+    ann = member()
+    award(ann, 10)
+
+    award(ann, -4, at=FEBRUARY)
+
+    assert standings.of_member(member_id=ann.pk, at=FEBRUARY) == standings.Totals(6, -4, 0)
+
+
+def test_the_time_recorded_does_not_decide_the_month() -> None:
+    ann = member()
+
+    entry = award(ann, 10, at=FEBRUARY, recorded_at=NOON)
+
+    assert entry.created_at == NOON
+    assert standings.of_member(member_id=ann.pk, at=FEBRUARY).month == 10
+
+
+def test_the_first_xp_after_a_completion_begins_the_month() -> None:
+    ann = member()
+    ledger.participate(member_id=ann.pk, community_id=ann.community_id)
+
+    award(ann, 10)
+
+    assert standings.of_member(member_id=ann.pk, at=NOON) == standings.Totals(10, 10, 1)
+
+
+def test_one_who_earned_nothing_has_zeros() -> None:
+    assert standings.of_member(member_id=member().pk, at=NOON) == standings.Totals(0, 0, 0)
+
+
+@pytest.mark.parametrize(("changes", "left"), [([1, 1, 1], 3), ([1, -1], 0), ([-1], 0), ([1, -1, -1, 1], 1)])
+def test_participation_never_falls_below_zero(changes: list[int], left: int) -> None:
+    ann = member()
+
+    for change in changes:
+        ledger.participate(member_id=ann.pk, community_id=ann.community_id, change=change)
+
+    assert standing(ann).participation == left
+
+
+def test_nobody_earns_in_a_community_of_others() -> None:
+    ann, elsewhere = member(), community()
+
+    with pytest.raises(NotFound):
+        ledger.award(member_id=ann.pk, community_id=elsewhere.pk, amount=5, kind=Kind.UNKNOWN, at=NOON)
+    ledger.participate(member_id=ann.pk, community_id=elsewhere.pk)
+    nothing = ledger.reset(member_id=ann.pk, community_id=elsewhere.pk, actor_name="Marit", at=NOON)
+
+    assert nothing is None
+    assert not Standing.objects.exists()
+    assert not XpEntry.objects.exists()
+
+
+def test_an_award_is_undone_with_its_transaction() -> None:
+    ann = member()
+    award(ann, 10)
+
+    with transaction.atomic():
+        award(ann, 5)
+        transaction.set_rollback(True)
+
+    assert chain(ann) == [(10, 10)]
+    assert standing(ann).xp_total == 10
+
+
+def test_an_award_takes_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    ann = member()
+    with django_assert_num_queries(3):
+        award(ann, 10)
+
+    with django_assert_num_queries(1):
+        award(ann, 10)
+    with django_assert_num_queries(1):
+        ledger.participate(member_id=ann.pk, community_id=ann.community_id)
+    with django_assert_num_queries(1):
+        standings.of_member(member_id=ann.pk, at=NOON)
+
+
+def test_a_reset_takes_everything_and_names_who_did_it() -> None:
+    ann = member()
+    award(ann, 30)
+
+    entry = ledger.reset(member_id=ann.pk, community_id=ann.community_id, actor_name="Marit", at=NOON)
+
+    assert entry is not None
+    assert (entry.source_kind, entry.actor_name) == (Kind.RESET, "Marit")
+    assert chain(ann) == [(30, 30), (-30, 0)]
+    assert standings.of_member(member_id=ann.pk, at=NOON).total == 0
+
+
+def test_a_reset_of_nothing_writes_nothing() -> None:
+    ann = member()
+    award(ann, -1)
+
+    again = ledger.reset(member_id=ann.pk, community_id=ann.community_id, actor_name="Marit", at=NOON)
+
+    assert again is None
+    assert chain(ann) == [(0, 0)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda entry: XpEntry.objects.filter(pk=entry.pk).update(note="Never mind."),
+        lambda entry: entry.save(update_fields=["note"]),
+        lambda entry: run("UPDATE xp_xpentry SET delta = delta WHERE id = %s", entry.pk),
+    ],
+    ids=["by a queryset", "by save", "by SQL"],
+)
+def test_no_entry_is_changed(change) -> None:
+    entry = award(member(), 10)
+
+    with (
+        pytest.raises(IntegrityError, match=rf"^XP entry {entry.pk} cannot be changed"),
+        transaction.atomic(),
+    ):
+        change(entry)
+
+    entry.refresh_from_db()
+    assert (entry.delta, entry.note) == (10, None)
+
+
+@pytest.mark.parametrize(
+    "delete",
+    [
+        lambda entry: XpEntry.objects.filter(pk=entry.pk).delete(),
+        lambda entry: entry.delete(),
+        lambda entry: run("DELETE FROM xp_xpentry"),
+    ],
+    ids=["by a queryset", "by delete", "by SQL"],
+)
+def test_no_entry_is_deleted(delete) -> None:
+    entry = award(member(), 10)
+
+    with pytest.raises(IntegrityError, match="cannot be deleted"), transaction.atomic():
+        delete(entry)
+
+    assert XpEntry.objects.filter(pk=entry.pk).exists()
+
+
+def test_an_entry_of_another_is_not_deleted_while_a_person_is_erased() -> None:
+    ann, ben = member(), member()
+    award(ann, 10)
+    award(ben, 10)
+
+    run("SELECT set_config('colloquy.erased_member', %s, true)", str(ann.pk))
+    with pytest.raises(IntegrityError, match="cannot be deleted"), transaction.atomic():
+        XpEntry.objects.filter(member__in=[ann, ben]).delete()
+
+    assert chain(ann) == chain(ben) == [(10, 10)]
+
+
+@pytest.mark.parametrize(("delta", "balance"), [(5, 5), (5, 14), (-5, 10), (0, 0)])
+def test_an_entry_that_does_not_add_up_is_refused(delta: int, balance: int) -> None:
+    ann = member()
+    award(ann, 10)
+
+    with (
+        pytest.raises(
+            IntegrityError, match=f"The balance of member {ann.pk} is 10: {delta} more cannot leave"
+        ),
+        transaction.atomic(),
+    ):
+        XpEntry.objects.create(
+            member=ann, delta=delta, balance_after=balance, source_kind=Kind.UNKNOWN, created_at=NOON
+        )
+
+    assert chain(ann) == [(10, 10)]
+
+
+def test_a_first_entry_begins_at_zero() -> None:
+    ann = member()
+
+    with pytest.raises(IntegrityError, match="is 0: 5 more cannot leave 6"), transaction.atomic():
+        XpEntry.objects.create(
+            member=ann, delta=5, balance_after=6, source_kind=Kind.OPENING_BALANCE, created_at=NOON
+        )
+
+
+def test_several_entries_of_one_statement_are_held_to_each_other() -> None:
+    ann = member()
+
+    def rows(*balances: int) -> list[XpEntry]:
+        return [
+            XpEntry(member=ann, delta=5, balance_after=each, source_kind=Kind.UNKNOWN, created_at=NOON)
+            for each in balances
+        ]
+
+    XpEntry.objects.bulk_create(rows(5, 10))
+    with pytest.raises(IntegrityError, match="is 15: 5 more cannot leave 15"), transaction.atomic():
+        XpEntry.objects.bulk_create(rows(15, 15))
+
+    assert chain(ann) == [(5, 5), (5, 10)]
+
+
+def test_no_entry_is_put_in_before_the_newest() -> None:
+    ann = member()
+    newest = award(ann, 10)
+
+    with pytest.raises(IntegrityError, match="is older than their newest"), transaction.atomic():
+        XpEntry.objects.create(
+            id=newest.pk - 1, member=ann, delta=5, balance_after=15, source_kind="unknown", created_at=NOON
+        )
+
+
+def test_erasing_takes_everything_of_a_member_and_nothing_of_others() -> None:
+    ann = member()
+    ben = member(ann.community)
+    for each in (ann, ben):
+        award(each, 10)
+        award(each, 5)
+        achievements.grant(
+            member_id=each.pk, number=1, name="First", image_url=None, project_id=None, at=NOON
+        )
+        roles.grant(member_id=each.pk, role_id="7", project_id=None, project_name="", at=NOON)
+
+    ledger.erase(member_id=ann.pk)
+
+    for model in (XpEntry, Standing, EarnedAchievement, RoleGrant):
+        assert set(model._default_manager.values_list("member_id", flat=True)) == {ben.pk}, model
+    ann.delete()
+    assert not Member.objects.filter(pk=ann.pk).exists()
+
+
+def test_after_an_erasure_the_ledger_is_closed_again() -> None:
+    ann = member()
+    award(ann, 10)
+
+    with transaction.atomic():
+        ledger.erase(member_id=ann.pk)
+        entry = award(ann, 5)
+        with pytest.raises(IntegrityError, match="cannot be deleted"), transaction.atomic():
+            entry.delete()
+
+    assert chain(ann) == [(5, 5)]
+
+
+def test_a_member_with_entries_is_not_deleted_by_the_way() -> None:
+    ann = member()
+    award(ann, 10)
+
+    with pytest.raises(ProtectedError):
+        ann.delete()
+    run("SET CONSTRAINTS ALL IMMEDIATE")
+    with pytest.raises(IntegrityError):
+        run("DELETE FROM communities_member WHERE id = %s", ann.pk)
+
+    assert chain(ann) == [(10, 10)]

@@ -1,0 +1,167 @@
+from datetime import timedelta
+
+import pytest
+
+from communities.models import Member, User
+from tests.surveys.calling import NOON, Caller, faults, refusal
+from tests.surveys.talking import at_most
+from tests.xp.standings import leave, member
+from xp.models import XpEntry
+from xp.services import ledger
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin():
+    return Caller("admin")
+
+
+def award(who, amount=10, **fields):
+    given = {"kind": XpEntry.SourceKind.ACTION_BLOCK, "at": NOON, **fields}
+    return ledger.award(member_id=who.pk, community_id=who.community_id, amount=amount, **given)
+
+
+def own_member(caller):
+    return Member.objects.get(community=caller.community, user=caller.user)
+
+
+def test_the_ledger_tells_every_entry_newest_first(admin):
+    ann = member(admin, "Ann")
+    first = award(
+        ann,
+        30,
+        kind=XpEntry.SourceKind.SURVEY_COMPLETION,
+        source_ref=12,
+        session_number=2,
+        survey_name="Openings",
+    )
+    second = award(
+        ann,
+        -50,
+        kind=XpEntry.SourceKind.ADMIN_MANUAL,
+        actor_name="Ingrid",
+        note="Counted twice",
+        at=NOON + timedelta(minutes=1, microseconds=7),
+    )
+    award(member(admin, "Bob"))
+
+    assert admin.get(f"/members/{ann.pk}/xp").json() == {
+        "data": [
+            {
+                "id": second.pk,
+                "delta": -30,
+                "balance_after": 0,
+                "source_kind": "admin_manual",
+                "source_ref": None,
+                "session_number": None,
+                "actor_name": "Ingrid",
+                "survey_name": None,
+                "note": "Counted twice",
+                "created_at": "2026-01-31T12:01:00Z",
+            },
+            {
+                "id": first.pk,
+                "delta": 30,
+                "balance_after": 30,
+                "source_kind": "survey_completion",
+                "source_ref": 12,
+                "session_number": 2,
+                "actor_name": None,
+                "survey_name": "Openings",
+                "note": None,
+                "created_at": "2026-01-31T12:00:00Z",
+            },
+        ],
+        "pagination": {"page": 1, "per_page": 25, "total": 2, "has_more": False},
+    }
+
+
+def test_a_member_without_xp_has_an_empty_ledger(admin):
+    assert admin.get(f"/members/{member(admin).pk}/xp").json()["data"] == []
+
+
+def test_pages_follow_each_other(admin):
+    ann = member(admin, "Ann")
+    made = [award(ann, number).pk for number in (1, 2, 3)]
+
+    first, second, beyond = (
+        admin.get(f"/members/{ann.pk}/xp?per_page=2&page={page}").json() for page in (1, 2, 3)
+    )
+
+    assert [each["id"] for each in first["data"] + second["data"]] == made[::-1]
+    assert (first["pagination"]["has_more"], second["pagination"]["has_more"]) == (True, False)
+    assert beyond["data"] == []
+
+
+@pytest.mark.parametrize("access", ["member", "creator", "admin"])
+def test_everybody_reads_their_own(admin, access):
+    reader = admin.beside(access)
+    award(own_member(reader), 7)
+
+    told = reader.get(f"/members/{own_member(reader).pk}/xp")
+
+    assert [each["delta"] for each in told.json()["data"]] == [7]
+
+
+@pytest.mark.parametrize(("access", "status"), [("member", 403), ("creator", 403), ("admin", 200)])
+def test_anothers_is_the_admins_to_read(admin, access, status):
+    ann = member(admin, "Ann")
+
+    answer = admin.beside(access).get(f"/members/{ann.pk}/xp")
+
+    assert answer.status_code == status
+    assert status == 200 or answer.json()["error"] == "forbidden"
+
+
+def test_a_restricted_key_of_an_admin_reads_its_own_alone(admin):
+    ann = member(admin, "Ann")
+    admin.community.api_keys.update(restricted_to="creator")
+
+    assert refusal(admin.get(f"/members/{ann.pk}/xp")) == (403, "forbidden")
+    assert admin.get(f"/members/{own_member(admin).pk}/xp").status_code == 200
+
+
+def test_the_ledger_of_one_who_left_is_still_read(admin):
+    ann = member(admin, "Ann")
+    award(ann)
+    leave(ann)
+
+    assert len(admin.get(f"/members/{ann.pk}/xp").json()["data"]) == 1
+
+
+def test_ones_place_in_another_community_is_another_member(admin):
+    elsewhere = Caller("admin")
+    double = Member.objects.create(community=elsewhere.community, user=admin.user)
+
+    assert refusal(admin.get(f"/members/{double.pk}/xp")) == (404, "not_found")
+
+
+@pytest.mark.parametrize("access", ["member", "admin"])
+def test_what_is_no_member_is_not_found(admin, access):
+    stranger = member(Caller(), "Stranger")
+    reader = admin.beside(access)
+
+    for member_id in ("0", "abc", "-1", "9" * 19, "999999999", stranger.pk):
+        assert refusal(reader.get(f"/members/{member_id}/xp")) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("query", "field"), [("sort=id", "sort"), ("page=0", "page"), ("per_page=101", "per_page")]
+)
+def test_a_query_that_is_not_understood_is_refused(admin, query, field):
+    answer = admin.get(f"/members/{member(admin).pk}/xp?{query}")
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert {name for name, _ in faults(answer)} == {field}
+
+
+@pytest.mark.parametrize("entries", [1, 3, 30])
+def test_a_page_costs_three_statements(admin, entries):
+    ann = Member.objects.create(community=admin.community, user=User.objects.create())
+    for _ in range(entries):
+        award(ann)
+    admin.get(f"/members/{ann.pk}/xp")
+
+    with at_most(3):  # who it is, how many, which
+        assert len(admin.get(f"/members/{ann.pk}/xp?per_page=100").json()["data"]) == entries

@@ -1,0 +1,371 @@
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from communities.models import CommunitySettings, Identity
+from tests.surveys.calling import Caller, faults, refusal
+from tests.xp.standings import JANUARY, LATE_IN_JANUARY, achievement, leave, member, names, ranks
+from xp.services import listing
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin():
+    """Whose own member has neither a name nor XP, and so comes last of those who are present."""
+    caller = Caller("admin")
+    caller.user.name = ""
+    caller.user.save()
+    return caller
+
+
+def test_a_member_is_told_with_all_that_they_earned(admin):
+    ann = member(
+        admin,
+        "Ann Lee",
+        nick="annie",
+        avatar_url="https://pictures.example.org/ann.png",
+        access="creator",
+        joined_at=datetime(2025, 5, 1, 9, 0, 0, 999, tzinfo=UTC),
+        chat="820000000000000042",
+        xp=340,
+        in_month=40,
+        participation=9,
+    )
+    achievement(ann, number=7, name="Completed: Openings", project_id=12)
+    achievement(
+        ann,
+        number=3,
+        name="Regular",
+        image_url="https://pictures.example.org/regular.png",
+        awarded_at=LATE_IN_JANUARY - timedelta(days=1),
+    )
+
+    assert admin.get(f"/members/{ann.pk}").json() == {
+        "id": str(ann.pk),
+        "platform_id": "820000000000000042",
+        "name": "Ann Lee",
+        "nick": "annie",
+        "avatar_url": "https://pictures.example.org/ann.png",
+        "access": "creator",
+        "rank": 1,
+        "xp_total": 340,
+        "xp_monthly": 40,
+        "level": 2,
+        "participation": 9,
+        "achievements": [
+            {
+                "id": "3",
+                "name": "Regular",
+                "image_url": "https://pictures.example.org/regular.png",
+                "project_id": None,
+                "awarded_at": "2026-01-30T23:59:59Z",
+            },
+            {
+                "id": "7",
+                "name": "Completed: Openings",
+                "image_url": f"{settings.BASE_URL}/badges/7.svg",
+                "project_id": "12",
+                "awarded_at": "2026-01-31T23:59:59Z",
+            },
+        ],
+        "joined_at": "2025-05-01T09:00:00Z",
+        "left_at": None,
+    }
+
+
+def test_who_never_earned_anything_has_nothing_and_no_names(admin):
+    own = admin.community.members.get()
+
+    assert admin.get(f"/members/{own.pk}").json() == {
+        "id": str(own.pk),
+        "platform_id": None,
+        "name": None,
+        "nick": None,
+        "avatar_url": None,
+        "access": "admin",
+        "rank": 1,
+        "xp_total": 0,
+        "xp_monthly": 0,
+        "level": 0,
+        "participation": 0,
+        "achievements": [],
+        "joined_at": None,
+        "left_at": None,
+    }
+
+
+def test_the_platform_id_is_that_of_the_first_chat_account(admin):
+    ann = member(admin, "Ann")
+    Identity.objects.create(user=ann.user, provider="web", platform_id="w", community=admin.community)
+    Identity.objects.create(user=ann.user, provider="video", platform_id="v")
+    Identity.objects.create(user=ann.user, provider="chat", platform_id="2")
+    Identity.objects.create(user=ann.user, provider="chat", platform_id="1")
+
+    assert admin.get(f"/members/{ann.pk}").json()["platform_id"] == "2"
+
+
+def test_rows_are_what_reading_one_tells(admin):
+    for xp in (None, 0, 5, 5, 9):
+        achievement(member(admin, "Ann", xp=xp))
+    leave(member(admin, "Gone", xp=7))
+
+    rows = admin.get("/members").json()["data"]
+
+    assert rows == [admin.get(f"/members/{row['id']}").json() for row in rows]
+    assert len(rows) == 7
+
+
+# --- Ranks ------------------------------------------------------------------------------------------
+
+
+def test_equals_share_a_rank_and_who_has_nothing_comes_after_all_who_have_some(admin):
+    for name, xp in (("a", 30), ("b", None), ("c", 50), ("d", 50), ("e", 0), ("f", 10)):
+        member(admin, name, xp=xp)
+
+    assert ranks(admin.get("/members")) == [
+        ("c", 1),
+        ("d", 1),
+        ("a", 3),
+        ("f", 4),
+        (None, 5),
+        ("b", 5),
+        ("e", 5),
+    ]
+
+
+def test_who_has_left_has_no_rank_takes_none_away_and_comes_last(admin):
+    leave(member(admin, "gone", xp=99))
+    leave(member(admin, "gone without", xp=None))
+    member(admin, "here", xp=10)
+
+    listed = admin.get("/members")
+
+    assert ranks(listed) == [("here", 1), (None, 2), ("gone", None), ("gone without", None)]
+    assert listed.json()["data"][2]["left_at"] == "2026-01-31T23:59:59Z"
+    assert listed.json()["data"][2]["xp_total"] == 99
+
+
+@pytest.mark.parametrize("near_the_top", [0, 4, listing.NEAR_THE_TOP])
+@pytest.mark.parametrize("per_page", [1, 2, 3, 4, 5, 100])
+@pytest.mark.parametrize("query", ["sort=rank", "sort=name", "sort=joined_at", "access=member"])
+def test_pages_tell_the_ranks_that_one_long_page_tells(admin, query, per_page, near_the_top, monkeypatch):
+    monkeypatch.setattr(listing, "NEAR_THE_TOP", near_the_top)
+    for number, xp in enumerate((5, None, 7, 7, 7, 0, 3, 9)):
+        leave(member(admin, "gone", xp=xp)) if xp == 9 else member(admin, f"m{number}", xp=xp)
+    whole = ranks(admin.get(f"/members?{query}"))
+
+    pages = [
+        ranks(admin.get(f"/members?{query}&per_page={per_page}&page={page}"))
+        for page in range(1, -(-len(whole) // per_page) + 1)
+    ]
+
+    assert [each for page in pages for each in page] == whole
+    assert dict(whole) | {None: 0} == {
+        "m2": 1,
+        "m3": 1,
+        "m4": 1,
+        "m0": 4,
+        "m6": 5,
+        "m1": 6,
+        "m5": 6,
+        "gone": None,
+        None: 0,
+    }
+
+
+@pytest.mark.parametrize(("switch", "rank"), [(True, 1), (None, 1), (False, None)])
+def test_nobody_is_ranked_where_the_leaderboard_is_switched_off(admin, switch, rank):
+    ann = member(admin, "Ann", xp=5)
+    member(admin, "Bob", xp=3)
+    CommunitySettings.objects.update(use_leader_board=switch)
+
+    assert admin.get(f"/members/{ann.pk}").json()["rank"] == rank
+    assert [name for name, _ in ranks(admin.get("/members"))] == ["Ann", "Bob", None]
+    assert ranks(admin.get("/members"))[0] == ("Ann", rank)
+
+
+def test_members_of_other_communities_are_not_counted(admin):
+    other = Caller()
+    member(other, "Stranger", xp=1000)
+    member(admin, "Ann", xp=1)
+
+    assert ranks(admin.get("/members")) == [("Ann", 1), (None, 2)]
+
+
+# --- Months -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("at", "monthly"),
+    [
+        (datetime(2026, 1, 1, tzinfo=UTC), 40),
+        (LATE_IN_JANUARY, 40),
+        (datetime(2026, 2, 1, tzinfo=UTC), 0),
+        (datetime(2026, 2, 1, 0, 30, tzinfo=timezone(timedelta(hours=1))), 40),
+        (datetime(2026, 1, 31, 23, 30, tzinfo=timezone(timedelta(hours=-1))), 0),
+        (datetime(2025, 12, 31, 23, 59, 59, tzinfo=UTC), 0),
+    ],
+)
+def test_a_month_begins_and_ends_in_utc(admin, at, monthly):
+    ann = member(admin, "Ann", xp=90, in_month=40, month=JANUARY)
+    places = {"community_id": admin.community.pk, "at": at}
+
+    told = listing.member(member_id=ann.pk, **places)
+    board = listing.leaderboard(0, 25, period="month", **places)
+
+    assert (told["xp_total"], told["xp_monthly"]) == (90, monthly)
+    assert [row["xp_monthly"] for row in board] == ([monthly] if monthly else [])
+    assert listing.count_ranked(period="month", **places) == len(board)
+
+
+def test_a_month_may_be_below_zero(admin):
+    ann = member(admin, "Ann", xp=90, in_month=-10)
+
+    assert admin.get(f"/members/{ann.pk}").json()["xp_monthly"] == -10
+
+
+# --- Filters and orders -----------------------------------------------------------------------------
+
+
+def test_filters_choose_and_combine(admin):
+    ann = member(admin, "Ann Lee", nick="Queen", access="creator")
+    member(admin, "Bob 100%", nick=None)
+    member(admin, "Cy_", nick="ann's friend")
+
+    assert names(admin.get("/members?access=creator")) == ["Ann Lee"]
+    assert names(admin.get("/members?access=member&sort=name")) == ["Cy_", "Bob 100%"]
+    assert names(admin.get("/members?search=ANN")) == ["Ann Lee", "Cy_"]
+    assert names(admin.get("/members?search=ann&access=creator")) == ["Ann Lee"]
+    assert names(admin.get("/members?search=queen")) == ["Ann Lee"]
+    assert names(admin.get("/members?search=%25")) == ["Bob 100%"]
+    assert names(admin.get("/members?search=_")) == ["Cy_"]
+    assert names(admin.get(f"/members?search={ann.pk}")) == ["Ann Lee"]
+    assert names(admin.get("/members?search=nobody")) == []
+    assert names(admin.get("/members?search=" + "9" * 30)) == []
+
+
+def test_a_part_of_an_id_finds_nobody(admin):
+    ann = member(admin, "Ann", pk=812_345)
+
+    assert names(admin.get(f"/members?search={ann.pk}")) == ["Ann"]
+    assert names(admin.get("/members?search=81234")) == []
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"),
+    [
+        ("name", ["B", "x", "Zoe", None]),  # ada, B, zoe
+        ("joined_at", ["Zoe", "x", None, "B"]),
+        ("rank", ["Zoe", None, "x", "B"]),
+    ],
+)
+def test_members_are_sorted_as_asked(admin, sort, expected):
+    member(admin, "x", nick="b2", joined_at=LATE_IN_JANUARY)
+    member(admin, "B", joined_at=None)
+    member(admin, "Zoe", xp=3, joined_at=LATE_IN_JANUARY - timedelta(days=3))
+
+    assert names(admin.get(f"/members?sort={sort}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("acess=admin", "acess"),
+        ("access=owner", "access"),
+        ("sort=xp", "sort"),
+        ("sort=-rank", "sort"),
+        ("period=month", "period"),
+        ("search=%00", "search"),
+        ("page=0", "page"),
+        ("per_page=101", "per_page"),
+    ],
+)
+def test_a_query_that_is_not_understood_is_refused(admin, query, field):
+    answer = admin.get(f"/members?{query}")
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert {name for name, _ in faults(answer)} == {field}
+
+
+def test_one_member_takes_no_parameters(admin):
+    answer = admin.get(f"/members/{admin.community.members.get().pk}?sort=rank")
+
+    assert faults(answer) == {("sort", "not_allowed")}
+
+
+def test_a_page_tells_where_it_stands(admin):
+    for number in range(4):
+        member(admin, f"m{number}", xp=4 - number)
+
+    second, beyond = (admin.get(f"/members?per_page=2&page={page}") for page in (2, 9))
+
+    assert names(second) == ["m2", "m3"]
+    assert second.json()["pagination"] == {"page": 2, "per_page": 2, "total": 5, "has_more": True}
+    assert beyond.json() == {
+        "data": [],
+        "pagination": {"page": 9, "per_page": 2, "total": 5, "has_more": False},
+    }
+
+
+# --- Who may ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("access", ["member", "creator", "admin"])
+def test_everybody_reads_members(admin, access):
+    ann = member(admin, "Ann", xp=5)
+    reader = admin.beside(access)
+
+    assert names(reader.get("/members?search=Ann")) == ["Ann"]
+    assert reader.get(f"/members/{ann.pk}").json()["xp_total"] == 5
+
+
+def test_members_of_another_community_look_like_absent_ones(admin):
+    ann = member(admin, "Ann")
+    stranger = Caller("admin")
+
+    theirs, absent = stranger.get(f"/members/{ann.pk}"), stranger.get("/members/999999999")
+
+    assert refusal(theirs) == (404, "not_found")
+    assert theirs.content == absent.content
+    assert "Ann" not in names(stranger.get("/members"))
+
+
+@pytest.mark.parametrize("member_id", ["0", "-1", "abc", "9" * 19, "9" * 40, "1.5", "01", "%31x"])
+def test_what_is_no_member_is_not_found(admin, member_id):
+    assert refusal(admin.get(f"/members/{member_id}")) == (404, "not_found")
+
+
+# --- Cost -------------------------------------------------------------------------------------------
+
+
+def statements(caller, path):
+    caller.get(path)
+    with CaptureQueriesContext(connection) as captured:
+        assert caller.get(path).status_code == 200
+    return len(captured)
+
+
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [
+        ("/members?per_page=100", 7),
+        ("/members?per_page=100&sort=name", 6),
+        ("/members?per_page=100&search=m", 6),
+        ("/leaderboard?per_page=100", 6),
+        ("/leaderboard?per_page=100&period=month", 6),
+    ],
+)
+def test_a_page_costs_the_same_however_long(admin, path, most):
+    counted = []
+    for more in (1, 2, 27):
+        for number in range(more):
+            made = member(admin, f"m{number}", xp=number + 1, in_month=number + 1, chat=f"{more}-{number}")
+            for _ in range(number % 4):
+                achievement(made)
+        counted.append(statements(admin, path))
+
+    assert counted == [most] * 3

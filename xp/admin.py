@@ -1,0 +1,133 @@
+"""Staff look at what members earned, describe achievements, and may take a member's XP back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from communities.admin import WITH_ADDRESSES, LockedAdmin, M
+from communities.models import User
+from xp.models import Achievement, EarnedAchievement, RoleGrant, Standing, XpEntry
+from xp.services import ledger
+
+OF_A_MEMBER = ("=member__id", "member__nick", "member__user__name", "=member__community__id")
+
+
+class ReadAdmin(admin.ModelAdmin[M]):
+    """Rows that the machine writes: read here, never edited."""
+
+    formfield_overrides = WITH_ADDRESSES
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return False
+
+
+@admin.register(XpEntry)
+class XpEntryAdmin(ReadAdmin[XpEntry]):
+    list_display = (
+        *("id", "member", "delta", "balance_after", "source_kind", "survey_name", "actor_name"),
+        "created_at",
+    )
+    list_filter = ("source_kind", "created_at")
+    list_select_related = ("member",)
+    search_fields = ("=id", *OF_A_MEMBER)
+    ordering = ("-id",)
+
+
+@admin.register(Standing)
+class StandingAdmin(ReadAdmin[Standing]):
+    list_display = ("member", "community", "xp_total", "month", "xp_in_month", "participation")
+    list_filter = ("month",)
+    list_select_related = ("member", "community")
+    search_fields = OF_A_MEMBER
+    ordering = ("-xp_total", "member_id")
+    actions = ("reset",)
+
+    def has_reset_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("xp.change_standing")
+
+    @admin.action(description="Reset XP to 0", permissions=["reset"])
+    def reset(self, request: HttpRequest, chosen: QuerySet[Standing]) -> None:
+        """Each member's ledger says who did it."""
+        assert isinstance(request.user, User)
+        who, at = request.user.get_full_name(), timezone.now()
+        # In one order, or two of the staff at once could wait for each other.
+        rows = chosen.order_by("member_id").values_list("member_id", "community_id")
+        with transaction.atomic():
+            entries = [
+                ledger.reset(member_id=member_id, community_id=community_id, actor_name=who, at=at)
+                for member_id, community_id in rows
+            ]
+        count = sum(entry is not None for entry in entries)
+        self.message_user(
+            request, f"Took back the XP of {count} of {len(entries)} members.", messages.SUCCESS
+        )
+
+
+@admin.register(Achievement)
+class AchievementAdmin(LockedAdmin[Achievement]):
+    """A number keeps its community once it is told: projects and scripts name it, and it is not deleted."""
+
+    list_display = ("name", "number", "community", "role_id", "image_url")
+    list_select_related = ("community",)
+    search_fields = ("name", "=number", "=community__id", "community__name")
+    ordering = ("community_id", "number")
+    raw_id_fields = ("community",)
+    fields = ("community", "number", "name", "image_url", "role_id")
+    formfield_overrides = WITH_ADDRESSES
+    show_full_result_count = False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Achievement | None = None) -> tuple[str, ...]:
+        return () if obj is None else ("community", "number")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Achievement | None = None) -> bool:
+        return False
+
+
+@admin.register(EarnedAchievement)
+class EarnedAchievementAdmin(ReadAdmin[EarnedAchievement]):
+    list_display = ("name", "number", "member", "project_id", "awarded_at")
+    list_filter = ("awarded_at",)
+    list_select_related = ("member",)
+    search_fields = ("name", "=number", "=project_id", *OF_A_MEMBER)
+    ordering = ("-id",)
+
+
+class Progress(admin.SimpleListFilter):
+    title = "progress"
+    parameter_name = "progress"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("waiting", "Waiting"), ("carried_out", "Carried out")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[RoleGrant]) -> QuerySet[RoleGrant]:
+        if self.value() is None:
+            return queryset
+        return queryset.filter(carried_out_at__isnull=self.value() == "waiting")
+
+
+@admin.register(RoleGrant)
+class RoleGrantAdmin(ReadAdmin[RoleGrant]):
+    """None is carried out before a chat platform is connected."""
+
+    list_display = ("role_id", "member", "project_name", "created_at", "waits", "carried_out_at")
+    list_filter = (Progress,)
+    list_select_related = ("member",)
+    search_fields = ("=role_id", "project_name", "=project_id", *OF_A_MEMBER)
+    ordering = ("-id",)
+
+    @admin.display(description="waits for a chat platform", boolean=True)
+    def waits(self, grant: RoleGrant) -> bool:
+        return grant.is_waiting

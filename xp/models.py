@@ -1,0 +1,154 @@
+"""What members earned: their standing, the ledger that it comes from, achievements and roles.
+
+Projects are meant by their id and name, not by a foreign key: surveys stand above, and what was earned
+outlives the project that it was earned in.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class Standing(models.Model):
+    """A member's totals. No row stands for nothing yet.
+
+    `xp_total` is the balance after the member's last entry. `xp_in_month` counts the month that begins
+    on `month` (UTC) and means nothing in any other.
+    """
+
+    member = models.OneToOneField(
+        "communities.Member", models.CASCADE, primary_key=True, related_name="+", db_index=False
+    )
+    community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
+    xp_total = models.BigIntegerField("XP in total", default=0)
+    month = models.DateField(null=True, blank=True)
+    xp_in_month = models.BigIntegerField("XP in the month", default=0)
+    participation = models.PositiveIntegerField(default=0, help_text="Surveys and polls completed.")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(xp_total__gte=0), name="standing_is_never_below_zero"),
+        ]
+        indexes = [
+            models.Index(fields=["community", "-xp_total", "member"], name="standing_by_xp"),
+            models.Index(fields=["community", "month", "-xp_in_month", "member"], name="standing_by_month"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Standing of member {self.member_id}"
+
+
+class XpEntry(models.Model):
+    """One change of a member's XP (interface 2.9). Only ever added to: a trigger refuses anything else.
+
+    `delta` is what really changed, after a deduction has stopped at 0; another trigger holds
+    `balance_after` to the balance before it plus `delta`.
+    """
+
+    class SourceKind(models.TextChoices):
+        OPENING_BALANCE = "opening_balance"
+        UNKNOWN = "unknown"
+        SURVEY_COMPLETION = "survey_completion"
+        ACTION_BLOCK = "action_block"
+        POLL_VOTE = "poll_vote"
+        POLL_UNWIND = "poll_unwind"
+        RECALCULATE = "recalculate"
+        ADMIN_MANUAL = "admin_manual"
+        RESET = "reset"
+
+    member = models.ForeignKey("communities.Member", models.PROTECT, related_name="+", db_index=False)
+    delta = models.BigIntegerField()
+    balance_after = models.BigIntegerField()
+    source_kind = models.CharField(max_length=17, choices=SourceKind)
+    source_ref = models.BigIntegerField(null=True, blank=True, help_text="The project's id.")
+    session_number = models.PositiveIntegerField(null=True, blank=True)
+    actor_name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001
+    survey_name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001
+    note = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
+    created_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "XP entry"
+        verbose_name_plural = "XP entries"
+        constraints = [
+            models.CheckConstraint(condition=Q(balance_after__gte=0), name="xp_entry_leaves_no_debt"),
+        ]
+        indexes = [models.Index(fields=["member", "-id"], name="xp_entry_newest_of_member")]
+
+    def __str__(self) -> str:
+        return f"{self.delta:+} XP for member {self.member_id} ({self.pk})"
+
+
+class Achievement(models.Model):
+    """What a community's achievement of a number is called and looks like.
+
+    The number is what the interface calls an achievement's id. A project that grants one of its own makes
+    it; staff make others, or describe a number that a script grants already.
+    """
+
+    community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
+    number = models.PositiveBigIntegerField()
+    name = models.CharField(max_length=200)
+    image_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
+    role_id = models.CharField(  # noqa: DJ001
+        max_length=64, null=True, blank=True, help_text="Role granted with it on the chat platform."
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["community", "number"], name="achievement_has_its_number_in_the_community"
+            ),
+            models.CheckConstraint(condition=Q(number__gte=1), name="achievement_numbers_begin_at_1"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.number})"
+
+
+class EarnedAchievement(models.Model):
+    """An achievement that a member has, as it was called and looked when it was earned; each once."""
+
+    member = models.ForeignKey("communities.Member", models.CASCADE, related_name="+", db_index=False)
+    number = models.PositiveBigIntegerField()
+    name = models.CharField(max_length=200)
+    image_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
+    project_id = models.BigIntegerField(null=True, blank=True, help_text="Where it was earned.")
+    awarded_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["member", "number"], name="achievement_is_earned_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of member {self.member_id} ({self.pk})"
+
+
+class RoleGrant(models.Model):
+    """A role that a member is to have on the chat platform. It waits until it is carried out."""
+
+    member = models.ForeignKey("communities.Member", models.CASCADE, related_name="+", db_index=False)
+    role_id = models.CharField(max_length=64)
+    project_id = models.BigIntegerField(null=True, blank=True, help_text="Where it was earned.")
+    project_name = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField()
+    carried_out_at = models.DateTimeField(null=True, blank=True, help_text="Empty while it waits.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["member", "role_id"],
+                condition=Q(carried_out_at__isnull=True),
+                name="role_waits_once_for_a_member",
+            ),
+        ]
+        indexes = [models.Index(fields=["member", "role_id"], name="role_grants_of_member")]
+
+    def __str__(self) -> str:
+        return f"Role {self.role_id} for member {self.member_id} ({self.pk})"
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.carried_out_at is None

@@ -1,0 +1,112 @@
+"""Achievements: what a community's numbers stand for, and who earned which."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max
+
+from communities.models import Community
+from communities.statements import prepared
+from xp.models import Achievement, EarnedAchievement
+from xp.services.ledger import as_text
+
+# Numbers are given one after the other below this; a script may name any number that a column holds.
+NUMBERS_GIVEN_BELOW = 2**53
+
+# The member is locked against deletion, as by the ledger; a twin is waited for, and was first.
+_GRANT = """
+    INSERT INTO xp_earnedachievement (member_id, number, name, image_url, project_id, awarded_at)
+    SELECT id, %s::bigint, %s::varchar, %s::varchar, %s::bigint, %s::timestamptz
+    FROM communities_member WHERE id = %s
+    FOR KEY SHARE
+    ON CONFLICT (member_id, number) DO NOTHING
+"""
+
+
+@transaction.atomic
+def define(
+    *,
+    community_id: int,
+    name: str,
+    image_url: str | None = None,
+    role_id: str | None = None,
+    number: int | None = None,
+) -> int:
+    """Describe an achievement, under `number` or the community's next one, which is told.
+
+    A number that is described already is left as it is.
+    """
+    if number is None:
+        # Two at once shall not take the same number.
+        Community.objects.select_for_update(no_key=True).get(pk=community_id)
+        number = _next_number(community_id)
+    # Does nothing where a twin was first; a failed insert would end the caller's transaction.
+    Achievement.objects.bulk_create(
+        [
+            Achievement(
+                community_id=community_id,
+                number=number,
+                name=_name(name),
+                image_url=image_url,
+                role_id=role_id,
+            )
+        ],
+        ignore_conflicts=True,
+    )
+    return number
+
+
+def known(*, community_id: int, numbers: Collection[int]) -> Mapping[int, Achievement]:
+    """Those of the numbers that are described in the community."""
+    found = Achievement.objects.filter(community_id=community_id, number__in=numbers)
+    return {each.number: each for each in found}
+
+
+def grant(
+    *,
+    member_id: int,
+    number: int,
+    name: str,
+    image_url: str | None,
+    project_id: int | None,
+    at: datetime,
+) -> bool:
+    """Give a member an achievement, as it is called and looks today. False where they have it already."""
+    with prepared() as cursor:
+        cursor.execute(_GRANT, [number, _name(name), image_url, project_id, at, member_id])
+        return bool(cursor.rowcount)
+
+
+def as_json(earned: EarnedAchievement) -> dict[str, Any]:
+    """An achievement of a member as the interface tells it (decisions 4)."""
+    return {
+        "id": str(earned.number),
+        "name": earned.name,
+        "image_url": earned.image_url or badge_address(earned.number),
+        "project_id": None if earned.project_id is None else str(earned.project_id),
+        "awarded_at": as_text(earned.awarded_at),
+    }
+
+
+def badge_address(number: int) -> str:
+    """Where the picture stands that is drawn for an achievement without one of its own."""
+    return f"{settings.BASE_URL}/badges/{number}.svg"
+
+
+def _next_number(community_id: int) -> int:
+    """One above all that are described or earned: a script may grant numbers that nobody described."""
+    described = Achievement.objects.filter(community_id=community_id, number__lt=NUMBERS_GIVEN_BELOW)
+    earned = EarnedAchievement.objects.filter(
+        member__community_id=community_id, number__lt=NUMBERS_GIVEN_BELOW
+    )
+    highest = [each.aggregate(highest=Max("number"))["highest"] for each in (described, earned)]
+    return max(number or 0 for number in highest) + 1
+
+
+def _name(name: str) -> str:
+    return name[: Achievement._meta.get_field("name").max_length]
