@@ -24,6 +24,11 @@ class ReadAdmin(admin.ModelAdmin[M]):
     formfield_overrides = WITH_ADDRESSES
     show_full_result_count = False
 
+    @admin.display(description="member", ordering="member_id")
+    def who(self, row: Any) -> str:
+        """A name that staff know somebody by, with the member's id."""
+        return f"{row.member.nick or row.member.user.get_full_name()} ({row.member_id})"
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
@@ -37,20 +42,20 @@ class ReadAdmin(admin.ModelAdmin[M]):
 @admin.register(XpEntry)
 class XpEntryAdmin(ReadAdmin[XpEntry]):
     list_display = (
-        *("id", "member", "delta", "balance_after", "source_kind", "survey_name", "actor_name"),
+        *("id", "who", "delta", "balance_after", "source_kind", "survey_name", "actor_name"),
         "created_at",
     )
     list_filter = ("source_kind", "created_at")
-    list_select_related = ("member",)
+    list_select_related = ("member__user",)
     search_fields = ("=id", *OF_A_MEMBER)
     ordering = ("-id",)
 
 
 @admin.register(Standing)
 class StandingAdmin(ReadAdmin[Standing]):
-    list_display = ("member", "community", "xp_total", "month", "xp_in_month", "participation")
+    list_display = ("who", "community", "xp_total", "month", "xp_in_month", "participation")
     list_filter = ("month",)
-    list_select_related = ("member", "community")
+    list_select_related = ("member__user", "community")
     search_fields = OF_A_MEMBER
     ordering = ("-xp_total", "member_id")
     actions = ("reset",)
@@ -98,9 +103,9 @@ class AchievementAdmin(LockedAdmin[Achievement]):
 
 @admin.register(EarnedAchievement)
 class EarnedAchievementAdmin(ReadAdmin[EarnedAchievement]):
-    list_display = ("name", "number", "member", "project_id", "awarded_at")
+    list_display = ("name", "number", "who", "project_id", "awarded_at")
     list_filter = ("awarded_at",)
-    list_select_related = ("member",)
+    list_select_related = ("member__user",)
     search_fields = ("name", "=number", "=project_id", *OF_A_MEMBER)
     ordering = ("-id",)
 
@@ -122,9 +127,9 @@ class Progress(admin.SimpleListFilter):
 class RoleGrantAdmin(ReadAdmin[RoleGrant]):
     """None is carried out before a chat platform is connected."""
 
-    list_display = ("role_id", "member", "project_name", "created_at", "waits", "carried_out_at")
+    list_display = ("role_id", "who", "project_name", "created_at", "waits", "carried_out_at")
     list_filter = (Progress,)
-    list_select_related = ("member",)
+    list_select_related = ("member__user",)
     search_fields = ("=role_id", "project_name", "=project_id", *OF_A_MEMBER)
     ordering = ("-id",)
 
