@@ -101,6 +101,24 @@ class CommunitySettings(models.Model):
     def __str__(self) -> str:
         return f"Settings of community {self.community_id}"
 
+    # Where nothing was chosen, the default of a new community holds.
+
+    @property
+    def gives_xp(self) -> bool:
+        return self.use_xp is not False
+
+    @property
+    def has_leaderboard(self) -> bool:
+        return self.use_leader_board is not False
+
+    @property
+    def xp_for_a_question(self) -> int:
+        return 10 if self.xp_per_question is None else self.xp_per_question
+
+    @property
+    def name_of_xp(self) -> str:
+        return self.xp_name or "XP"
+
 
 class Member(models.Model):
     """A user's place in one community."""

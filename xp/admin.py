@@ -6,12 +6,15 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
-from communities.admin import WITH_ADDRESSES, LockedAdmin, M
-from communities.models import User
+from communities.admin import WITH_ADDRESSES, LockedAdmin, M, MemberAdmin
+from communities.models import Member, User
 from xp.models import Achievement, EarnedAchievement, RoleGrant, Standing, XpEntry
 from xp.services import ledger
 
@@ -39,6 +42,49 @@ class ReadAdmin(admin.ModelAdmin[M]):
         return False
 
 
+def entries_of(member_id: int) -> SafeString:
+    """A link to a member's ledger."""
+    address = reverse("admin:xp_xpentry_changelist", query={"member__id__exact": member_id})
+    return format_html('<a href="{}">Ledger</a>', address)
+
+
+class OfMember(admin.TabularInline[M, Member]):
+    """What a member earned, on the member's own page."""
+
+    extra = 0
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class StandingInline(OfMember[Standing]):
+    model = Standing
+    fields = ("xp_total", "month", "xp_in_month", "participation", "entries")
+    readonly_fields = ("entries",)
+
+    @admin.display(description="XP entries")
+    def entries(self, standing: Standing) -> SafeString:
+        return entries_of(standing.member_id)
+
+
+class EarnedAchievementInline(OfMember[EarnedAchievement]):
+    model = EarnedAchievement
+    fields = ("number", "name", "project_id", "awarded_at")
+
+
+class RoleGrantInline(OfMember[RoleGrant]):
+    model = RoleGrant
+    fields = ("role_id", "project_name", "created_at", "carried_out_at")
+
+
+# Communities knows nothing of XP: who stands above adds what it has to the member's page.
+MemberAdmin.inlines = (*MemberAdmin.inlines, StandingInline, EarnedAchievementInline, RoleGrantInline)
+
+
 @admin.register(XpEntry)
 class XpEntryAdmin(ReadAdmin[XpEntry]):
     list_display = (
@@ -53,12 +99,16 @@ class XpEntryAdmin(ReadAdmin[XpEntry]):
 
 @admin.register(Standing)
 class StandingAdmin(ReadAdmin[Standing]):
-    list_display = ("who", "community", "xp_total", "month", "xp_in_month", "participation")
+    list_display = ("who", "community", "xp_total", "month", "xp_in_month", "participation", "entries")
     list_filter = ("month",)
     list_select_related = ("member__user", "community")
     search_fields = OF_A_MEMBER
     ordering = ("-xp_total", "member_id")
     actions = ("reset",)
+
+    @admin.display(description="XP entries")
+    def entries(self, standing: Standing) -> SafeString:
+        return entries_of(standing.member_id)
 
     def has_reset_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("xp.change_standing")

@@ -80,11 +80,16 @@ class XpEntry(models.Model):
         return f"{self.delta:+} XP for member {self.member_id} ({self.pk})"
 
 
+def name_by_default(number: int) -> str:
+    """What an achievement is called that nobody has described."""
+    return f"Achievement {number}"
+
+
 class Achievement(models.Model):
     """What a community's achievement of a number is called and looks like.
 
     The number is what the interface calls an achievement's id. A project that grants one of its own makes
-    it; staff make others, or describe a number that a script grants already.
+    it, a script that grants a number reserves it; staff describe those, or make others.
     """
 
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
@@ -105,6 +110,10 @@ class Achievement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.number})"
+
+    @property
+    def is_described(self) -> bool:
+        return self.name != name_by_default(self.number)
 
 
 class EarnedAchievement(models.Model):

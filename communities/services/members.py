@@ -56,14 +56,14 @@ def present(*, community_id: int, user_id: int) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldMember:
     """A present member, kept from being erased until the transaction ends, with the community's settings."""
 
     member_id: int
     settings: CommunitySettings
 
 
-def hold(*, community_id: int, user_id: int) -> Held | None:
+def hold(*, community_id: int, user_id: int) -> HeldMember | None:
     """The present member that a user is in a community, to give them something."""
     columns = [str(field.column) for field in CommunitySettings._meta.concrete_fields]
     with prepared() as cursor:
@@ -77,8 +77,8 @@ def hold(*, community_id: int, user_id: int) -> Held | None:
     if row is None:
         return None
     if row[1] is None:
-        return Held(row[0], CommunitySettings(community_id=community_id))
-    return Held(row[0], CommunitySettings.from_db("default", columns, row[1:]))
+        return HeldMember(row[0], CommunitySettings(community_id=community_id))
+    return HeldMember(row[0], CommunitySettings.from_db("default", columns, row[1:]))
 
 
 def display_name(*, community_id: int, user_id: int) -> str:

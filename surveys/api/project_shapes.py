@@ -172,7 +172,14 @@ class PresentationIn(Group):
 
 
 class BucketIn(serializers.Serializer[Any]):
-    name = Text(max_length=64)
+    name = Text(
+        max_length=64,
+        help_text=(
+            "Display name. Its variable key is the name in lower case with `_` for spaces; tokens and logic "
+            "can name it where it is made of letters, digits, spaces, `_` and `-`. No brackets, quotes or "
+            "commas, and not `correct` at its beginning."
+        ),
+    )
     order = Whole(
         min_value=0, max_value=MAX_SMALL, required=False, help_text="The index in the array by default."
     )

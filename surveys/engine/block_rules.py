@@ -216,7 +216,7 @@ def actions_have_what_they_give(spot: Spot) -> Iterator[Violation]:
         if key not in needed and getattr(config, key) is not None:
             message = f"`{key}` is not allowed where `action_kind` is `{block.action_kind}`."
             yield spot.fault(f"action_config.{key}", "not_allowed", message)
-    if config.source_key is not None and not names.looks_like_variable(config.source_key):
+    if config.source_key is not None and not names.looks_like_score(config.source_key):
         message = "`source_key` must be a score variable, such as `score` or `score_<bucket>`."
         yield spot.fault("action_config.source_key", "unknown_reference", message)
 

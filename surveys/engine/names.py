@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-import regex
-
 from surveys.engine.script import title_case
 
 KEYWORDS = frozenset({"and", "or", "not", "in"})
@@ -16,7 +14,6 @@ COUNTS = ("correct_answers", "max_correct_answers")
 VARIABLES = frozenset({"answer", *SCORES, *COUNTS})
 
 _POSITION = re.compile(r"q[0-9]+")
-_BUCKET = regex.compile(r"[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}_ \-]*").fullmatch
 
 
 def is_position(name: str) -> bool:
@@ -46,9 +43,9 @@ def variables_of_bucket(key: str) -> frozenset[str]:
 
 
 def bucket_fault(name: str) -> str | None:
-    """What is wrong with a bucket's name, or its key: no expression or token could mean it."""
-    if not _BUCKET(name):
-        return "must be made of letters, digits, spaces, `_` and `-`, and begin with a letter or a digit."
+    """What is wrong with a bucket's name, or its key."""
+    if not name.strip() or not name.isprintable() or any(sign in name for sign in '[]",'):
+        return "must not be blank or contain brackets, quotes, commas or line breaks."
     key = name.lower().replace(" ", "_").replace("-", "_")
     if key == "correct" or key.startswith("correct_"):
         return "cannot begin with `correct`: `score_correct` is what right answers earn in all buckets."
@@ -58,6 +55,11 @@ def bucket_fault(name: str) -> str | None:
 def looks_like_variable(name: str) -> bool:
     """Whether this is a variable in some script: all that can be said without seeing the buckets."""
     return name in VARIABLES or name.startswith(("score_", "max_score_"))
+
+
+def looks_like_score(name: str) -> bool:
+    """Whether this is a score variable in some script: every variable but the answer."""
+    return looks_like_variable(name) and name != "answer"
 
 
 def cannot_be_written(name: str) -> bool:

@@ -62,7 +62,7 @@ def carry_renames(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
     renamed = renames(before, after)
     if not renamed:
         return tuple(after)
-    stored = {block.id: block for block in before.blocks if block.id is not None}
+    stored = {block.id: block for block in (*before.blocks, *before.outro) if block.id is not None}
     variables = references.variables(before)
     return tuple(
         _carried(block, stored[block.id], renamed, variables) if block.id in stored else block

@@ -293,12 +293,13 @@ def _forward(script: Script, state: State) -> Turn:
     results = _results_before(script, state, state.at)
     state = replace(state, results=results)
     value_of = values(script, state)
+    exact_value_of = _values(script, state, partial(_result, state))  # both see what `results` gets
     for index in range(state.at, len(script.blocks)):
         block = script.blocks[index]
         if _is_hidden(block, value_of):
             continue
         if block.type == CALCULATED:
-            results[block.id or 0] = _calculated(script, state, block)  # which `value_of` knows from here on
+            results[block.id or 0] = _calculated(script, block, exact_value_of)
             continue
         return Turn(replace(state, at=index), show=block)
     return Turn(replace(state, at=len(script.blocks)), show=None, completes=True)
@@ -310,9 +311,8 @@ def _results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
     return {block_id: result for block_id, result in state.results.items() if index.get(block_id, at) < at}
 
 
-def _calculated(script: Script, state: State, block: Block) -> Reply:
+def _calculated(script: Script, block: Block, value_of: Callable[[str], Value]) -> Reply:
     """What a formula comes to here, in the form of a reply."""
-    value_of = _values(script, state, partial(_result, state))
     result = formulas.parse(block.calculated_formula or "").evaluate(value_of, _called(script))
     return {"text": result} if isinstance(result, str) else {"number": format(result, "f")}
 

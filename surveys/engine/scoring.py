@@ -38,11 +38,13 @@ def variables(script: Script, passed: Iterable[Passed]) -> Mapping[str, Decimal]
         graded += is_graded
         right += is_right
         for key in block.weighed_in & buckets:
-            earned, most = points(block, reply, key), best(block, key)
+            if key not in block.maxima:
+                block.maxima[key] = best(block, key), best_correct(block, key)
+            earned, (most, most_correct) = points(block, reply, key), block.maxima[key]
             gained = {"score": earned, "max_score": most}
             if is_graded:
                 gained["score_correct"] = earned if is_right else ZERO
-                gained["max_score_correct"] = best_correct(block, key)
+                gained["max_score_correct"] = most_correct
             for score, amount in gained.items():
                 sums[score] += amount
                 for variable in {f"{score}_{key}", f"{score}_{key.replace('-', '_')}"}:

@@ -151,6 +151,11 @@ class Block:
         return frozenset(key for option in self.options for key in option.score_values or ())
 
     @cached_property
+    def maxima(self) -> dict[str, tuple[Decimal, Decimal]]:
+        """By bucket, the most that any answer and the right one can earn: found out and kept by `scoring`."""
+        return {}
+
+    @cached_property
     def option_by_id(self) -> Mapping[int, Option]:
         return {option.id: option for option in self.options if option.id is not None}
 
@@ -178,6 +183,12 @@ class Script:
     @cached_property
     def has_actions(self) -> bool:
         return any(block.action_kind is not None for block in self.blocks)
+
+    @cached_property
+    def achievements(self) -> frozenset[int]:
+        """The numbers of the achievements that action blocks grant."""
+        configs = (block.action_config for block in self.blocks)
+        return frozenset(config.xp_role_id for config in configs if config and config.xp_role_id is not None)
 
     @cached_property
     def bucket_keys(self) -> tuple[str, ...]:

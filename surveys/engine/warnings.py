@@ -61,15 +61,6 @@ def warnings(
     return [each.as_json() for each in found]
 
 
-def achievements_in(script: Script) -> frozenset[int]:
-    """The numbers of the achievements that the script's blocks grant."""
-    return frozenset(
-        block.action_config.xp_role_id
-        for block in script.blocks
-        if block.action_config is not None and block.action_config.xp_role_id is not None
-    )
-
-
 def _on_the_whole(script: Script) -> Iterator[Told]:
     """Scoring came after the script: then no bucket counts, whatever stands in it (interface 2.3, rule 1)."""
     if script.scoring_enabled and not script.is_scored and script.blocks:

@@ -176,5 +176,10 @@ class Project(models.Model):
         return self.type == self.Type.POLL
 
     @property
+    def uses_xp(self) -> bool:
+        """Whether it gives XP of its own at its end, or with the vote (`rewards.use_xp`)."""
+        return bool((self.rewards or {}).get("use_xp"))
+
+    @property
     def is_anonymous(self) -> bool:
         return self.privacy_mode == self.PrivacyMode.ANONYMOUS

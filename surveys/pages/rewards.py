@@ -92,7 +92,7 @@ def of_block(project: Project, script: Script, block: Block, *, given: int, is_g
 def in_short(told: Told, block: Block) -> str:
     """The XP that a step of the past gave."""
     given = told.hearer.given.get(block.id or 0, 0) if block.action_kind == "give_xp" else 0
-    return _amount(given, facts.xp_name(told.project)) if given else ""
+    return _amount(given, told.hearer.xp_name) if given else ""
 
 
 def at_the_end(told: Told, *, is_news: bool) -> Earned | None:
@@ -100,7 +100,7 @@ def at_the_end(told: Told, *, is_news: bool) -> Earned | None:
     xp, others = told.earned_xp(), _others(told)
     if not xp:
         return Earned(None, "", None, others) if others else None
-    name = facts.xp_name(told.project)
+    name = told.hearer.xp_name
     block = next((block for block in told.outro if block.action_kind == "give_xp"), None)
     at_end = told.hearer.given.get(block.id or 0, 0) if block else 0
     words = block.prompt if block and at_end else _plainly(xp, name)

@@ -136,9 +136,9 @@ def first(
 
     def as_seen(state: State, block: Block) -> tuple[Block, Hearer]:
         hearer = facts.visitor(
-            project, script, state, user_id=respondent.user_id, is_member=respondent.is_member
+            project, script, state, user_id=respondent.user_id, is_member=respondent.is_member, at=at
         )
-        spoken = facts.facts(hearer, block, [block.prompt], at=at)
+        spoken = facts.facts(hearer, block, [block.prompt])
         return showing.seen(script, state, block, seed=seed, facts=spoken), hearer
 
     past: list[Said] = []
@@ -293,7 +293,7 @@ def _step(
 
 def _seen(told: Told, state: State, block: Block) -> Block:
     """A block as it was or will be seen at another point of the conversation."""
-    spoken = facts.facts(told.hearer, block, [block.prompt], at=told.at)
+    spoken = facts.facts(told.hearer, block, [block.prompt])
     return showing.seen(told.script, state, block, seed=told.conversation.seed, facts=spoken)
 
 

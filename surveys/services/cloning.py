@@ -11,7 +11,7 @@ from django.db import transaction
 from communities.errors import NotFound
 from surveys.engine.script import Block
 from surveys.models import Project
-from surveys.services import finding, outro, projects, scripts
+from surveys.services import finding, outros, projects, scripts
 
 MAX_NAME = 200
 _COPIED = (
@@ -49,10 +49,11 @@ def clone_project(
         name=name or f"Copy of {source.name}"[:MAX_NAME],
         created_at=at,
     )
+    scripts.reserve_achievements(community_id, script)
     projects.insert(
         copy,
         _without_ids(script.blocks),
-        _without_ids(outro.kept_up(script.outro, copy)),
+        _without_ids(outros.kept_up(script.outro, copy)),
         like=script,
         bucket_names=[bucket.name for bucket in source.buckets_in_order],
     )

@@ -1,13 +1,14 @@
 """What a move sets off: XP, achievements, roles, a participation. Each exactly once (decisions 9.3).
 
-    apply(earner=…, talk=…, blocks=…)        action blocks that were reached
-    complete(earner=…, talk=…)               the end: participation, the outro's actions, a poll's vote
-    unwind(conversation=…)                   a vote that is taken back
+    recipient_of(conversation=…, earner=…, at=…)  whom it goes to; None for whoever is no member
+    reach(recipient, script, state, blocks)       action blocks that were reached
+    complete(recipient, script, state)            the end: a poll's vote, the outro's actions, a participation
+    unwind(conversation=…, earner=…, at=…)        a vote that is taken back
 
 All of it happens in the move's own transaction, after the conversation and the limit are locked and before
-the counts: an action that fires is a row (FiredAction), a member's XP is locked by the ledger. Only members
-of the community earn anything. What a person gets out of an anonymous conversation stands nowhere beside
-the answers: not in its state, and in the ledger without session number and to the day.
+the counts: actions that fire are rows (FiredAction), noted before a member's XP is locked by the ledger. Only
+members of the community earn anything. What a person gets out of an anonymous conversation stands nowhere
+beside the answers: not in its state, and in the ledger without session number and to the day.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from communities.models import CommunitySettings
 from communities.services import members
-from communities.services.members import Held
-from surveys.engine import runner
+from communities.services.members import HeldMember
+from surveys.engine import references, runner
 from surveys.engine.runner import State
 from surveys.engine.script import ActionConfig, Block, Script
 from surveys.models import Conversation, Project
-from surveys.services import outro, privacy, rows
-from xp.models import XpEntry
+from surveys.services import outros, privacy, rows
+from xp.models import XpEntry, name_by_default
 from xp.services import achievements, ledger, roles
 
 MOST_FROM_A_SCORE = 1_000_000
-GIVES_NOTHING = ActionConfig()
+NO_CONFIG = ActionConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +95,10 @@ class Recipient:
             )
 
 
-def recipient(
-    *, conversation: Conversation, earner: Earner | None, held: Held | None = None, at: datetime
+def recipient_of(
+    *, conversation: Conversation, earner: Earner | None, held: HeldMember | None = None, at: datetime
 ) -> Recipient | None:
-    """What giving to this earner needs; None where they are no present member of the community.
+    """Who gets what a conversation gives; None where they are no present member of the community.
 
     `held` is their member, where it is held already.
     """
@@ -110,81 +111,68 @@ def recipient(
     return Recipient(project, conversation, held.member_id, held.settings, earner.respondent, at)
 
 
-def reach(to: Recipient, script: Script, state: State, blocks: Iterable[Block]) -> State:
+def reach(recipient: Recipient, script: Script, state: State, blocks: Iterable[Block]) -> State:
     """Fire action blocks that the walk has come to; the state with what they gave."""
-    for block in blocks:
-        state = _fire(to, script, state, block, f"block:{block.id}", XpEntry.SourceKind.ACTION_BLOCK)
+    due = [block for block in blocks if _fires(recipient, script, state, block, f"block:{block.id}")]
+    for block in due:
+        state = _carry_out(recipient, script, state, block, XpEntry.SourceKind.ACTION_BLOCK)
     return state
 
 
-def complete(to: Recipient, script: Script, state: State) -> State:
+def complete(recipient: Recipient, script: Script, state: State) -> State:
     """Give what the end of a conversation gives; the state with it."""
-    project = to.project
-    to.participation = 1
-    if project.is_poll and uses_xp(project):
-        state = _vote(to, script, state)
-    for block in outro.with_amounts(script, project=project, settings=to.settings).outro:
-        if block.action_kind is not None and not _gives_no_xp(block):
-            state = _fire(to, script, state, block, str(block.name), XpEntry.SourceKind.SURVEY_COMPLETION)
-    to.participate()
+    project, settings = recipient.project, recipient.settings
+    recipient.participation = 1
+    votes = project.is_poll and project.uses_xp and settings.gives_xp and recipient.fires("vote")
+    actions = outros.with_amounts(script, project=project, settings=settings).outro
+    due = [block for block in actions if _fires(recipient, script, state, block, str(block.name))]
+    if votes:
+        question = next(block for block in script.blocks if block.asks)
+        given = recipient.award(settings.xp_for_a_question, XpEntry.SourceKind.POLL_VOTE)
+        state = _gave(state, question, given)
+    for block in due:
+        state = _carry_out(recipient, script, state, block, XpEntry.SourceKind.SURVEY_COMPLETION)
+    recipient.participate()
     return state
 
 
 def unwind(*, conversation: Conversation, earner: Earner | None, at: datetime) -> None:
     """Take back what a vote gave its voter, where it is known whose it was."""
-    to = recipient(conversation=conversation, earner=earner, at=at)
-    if to is None:
+    recipient = recipient_of(conversation=conversation, earner=earner, at=at)
+    if recipient is None:
         return
-    project = to.project
-    rows.take_back(project_id=project.pk, action="vote", scope=to.respondent)
+    rows.unfire(project_id=recipient.project.pk, action="vote", scope=recipient.respondent)
     given = State.from_json(conversation.state).fired.values()
-    to.participation = -1
-    to.award(-sum(given), XpEntry.SourceKind.POLL_UNWIND)
-    to.participate()
+    recipient.participation = -1
+    recipient.award(-sum(given), XpEntry.SourceKind.POLL_UNWIND)
+    recipient.participate()
 
 
-def uses_xp(project: Project) -> bool:
-    """Whether the project gives XP of its own at its end (`rewards.use_xp`)."""
-    return bool((project.rewards or {}).get("use_xp"))
+def _fires(recipient: Recipient, script: Script, state: State, block: Block, action: str) -> bool:
+    """Whether an action block gives something here that it has not given yet. From now on it has."""
+    if block.action_kind is None or block.id in state.fired:
+        return False
+    config = block.action_config or NO_CONFIG
+    if block.action_kind == "give_xp":
+        amount = xp_amount(recipient.project, script, state, config)
+        gives_nothing = amount is None or (amount == 0 and config.source_key is None)
+        if gives_nothing or not recipient.settings.gives_xp:
+            return False
+    return recipient.fires(action, in_each_session=config.fire_scope == "session")
 
 
-def gives_xp(settings: CommunitySettings) -> bool:
-    """Whether the community gives XP at all; where nothing was chosen, it does."""
-    return settings.use_xp is not False
-
-
-def _vote(to: Recipient, script: Script, state: State) -> State:
-    question = next(block for block in script.blocks if block.asks)
-    if not gives_xp(to.settings) or not to.fires("vote"):
-        return state
-    amount = outro.xp_per_question(to.settings)
-    return _gave(state, question, to.award(amount, XpEntry.SourceKind.POLL_VOTE))
-
-
-def _fire(
-    to: Recipient, script: Script, state: State, block: Block, action: str, kind: XpEntry.SourceKind
+def _carry_out(
+    recipient: Recipient, script: Script, state: State, block: Block, kind: XpEntry.SourceKind
 ) -> State:
-    """Carry out one action block, unless it has been already."""
-    config = block.action_config or GIVES_NOTHING
-    gives = block.action_kind == "give_xp"
-    amount = xp_amount(to.project, script, state, config) if gives else 0
-    if gives and (amount is None or not gives_xp(to.settings)):
-        return state
-    if block.id in state.fired or not to.fires(action, in_each_session=config.fire_scope == "session"):
-        return state
-    given = 0
-    if gives:
-        given = to.award(amount or 0, kind)
-    elif block.action_kind == "give_achievement":
-        _grant_achievement(to, config.xp_role_id or 0, is_own=action == "achievement")
-    else:
-        _grant_role(to, config.role_id or "")
+    config, given = block.action_config or NO_CONFIG, 0
+    match block.action_kind:
+        case "give_xp":
+            given = recipient.award(xp_amount(recipient.project, script, state, config) or 0, kind)
+        case "give_achievement":
+            _grant_achievement(recipient, config.xp_role_id or 0, is_own=block.section == "outro")
+        case "give_role":
+            _grant_role(recipient, config.role_id or "")
     return _gave(state, block, given)
-
-
-def _gives_no_xp(block: Block) -> bool:
-    """Whether a block of the outro would give 0 XP, which is not worth a word."""
-    return block.action_kind == "give_xp" and not (block.action_config or GIVES_NOTHING).xp_amount
 
 
 def xp_amount(project: Project, script: Script, state: State, config: ActionConfig) -> int | None:
@@ -197,40 +185,43 @@ def xp_amount(project: Project, script: Script, state: State, config: ActionConf
         return config.xp_amount or 0
     if project.is_anonymous:
         return None
-    score = runner.values(script, state)(config.source_key)
+    is_variable = config.source_key in references.variables(
+        script
+    )  # else a block of that name would be meant
+    score = runner.values(script, state)(config.source_key) if is_variable else None
     points = score if isinstance(score, Decimal) else Decimal(0)
     whole = int(points.quantize(Decimal(1), rounding=ROUND_HALF_UP))
     return max(-MOST_FROM_A_SCORE, min(MOST_FROM_A_SCORE, whole))
 
 
-def _grant_achievement(to: Recipient, number: int, *, is_own: bool) -> None:
+def _grant_achievement(recipient: Recipient, number: int, *, is_own: bool) -> None:
     """Grant an achievement as it is described; `is_own` says that it is the project's, from its rewards."""
-    project = to.project
+    project = recipient.project
     described = achievements.known(community_id=project.community_id, numbers=[number]).get(number)
     named = {key: getattr(described, key, None) for key in ("name", "image_url", "role_id")}
     if is_own:
         for key in named:
             named[key] = (project.rewards or {}).get(f"achievement_{key}") or named[key]
-    by_default = outro.achievement_name(project) if is_own else f"Achievement {number}"
+    by_default = outros.achievement_name(project) if is_own else name_by_default(number)
     is_new = achievements.grant(
-        member_id=to.member_id,
+        member_id=recipient.member_id,
         number=number,
         name=named["name"] or by_default,
         image_url=named["image_url"],
         project_id=project.pk,
-        at=to.told_at,
+        at=recipient.told_at,
     )
     if is_new and named["role_id"]:
-        _grant_role(to, named["role_id"])
+        _grant_role(recipient, named["role_id"])
 
 
-def _grant_role(to: Recipient, role_id: str) -> None:
+def _grant_role(recipient: Recipient, role_id: str) -> None:
     roles.grant(
-        member_id=to.member_id,
+        member_id=recipient.member_id,
         role_id=role_id,
-        project_id=to.project.pk,
-        project_name=to.project.name,
-        at=to.told_at,
+        project_id=recipient.project.pk,
+        project_name=recipient.project.name,
+        at=recipient.told_at,
     )
 
 

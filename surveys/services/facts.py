@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from communities import services as communities
 from communities.services import members
@@ -20,14 +21,13 @@ from xp import levels
 from xp.services import standings
 from xp.services.standings import Totals
 
-NOTHING = Totals(total=0, month=0, participation=0)
 _NAME = "username"
 _TOTALS = frozenset({"month_total_xp", "xp_to_next_level", "next_xp_level"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hearer:
-    """Whom words are said to.
+    """Whom words are said to. What they are called and how they stand is looked up once.
 
     `user_id` is whose name and totals may be told; None for strangers, and on anonymous projects, where
     whoever holds a conversation's id could read them. `given` is the XP that action blocks gave here.
@@ -35,69 +35,78 @@ class Hearer:
 
     project: Project
     user_id: int | None
+    at: datetime
     given: Mapping[int, int] = field(default_factory=dict)
 
+    @cached_property
+    def name(self) -> str:
+        if self.user_id is None:
+            return ""
+        return members.display_name(community_id=self.project.community_id, user_id=self.user_id)
 
-def hearer(conversation: Conversation, script: Script, state: State) -> Hearer:
+    @cached_property
+    def xp_name(self) -> str:
+        return xp_name(self.project)
+
+    @cached_property
+    def totals(self) -> Totals | None:
+        """How they stand in the community; None for whoever is no member of it, or may not be named."""
+        if self.user_id is None:
+            return None
+        member_id = members.present(community_id=self.project.community_id, user_id=self.user_id)
+        return None if member_id is None else standings.of_member(member_id=member_id, at=self.at)
+
+
+def hearer(conversation: Conversation, script: Script, state: State, *, at: datetime) -> Hearer:
     """The respondent of a conversation."""
     project = conversation.project
     if not project.is_anonymous:
-        return Hearer(project, conversation.user_id, state.fired)
-    return Hearer(project, None, {**_presumably_given(conversation, script, state), **state.fired})
+        return Hearer(project, conversation.user_id, at, state.fired)
+    return Hearer(project, None, at, {**_presumably_given(conversation, script, state), **state.fired})
 
 
 def visitor(
-    project: Project, script: Script, state: State, *, user_id: int | None, is_member: bool
+    project: Project, script: Script, state: State, *, user_id: int | None, is_member: bool, at: datetime
 ) -> Hearer:
     """Somebody before whom the first step lies, which has set nothing off yet."""
     given = _nominal(project, script, state) if is_member else {}
-    return Hearer(project, None if project.is_anonymous else user_id, given)
+    return Hearer(project, None if project.is_anonymous else user_id, at, given)
 
 
-def facts(hearer: Hearer, block: Block | None, texts: Iterable[str], *, at: datetime) -> Mapping[str, str]:
+def facts(
+    hearer: Hearer, block: Block | None, texts: Iterable[str], *, given: Mapping[int, int] | None = None
+) -> Mapping[str, str]:
     """Values of the tokens spoken in `texts`, which belong to `block`, by token in lower case.
 
-    `[xp_points]` is known to statements alone. On anonymous projects the name and the totals are empty.
+    `given` is what had been given when the words were said, where that was earlier. `[xp_points]` is known
+    to statements alone. On anonymous projects the name and the totals are empty.
     """
     spoken = {token.lower() for text in texts if "[" in text for token in pipes.tokens(text)}
     wanted = spoken & pipes.PROMPT_VARIABLES
+    given = hearer.given if given is None else given
     told: dict[str, str] = {}
     if _NAME in wanted:
-        told[_NAME] = _name(hearer)
+        told[_NAME] = hearer.name
     if "xp_name" in wanted:
-        told["xp_name"] = xp_name(hearer.project)
+        told["xp_name"] = hearer.xp_name
     if "earned_xp" in wanted:
-        told["earned_xp"] = str(sum(hearer.given.values()))
+        told["earned_xp"] = str(sum(given.values()))
     if "xp_points" in wanted and block is not None and block.type in STATEMENTS:
-        told["xp_points"] = str(hearer.given.get(block.id or 0, 0))
+        told["xp_points"] = str(given.get(block.id or 0, 0))
     if wanted & _TOTALS:
-        told |= _totals(hearer, at)
+        told |= _totals(hearer)
     return told
 
 
 def xp_name(project: Project) -> str:
     """What XP is called in the project's community."""
-    return communities.get_settings(community_id=project.community_id).xp_name or "XP"
+    return communities.get_settings(community_id=project.community_id).name_of_xp
 
 
-def totals(hearer: Hearer, *, at: datetime) -> Totals | None:
-    """How the hearer stands in the community; None for whoever is no member of it, or may not be named."""
-    if hearer.user_id is None:
-        return None
-    member_id = members.present(community_id=hearer.project.community_id, user_id=hearer.user_id)
-    return None if member_id is None else standings.of_member(member_id=member_id, at=at)
-
-
-def _name(hearer: Hearer) -> str:
-    if hearer.user_id is None:
-        return ""
-    return members.display_name(community_id=hearer.project.community_id, user_id=hearer.user_id)
-
-
-def _totals(hearer: Hearer, at: datetime) -> dict[str, str]:
+def _totals(hearer: Hearer) -> dict[str, str]:
     if hearer.project.is_anonymous:
         return dict.fromkeys(_TOTALS, "")
-    standing = totals(hearer, at=at) or NOTHING
+    standing = hearer.totals or Totals()
     return {
         "month_total_xp": str(standing.month),
         "xp_to_next_level": str(levels.to_next(standing.total)),
@@ -123,9 +132,7 @@ def _presumably_given(conversation: Conversation, script: Script, state: State) 
 
 def _nominal(project: Project, script: Script, state: State) -> Mapping[int, int]:
     """What the action blocks up to here give to a member who has not met them yet."""
-    if not script.has_actions or not effects.gives_xp(
-        communities.get_settings(community_id=project.community_id)
-    ):
+    if not script.has_actions or not communities.get_settings(community_id=project.community_id).gives_xp:
         return {}
     reached = {*state.path, *(block.id for block in script.blocks[state.at : state.at + 1])}
     return {

@@ -17,8 +17,7 @@ from surveys.engine.places import as_stored
 from surveys.engine.script import Block, Script, Violation
 from surveys.engine.script import Bucket as ScriptBucket
 from surveys.models import Bucket, Conversation, Project
-from surveys.services import finding, groups, schedules, scripts
-from surveys.services import outro as outros
+from surveys.services import finding, groups, outros, schedules, scripts
 
 _PRIVACY_BY_DEFAULT = {
     None: (Project.PrivacyMode.TRANSPARENT, False),
@@ -96,6 +95,7 @@ def create_project(
         raise invalid(violations)
     require_tier(project.delivery, before=None, has_premium=has_premium)
 
+    scripts.reserve_achievements(community_id, new.script)
     outros.number_achievement(project)
     project.script_is_scored = new.script.is_scored
     told = insert(

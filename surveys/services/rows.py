@@ -209,7 +209,7 @@ def fire(*, project_id: int, action: str, scope: str) -> bool:
         return bool(cursor.rowcount)
 
 
-def take_back(*, project_id: int, action: str, scope: str) -> None:
+def unfire(*, project_id: int, action: str, scope: str) -> None:
     """Forget that an action fired, so that it may fire again."""
     with prepared() as cursor:
         cursor.execute(

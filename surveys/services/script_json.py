@@ -13,10 +13,9 @@ import orjson
 from communities import services as communities
 from surveys.engine.script import Script
 from surveys.engine.telling import block_as_json, script_as_json
-from surveys.engine.warnings import achievements_in, warnings
+from surveys.engine.warnings import warnings
 from surveys.models import Project
-from surveys.services import outro as outros
-from surveys.services import script_cache
+from surveys.services import outros, script_cache
 from xp.services import achievements
 
 
@@ -28,7 +27,7 @@ def told(project: Project, script: Script) -> dict[str, object]:
         "blocks": script_as_json(script),
         "warnings": warnings(
             script,
-            uses_xp=_uses_xp(project),
+            uses_xp=project.uses_xp,
             is_anonymous=project.is_anonymous,
             known_achievements=_known_achievements(project, script),
         ),
@@ -43,7 +42,7 @@ def rendered(project: Project, *, outro: bool) -> tuple[int, dict[str, object]]:
     """
     kept = script_cache.get(project.pk, project.revision)
     told_warnings = kept.rendered_warnings(
-        uses_xp=_uses_xp(project),
+        uses_xp=project.uses_xp,
         is_anonymous=project.is_anonymous,
         known_achievements=_known_achievements(project, kept.script),
     )
@@ -72,13 +71,9 @@ def _with_amounts(project: Project, script: Script) -> Script:
     return outros.with_amounts(script, project=project, settings=settings)
 
 
-def _uses_xp(project: Project) -> bool:
-    return bool((project.rewards or {}).get("use_xp"))
-
-
 def _known_achievements(project: Project, script: Script) -> frozenset[int]:
     """Those of the achievements in the script that are described; nobody is asked where it grants none."""
-    numbers = achievements_in(script)
-    if not numbers:
+    if not script.achievements:
         return frozenset()
-    return frozenset(achievements.known(community_id=project.community_id, numbers=numbers))
+    known = achievements.known(community_id=project.community_id, numbers=script.achievements)
+    return frozenset(number for number, achievement in known.items() if achievement.is_described)

@@ -24,9 +24,9 @@ from surveys.engine.places import Place
 from surveys.engine.script import Block, Bucket, Script, Violation
 from surveys.models import Bucket as BucketRow
 from surveys.models import Project
-from surveys.services import finding, script_cache, script_rows
-from surveys.services import outro as outros
+from surveys.services import finding, outros, script_cache, script_rows
 from surveys.services.script_cache import Catalogue
+from xp.services import achievements
 
 __all__ = [
     "Catalogue",
@@ -210,7 +210,10 @@ def _write(
 ) -> Written:
     """The part that all writes of an existing script share: rules, frozen structure, the difference."""
     is_live = project.is_live_at(at)
-    blocks = arranged.blocks if is_live else revisions.carry_renames(before, arranged.blocks)
+    blocks = arranged.blocks
+    if not is_live:
+        carried = revisions.carry_renames(before, (*blocks, *outro))
+        blocks, outro = carried[: len(blocks)], carried[len(blocks) :]
     blocks = revisions.carry_ignored_scores(before, blocks, given=arranged.given)
     if not project.scoring_enabled:
         blocks = _with_scores_kept(blocks, before)
@@ -258,12 +261,19 @@ def _save(project: Project, before: Script, script: Script, new_buckets: Collect
         return script
     script_rows.save(project.pk, before=before, after=script)
     add_buckets(project.pk, new_buckets)
+    reserve_achievements(project.community_id, script)
     project.revision += 1
     project.block_count = count
     project.question_count = sum(block.asks for block in script.blocks)
     project.script_is_scored = script.is_scored
     project.save(update_fields=["revision", "block_count", "question_count", "script_is_scored"])
     return script
+
+
+def reserve_achievements(community_id: int, script: Script) -> None:
+    """Keep the numbers that a script grants from being given to a project."""
+    if script.achievements:
+        achievements.reserve(community_id=community_id, numbers=script.achievements)
 
 
 def save_outro(project: Project, before: Script, outro: Iterable[Block]) -> bool:

@@ -11,7 +11,7 @@ from datetime import datetime
 from communities.errors import Conflict, NotFound
 from communities.models import Identity
 from communities.services import members
-from communities.services.members import Held
+from communities.services.members import HeldMember
 from surveys.engine import answers, runner
 from surveys.engine.answers import Reply
 from surveys.engine.runner import State, Turn
@@ -39,7 +39,7 @@ class Talk:
     conversation: Conversation
     script: Script
     state: State
-    held: Held | None = None  # the member who begins it
+    held: HeldMember | None = None  # the member who begins it
 
     @property
     def project(self) -> Project:
@@ -164,7 +164,7 @@ def set_off(talk: Talk, reached: Collection[Block], *, completes: bool = False, 
     """Let the action blocks that were reached fire, and what the end gives; the state learns of it."""
     if not reached and not completes:
         return
-    member = effects.recipient(
+    member = effects.recipient_of(
         conversation=talk.conversation, earner=earner(talk.conversation), held=talk.held, at=at
     )
     if member is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from surveys.engine import answers, runner, showing
@@ -55,7 +55,7 @@ class Told:
     step: Step | None
     feedback: str | None
     outro: Sequence[Block]
-    at: datetime
+    hearer: Hearer
     resumed: bool = False
 
     @property
@@ -68,16 +68,15 @@ class Told:
         return next((block.prompt for block in self.outro if block.type == "content_block"), None)
 
     @property
-    def hearer(self) -> Hearer:
-        return facts.hearer(self.conversation, self.script, self.state)
+    def at(self) -> datetime:
+        return self.hearer.at
 
     def earned_xp(self) -> int:
         """The XP that this conversation has given so far, a deduction below 0."""
         return sum(self.hearer.given.values())
 
     def totals(self) -> Totals | None:
-        """How the respondent stands in the community; None for strangers, and on anonymous projects."""
-        return facts.totals(self.hearer, at=self.at)
+        return self.hearer.totals
 
     def history(self) -> list[Exchange]:
         """The steps so far, first to last, made when asked for."""
@@ -94,7 +93,7 @@ class Told:
         block = self._block(self.state.path[-1])
         reply = self.state.replies.get(block.id or 0)
         text = runner.feedback(self.script, block, reply) if reply else None
-        return text and _filled(self.script, self.state, self.hearer, block, text, self.at)
+        return text and _filled(self.script, self.state, self.hearer, block, text)
 
     def _block(self, block_id: int) -> Block:
         return self.script.blocks[self.script.index_by_id[block_id]]
@@ -103,7 +102,8 @@ class Told:
         block_id = self.state.path[n]
         block, reply = self._block(block_id), self.state.replies.get(block_id)
         then = runner.at_step(self.script, self.state, n)
-        told = facts.facts(_as_of(self.hearer, self.script, block), block, [block.prompt], at=self.at)
+        given = _given_up_to(block, self.hearer, self.script)
+        told = facts.facts(self.hearer, block, [block.prompt], given=given)
         seen = showing.seen(self.script, then, block, seed=self.conversation.seed, facts=told)
         return Exchange(seen, reply, answers.shown(block, reply))
 
@@ -119,11 +119,11 @@ def tell(
     at: datetime,
 ) -> Told:
     """Put a conversation into words. `feedback` has its tokens still to be filled in."""
-    hearer = facts.hearer(conversation, script, state)
+    hearer = facts.hearer(conversation, script, state, at=at)
     block = runner.current(script, state)
     step = None
     if block is not None:
-        told = facts.facts(hearer, block, [block.prompt], at=at)
+        told = facts.facts(hearer, block, [block.prompt])
         step = _step(
             conversation, script, state, block, told, can_go_back, hearer.given.get(block.id or 0, 0)
         )
@@ -133,9 +133,9 @@ def tell(
         script=script,
         state=state,
         step=step,
-        feedback=feedback and _filled(script, state, hearer, None, feedback, at),
-        outro=_outro(conversation, script, state, hearer, at) if step is None else (),
-        at=at,
+        feedback=feedback and _filled(script, state, hearer, None, feedback),
+        outro=_outro(conversation, script, state, hearer) if step is None else (),
+        hearer=hearer,
         resumed=resumed,
     )
 
@@ -158,9 +158,7 @@ def _step(
     )
 
 
-def _outro(
-    conversation: Conversation, script: Script, state: State, hearer: Hearer, at: datetime
-) -> Sequence[Block]:
+def _outro(conversation: Conversation, script: Script, state: State, hearer: Hearer) -> Sequence[Block]:
     """The outro as this respondent sees it; nothing before the end."""
     if conversation.completed_at is None:
         return ()
@@ -171,24 +169,17 @@ def _outro(
             state,
             block,
             seed=conversation.seed,
-            facts=facts.facts(hearer, block, [block.prompt], at=at),
+            facts=facts.facts(hearer, block, [block.prompt]),
         )
         for block in shown
     ]
 
 
-def _filled(
-    script: Script, state: State, hearer: Hearer, block: Block | None, text: str, at: datetime
-) -> str:
-    return runner.fill(script, state, text, facts.facts(hearer, block, [text], at=at))
+def _filled(script: Script, state: State, hearer: Hearer, block: Block | None, text: str) -> str:
+    return runner.fill(script, state, text, facts.facts(hearer, block, [text]))
 
 
-def _as_of(hearer: Hearer, script: Script, block: Block) -> Hearer:
-    """The hearer when a block was shown: with what was given up to there."""
-    at = script.index_by_id[block.id or 0]
-    given = {
-        block_id: xp
-        for block_id, xp in hearer.given.items()
-        if script.index_by_id.get(block_id, at + 1) <= at
-    }
-    return replace(hearer, given=given)
+def _given_up_to(block: Block, hearer: Hearer, script: Script) -> Mapping[int, int]:
+    """What had been given when a block was shown."""
+    at, index = script.index_by_id[block.id or 0], script.index_by_id
+    return {key: xp for key, xp in hearer.given.items() if index.get(key, at + 1) <= at}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surveys.engine.script import ActionConfig, Block, Bucket, Option, Script
-from surveys.engine.warnings import CODES, achievements_in, warnings
+from surveys.engine.warnings import CODES, warnings
 
 QUESTION = Block("single_punch", "Which?", id=7, name="game", options=(Option("chess", 1), Option("go", 2)))
 IGNORED = replace(QUESTION, scores_ignored=True)
@@ -156,4 +156,4 @@ def test_content_on_a_condition_tells_nothing() -> None:
 def test_the_achievements_of_a_script_are_those_its_blocks_grant() -> None:
     other = replace(BADGE, action_config=ActionConfig(xp_role_id=9))
 
-    assert achievements_in(Script((QUESTION, BADGE, XP, other), outro=(BADGE,))) == {3, 9}
+    assert Script((QUESTION, BADGE, XP, other), outro=(BADGE,)).achievements == {3, 9}

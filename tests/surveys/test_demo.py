@@ -19,7 +19,7 @@ from config.management.commands import seed_demo
 from surveys.engine.fields import BLOCK
 from surveys.engine.warnings import warnings
 from surveys.models import Answer, Conversation, Project
-from surveys.services import conversations, effects, scripts
+from surveys.services import conversations, scripts
 from xp.models import Achievement, EarnedAchievement, Standing, XpEntry
 
 COMPLETED = {"survey": 5, "poll": 24, "personality": 4, "healthy_days": 3, "piece": 4, "quiz": 4}
@@ -144,7 +144,7 @@ def test_no_script_of_the_demo_gives_cause_for_a_warning() -> None:
     told = {
         project.name: warnings(
             script,
-            uses_xp=effects.uses_xp(project),
+            uses_xp=project.uses_xp,
             is_anonymous=project.is_anonymous,
             known_achievements=described,
         )

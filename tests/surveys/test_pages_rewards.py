@@ -213,7 +213,7 @@ class TestAtTheEnd:
             "Achievement earned Night owl You have earned the achievement “Regular”. "
             "You have been given a new role."
         )
-        assert re.findall(r"/badges/\d+.svg", visitor.page) == ["/badges/7.svg", "/badges/1.svg"]
+        assert re.findall(r"/badges/\d+.svg", visitor.page) == ["/badges/7.svg", "/badges/8.svg"]
 
     def test_an_achievement_met_twice_is_shown_once(self):
         rewards = {"achievement_enabled": True, "achievement_id": "7", "achievement_name": "Regular"}

@@ -151,8 +151,17 @@ class TestBuckets:
 
         assert said["told"] == f"2 2 {name}"
 
-    @pytest.mark.parametrize("name", ["R&D", "Dr. No", "Fire/Ice", "-", "Correct", "correct-moves"])
-    def test_a_bucket_that_no_variable_could_name_is_refused(self, caller, name):
+    @pytest.mark.parametrize("name", ["R&D", "Dr. No", "It's me"])
+    def test_a_bucket_that_logic_cannot_name_counts_all_the_same(self, caller, name):
+        key = name.lower().replace(" ", "_")
+        blocks = [choice("x", "Which?", [option("a", {key: 2})]), says("told", "[score]")]
+
+        said = walked(caller, blocks, {"x": "a"}, scoring={"buckets": [{"name": name}]})
+
+        assert said["told"] == "2"
+
+    @pytest.mark.parametrize("name", ["[Fire]", "Fire, Ice", '"', "Correct", "correct-moves"])
+    def test_a_name_that_would_be_read_as_something_else_is_refused(self, caller, name):
         declared = caller.post("/projects", script(scoring={"buckets": [{"name": name}]}))
         weighed = caller.post("/projects", script(choice("x", "Which?", [option("a", {name: 1})])))
 

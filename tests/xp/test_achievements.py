@@ -25,13 +25,25 @@ def test_a_community_counts_its_achievements_from_one() -> None:
     assert achievements.define(community_id=other.pk, name="A") == 1
 
 
-def test_the_next_number_lies_above_those_that_were_chosen_or_earned() -> None:
+def test_the_next_number_lies_above_those_that_were_chosen_or_reserved() -> None:
     club = community()
     achievements.define(community_id=club.pk, number=7, name="Seventh")
-    grant(member(club), 11)
-    grant(member(), 500)
+    achievements.reserve(community_id=club.pk, numbers=[11, 7])
+    achievements.reserve(community_id=community().pk, numbers=[500])
 
     assert achievements.define(community_id=club.pk, name="Next") == 12
+
+
+def test_a_reserved_number_waits_to_be_described() -> None:
+    club = community()
+    achievements.reserve(community_id=club.pk, numbers=[3])
+    assert not Achievement.objects.get().is_described
+
+    achievements.define(community_id=club.pk, number=3, name="Third")
+    achievements.define(community_id=club.pk, number=3, name="Another")
+    achievements.reserve(community_id=club.pk, numbers=[3])
+
+    assert Achievement.objects.get().name == "Third"
 
 
 def test_a_giant_number_that_somebody_chose_is_not_counted_from() -> None:
@@ -100,7 +112,7 @@ def test_a_record_is_told_with_its_own_picture() -> None:
         "name": "Marathon",
         "image_url": "https://a.example/b.png",
         "project_id": str(2**62),
-        "awarded_at": "2026-01-31T12:00:00Z",
+        "awarded_at": NOON,
     }
 
 

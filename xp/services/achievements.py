@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,8 +12,7 @@ from django.db.models import Max
 
 from communities.models import Community
 from communities.statements import prepared
-from xp.models import Achievement, EarnedAchievement
-from xp.services.ledger import as_text
+from xp.models import Achievement, EarnedAchievement, name_by_default
 
 # Numbers are given one after the other below this; a script may name any number that a column holds.
 NUMBERS_GIVEN_BELOW = 2**53
@@ -28,6 +27,9 @@ _GRANT = """
 """
 
 
+Described = Mapping[str, str | None]  # name, image_url and role_id of an achievement
+
+
 @transaction.atomic
 def define(
     *,
@@ -39,7 +41,7 @@ def define(
 ) -> int:
     """Describe an achievement, under `number` or the community's next one, which is told.
 
-    A number that is described already is left as it is.
+    A number that is described already is left as it is; one that was reserved is described.
     """
     if number is None:
         # Two at once shall not take the same number.
@@ -58,7 +60,30 @@ def define(
         ],
         ignore_conflicts=True,
     )
+    reserved = Achievement.objects.filter(
+        community_id=community_id, number=number, name=name_by_default(number)
+    )
+    reserved.update(name=_name(name), image_url=image_url, role_id=role_id)
     return number
+
+
+def reserve(*, community_id: int, numbers: Iterable[int]) -> None:
+    """Keep numbers that a script grants from being given to anything else. They wait to be described."""
+    Achievement.objects.bulk_create(
+        [
+            Achievement(community_id=community_id, number=number, name=name_by_default(number))
+            for number in sorted(numbers)
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def redescribe(*, community_id: int, number: int, before: Described, after: Described) -> None:
+    """Let a description follow whoever made it, in what nobody has changed since."""
+    own = Achievement.objects.filter(community_id=community_id, number=number)
+    for key, old in before.items():
+        if after[key] != old:
+            own.filter(**{key: old}).update(**{key: after[key]})
 
 
 def known(*, community_id: int, numbers: Collection[int]) -> Mapping[int, Achievement]:
@@ -89,7 +114,7 @@ def as_json(earned: EarnedAchievement) -> dict[str, Any]:
         "name": earned.name,
         "image_url": earned.image_url or badge_address(earned.number),
         "project_id": None if earned.project_id is None else str(earned.project_id),
-        "awarded_at": as_text(earned.awarded_at),
+        "awarded_at": earned.awarded_at,
     }
 
 
@@ -99,13 +124,9 @@ def badge_address(number: int) -> str:
 
 
 def _next_number(community_id: int) -> int:
-    """One above all that are described or earned: a script may grant numbers that nobody described."""
-    described = Achievement.objects.filter(community_id=community_id, number__lt=NUMBERS_GIVEN_BELOW)
-    earned = EarnedAchievement.objects.filter(
-        member__community_id=community_id, number__lt=NUMBERS_GIVEN_BELOW
-    )
-    highest = [each.aggregate(highest=Max("number"))["highest"] for each in (described, earned)]
-    return max(number or 0 for number in highest) + 1
+    """One above all that there are: scripts have reserved those that they name."""
+    there = Achievement.objects.filter(community_id=community_id, number__lt=NUMBERS_GIVEN_BELOW)
+    return (there.aggregate(highest=Max("number"))["highest"] or 0) + 1
 
 
 def _name(name: str) -> str:

@@ -23,7 +23,7 @@ def award_by_hand(
     """
     if listing.find(community_id=community_id, member_id=member_id).has_left:
         raise Conflict("This member has left the community.")
-    if communities.get_settings(community_id=community_id).use_xp is False:
+    if not communities.get_settings(community_id=community_id).gives_xp:
         raise Conflict("This community's settings have XP switched off (`use_xp`).")
     return ledger.award(
         member_id=member_id,

@@ -167,13 +167,8 @@ def as_json(entry: XpEntry) -> dict[str, Any]:
         "actor_name": entry.actor_name,
         "survey_name": entry.survey_name,
         "note": entry.note,
-        "created_at": as_text(entry.created_at),
+        "created_at": entry.created_at,
     }
-
-
-def as_text(moment: datetime) -> str:
-    """A moment as the interface writes it: UTC, whole seconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def month_of(at: datetime) -> date:

@@ -153,7 +153,7 @@ def leaderboard(
 
 
 def _has_leaderboard(community_id: int) -> bool:
-    return communities.get_settings(community_id=community_id).use_leader_board is not False
+    return communities.get_settings(community_id=community_id).has_leaderboard
 
 
 def _board(community_id: int, period: str, at: datetime) -> _Board:

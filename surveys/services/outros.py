@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from communities.models import CommunitySettings
 from surveys.engine.fields import MAX_SMALL
@@ -34,7 +35,6 @@ _SOBER_THANKS = {
 }
 _XP_GIVEN = "You have earned [xp_points] [xp_name]."
 _ROLE_GIVEN = "You have been given a new role."
-_XP_BY_DEFAULT = 10
 
 Described = Mapping[int, Achievement]
 
@@ -55,7 +55,7 @@ def kept_up(outro: Sequence[Block], project: Project, *, was: Project | None = N
     """
     described = _described(project, was)
     stored = {block.name: block for block in outro}
-    before = {block.name: block for block in _giving(was, described)} if was else {}
+    before = {block.name: block for block in _giving(was, {})} if was else {}
     thanks = [block for block in outro if block.name not in _GIVING]
     giving = [
         _followed(stored.get(now.name), before.get(now.name), now) for now in _giving(project, described)
@@ -128,12 +128,7 @@ def _action(name: str, kind: str, config: ActionConfig, prompt: str, image_url: 
 
 def gives_xp(project: Project) -> bool:
     """Whether the outro gives XP. A poll gives it with the vote instead (decisions 9.4)."""
-    return not project.is_poll and bool((project.rewards or {}).get("use_xp"))
-
-
-def xp_per_question(settings: CommunitySettings) -> int:
-    """What a question is worth in a community; where nothing was chosen, the default."""
-    return _XP_BY_DEFAULT if settings.xp_per_question is None else settings.xp_per_question
+    return project.uses_xp and not project.is_poll
 
 
 def with_amounts(script: Script, *, project: Project, settings: CommunitySettings) -> Script:
@@ -145,7 +140,7 @@ def with_amounts(script: Script, *, project: Project, settings: CommunitySetting
     if not gives_xp(project):
         return script
     questions = sum(block.asks for block in script.blocks)
-    amount = 0 if settings.use_xp is False else min(MAX_SMALL, xp_per_question(settings) * questions)
+    amount = min(MAX_SMALL, settings.xp_for_a_question * questions) if settings.gives_xp else 0
     outro = tuple(
         replace(block, action_config=replace(block.action_config or ActionConfig(), xp_amount=amount))
         if block.name == XP
@@ -168,12 +163,27 @@ def number_achievement(project: Project, *, was: Project | None = None) -> None:
         return
     number = achievements.define(
         community_id=project.community_id,
-        name=rewards["achievement_name"] or achievement_name(project),
-        image_url=rewards["achievement_image_url"],
-        role_id=rewards["achievement_role_id"],
         number=achievement_number(project) or (achievement_number(was) if was else None),
+        **_description(project),
     )
+    if was and achievement_number(was) == number:
+        achievements.redescribe(
+            community_id=project.community_id,
+            number=number,
+            before=_description(was),
+            after=_description(project),
+        )
     project.rewards = rewards | {"achievement_id": str(number)}
+
+
+def _description(project: Project) -> dict[str, Any]:
+    """What the project says of its achievement."""
+    rewards = project.rewards or {}
+    return {
+        "name": rewards.get("achievement_name") or achievement_name(project),
+        "image_url": rewards.get("achievement_image_url"),
+        "role_id": rewards.get("achievement_role_id"),
+    }
 
 
 def achievement_number(project: Project) -> int | None:
