@@ -1,8 +1,8 @@
-"""Statements written by hand that run again and again: PostgreSQL parses and plans them once a connection."""
+"""Statements written by hand. Those that run again and again are parsed and planned once a connection."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,3 +30,11 @@ def prepared() -> Iterator[CursorWrapper]:
     wrapped = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
     with wrapped(_Cursor(connection.connection)) as cursor:  # type: ignore[arg-type]
         yield cursor
+
+
+def found(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The rows of a statement that is planned for its values each time, as one about a whole table should."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows

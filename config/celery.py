@@ -20,6 +20,7 @@ app.autodiscover_tasks()
 EVERY = {
     "surveys.open_and_close": 10,
     "surveys.forget_silent_conversations": 600,
+    "surveys.settle_anonymous_answers": 600,
     "communities.forget_idempotent_requests": 3600,
 }
 TIMETABLE: dict[str, dict[str, Any]] = {

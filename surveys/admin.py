@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 
 from communities.admin import LockedAdmin
 from surveys.engine.fields import MAX_PROMPT
+from surveys.engine.runner import State
 from surveys.engine.script import CALCULATED
 from surveys.models import Block, Bucket, Conversation, Option, Project, ProjectQuerySet
 
@@ -167,12 +168,13 @@ class ConversationAdmin(Kept, admin.ModelAdmin[Conversation]):
         "updated_at",
         "completed_at",
         "answer_table",
+        "gave",
     )
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
-        found = Conversation.objects.defer("state", "sealed_respondent", "respondent")
-        return found if _is_one(request) else found.annotate(answer_rows=Count("answers"))
+        found = Conversation.objects.defer("sealed_respondent", "respondent")
+        return found if _is_one(request) else found.defer("state").annotate(answer_rows=Count("answers"))
 
     def has_change_permission(self, request: HttpRequest, obj: Conversation | None = None) -> bool:
         return False
@@ -195,6 +197,16 @@ class ConversationAdmin(Kept, admin.ModelAdmin[Conversation]):
             ),
         )
         return format_html("<table>{}</table>", rows)
+
+    @admin.display(description="what its blocks gave, in XP")
+    def gave(self, conversation: Conversation) -> SafeString | str:
+        """Nothing of an anonymous one, where it would join what a member earned to the answers."""
+        fired = {} if conversation.project.is_anonymous else State.from_json(conversation.state).fired
+        blocks = Block.objects.filter(pk__in=fired).order_by("position", "pk").values_list("pk", "name")
+        rows = format_html_join(
+            "", "<tr><th>{}</th><td>{}</td></tr>", ((name, fired[pk]) for pk, name in blocks)
+        )
+        return format_html("<table>{}</table>", rows) if rows else self.get_empty_value_display()
 
 
 def _is_one(request: HttpRequest) -> bool:

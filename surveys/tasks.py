@@ -18,3 +18,9 @@ def open_and_close(**_later: object) -> None:
 def forget_silent_conversations(**_later: object) -> None:
     """Every ten minutes: anonymous conversations forget respondents who have been silent for a day."""
     privacy.forget_silent(at=timezone.now())
+
+
+@shared_task(name="surveys.settle_anonymous_answers")
+def settle_anonymous_answers(**_later: object) -> None:
+    """Every ten minutes: anonymous answers whose hour is over lose the order in which they were written."""
+    privacy.settle(at=timezone.now())

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Model, QuerySet
+from django.forms import ModelForm
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -16,7 +17,7 @@ from django.utils.safestring import SafeString
 from communities.admin import WITH_ADDRESSES, LockedAdmin, M, MemberAdmin
 from communities.models import Member, User
 from xp.models import Achievement, EarnedAchievement, RoleGrant, Standing, XpEntry
-from xp.services import ledger
+from xp.services import achievements, ledger
 
 OF_A_MEMBER = ("=member__id", "member__nick", "member__user__name", "=member__community__id")
 
@@ -49,7 +50,11 @@ def entries_of(member_id: int) -> SafeString:
 
 
 class OfMember(admin.TabularInline[M, Member]):
-    """What a member earned, on the member's own page."""
+    """What a member earned, on the member's own page.
+
+    Staff erase nobody here. An admin of the community does, with their key:
+    `DELETE /v1/communities/{community_id}/members/{member_id}/data`.
+    """
 
     extra = 0
     can_delete = False
@@ -88,11 +93,11 @@ MemberAdmin.inlines = (*MemberAdmin.inlines, StandingInline, EarnedAchievementIn
 @admin.register(XpEntry)
 class XpEntryAdmin(ReadAdmin[XpEntry]):
     list_display = (
-        *("id", "who", "delta", "balance_after", "source_kind", "survey_name", "actor_name"),
+        *("id", "who", "delta", "balance_after", "source_kind", "survey_name", "actor"),
         "created_at",
     )
     list_filter = ("source_kind", "created_at")
-    list_select_related = ("member__user",)
+    list_select_related = ("member__user", "actor")
     search_fields = ("=id", *OF_A_MEMBER)
     ordering = ("-id",)
 
@@ -117,18 +122,28 @@ class StandingAdmin(ReadAdmin[Standing]):
     def reset(self, request: HttpRequest, chosen: QuerySet[Standing]) -> None:
         """Each member's ledger says who did it."""
         assert isinstance(request.user, User)
-        who, at = request.user.get_full_name(), timezone.now()
+        by, at = request.user.pk, timezone.now()
         # In one order, or two of the staff at once could wait for each other.
         rows = chosen.order_by("member_id").values_list("member_id", "community_id")
         with transaction.atomic():
             entries = [
-                ledger.reset(member_id=member_id, community_id=community_id, actor_name=who, at=at)
+                ledger.reset(member_id=member_id, community_id=community_id, actor_id=by, at=at)
                 for member_id, community_id in rows
             ]
         count = sum(entry is not None for entry in entries)
         self.message_user(
             request, f"Took back the XP of {count} of {len(entries)} members.", messages.SUCCESS
         )
+
+
+class AchievementForm(ModelForm[Achievement]):
+    """A new one may be left without a number."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "number" in self.fields:
+            self.fields["number"].required = False
+            self.fields["number"].help_text = "Where it is empty, the community's next one."
 
 
 @admin.register(Achievement)
@@ -140,12 +155,20 @@ class AchievementAdmin(LockedAdmin[Achievement]):
     search_fields = ("name", "=number", "=community__id", "community__name")
     ordering = ("community_id", "number")
     raw_id_fields = ("community",)
+    form = AchievementForm
     fields = ("community", "number", "name", "image_url", "role_id")
     formfield_overrides = WITH_ADDRESSES
     show_full_result_count = False
 
     def get_readonly_fields(self, request: HttpRequest, obj: Achievement | None = None) -> tuple[str, ...]:
         return () if obj is None else ("community", "number")
+
+    def save_model(
+        self, request: HttpRequest, obj: Achievement, form: ModelForm[Achievement], change: bool
+    ) -> None:
+        if not change and form.cleaned_data["number"] is None:
+            obj.number = achievements.next_number(community_id=obj.community_id)
+        super().save_model(request, obj, form, change)
 
     def has_delete_permission(self, request: HttpRequest, obj: Achievement | None = None) -> bool:
         return False

@@ -63,7 +63,18 @@ class XpEntry(models.Model):
     source_kind = models.CharField(max_length=17, choices=SourceKind)
     source_ref = models.BigIntegerField(null=True, blank=True, help_text="The project's id.")
     session_number = models.PositiveIntegerField(null=True, blank=True)
-    actor_name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001
+    # A number without a constraint, as an erased user's entries for others stay: read it by select_related,
+    # which finds nobody then.
+    actor = models.ForeignKey(
+        "communities.User",
+        models.DO_NOTHING,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        help_text="Who gave or took it by hand.",
+    )
     survey_name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001
     note = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
     created_at = models.DateTimeField()
@@ -74,7 +85,10 @@ class XpEntry(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(balance_after__gte=0), name="xp_entry_leaves_no_debt"),
         ]
-        indexes = [models.Index(fields=["member", "-id"], name="xp_entry_newest_of_member")]
+        indexes = [
+            models.Index(fields=["member", "-id"], name="xp_entry_newest_of_member"),
+            models.Index(fields=["actor"], condition=Q(actor__isnull=False), name="xp_entry_of_actor"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.delta:+} XP for member {self.member_id} ({self.pk})"

@@ -73,8 +73,10 @@ class RateLimited(Refusal):
 def tell(fault: Exception, request: HttpRequest) -> HttpResponse:
     """The response that tells of a refusal, or of a fault of our own, which is logged here."""
     refusal = _as_refusal(fault)
-    if refusal is None:
+    if refusal is None or isinstance(fault, IntegrityError):
+        # The latter is foreseen as a race with somebody who deletes; where it comes again it is a bug.
         log_fault(fault)
+    if refusal is None:
         # Tests see the fault itself, not only the 500.
         got_request_exception.send(sender=None, request=request)
         return told(500)
@@ -130,7 +132,7 @@ def _as_refusal(fault: Exception) -> Refusal | None:
         case PermissionDenied():
             return Forbidden(MESSAGES[403][1])
         case IntegrityError() if isinstance(fault.__cause__, ForeignKeyViolation):
-            return Conflict(MESSAGES[409][1], retry_after=1)  # what was referred to went at this moment
+            return Conflict(MESSAGES[409][1])  # what was referred to went at this moment
         case OperationalError() | InterfaceError():
             return Unavailable(MESSAGES[503][1], retry_after=SECONDS_UNTIL_DATABASE_MAY_BE_BACK)
         case RequestDataTooBig():

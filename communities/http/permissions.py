@@ -22,7 +22,7 @@ LEAST_ROLE = {
     "member.retrieve": MEMBER,
     "leaderboard.list": MEMBER,
     "achievement.list": MEMBER,
-    "xp.list": MEMBER,  # one's own: xp.services.listing
+    "xp.list": MEMBER,  # one's own: xp.services.ledger
     "xp.create": ADMIN,
     "person.retrieve": ADMIN,
     "person.destroy": ADMIN,

@@ -44,7 +44,8 @@ class AutoSchema(SpectacularSchema):
             return None
         responses = operation["responses"]
         for status, (description, examples) in words.REFUSALS.items():
-            if self._is_write() or status not in words.OF_WRITES_ALONE:
+            is_told = self._is_write() or status not in words.OF_WRITES_ALONE
+            if is_told or (status == "409" and getattr(self.view, "reads_conflict", False)):
                 responses.setdefault(status, _refusal(status, description, examples))
         for status, told in responses.items():
             _add_headers(told, status, is_write=self._is_write())

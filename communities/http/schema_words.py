@@ -31,7 +31,7 @@ nothing, so the key is free again. While the first is still running, a second wa
 
 **Lists** answer `data` and `pagination` (`page`, `per_page`, `total`, `has_more`). `page` counts from 1,
 `per_page` is 1 to 100, 25 if not said. A page past the end is empty. A query parameter that an address does
-not know is refused when reading, so that a misspelt filter does not answer with everything.
+not know is refused, so that a misspelt filter does not answer with everything.
 
 **Fields.** Read-only fields are taken and ignored, so what was read can be sent back. Unknown fields are
 ignored too, and named in the response header `X-Ignored-Fields`. Ids are strings, other than those shown as
@@ -45,6 +45,29 @@ is 1 to 64 of `[A-Za-z0-9_-]`.
 Codes of errors: {", ".join(f"`{code}`" for code in STATUS)}.
 
 Codes of violations: {", ".join(f"`{code}`" for code in VIOLATION_CODES)}.
+
+**Scores.** With scoring on, options carry points by bucket (`score_values`) and questions a right answer.
+Each of `score`, `max_score`, `score_correct` and `max_score_correct` is a variable, also with `_<bucket>`
+(a `-` in a bucket's key may be written `_`), and so are `correct_answers` and `max_correct_answers`: in
+logic, in formulas, and as tokens such as `[score]`. They count the blocks shown to this respondent up to
+the one that is reached; without a bucket they are the sums over all. Scoring has to be on when the script
+is written: else points are ignored, as the script's `warnings` then tell.
+
+**Formulas** of calculated blocks take three forms, which nest: arithmetic with `[variables]`, numbers, `+
+- * / ( )`; `if <condition> then <value> else <value>`, whose values may be formulas, `"texts"` or bare
+words; and `argmax([score_a], [score_b], ...)`, the name of the bucket with the most points, the first of
+equals. What is unknown or unanswered is 0, and so is a division by zero. Numbers are decimals, told with
+at most 6 of them.
+
+**Tokens.** `[UserName]`, `[answer]`, `[a block's name]` and the score variables are filled into prompts
+and feedback; about XP `[xp_points]`, `[earned_xp]`, `[xp_name]`, `[month_total_xp]`, `[xp_to_next_level]`
+and `[next_xp_level]`. What nothing defines stays as it is written.
+
+**XP** is given to members of the community alone: to others `[xp_points]` is 0. An action block gives
+once for its `fire_scope`, when it is reached; a score is rounded half up, and bounded to a million. On
+anonymous projects a score, or an action behind a condition, gives nothing, as that would tell what was
+answered, and entries carry no session and no time finer than the day. Level n needs `50 * n * (n + 1)`
+XP.
 
 **Versions.** `/v1` only grows: new fields, values and addresses may appear, so ignore what you do not know.
 Anything that would break a caller comes under another prefix.

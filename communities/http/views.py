@@ -44,10 +44,13 @@ class CommunityViewSet(viewsets.ViewSet):
 
     An action gets the request and the path's values, reads with `read` and `query`, calls one service
     and answers a DRF `Response` of plain data. `noun` and the action's name are its row in the table of
-    permissions. Refusals are raised.
+    permissions. `with_query` are the writes that take query parameters; `reads_conflict` tells the
+    description that reading may be refused by the object's state. Refusals are raised.
     """
 
     noun: ClassVar[str]
+    with_query: ClassVar[frozenset[str]] = frozenset()
+    reads_conflict: ClassVar[bool] = False
     key: Caller
     at: datetime
     raw_body: bytes = b""
@@ -90,6 +93,8 @@ class CommunityViewSet(viewsets.ViewSet):
             self.hide(**kwargs)  # what this role may not even see is not found, rather than forbidden
             raise
         if request.method not in SAFE_METHODS:
+            if request.GET and action not in self.with_query:
+                self.query(NoParameters)  # before anything is written
             self.raw_body = bodies.received(request)
         handler = getattr(self, action)
         self._is_looked_at = not self._sent  # which refuses what is no JSON, also where no action would look

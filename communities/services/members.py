@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.contrib.admin.models import LogEntry
-from django.db import connection, transaction
-from django.db.models import F, OuterRef, Subquery
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, Subquery
 
 from communities.errors import NotFound
-from communities.models import ApiKey, CommunitySettings, Identity, Member, User
+from communities.models import CommunitySettings, Identity, Member, User
 from communities.statements import prepared
+
+
+class NoSuchMember(NotFound):
+    def __init__(self) -> None:
+        super().__init__("There is no such member.")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A member, present or not, as far as it matters what may be done."""
+
+    user_id: int
+    has_left: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +56,16 @@ def find(*, community_id: int, member_id: int | None = None, user_id: int | None
     return Known(found_user_id, nick or name, provider, on_chat_id)
 
 
+def place_of(*, community_id: int, member_id: int) -> Place:
+    """Who a member is, and whether they have left. Refuses whoever is none."""
+    members = Member.objects.filter(community_id=community_id, pk=member_id)
+    row = members.values_list("user_id", "left_at").first()
+    if row is None:
+        raise NoSuchMember
+    user_id, left_at = row
+    return Place(user_id, has_left=left_at is not None)
+
+
 def present(*, community_id: int, user_id: int) -> int | None:
     """The id of the present member that a user is in a community."""
     with prepared() as cursor:
@@ -64,13 +86,13 @@ class HeldMember:
 
 
 def hold(*, community_id: int, user_id: int) -> HeldMember | None:
-    """The present member that a user is in a community, to give them something."""
+    """The present member that a user is in a community, to give them something: one move at a time does."""
     columns = [str(field.column) for field in CommunitySettings._meta.concrete_fields]
     with prepared() as cursor:
         cursor.execute(
             f"SELECT m.id, {', '.join(f's.{column}' for column in columns)} FROM communities_member m"
             " LEFT JOIN communities_communitysettings s ON s.community_id = m.community_id"
-            " WHERE m.community_id = %s AND m.user_id = %s AND m.left_at IS NULL FOR KEY SHARE OF m",
+            " WHERE m.community_id = %s AND m.user_id = %s AND m.left_at IS NULL FOR NO KEY UPDATE OF m",
             [community_id, user_id],
         )
         row = cursor.fetchone()
@@ -86,6 +108,23 @@ def display_name(*, community_id: int, user_id: int) -> str:
     nick = Member.objects.filter(user=OuterRef("pk"), community_id=community_id).values("nick")[:1]
     row = User.objects.filter(pk=user_id).annotate(nick=Subquery(nick)).values_list("nick", "name").first()
     return (row[0] or row[1]) if row else ""
+
+
+def names_of(*, community_id: int, user_ids: Collection[int]) -> Mapping[int, str]:
+    """What users are called in a community: those of them who are its members, present or not, or staff.
+
+    Not the others, though they be known elsewhere: whoever is erased here has no name here.
+    """
+    if not user_ids:
+        return {}
+    here = Member.objects.filter(user=OuterRef("pk"), community_id=community_id)
+    known = User.objects.filter(Exists(here) | Q(is_staff=True), pk__in=user_ids)
+    rows = known.annotate(nick=Subquery(here.values("nick")[:1])).values_list(
+        "pk", "nick", "name", "username", "is_staff"
+    )
+    # The user name of whoever is not of the staff is made up.
+    names = {pk: nick or name or (username if staff else "") for pk, nick, name, username, staff in rows}
+    return {user_id: name for user_id, name in names.items() if name}
 
 
 def user_for_external_id(*, community_id: int, external_id: str) -> int:
@@ -109,84 +148,3 @@ def create_member(*, community_id: int, name: str, access: str, at: datetime) ->
     """A new person, and their place in a community."""
     user = User.objects.create(name=name)
     return Member.objects.create(community_id=community_id, user=user, access=access, joined_at=at)
-
-
-# --- Erasing ----------------------------------------------------------------------------------------
-
-
-def lock(*, community_id: int, member_id: int) -> None:
-    """Wait for what is being given to a member, and keep more from coming until the transaction ends.
-
-    Refuses whoever is no member any more.
-    """
-    if not Member.objects.select_for_update().filter(community_id=community_id, pk=member_id):
-        raise NotFound("There is no such member.")
-
-
-def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
-    """Delete a member with their API keys and with the names that the community has for them.
-
-    What other apps hold of the member has to be gone. Their user stays: see `erase_user`.
-    """
-    own = ApiKey.objects.filter(community_id=community_id, user_id=user_id)
-    _forget_in_admin_log("apikey", list(own.values_list("pk", flat=True)))
-    _forget_in_admin_log("member", [member_id])
-    with connection.cursor() as cursor:
-        # Django would look for dependents first. Constraints are checked at the commit.
-        cursor.execute(
-            """
-            WITH keys AS (
-                DELETE FROM communities_apikey WHERE community_id = %(community)s AND user_id = %(user)s
-            ), names AS (
-                DELETE FROM communities_identity WHERE community_id = %(community)s AND user_id = %(user)s
-            ), setup AS (
-                UPDATE communities_community SET user_setup_id = NULL
-                WHERE id = %(community)s AND user_setup_id = %(user)s
-            )
-            DELETE FROM communities_member WHERE id = %(member)s
-            """,
-            {"community": community_id, "user": user_id, "member": member_id},
-        )
-
-
-def erase_user(*, user_id: int) -> bool:
-    """Delete a user with their accounts on other platforms; False where somebody still knows them.
-
-    Known is a member of any community, present or not, whoever holds an API key there, whom a community has
-    a name for or was set up by; and staff, also who once did something in the admin. Other apps have to look
-    for themselves.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            WITH gone AS (
-                SELECT id FROM communities_user person
-                WHERE id = %s AND NOT is_staff AND NOT is_superuser
-                    AND NOT EXISTS (SELECT FROM communities_member WHERE user_id = person.id)
-                    AND NOT EXISTS (SELECT FROM communities_apikey WHERE user_id = person.id)
-                    AND NOT EXISTS (SELECT FROM communities_community WHERE user_setup_id = person.id)
-                    AND NOT EXISTS (SELECT FROM django_admin_log WHERE user_id = person.id)
-                    AND NOT EXISTS (
-                        SELECT FROM communities_identity
-                        WHERE user_id = person.id AND community_id IS NOT NULL
-                    )
-                FOR UPDATE
-            ),
-            accounts AS (DELETE FROM communities_identity USING gone WHERE user_id = gone.id),
-            groups AS (DELETE FROM communities_user_groups USING gone WHERE user_id = gone.id),
-            rights AS (DELETE FROM communities_user_user_permissions USING gone WHERE user_id = gone.id)
-            DELETE FROM communities_user person USING gone WHERE person.id = gone.id
-            """,
-            [user_id],
-        )
-        is_gone = bool(cursor.rowcount)
-    if is_gone:
-        _forget_in_admin_log("user", [user_id])
-    return is_gone
-
-
-def _forget_in_admin_log(model: str, ids: Collection[int]) -> None:
-    """That staff did something, and when, stays in the log; whom they did it to does not."""
-    LogEntry.objects.filter(
-        content_type__app_label="communities", content_type__model=model, object_id__in=list(map(str, ids))
-    ).update(object_id=None, object_repr="", change_message="")

@@ -208,10 +208,12 @@ def _warning() -> Schema:
         "type": "object",
         "description": (
             "`scores_ignored`: points sent while scoring was off, or a script written before scoring was "
-            "enabled; they count once the script is written again. `double_award`: XP from a block and from "
+            "enabled, which count once the script is written again; or points on a ranking, which never do. "
+            "`not_graded`: a right answer while scoring is off. `double_award`: XP from a block and from "
             "`rewards.use_xp` as well. `unknown_variable`: a name in a formula or `source_key` that is "
-            "nothing there, and so 0. `unknown_achievement`: one that nobody has described. "
-            "`tells_the_answers`: what is given on an anonymous project would tell what was answered."
+            "nothing there, and so 0. `unfilled_token`: a token within a text of a formula, which stays as "
+            "it is written. `unknown_achievement`: one that nobody has described. "
+            "`tells_the_answers`: on an anonymous project nothing is given by a score or behind a condition."
         ),
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {

@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from communities.http.fields import Choice, Moment, Text, Truth, Whole
 from surveys.engine.emojis import is_one_character
-from surveys.engine.fields import BLOCK
+from surveys.engine.fields import BLOCK, SNOWFLAKE
 from surveys.engine.kinds import Text as TextKind
 
 MAX_ID = 2**63 - 1
@@ -57,16 +57,14 @@ class Color(_ByKind):
     key = "color"
 
 
-@extend_schema_field({"type": "string", "pattern": "^[0-9]{1,20}$"})
+@extend_schema_field({"type": "string", "pattern": SNOWFLAKE.pattern})
 class Snowflake(Text):
     """An id of the chat platform: digits, as text, because numbers lose some of them."""
 
-    default_error_messages = {"invalid": "must be an id: 1 to 20 digits, as text."}
-
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
-        if text and not (text.isascii() and text.isdigit() and len(text) <= 20):
-            self.fail("invalid")
+        if text and (fault := SNOWFLAKE.fault(text)):
+            raise serializers.ValidationError(fault[1], code=fault[0])
         return text
 
 

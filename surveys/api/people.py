@@ -21,8 +21,7 @@ from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut
 from surveys.services import people
 from surveys.services.people import Held
-from xp.api.ledger import ENTRY_EXAMPLE, EntryOut
-from xp.api.members import EARNED_EXAMPLE, TAG, EarnedAchievementOut
+from xp.http import EARNED_EXAMPLE, ENTRY_EXAMPLE, TAG, EarnedAchievementOut, EntryOut
 
 EXAMPLE: dict[str, Any] = {
     "member": {
@@ -81,6 +80,7 @@ EXAMPLE: dict[str, Any] = {
             "carried_out_at": None,
         }
     ],
+    "entries_for_others": 2,
     "xp_ledger": [ENTRY_EXAMPLE],
     "responses": [RESPONSE],
 }
@@ -187,6 +187,9 @@ class PersonOut(serializers.Serializer[Any]):
     standing = PersonStandingOut()
     achievements = EarnedAchievementOut(many=True)
     roles = RoleGrantOut(many=True)
+    entries_for_others = serializers.IntegerField(
+        min_value=0, help_text="How often they gave or took XP of other members by hand."
+    )
     xp_ledger = EntryOut(many=True, help_text="Newest first.")
     responses = ResponseOut(
         many=True, help_text="Project after project, oldest first; also those without an answer yet."
@@ -223,10 +226,10 @@ class PersonViewSet(CommunityViewSet):
             "`platform_id` and `session_number` of these responses become null, and an unfinished one stays "
             "partial. Everything else about the person in this community goes: the member, their XP, "
             "achievements and roles, their API keys, their names and accounts, and their name on the "
-            "projects they made, which stay. Somebody who is also a member of other communities stays so. "
-            "What the person wrote in answers is not searched for names, and their name stays where XP of "
-            "others was given by them. `409 conflict` for the person to whom the key that asks belongs. "
-            "Needs the role admin."
+            "projects they made and on XP they gave to others, which stay. Somebody who is also a member of "
+            "other communities stays so. What the person wrote in answers is not searched for names, and "
+            "what was answered under an Idempotency-Key is replayed for its 24 hours. "
+            "`409 conflict` for the person to whom the key that asks belongs. Needs the role admin."
         ),
         responses={204: None},
     )

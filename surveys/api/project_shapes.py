@@ -273,10 +273,6 @@ class CloneIn(serializers.Serializer[Any]):
     name = Text(max_length=200, required=False, help_text="`Copy of ...` by default.")
 
 
-class NoQuery(serializers.Serializer[Any]):
-    """No query parameters at all."""
-
-
 class ListIn(PageIn):
     """Filters of the listing."""
 

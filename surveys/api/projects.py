@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from django.db.models.functions import Lower
-from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,7 +21,6 @@ from surveys.api.project_shapes import (
     ListIn,
     NewProjectIn,
     NewProjectOut,
-    NoQuery,
     OpenIn,
     ProjectIn,
     ProjectOut,
@@ -50,12 +48,7 @@ _changes = partial(
 
 
 class OwnWorkViewSet(CommunityViewSet):
-    """What a creator may do to their own projects, and an admin to any (decisions 2.2).
-
-    `with_query` are the actions that take query parameters; others refuse any (decisions 1.2).
-    """
-
-    with_query: ClassVar[frozenset[str]] = frozenset()
+    """What a creator may do to their own projects, and an admin to any (decisions 2.2)."""
 
     @property
     def only_of(self) -> int | None:
@@ -76,18 +69,12 @@ class OwnWorkViewSet(CommunityViewSet):
     def has_premium(self) -> bool:
         return TIERS[self.key.tier].has_premium_features
 
-    def _work(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse:
-        if request.GET and self._action(request) not in self.with_query:
-            self.query(NoQuery)
-        return super()._work(request, kwargs)
-
     def visible(self) -> ProjectQuerySet:
         return finding.visible(community_id=self.key.community_id, sees_all=self.sees_all, at=self.at)
 
 
 class ProjectViewSet(OwnWorkViewSet):
     noun = "project"
-    with_query = frozenset({"list"})
 
     @extend_schema(
         operation_id="projects_list",

@@ -57,7 +57,6 @@ class ScriptQuery(serializers.Serializer[Any]):
 
 class ScriptViewSet(OwnWorkViewSet):
     noun = "script"
-    with_query = frozenset({"retrieve"})
 
     @extend_schema(
         operation_id="scripts_get",

@@ -247,18 +247,19 @@ def scores_have_buckets(spot: Spot, bucket_keys: Collection[str] | None) -> Iter
     if bucket_keys is None:
         return
     known = ", ".join(sorted(bucket_keys)) or "none"
+    declare = f"The buckets are: {known}. Another is declared in the project's `scoring.buckets`."
     for n, option in enumerate(spot.block.options):
         for key in option.score_values or ():
             if key not in bucket_keys:
                 written = Bucket(key).key
-                hint = f"Write it {written}." if written in bucket_keys else f"The buckets are: {known}."
+                hint = f"Write it {written}." if written in bucket_keys else declare
                 message = f"`score_values` has the key {key}, which matches no bucket. {hint}"
                 yield spot.option_fault(n, f"score_values.{key}", "unknown_reference", message)
     config = spot.block.action_config
     source = config.source_key if config else None
     variables = names.variables_of(scoring_enabled=True, bucket_keys=tuple(bucket_keys))
     if source is not None and names.looks_like_variable(source) and source not in variables:
-        message = f"`source_key` {source} matches no bucket. The buckets are: {known}."
+        message = f"`source_key` {source} matches no bucket. {declare}"
         yield spot.fault("action_config.source_key", "unknown_reference", message)
 
 

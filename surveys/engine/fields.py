@@ -33,9 +33,12 @@ MAX_NUMBER = 10**15  # answers end there too (decisions 14.8)
 MAX_ID = 2**63 - 1
 MAX_SMALL = 2**31 - 1
 MAX_PAUSE = 300
-MAX_BUCKETS = 100  # keys in one map of score values
+MAX_BUCKETS = 100  # of a project, and keys in one map of score values
+MAX_BUCKET_NAME = 64
+MAX_XP = 1_000_000  # at once, as where it is awarded by hand
 
 _COLOR = re.compile(r"[0-9A-Fa-f]{6}")
+_SNOWFLAKE = re.compile(r"[1-9][0-9]{0,19}")
 
 
 def _url_fault(value: str) -> Fault | None:
@@ -68,6 +71,14 @@ def _words(maximum: int) -> Text:
     return Text(maximum, empty_is_null=True)
 
 
+def _snowflake_fault(value: str) -> Fault | None:
+    if _SNOWFLAKE.fullmatch(value):
+        return None
+    return "invalid", "must be an id: 1 to 20 digits without a 0 in front, as text."
+
+
+# An id of the chat platform: as text, because numbers lose some of its digits.
+SNOWFLAKE = Text(20, empty_is_null=True, check=_snowflake_fault, pattern=_SNOWFLAKE.pattern.join("^$"))
 _ADDRESS = Text(2_048, empty_is_null=True, check=_url_fault, format="uri", pattern="^https?://")
 
 OPTION = Shape(
@@ -126,7 +137,7 @@ ACTION_CONFIG = Shape(
     "ActionConfig",
     {
         "xp_amount": Field(
-            Whole(0, MAX_SMALL),
+            Whole(0, MAX_XP),
             "XP that `give_xp` awards. It needs this or `source_key`, not both.",
             example=50,
         ),
@@ -134,7 +145,7 @@ ACTION_CONFIG = Shape(
             _words(200), "The score variable that `give_xp` awards as XP, such as `score`.", example="score"
         ),
         "xp_role_id": Field(Whole(1, MAX_ID), "The achievement id that `give_achievement` needs."),
-        "role_id": Field(_words(64), "The role id that `give_role` needs.", example="1187"),
+        "role_id": Field(SNOWFLAKE, "The role id that `give_role` needs.", example="1187"),
         "fire_scope": Field(
             Choice(("respondent", "session")),
             "`respondent` (the default) fires once for a person, `session` once for each completion.",

@@ -20,12 +20,26 @@ from the text itself. Keywords are in any case.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TypeAlias
 
 import regex
 
+from surveys.engine.formula_tree import (
+    Argmax,
+    Choice,
+    Every,
+    Negative,
+    Node,
+    Not,
+    Number,
+    Pair,
+    Product,
+    Some,
+    Sum,
+    Text,
+    Truth,
+    Variable,
+)
 from surveys.engine.grammar import MAX_NESTING, Mention
 from surveys.engine.lexer import FORMULA, SyntaxFault, Token, lex_one
 
@@ -35,85 +49,9 @@ _IN_WORD = r"[\p{L}\p{M}\p{Nd}_\-]"
 _KEYWORD = rf"(?<!{_IN_WORD})(?:if|then|else)(?!{_IN_WORD})"
 _WORDS_BEGIN = regex.compile(rf"\s*+(?!{_KEYWORD}|argmax\s*+\()(?=[\p{{L}}\p{{So}}¡¿])", regex.IGNORECASE)
 _WORDS_MAY_END = regex.compile(rf"[()]|{_KEYWORD}", regex.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    value: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    text: str
-    column: int = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Argmax:
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Negative:
-    part: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    parts: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    first: Node
-    steps: tuple[tuple[str, Node], ...]  # `*` or `/`, and by what
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """if, as many else if as there are, and else."""
-
-    cases: tuple[tuple[Node, Node], ...]  # condition, value
-    otherwise: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    sign: str  # `==` and not `=`
-    left: Node
-    right: Node
-    column: int = field(compare=False)  # of the sign
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    part: Node
-    column: int = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Every:
-    """Parts joined by AND."""
-
-    parts: tuple[Node, ...]
-    column: int = field(compare=False)  # of the first AND
-
-
-@dataclass(frozen=True, slots=True)
-class Some:
-    """Parts joined by OR."""
-
-    parts: tuple[Node, ...]
-    column: int = field(compare=False)  # of the first OR
-
-
-Truth: TypeAlias = Pair | Not | Every | Some
-Node: TypeAlias = Number | Text | Variable | Argmax | Negative | Sum | Product | Choice | Truth
+_SIGN = regex.compile(r"\s*+(?P<sign>[^\s\"_.])")
+_ELSE_IF_IN_ONE = regex.compile(rf"(?<!{_IN_WORD})(?:elseif|elsif|elif)(?!{_IN_WORD})", regex.IGNORECASE)
+_IF_AS_A_FUNCTION = regex.compile(rf"(?<!{_IN_WORD})if\s*+\(", regex.IGNORECASE)
 
 
 def read(text: str) -> tuple[Node, tuple[Mention, ...]]:
@@ -205,7 +143,14 @@ class _Parser:
         return self.words() if self.words_begin() else self.outcome(self.inside())
 
     def words_begin(self) -> bool:
-        return _WORDS_BEGIN.match(self.text, self.at) is not None
+        """Whether text without quotes is next. Raises where it is, but cannot be told from a formula."""
+        if _WORDS_BEGIN.match(self.text, self.at):
+            return True
+        found = _SIGN.match(self.text, self.at)
+        if found and found["sign"].isprintable() and not FORMULA.match(self.text, found.start("sign")):
+            message = f"Text that begins with {found['sign']} is written in double quotes."
+            raise SyntaxFault(message, found.start("sign") + 1)
+        return False
 
     def words(self) -> Text:
         depth, until = 0, len(self.text)
@@ -426,7 +371,9 @@ class _Parser:
         lower = word.lower()
         seen = f"[{word}]" if token.kind == "token" else word
         message = f"An operator such as + is missing before {seen}."
-        if before.kind == "words" and lower in ("if", "then", "else"):
+        if _ELSE_IF_IN_ONE.search(word) or (before.kind == "words" and _ELSE_IF_IN_ONE.search(before.text)):
+            message = "Write else if, in two words: if ... then ... else if ... then ... else ..."
+        elif before.kind == "words" and lower in ("if", "then", "else"):
             message = f"Text with the word {word} in it is written in double quotes."
         elif lower in ("then", "else"):
             message = f"This {lower} has no if before it: write if ... then ... else ..."
@@ -436,6 +383,8 @@ class _Parser:
             message = "There is no in within formulas: write comparisons joined by OR."
         elif word == ")":
             message = "This ) closes nothing: a ( is missing before it."
+        elif word == "," and _IF_AS_A_FUNCTION.search(self.text, 0, token.start):
+            message = "An if has no commas: write if ... then ... else ... Half is written 0.5."
         elif word == ",":
             message = "Only argmax has commas. A number has a point, as in 0.5."
         elif token.kind == "name" and before.kind == "number":

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from surveys.engine import formula_grammar, values
-from surveys.engine.formula_grammar import (
+from surveys.engine.formula_tree import (
     Argmax,
     Choice,
     Every,

@@ -17,23 +17,24 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Any
 
 from surveys.engine import conditions, correct_answers, names
 from surveys.engine.fields import (
     ACTION_CONFIG,
     BLOCK,
     CONTINUE,
+    MAX_BUCKET_NAME,
     MAX_BUCKETS,
     MAX_NUMBER,
     SCALE,
 )
 from surveys.engine.kinds import UNSTORABLE, Field, ListOf, Shape, Text, Weights, Whole, told, unstorable
 from surveys.engine.places import Place
-from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Violation
+from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Violation, composed
 from surveys.engine.telling import block_as_json
 
 MAX_BLOCKS = 200
-MAX_BUCKET_NAME = 64
 MAX_DEPTH = 50  # of conditions in conditions; deeper ones are kept as they are, and refused by `conditions`
 # Word for word as the interface gives it (2.4), without the full stop of our other sentences.
 OUTRO_NEEDS_ID = "section='outro' requires id for update"
@@ -61,8 +62,8 @@ class Reading:
 
 
 def read_blocks(raw: object, *, path: str, scoring: bool = True) -> Reading:
-    """Read a script's array of blocks. `scoring` off passes over `score_values`, whatever they are; that
-    there were any is noted on their block."""
+    """Read a script's array of blocks. With `scoring` off no `score_values` are refused, whatever they are;
+    that there were any is noted on their block, and what counts is for `revision.keep_scores` to say."""
     notes = _Notes(scoring=scoring)
     if not isinstance(raw, list):
         code = "null" if raw is None else "invalid_type"
@@ -192,7 +193,7 @@ def _part(value: object, field_: Field, key: str, path: str, notes: _Notes) -> o
     if isinstance(kind, ListOf):
         return _list(value, kind, key, path, notes)
     if isinstance(kind, Weights):
-        return _weights(value, key, path, notes) if notes.scoring else None
+        return _weights(value, key, path, notes if notes.scoring else _Notes(scoring=False))
     if isinstance(value, dict):
         return _condition(value, path, notes)
     notes.fault(path, "invalid_type", f"`{key}` must be an object, not {told(value)}.")
@@ -231,12 +232,15 @@ def _weights(value: object, key: str, path: str, notes: _Notes) -> dict[str, Dec
         notes.fault(path, "too_many", f"`{key}` may hold at most {MAX_BUCKETS} buckets, not {len(value)}.")
         return None
     weights = {}
-    for bucket, points in value.items():
+    for written, points in value.items():
+        bucket = composed(written)
         name = _shown(bucket)
         if fault := names.bucket_fault(bucket) or _too_long(bucket):
             notes.fault(path, "invalid", f"`{key}` has a key that cannot be a bucket's: {name} {fault}")
             return None
-        if type(points) not in (int, float):
+        if bucket in weights:
+            notes.fault(f"{path}.{name}", "duplicate", f"`{key}.{name}` is sent twice.")
+        elif type(points) not in (int, float):
             wrong = f"`{key}.{name}` must be a number, not {told(points)}."
             notes.fault(f"{path}.{name}", "invalid_type", wrong)
         elif not -MAX_NUMBER <= points <= MAX_NUMBER:  # which NaN is not either
@@ -244,6 +248,10 @@ def _weights(value: object, key: str, path: str, notes: _Notes) -> dict[str, Dec
         else:
             weights[bucket] = Decimal(str(points))
     return weights
+
+
+def _action_config(*, source_key: str | None = None, **taken: Any) -> ActionConfig:
+    return ActionConfig(source_key=source_key and composed(source_key), **taken)
 
 
 def _condition(raw: Mapping[str, object], path: str, notes: _Notes, depth: int = 1) -> dict[str, object]:
@@ -361,6 +369,6 @@ def _shown(key: object) -> str:
 
 _BUILD: Mapping[str, Callable[[dict[str, object]], object]] = {
     SCALE.name: lambda taken: Scale(**taken),  # type: ignore[arg-type]
-    ACTION_CONFIG.name: lambda taken: ActionConfig(**taken),  # type: ignore[arg-type]
+    ACTION_CONFIG.name: lambda taken: _action_config(**taken),  # type: ignore[arg-type]
     CONTINUE.name: lambda taken: Continue(**taken),  # type: ignore[arg-type]
 }

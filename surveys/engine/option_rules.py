@@ -41,7 +41,8 @@ def scale_options_present_the_points(spot: Spot) -> Iterator[Violation]:
         if option.value not in points:
             message = f"`value` must be the number of a point, {low} to {high}."
             yield spot.option_fault(n, "value", "invalid_choice", message)
-        if not option.label and not option.emoji:
+        is_weighed = option.score_values or spot.block.scores_ignored
+        if not (option.label or option.emoji or is_weighed):
             message = "`label` or `emoji` is required on the option of a scale point."
             yield spot.option_fault(n, "label", "required", message)
 

@@ -43,21 +43,15 @@ def fill(text: str, text_of: Callable[[str], str | None]) -> str:
     return _TOKEN.sub(value, text)
 
 
-def rename(
-    text: str,
-    renames: Mapping[str, str],
-    *,
-    variables: Collection[str] | None = None,
-    prompt_variables: Collection[str] = PROMPT_VARIABLES,
-) -> str:
+def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] | None = None) -> str:
     """Write new block names into tokens; `renames` and `variables` are as in `expressions.rename`.
 
-    `prompt_variables` are left alone in any case: none in a formula, where they mean nothing.
+    Variables that only prompts have are left alone in any case.
     """
 
     def renamed(found: regex.Match[str]) -> str:
         name = found[1].rstrip()
-        if names.is_position(name) or _is_variable(name, variables, prompt_variables):
+        if names.is_position(name) or _is_variable(name, variables):
             return found[0]
         new = renames.get(title_case(name))
         return found[0] if new is None else f"[{in_token(new)}]"
@@ -70,12 +64,17 @@ def in_token(name: str) -> str:
 
     A block with the name of a prompt's variable, such as `UserName`, cannot be shown by a token.
     """
-    if names.is_position(name) or _is_variable(name, None, PROMPT_VARIABLES):
+    if names.is_position(name) or _is_variable(name, None):
         return title_case(name)
     return name.strip()
 
 
-def _is_variable(name: str, variables: Collection[str] | None, prompt_variables: Collection[str]) -> bool:
-    if name.lower() in prompt_variables:
+def is_prompt_variable(name: str) -> bool:
+    """Whether a token of this name is a variable that only prompts have, and never a block."""
+    return name.strip().lower() in PROMPT_VARIABLES
+
+
+def _is_variable(name: str, variables: Collection[str] | None) -> bool:
+    if is_prompt_variable(name):
         return True
     return names.looks_like_variable(name) if variables is None else name in variables

@@ -9,7 +9,7 @@ from surveys.engine import names
 from surveys.engine.expressions import Expression, Mention
 from surveys.engine.formulas import Formula
 from surveys.engine.names import VARIABLES
-from surveys.engine.script import STATEMENTS, Block, Script, title_case
+from surveys.engine.script import STATEMENTS, Block, Script, composed, title_case
 
 __all__ = ["VARIABLES", "Fault", "check", "resolve", "unknown_names", "variables"]
 
@@ -38,8 +38,8 @@ def resolve(name: str, script: Script) -> int | str | None:
     if names.is_position(name):
         index = names.index_of_position(name)
         return index if index is not None and index < len(script.blocks) else None
-    if name in variables(script):
-        return name
+    if (variable := composed(name)) in variables(script):
+        return variable
     return script.index_by_title.get(title_case(name))
 
 

@@ -1,7 +1,9 @@
 """One version of a script against the next: what a rename carries along, what may not go or change.
 
     blocks      = carry_renames(before, arrangement.blocks)      # before `rules.check`, on idle projects
+    blocks      = keep_scores(before, blocks)                    # while scoring is off
     blocks      = carry_ignored_scores(before, blocks, given=...)
+    violations += renames_at_fault(before, after, places=...)    # 400
     violations += removed_in_use(before, after, places=...)      # 400
     frozen      = frozen_changes(before, after, places=...)      # 409 while the project is active
     outro       = with_presentation(stored, sent, given=...)     # all that a resubmitted outro block may say
@@ -11,15 +13,17 @@ Blocks and options are the same where their ids are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import fields, replace
+from decimal import Decimal
 
-from surveys.engine import conditions, expressions, names, pipes, references
+from surveys.engine import conditions, expressions, formulas, names, pipes, references
+from surveys.engine.fields import MAX_PROMPT
 from surveys.engine.places import Place, is_faulty
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script, Violation, title_case
 
-_TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect", "calculated_formula")
+_TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect")
 
 # What may change while a project is active (decisions 5 and 14.14). All else is structure.
 _WORDING = frozenset(
@@ -75,8 +79,10 @@ def _carried(block: Block, was: Block, renamed: Mapping[str, str], variables: Co
     for key in _TEXTS_WITH_TOKENS:
         text = getattr(block, key)
         if text and text == getattr(was, key):
-            known = () if key == "calculated_formula" else pipes.PROMPT_VARIABLES
-            changes[key] = pipes.rename(text, renamed, variables=variables, prompt_variables=known)
+            changes[key] = pipes.rename(text, renamed, variables=variables)
+    formula = block.calculated_formula
+    if formula and formula == was.calculated_formula:
+        changes["calculated_formula"] = _renamed_formula(formula, renamed, variables)
     for key in ("show_when", "hide_when"):
         condition = getattr(block, key)
         if condition is not None and condition == getattr(was, key):
@@ -91,6 +97,27 @@ def _carried(block: Block, was: Block, renamed: Mapping[str, str], variables: Co
         with suppress(expressions.SyntaxFault):
             changes["precondition"] = expressions.rename(block.precondition, renamed, variables=variables)
     return replace(block, **changes) if changes else block  # type: ignore[arg-type]
+
+
+def _renamed_formula(text: str, renamed: Mapping[str, str], variables: Collection[str]) -> str:
+    """A formula with its references rewritten. Brackets within its texts are none, and stay."""
+    pieces: list[str] = []
+    at = 0
+    for mention in _mentioned_in_formula(text):
+        new = renamed.get(title_case(mention.name))
+        if new is None or names.is_position(mention.name) or mention.name in variables:
+            continue
+        start = mention.column - 1
+        pieces += [text[at:start], f"[{pipes.in_token(new)}]"]
+        at = text.index("]", start) + 1
+    return "".join([*pieces, text[at:]])
+
+
+def _mentioned_in_formula(text: str) -> Sequence[formulas.Mention]:
+    try:
+        return formulas.parse(text).mentions
+    except formulas.SyntaxFault:  # the rules tell of it
+        return ()
 
 
 def _renamed_condition(
@@ -111,27 +138,78 @@ def _renamed_condition(
     return changed
 
 
+def renames_at_fault(
+    before: Script, after: Script, *, places: Sequence[Place], faulty: Set[str] = frozenset()
+) -> Iterator[Violation]:
+    """New names that tokens cannot write, and texts that a carried rename has made too long.
+
+    `places` are those of the outro too; nothing is said of fields that are `faulty` already.
+    """
+    renamed = renames(before, after.blocks)
+    for block, place in zip((*after.blocks, *after.outro), places, strict=True):
+        if block.name and block.name in renamed.values() and pipes.is_prompt_variable(block.name):
+            message = f"`name` cannot become {block.name}, as tokens of that name are a variable's."
+            yield Violation(place.at("name"), "not_allowed", message)
+        for key in _TEXTS_WITH_TOKENS:
+            length = len(getattr(block, key) or "")
+            if renamed and length > MAX_PROMPT and not is_faulty(place.at(key), faulty):
+                message = (
+                    f"`{key}` of the block {block.name} would have {length:,} characters with the new names "
+                    f"in it, and must have at most {MAX_PROMPT:,}."
+                )
+                yield Violation(place.at(key), "too_long", message)
+
+
 # --- Scores that count for nothing -----------------------------------------------------------------
+
+
+def keep_scores(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
+    """While scoring is off, points that are sent are ignored: those stored earlier stay for its return.
+
+    That some were ignored is not said of a block whose options were sent with those that stay.
+    """
+    stored = {option.id: option.score_values for block in before.blocks for option in block.options}
+    return tuple(
+        replace(
+            block,
+            scores_ignored=block.scores_ignored and not _as_stored(block, stored),
+            options=tuple(replace(option, score_values=stored.get(option.id)) for option in block.options),
+        )
+        for block in after
+    )
+
+
+def _as_stored(block: Block, stored: Mapping[int | None, Mapping[str, Decimal] | None]) -> bool:
+    sent = [option for option in block.options if option.score_values]
+    return bool(sent) and all(option.score_values == stored.get(option.id) for option in sent)
 
 
 def carry_ignored_scores(
     before: Script, after: Sequence[Block], *, given: Sequence[Collection[str]]
 ) -> tuple[Block, ...]:
-    """`after` with what is known of weights that were ignored earlier, until options are sent that count."""
-    stored = {block.id: block.scores_ignored for block in before.blocks if block.id is not None}
+    """`after` with what is known of points that were ignored earlier, until some are sent that count.
+
+    `{}` counts as well: whoever sends it wants none. What was read and is sent back says nothing of them.
+    """
+    stored = {block.id for block in before.blocks if block.scores_ignored}
     return tuple(
         replace(block, scores_ignored=True)
-        if stored.get(block.id or 0) and not ("options" in sent and before.scoring_enabled)
+        if block.id in stored and not (before.scoring_enabled and "options" in sent and _has_points(block))
         else block
         for block, sent in zip(after, given, strict=True)
     )
+
+
+def _has_points(block: Block) -> bool:
+    return any(option.score_values is not None for option in block.options)
 
 
 # --- Removing -------------------------------------------------------------------------------------
 
 
 def removed_in_use(before: Script, after: Script, *, places: Sequence[Place]) -> list[Violation]:
-    """What still refers to a block that `after` no longer has, told where it is written.
+    """What still refers to a block that `after` no longer has, told where it is written: in the outro too,
+    whose `places` come after the others.
 
     A name that another block has taken over refers to that one. A position counts where the text is
     as it was, and an older block has moved into the place of the removed one, or none has.
@@ -142,7 +220,7 @@ def removed_in_use(before: Script, after: Script, *, places: Sequence[Place]) ->
         return []
     return [
         violation
-        for block, place in zip(after.blocks, places, strict=True)
+        for block, place in zip((*after.blocks, *after.outro), places, strict=True)
         for violation in _still_referring(block, place, removed, before, after)
     ]
 
@@ -160,8 +238,7 @@ def without_those_in_use(found: Sequence[Violation], in_use: Sequence[Violation]
 def _still_referring(
     block: Block, place: Place, removed: Mapping[int, Block], before: Script, after: Script
 ) -> Iterator[Violation]:
-    index = None if block.id is None else before.index_by_id.get(block.id)
-    was = None if index is None else before.blocks[index]
+    was = next((each for each in (*before.blocks, *before.outro) if each.id == block.id), None)
     for key, mentioned in _mentions(block):
         attribute = "precondition" if key in ("show_when", "hide_when") else key
         unchanged = was is not None and getattr(was, attribute) == getattr(block, attribute)
@@ -193,6 +270,9 @@ def _mentions(block: Block) -> Iterator[tuple[str, Sequence[str]]]:
         text = getattr(block, key)
         if text and "[" in text:
             yield key, pipes.tokens(text)
+    if block.calculated_formula:
+        mentions = _mentioned_in_formula(block.calculated_formula)
+        yield "calculated_formula", [mention.name for mention in mentions]
 
 
 # --- Changing while active ------------------------------------------------------------------------
@@ -268,6 +348,8 @@ def with_presentation(stored: Block, sent: Block, *, given: Collection[str]) -> 
             changes["continue_"] = sent.continue_
         else:
             changes["continue_"] = Continue(
-                after=stored.continue_.after, pause=sent.continue_.pause, label=stored.continue_.label
+                after=stored.continue_.after,
+                pause=sent.continue_.pause or stored.continue_.pause,
+                label=stored.continue_.label,
             )
     return replace(stored, **changes)  # type: ignore[arg-type]

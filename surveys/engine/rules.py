@@ -5,14 +5,14 @@
 
 `places` are those of the arrangement: violations name the field in the array that was sent. A rule is
 silent about a field that is faulty already (`Reading.faulty`), and about blocks whose type is not known.
-Outro blocks are the service's own and are not checked.
+Outro blocks are the service's own: of them `check_outro` looks at what can be written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
 
-from surveys.engine import block_rules, logic_rules, option_rules
+from surveys.engine import block_rules, buckets, logic_rules, option_rules
 from surveys.engine.places import Place, as_stored, is_faulty
 from surveys.engine.script import Block, Script, Violation
 from surveys.engine.spot import Spot
@@ -49,11 +49,20 @@ def check(
                 found += option_rules.fit_chat(spot)
         if script.scoring_enabled:
             found += block_rules.scores_have_buckets(spot, bucket_keys)
+    if script.scoring_enabled:
+        found += buckets.faults(script, spots)
     found += _names_are_unique(spots)
     found += _ids_are_used_once(spots)
     found += logic_rules.check(script, spots, readable)
     if script.is_poll and all(readable):
         found += _is_a_poll(script.blocks, places, path)
+    return [violation for violation in found if not is_faulty(violation.field, faulty)]
+
+
+def check_outro(block: Block, place: Place, *, faulty: Set[str] = frozenset()) -> list[Violation]:
+    """What of an outro block's presentation, which alone can be written, is wrong."""
+    spot = Spot(block, place, faulty)
+    found = [*block_rules.prompts_say_something(spot), *block_rules.pauses_have_their_seconds(spot)]
     return [violation for violation in found if not is_faulty(violation.field, faulty)]
 
 

@@ -43,6 +43,11 @@ class Conversation(models.Model):
     seed = models.BigIntegerField(help_text="Orders shuffled options in this conversation.")
     state = models.JSONField(default=dict)
     is_listed = models.BooleanField(default=False, help_text="Has an answer, or is completed.")
+    is_settled = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="False while an anonymous one stands where and when its moves wrote it.",
+    )
     started_at = models.DateTimeField()
     updated_at = models.DateTimeField()
     completed_at = models.DateTimeField(null=True, blank=True)
@@ -80,6 +85,7 @@ class Conversation(models.Model):
                 condition=Q(sealed_respondent__isnull=False),
                 name="conversation_to_forget",
             ),
+            models.Index(fields=["started_at"], condition=Q(is_settled=False), name="conversation_to_settle"),
         ]
 
     def __str__(self) -> str:

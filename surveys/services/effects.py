@@ -8,7 +8,9 @@
 All of it happens in the move's own transaction, after the conversation and the limit are locked and before
 the counts: actions that fire are rows (FiredAction), noted before a member's XP is locked by the ledger. Only
 members of the community earn anything. What a person gets out of an anonymous conversation stands nowhere
-beside the answers: not in its state, and in the ledger without session number and to the day.
+beside the answers: not in its state, and in the ledger without session number and to the day; what would
+tell an answer by itself, a score or an action behind a condition, is not given there. `privacy.settle` takes
+away the order and the transaction that the rows of both have in common.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from communities.models import CommunitySettings
 from communities.services import members
 from communities.services.members import HeldMember
 from surveys.engine import references, runner
+from surveys.engine.fields import MAX_XP
 from surveys.engine.runner import State
 from surveys.engine.script import ActionConfig, Block, Script
 from surveys.models import Conversation, Project
@@ -29,7 +32,6 @@ from surveys.services import outros, privacy, rows
 from xp.models import XpEntry, name_by_default
 from xp.services import achievements, ledger, roles
 
-MOST_FROM_A_SCORE = 1_000_000
 NO_CONFIG = ActionConfig()
 
 
@@ -62,10 +64,20 @@ class Recipient:
 
     def fires(self, action: str, *, in_each_session: bool = False) -> bool:
         """Whether an action fires now. True once for each respondent, or for each of their sessions."""
-        scope = self.respondent
-        if in_each_session:  # hashed, or on an anonymous project this row would mark a member's answers
-            scope = privacy.respondent_hash(project_id=self.project.pk, who=f"session:{self.conversation.pk}")
+        scope = self._session() if in_each_session else self.respondent
         return rows.fire(project_id=self.project.pk, action=action, scope=scope)
+
+    def _session(self) -> str:
+        """This session of the respondent's, hashed.
+
+        On anonymous projects, where one may begin as often as one likes, it is the one that follows those
+        completed; a conversation's id would mark a member's answers as well.
+        """
+        session = str(self.conversation.pk)
+        if self.project.is_anonymous:
+            number = rows.sessions(project_id=self.project.pk, respondent=self.respondent)
+            session = f"{self.respondent}:{number}"
+        return privacy.respondent_hash(project_id=self.project.pk, who=f"session:{session}")
 
     def award(self, amount: int, kind: XpEntry.SourceKind) -> int:
         """Change the member's XP; the effective change. A participation that waits goes along."""
@@ -141,10 +153,11 @@ def unwind(*, conversation: Conversation, earner: Earner | None, at: datetime) -
     recipient = recipient_of(conversation=conversation, earner=earner, at=at)
     if recipient is None:
         return
-    rows.unfire(project_id=recipient.project.pk, action="vote", scope=recipient.respondent)
-    given = State.from_json(conversation.state).fired.values()
+    state = State.from_json(conversation.state)
+    if state.fired.keys() & state.replies.keys():  # else an earlier vote of theirs was what fired
+        rows.unfire(project_id=recipient.project.pk, action="vote", scope=recipient.respondent)
     recipient.participation = -1
-    recipient.award(-sum(given), XpEntry.SourceKind.POLL_UNWIND)
+    recipient.award(-sum(state.fired.values()), XpEntry.SourceKind.POLL_UNWIND)
     recipient.participate()
 
 
@@ -152,6 +165,8 @@ def _fires(recipient: Recipient, script: Script, state: State, block: Block, act
     """Whether an action block gives something here that it has not given yet. From now on it has."""
     if block.action_kind is None or block.id in state.fired:
         return False
+    if recipient.project.is_anonymous and block.precondition is not None:
+        return False  # what it gives would tell what was answered
     config = block.action_config or NO_CONFIG
     if block.action_kind == "give_xp":
         amount = xp_amount(recipient.project, script, state, config)
@@ -178,20 +193,17 @@ def _carry_out(
 def xp_amount(project: Project, script: Script, state: State, config: ActionConfig) -> int | None:
     """What a `give_xp` block awards at this point: its amount, or the score that it names.
 
-    A score is rounded half up to a whole number, within a million either way. None on an anonymous project,
-    where the amount in the ledger would tell what was answered.
+    A score is rounded half up to a whole number, within a million either way. None where it is no variable
+    of the script, and on an anonymous project, where the amount in the ledger would tell what was answered.
     """
     if config.source_key is None:
         return config.xp_amount or 0
-    if project.is_anonymous:
+    if project.is_anonymous or config.source_key not in references.variables(script):
         return None
-    is_variable = config.source_key in references.variables(
-        script
-    )  # else a block of that name would be meant
-    score = runner.values(script, state)(config.source_key) if is_variable else None
+    score = runner.values(script, state)(config.source_key)
     points = score if isinstance(score, Decimal) else Decimal(0)
     whole = int(points.quantize(Decimal(1), rounding=ROUND_HALF_UP))
-    return max(-MOST_FROM_A_SCORE, min(MOST_FROM_A_SCORE, whole))
+    return max(-MAX_XP, min(MAX_XP, whole))
 
 
 def _grant_achievement(recipient: Recipient, number: int, *, is_own: bool) -> None:

@@ -138,5 +138,8 @@ def _nominal(project: Project, script: Script, state: State) -> Mapping[int, int
     return {
         block.id or 0: effects.xp_amount(project, script, state, block.action_config) or 0
         for block in script.blocks
-        if block.id in reached and block.action_kind == "give_xp" and block.action_config
+        if block.id in reached
+        and block.action_kind == "give_xp"
+        and block.action_config
+        and not (project.is_anonymous and block.precondition is not None)
     }

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from communities.models import CommunitySettings
-from surveys.engine.fields import MAX_SMALL
+from surveys.engine.fields import MAX_XP
 from surveys.engine.script import ActionConfig, Block, Continue, Script
 from surveys.models import Project
 from surveys.services import groups
@@ -101,7 +101,7 @@ def _giving(project: Project, described: Described) -> list[Block]:
     if number is not None:
         picture = rewards["achievement_image_url"] or _of(number, described, "image_url")
         name = rewards["achievement_name"] or _of(number, described, "name") or achievement_name(project)
-        words = f"You have earned the achievement “{name}”."
+        words = f"You have earned the achievement “{_without_tokens(name)}”."
         blocks.append(
             _action(ACHIEVEMENT, "give_achievement", ActionConfig(xp_role_id=number), words, picture)
         )
@@ -140,7 +140,7 @@ def with_amounts(script: Script, *, project: Project, settings: CommunitySetting
     if not gives_xp(project):
         return script
     questions = sum(block.asks for block in script.blocks)
-    amount = min(MAX_SMALL, settings.xp_for_a_question * questions) if settings.gives_xp else 0
+    amount = min(MAX_XP, settings.xp_for_a_question * questions) if settings.gives_xp else 0
     outro = tuple(
         replace(block, action_config=replace(block.action_config or ActionConfig(), xp_amount=amount))
         if block.name == XP
@@ -205,6 +205,11 @@ def _described(project: Project, was: Project | None) -> Described:
     if not numbers:
         return {}
     return achievements.known(community_id=project.community_id, numbers=numbers)
+
+
+def _without_tokens(name: str) -> str:
+    """Brackets in a name shall not be read as a token's."""
+    return name.replace("[", "(").replace("]", ")")
 
 
 def _of(number: int, described: Described, key: str) -> str | None:

@@ -5,8 +5,9 @@ told and stays; the user goes with the last of them.
 
 Answers stay when a person is erased, as those of a nameless respondent: nothing in a conversation leads to
 them any more. So what was answered, and when, is still told and counted, though not by whom. A person's own
-words stay too, whatever they say. Two things are out of reach: answers kept for Idempotency-Keys
-(encrypted, under a keyed hash of the key, gone within 25 hours), and the server's logs.
+words stay too, whatever they say. What they gave to others stays in the others' ledgers, with their user's id
+in place of a name. Two things are out of reach: answers kept for Idempotency-Keys (encrypted, under a keyed
+hash of the key, gone within 25 hours), and the server's logs.
 """
 
 from __future__ import annotations
@@ -20,13 +21,12 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import LockNotAvailable
 
-from communities.errors import Conflict, NotFound
-from communities.models import ApiKey, Community, Identity, Member
-from communities.services import members
+from communities.errors import Conflict
+from communities.services import people as places
+from communities.services.people import Person
 from surveys.models import Conversation, Project
 from surveys.services import privacy, responses
-from xp.models import EarnedAchievement, RoleGrant
-from xp.services import achievements, ledger, standings
+from xp.services import people as earnings
 
 Json = dict[str, object]
 AT_ONCE = 1_000
@@ -100,22 +100,6 @@ class Held:
     responses: Iterator[Json]
 
 
-@dataclass(frozen=True, slots=True)
-class _Person:
-    """Somebody's place in a community. `names` are what their keyed hashes are made of there."""
-
-    member: Member
-    names: tuple[str, ...]
-
-    @property
-    def community_id(self) -> int:
-        return self.member.community_id
-
-    @property
-    def user_id(self) -> int:
-        return self.member.user_id
-
-
 def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
     """Everything that a community holds about one of its members. Refuses whoever is none.
 
@@ -123,25 +107,17 @@ def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
     answers. Never told are secrets, which are kept as digests alone, and what a running anonymous
     conversation keeps encrypted of its respondent, for a day at most.
     """
-    person = _find(community_id, member_id)
-    projects = dict(Project.objects.in_community(community_id).order_by("pk").values_list("pk", "name"))
-    authored = Project.objects.in_community(community_id).filter(author_id=person.user_id).order_by("pk")
+    person = places.find(community_id=community_id, member_id=member_id)
+    projects = Project.objects.in_community(community_id).order_by("pk")
+    authored = projects.filter(author_id=person.user_id).values_list("pk", "name")
+    whose = {"community_id": community_id, "member_id": member_id}
     facts: Json = {
-        "member": _member_as_json(person.member),
-        "user": _user_as_json(person.member),
-        "set_up_the_community": Community.objects.filter(
-            pk=community_id, user_setup_id=person.user_id
-        ).exists(),
-        "identities": list(map(_identity_as_json, _identities(person))),
-        "api_keys": [
-            _key_as_json(key)
-            for key in ApiKey.objects.filter(community_id=community_id, user_id=person.user_id).order_by("pk")
-        ],
-        "projects": [{"id": str(pk), "name": name} for pk, name in authored.values_list("pk", "name")],
-        "participation": _participation(person, projects),
-        **_earned(member_id, at),
+        **places.held(person=person),
+        "projects": [{"id": str(pk), "name": name} for pk, name in authored],
+        "participation": _participation(person, dict(projects.values_list("pk", "name"))),
+        **earnings.held(**whose, user_id=person.user_id, at=at),
     }
-    return Held(facts, _xp_ledger(member_id), _responses(person))
+    return Held(facts, earnings.xp_ledger(**whose), _responses(person))
 
 
 @transaction.atomic
@@ -156,7 +132,7 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
     Locks come in the order of whoever answers: projects, conversations, the member, then what else is theirs.
     As the member is held by whoever begins a conversation for them (`members.hold`), none begins after that.
     """
-    person = _find(community_id, member_id)
+    person = places.find(community_id=community_id, member_id=member_id)
     if person.user_id == by_user_id:
         raise Conflict("This API key belongs to this very person: another admin has to erase them.")
     with connection.cursor() as cursor:
@@ -164,7 +140,7 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
     Project.objects.in_community(community_id).filter(author_id=person.user_id).update(author=None)
     conversations = _conversations(person)
     _lock(conversations)
-    members.lock(community_id=community_id, member_id=member_id)
+    places.lock(community_id=community_id, member_id=member_id)
     late = {key: of for key, of in _conversations(person).items() if key not in conversations}
     _lock(late, waits=False)
     conversations |= late
@@ -172,21 +148,10 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
         cursor.execute(_MAKE_NAMELESS, [list(conversations)])
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
         cursor.execute(_FORGET_FIRED, _hashes(person, conversations))
-    ledger.erase(member_id=member_id)
-    members.erase_member(community_id=community_id, member_id=member_id, user_id=person.user_id)
+    earnings.erase(member_id=member_id)
+    places.erase_member(community_id=community_id, member_id=member_id, user_id=person.user_id)
     if not _is_known_elsewhere(person.user_id):
-        members.erase_user(user_id=person.user_id)
-
-
-def _find(community_id: int, member_id: int) -> _Person:
-    found = Member.objects.filter(community_id=community_id, pk=member_id).select_related("user").first()
-    if found is None:
-        raise NotFound("There is no such member.")
-    external = Identity.objects.filter(
-        user_id=found.user_id, community_id=community_id, provider=Identity.Provider.WEB
-    )
-    names = [f"external:{name}" for name in external.values_list("platform_id", flat=True)]
-    return _Person(found, (f"user:{found.user_id}", *names))
+        places.erase_user(user_id=person.user_id)
 
 
 def _is_known_elsewhere(user_id: int) -> bool:
@@ -197,10 +162,15 @@ def _is_known_elsewhere(user_id: int) -> bool:
 # --- Whose is what ----------------------------------------------------------------------------------
 
 
-def _hashes(person: _Person, sessions: Mapping[uuid.UUID, int] | None = None) -> tuple[list[int], list[str]]:
+def _names(person: Person) -> list[str]:
+    """What the person's keyed hashes are made of."""
+    return [f"user:{person.user_id}", *(f"external:{name}" for name in person.external_ids)]
+
+
+def _hashes(person: Person, sessions: Mapping[uuid.UUID, int] | None = None) -> tuple[list[int], list[str]]:
     """Project ids, and beside each a hash that is the person's there, or one of their conversations'."""
     projects = Project.objects.in_community(person.community_id).values_list("pk", flat=True)
-    whose = [(project_id, name) for project_id in projects for name in person.names]
+    whose = [(project_id, name) for project_id in projects for name in _names(person)]
     whose += [(project_id, f"session:{key}") for key, project_id in (sessions or {}).items()]
     return (
         [project_id for project_id, _ in whose],
@@ -208,7 +178,7 @@ def _hashes(person: _Person, sessions: Mapping[uuid.UUID, int] | None = None) ->
     )
 
 
-def _conversations(person: _Person) -> dict[uuid.UUID, int]:
+def _conversations(person: Person) -> dict[uuid.UUID, int]:
     """The person's conversations, each with its project's id: those that name them or know them sealed."""
     named = Conversation.objects.filter(
         user_id=person.user_id, project__community_id=person.community_id
@@ -216,7 +186,7 @@ def _conversations(person: _Person) -> dict[uuid.UUID, int]:
     return dict(named) | dict(_sealed(person))
 
 
-def _sealed(person: _Person) -> Iterator[tuple[uuid.UUID, int]]:
+def _sealed(person: Person) -> Iterator[tuple[uuid.UUID, int]]:
     """Running anonymous conversations of this person.
 
     All that run have to be opened. Whoever is silent for a day is forgotten, so they are not many.
@@ -231,7 +201,7 @@ def _sealed(person: _Person) -> Iterator[tuple[uuid.UUID, int]]:
         )
         for key, project_id, sealed in rows:
             known = privacy.unseal(project_id=project_id, conversation_id=key, sealed=bytes(sealed or b""))
-            theirs = (privacy.respondent_hash(project_id=project_id, who=name) for name in person.names)
+            theirs = (privacy.respondent_hash(project_id=project_id, who=name) for name in _names(person))
             if known is not None and known.respondent in theirs:
                 yield key, project_id
         if len(rows) < AT_ONCE:
@@ -252,61 +222,10 @@ def _lock(conversations: Collection[uuid.UUID], *, waits: bool = True) -> None:
         raise
 
 
-def _identities(person: _Person) -> Iterator[Identity]:
-    """Accounts of this community and of all, not those that another community has a name for."""
-    own = Identity.objects.filter(user_id=person.user_id).order_by("pk")
-    return (each for each in own if each.community_id in (None, person.community_id))
-
-
 # --- Telling ----------------------------------------------------------------------------------------
 
 
-def _member_as_json(member: Member) -> Json:
-    return {
-        "id": str(member.pk),
-        "community_id": str(member.community_id),
-        "user_id": str(member.user_id),
-        "access": member.access,
-        "nick": member.nick,
-        "avatar_url": member.avatar_url,
-        "joined_at": member.joined_at,
-        "left_at": member.left_at,
-    }
-
-
-def _user_as_json(member: Member) -> Json:
-    user = member.user
-    return {
-        "id": str(user.pk),
-        "name": user.name or None,
-        "username": user.username,
-        "email": user.email or None,
-        "is_active": user.is_active,
-        "is_staff": user.is_staff,
-        "joined_at": user.date_joined,
-        "last_login_at": user.last_login,
-    }
-
-
-def _identity_as_json(identity: Identity) -> Json:
-    return {"provider": identity.provider, "platform_id": identity.platform_id}
-
-
-def _key_as_json(key: ApiKey) -> Json:
-    return {
-        "id": str(key.pk),
-        "name": key.name,
-        "description": key.description,
-        "key_prefix": key.key_prefix,
-        "role": key.restricted_to,
-        "created_at": key.created_at,
-        "last_used_at": key.last_used_at,
-        "expires_at": key.expires_at,
-        "revoked_at": key.revoked_at,
-    }
-
-
-def _participation(person: _Person, projects: Mapping[int, str]) -> list[Json]:
+def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
     """What is kept by hashes: how often the person completed each project, and what it gave them once."""
     hashes = _hashes(person)
     with connection.cursor() as cursor:
@@ -331,41 +250,7 @@ def _participation(person: _Person, projects: Mapping[int, str]) -> list[Json]:
     return list(told.values())
 
 
-def _earned(member_id: int, at: datetime) -> Json:
-    totals = standings.of_member(member_id=member_id, at=at)
-    return {
-        "standing": {
-            "xp_total": totals.total,
-            "xp_monthly": totals.month,
-            "participation": totals.participation,
-        },
-        "achievements": [
-            achievements.as_json(each)
-            for each in EarnedAchievement.objects.filter(member_id=member_id).order_by("awarded_at", "number")
-        ],
-        "roles": [
-            {
-                "role_id": each.role_id,
-                "project_id": None if each.project_id is None else str(each.project_id),
-                "project_name": each.project_name or None,
-                "created_at": each.created_at,
-                "carried_out_at": each.carried_out_at,
-            }
-            for each in RoleGrant.objects.filter(member_id=member_id).order_by("pk")
-        ],
-    }
-
-
-def _xp_ledger(member_id: int) -> Iterator[Json]:
-    """Newest first."""
-    entries = ledger.entries(member_id=member_id)
-    page = list(entries[:AT_ONCE])
-    while page:
-        yield from map(ledger.as_json, page)
-        page = list(entries.filter(pk__lt=page[-1].pk)[:AT_ONCE])
-
-
-def _responses(person: _Person) -> Iterator[Json]:
+def _responses(person: Person) -> Iterator[Json]:
     """Project after project, oldest first."""
     own = Conversation.objects.filter(
         user_id=person.user_id, project__community_id=person.community_id

@@ -22,16 +22,33 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
-from surveys.models import Conversation, Project
+from surveys.models import Answer, Conversation, Project
 
 SILENCE = timedelta(hours=24)  # after which a running conversation forgets its respondent
+SETTLED_AT_ONCE = 5_000
 _NONCE = 12
 _SEALED = struct.Struct(
     ">32sqq"
 )  # respondent, user id (0: none), last seen in microseconds: one length for all
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CONVERSATION = ", ".join(
+    str(field.column) for field in Conversation._meta.concrete_fields if field.column != "is_settled"
+)
+_ANSWER = ", ".join(str(field.column) for field in Answer._meta.concrete_fields)
+# One statement: its parts see one snapshot, and foreign keys are checked at the commit. Sorting waits until
+# everything is deleted.
+_WRITE_ANEW = f"""
+    WITH answers AS (DELETE FROM surveys_answer WHERE conversation_id = ANY(%s) RETURNING {_ANSWER}),
+    conversations AS (DELETE FROM surveys_conversation WHERE id = ANY(%s) RETURNING {_CONVERSATION}),
+    written AS (
+        INSERT INTO surveys_conversation ({_CONVERSATION}, is_settled)
+        SELECT {_CONVERSATION}, TRUE FROM conversations ORDER BY id
+    )
+    INSERT INTO surveys_answer ({_ANSWER})
+    SELECT {_ANSWER} FROM answers ORDER BY conversation_id, block_id, ordinal
+"""
 
 
 def respondent_hash(*, project_id: int, who: str) -> str:
@@ -114,6 +131,33 @@ def forget_silent(*, at: datetime) -> int:
         last = batch[-1][0]
         silent = [row for row in batch if _is_silent(*row, at=at)]
         forgotten += _erase([(key, sealed) for key, _, sealed in silent])
+
+
+def settle(*, at: datetime) -> int:
+    """Write anonymous conversations anew whose hour, or day, is over; how many they were.
+
+    Where a row stands in its table, and the transaction that wrote it, would join answers to the row of
+    the ledger or the standing that the same move wrote about a member. So they are written once more, many
+    in one transaction and in the order of their random ids. Who answers at this moment is left for later.
+    """
+    at = at.astimezone(UTC)
+    hour = at.replace(minute=0, second=0, microsecond=0)
+    settled = 0
+    while True:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT c.id FROM surveys_conversation c JOIN surveys_project p ON p.id = c.project_id"
+                " WHERE NOT c.is_settled AND c.started_at < %s"
+                " AND c.updated_at < CASE WHEN p.rounds_times_to_day THEN %s ELSE %s END"
+                " ORDER BY c.id LIMIT %s FOR KEY SHARE OF p SKIP LOCKED FOR UPDATE OF c SKIP LOCKED",
+                [hour, hour.replace(hour=0), hour, SETTLED_AT_ONCE],
+            )
+            ids = [row[0] for row in cursor.fetchall()]
+            if ids:
+                cursor.execute(_WRITE_ANEW, [ids, ids])
+        settled += len(ids)
+        if len(ids) < SETTLED_AT_ONCE:
+            return settled
 
 
 def _is_silent(conversation_id: uuid.UUID, project_id: int, sealed: bytes, *, at: datetime) -> bool:

@@ -14,9 +14,9 @@ from communities import services as communities
 from communities.errors import ChannelRequired, Conflict, InvalidRequest, TierRequired, Unavailable
 from surveys.engine import rules
 from surveys.engine.places import as_stored
-from surveys.engine.script import Block, Script, Violation
-from surveys.engine.script import Bucket as ScriptBucket
-from surveys.models import Bucket, Conversation, Project
+from surveys.engine.script import Block, Bucket, Script, Violation
+from surveys.models import Bucket as BucketRow
+from surveys.models import Conversation, Project
 from surveys.services import finding, groups, outros, schedules, scripts
 
 _PRIVACY_BY_DEFAULT = {
@@ -336,7 +336,7 @@ def _settle_scoring(
     if project.is_live_at(at):
         raise Conflict("Scoring cannot change while the project is active.")
     script = scripts.load(project_id=project.pk, revision=project.revision)
-    after = replace(script, scoring_enabled=project.scoring_enabled, buckets=tuple(map(ScriptBucket, names)))
+    after = replace(script, scoring_enabled=project.scoring_enabled, buckets=tuple(map(Bucket, names)))
     violations = rules.check(
         after,
         places=as_stored(after, path="script.blocks"),
@@ -347,7 +347,7 @@ def _settle_scoring(
     if script.blocks and violations:
         return violations
     if list(names) != stored:
-        Bucket.objects.filter(project=project).delete()
+        BucketRow.objects.filter(project=project).delete()
         scripts.add_buckets(project.pk, names)
     project.revision += 1
     return []

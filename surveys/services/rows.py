@@ -85,8 +85,12 @@ def find(*, conversation_id: uuid.UUID) -> Conversation | None:
 
 
 def lock(*, conversation_id: uuid.UUID) -> Conversation | None:
-    """A conversation with its project, to be changed: moves at one time are taken one after the other."""
-    return _one(conversation_id, "FOR KEY SHARE OF p FOR UPDATE OF c")
+    """A conversation with its project, to be changed: moves at one time are taken one after the other.
+
+    Looked for twice: a row that was waited for may have been written anew meanwhile (`privacy.settle`).
+    """
+    locking = "FOR KEY SHARE OF p FOR UPDATE OF c"
+    return _one(conversation_id, locking) or _one(conversation_id, locking)
 
 
 def insert(*, conversation: Conversation) -> bool:
@@ -209,6 +213,17 @@ def fire(*, project_id: int, action: str, scope: str) -> bool:
         return bool(cursor.rowcount)
 
 
+def sessions(*, project_id: int, respondent: str) -> int:
+    """How many sessions of a project a respondent has completed, those deleted since too."""
+    with prepared() as cursor:
+        cursor.execute(
+            "SELECT last_session FROM surveys_completion WHERE project_id = %s AND respondent = %s",
+            [project_id, respondent],
+        )
+        row = cursor.fetchone()
+    return row[0] if row else 0
+
+
 def unfire(*, project_id: int, action: str, scope: str) -> None:
     """Forget that an action fired, so that it may fire again."""
     with prepared() as cursor:
@@ -228,12 +243,13 @@ def _add_conversation(conversation: Conversation, is_new: bool, parts: list[str]
         values += row
         return
     parts.append(
-        "moved AS (UPDATE surveys_conversation SET state = %s, is_listed = %s, updated_at = %s,"
-        " completed_at = %s, session_number = %s, sealed_respondent = %s WHERE id = %s)"
+        "moved AS (UPDATE surveys_conversation SET state = %s, is_listed = %s, is_settled = %s,"
+        " updated_at = %s, completed_at = %s, session_number = %s, sealed_respondent = %s WHERE id = %s)"
     )
     values += [
         orjson.dumps(conversation.state).decode(),
         conversation.is_listed,
+        conversation.is_settled,
         conversation.updated_at,
         conversation.completed_at,
         conversation.session_number,

@@ -9,15 +9,15 @@ on makes the scores count (interface 2.3, rule 1), which is a change too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
 
 from communities.errors import Conflict, InvalidRequest, NotFound
+from surveys.engine import buckets, rules
 from surveys.engine import revision as revisions
-from surveys.engine import rules
 from surveys.engine.arrangement import Arrangement, arrange, arrange_patch
 from surveys.engine.intake import Reading, read_blocks, read_patch
 from surveys.engine.places import Place
@@ -90,7 +90,7 @@ def read_new(
     reading = read_blocks(blocks, path="script.blocks", scoring=scoring_enabled)
     arranged = arrange(reading)
     draft = Script(
-        arranged.blocks,
+        arranged.blocks if scoring_enabled else revisions.keep_scores(_EMPTY, arranged.blocks),
         is_poll=is_poll,
         scoring_enabled=scoring_enabled,
         is_scored=scoring_enabled and bool(arranged.blocks),
@@ -142,7 +142,7 @@ def replace_script(
     reading = read_blocks(body["blocks"], path="blocks", scoring=project.scoring_enabled)
     reading = replace(reading, blocks=_outro_known_by_id(reading.blocks, before))
     arranged = arrange(reading, before=before)
-    outro, faults = _resubmitted_outro(arranged, before)
+    outro, faults = _resubmitted_outro(arranged, before, reading.faulty)
     ignored = [key for key in body if key not in _TOLD]
     return _write(project, before, arranged, reading, outro=outro, faults=faults, ignored=ignored, at=at)
 
@@ -179,7 +179,7 @@ def _patch_outro(
 ) -> Written:
     (sent,), (given,), (place,) = reading.blocks, reading.given, reading.places
     changed = revisions.with_presentation(stored, sent, given=given)
-    faults = _prompt_is_blank(changed, place)
+    faults = _faults_of_outro(changed, sent, place, reading.faulty)
     outro = tuple(changed if block is stored else block for block in before.outro)
     untouched = Arrangement(
         blocks=before.blocks,
@@ -214,9 +214,9 @@ def _write(
     if not is_live:
         carried = revisions.carry_renames(before, (*blocks, *outro))
         blocks, outro = carried[: len(blocks)], carried[len(blocks) :]
-    blocks = revisions.carry_ignored_scores(before, blocks, given=arranged.given)
     if not project.scoring_enabled:
-        blocks = _with_scores_kept(blocks, before)
+        blocks = revisions.keep_scores(before, blocks)
+    blocks = revisions.carry_ignored_scores(before, blocks, given=arranged.given)
     draft = replace(
         before,
         blocks=blocks,
@@ -228,7 +228,8 @@ def _write(
     violations = [*reading.violations, *faults, *_foreign_ids(arranged, before)]
     if is_live and not violations:  # what else a change of structure would break does not matter then
         _refuse_frozen(before, script, arranged)
-    in_use = revisions.removed_in_use(before, script, places=arranged.places)
+    places = (*arranged.places, *_outro_places(script, arranged))
+    in_use = revisions.removed_in_use(before, script, places=places)
     broken = _check(
         script,
         arranged,
@@ -236,6 +237,7 @@ def _write(
         chat=project.response_channel == Project.ResponseChannel.CHAT,
         path="blocks",
     )
+    violations += revisions.renames_at_fault(before, script, places=places, faulty=reading.faulty)
     violations += [*in_use, *revisions.without_those_in_use(broken, in_use)]
     if violations:
         raise _invalid(violations)
@@ -328,35 +330,13 @@ def _with_buckets(script: Script, declared: Collection[str]) -> tuple[Script, tu
 
 
 def first_buckets(script: Script) -> tuple[str, ...]:
-    """Names of the buckets that a script makes where none are declared: what its scores use, else one.
+    """Names of the buckets that a script makes where none are declared.
 
     A script from before scoring was on makes none: they are made when it is written again (decisions 7.1).
     """
     if not script.scoring_enabled or not script.is_scored or not script.blocks:
         return ()
-    used = {
-        key: None for block in script.blocks for option in block.options for key in option.score_values or ()
-    }
-    return tuple(dict.fromkeys(key.replace("_", " ").title() for key in used)) or ("Score",)
-
-
-def _with_scores_kept(blocks: tuple[Block, ...], before: Script) -> tuple[Block, ...]:
-    """While scoring is off, scores that are sent are ignored: those stored earlier stay for its return."""
-    stored = {
-        option.id: option.score_values
-        for block in before.blocks
-        for option in block.options
-        if option.score_values is not None
-    }
-    if not stored:
-        return blocks
-    return tuple(
-        replace(
-            block,
-            options=tuple(replace(option, score_values=stored.get(option.id)) for option in block.options),
-        )
-        for block in blocks
-    )
+    return buckets.derived(script.blocks)
 
 
 def _foreign_ids(arranged: Arrangement, before: Script) -> list[Violation]:
@@ -381,10 +361,20 @@ def _outro_known_by_id(blocks: tuple[Block, ...], before: Script) -> tuple[Block
     return tuple(replace(block, section="outro") if block.id in ids else block for block in blocks)
 
 
-def _resubmitted_outro(arranged: Arrangement, before: Script) -> tuple[tuple[Block, ...], list[Violation]]:
+def _outro_places(script: Script, arranged: Arrangement) -> list[Place]:
+    """Where the outro blocks were sent, else where a read gives them."""
+    sent = {block.id: place for block, place in zip(arranged.outro, arranged.outro_places, strict=True)}
+    numbered = enumerate(script.outro, len(script.blocks))
+    return [sent.get(block.id) or Place(f"blocks[{n}]") for n, block in numbered]
+
+
+def _resubmitted_outro(
+    arranged: Arrangement, before: Script, faulty: Set[str]
+) -> tuple[tuple[Block, ...], list[Violation]]:
     """The outro after a write: what is resubmitted changes its presentation, the rest stays."""
     outro = {block.id: block for block in before.outro}
     faults: list[Violation] = []
+    seen: set[int] = set()
     sent = zip(arranged.outro, arranged.outro_places, arranged.outro_given, strict=True)
     for block, place, given in sent:
         if block.id is None:
@@ -393,15 +383,19 @@ def _resubmitted_outro(arranged: Arrangement, before: Script) -> tuple[tuple[Blo
             message = f"`id` {block.id} is no outro block of this script."
             faults.append(Violation(place.at("id"), "not_found", message))
             continue
+        if block.id in seen:
+            faults.append(Violation(place.at("id"), "duplicate", f"`id` {block.id} is sent twice."))
+        seen.add(block.id)
         outro[block.id] = revisions.with_presentation(outro[block.id], block, given=given)
-        faults += _prompt_is_blank(outro[block.id], place)
+        faults += _faults_of_outro(outro[block.id], block, place, faulty)
     return tuple(outro.values()), faults
 
 
-def _prompt_is_blank(block: Block, place: Place) -> list[Violation]:
-    if block.prompt.strip():
-        return []
-    return [Violation(place.at("prompt"), "blank", "`prompt` must not be blank.")]
+def _faults_of_outro(block: Block, sent: Block, place: Place, faulty: Set[str]) -> list[Violation]:
+    """Also of how it goes on as that was sent, though not all of it may be taken."""
+    return rules.check_outro(
+        replace(block, continue_=sent.continue_ or block.continue_), place, faulty=faulty
+    )
 
 
 def _once(violations: Iterable[Violation]) -> list[Violation]:

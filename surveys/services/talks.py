@@ -84,6 +84,7 @@ def new(
         provider=respondent.provider,
         seed=secrets.randbits(63) if seed is None else seed,
         state=as_json(turn.state, project),
+        is_settled=not project.is_anonymous,
         started_at=moment,
         updated_at=moment,
     )
@@ -248,6 +249,7 @@ def _note(talk: Talk, at: datetime) -> None:
     conversation, replies = talk.conversation, talk.state.replies.values()
     conversation.state = as_json(talk.state, talk.project)
     conversation.is_listed = talk.is_completed or any(map(answers.is_answer, replies))
+    conversation.is_settled = not talk.project.is_anonymous
     conversation.updated_at = privacy.rounded(project=talk.project, at=at)
     if conversation.sealed_respondent is not None:
         remembered = None if talk.is_completed else _remembered(conversation)

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
-from django.db import InterfaceError, OperationalError
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
+from psycopg.errors import ForeignKeyViolation
 from pytest_django import Settings
 
 from communities.api.settings import SettingsViewSet
 from communities.http import authentication, middleware
+from communities.models import ApiKey
+from communities.services import keys
 from tests.communities.asking import RATE_HEADERS, ask
 from tests.surveys.calling import Caller, refusal
 
@@ -231,3 +234,30 @@ def test_what_a_key_reads_is_kept_by_no_shared_cache(caller: Caller) -> None:
     told = [caller.get("/projects"), caller.get("/nothing"), caller.client.get("/v1/openapi.json")]
 
     assert [answer["Cache-Control"] for answer in told] == [*["private, no-cache"] * 2, "max-age=300"]
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/api_keys?x=1"), ("PATCH", "/settings?x=1")])
+def test_a_query_that_a_write_does_not_know_is_refused_before_anything_is_written(
+    db: None, method: str, path: str
+) -> None:
+    caller = Caller()
+
+    answer = caller.call(method, path, {"name": "Made once"} if method == "POST" else {"xp_name": "Tempi"})
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert ApiKey.objects.count() == 1
+    assert caller.get("/settings").json()["xp_name"] == "XP"
+
+
+def test_what_refers_to_something_that_goes_at_this_moment_is_a_conflict_and_is_logged(
+    db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def erased(**_: object) -> None:
+        raise IntegrityError from ForeignKeyViolation()
+
+    monkeypatch.setattr(keys, "create_key", erased)
+
+    answer = Caller().post("/api_keys", {"name": "Made once"})
+
+    assert refusal(answer) == (409, "conflict")
+    assert "IntegrityError" in caplog.text

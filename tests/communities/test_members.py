@@ -6,7 +6,7 @@ from django.db import connections
 
 from communities.models import Identity, Member, User
 from communities.services import count_projects, members
-from communities.services.members import Known
+from communities.services.members import Known, NoSuchMember, Place
 from tests.surveys.calling import Caller, counts
 
 NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -39,6 +39,32 @@ def test_who_left_or_is_elsewhere_is_not_found(db: None) -> None:
     assert members.find(community_id=other.community.pk, user_id=caller.user.pk) is None
     Member.objects.update(left_at=NOON)
     assert members.find(community_id=caller.community.pk, user_id=caller.user.pk) is None
+
+
+def test_the_place_of_a_member_is_told_also_when_they_have_left(db: None) -> None:
+    caller, other = Caller(), Caller()
+    member_id = caller.community.members.get().pk
+    here = {"community_id": caller.community.pk, "member_id": member_id}
+
+    before = members.place_of(**here)
+    Member.objects.update(left_at=NOON)
+
+    assert (before, members.place_of(**here)) == (Place(caller.user.pk, False), Place(caller.user.pk, True))
+    with pytest.raises(NoSuchMember):
+        members.place_of(community_id=other.community.pk, member_id=member_id)
+
+
+def test_users_are_named_where_they_are_members_or_of_the_staff(db: None) -> None:
+    caller, other = Caller(), Caller()
+    staff = User.objects.create(username="marit", is_staff=True)
+    nameless = Member.objects.create(community=caller.community, user=User.objects.create()).user
+    stranger = User.objects.create(name="Stranger")
+    asked = [each.pk for each in (caller.user, other.user, staff, nameless, stranger)]
+    Member.objects.filter(user=caller.user).update(nick="Rook", left_at=NOON)
+
+    names = members.names_of(community_id=caller.community.pk, user_ids=asked)
+
+    assert names == {caller.user.pk: "Rook", staff.pk: "marit"}
 
 
 def test_a_name_of_the_callers_own_is_one_user_in_each_community(db: None) -> None:

@@ -378,6 +378,8 @@ ARGUMENTS = "argmax takes variables in brackets, as in argmax([score_a], [score_
 ALONE = "Text alone is no formula: it stands after then, after else or in a comparison."
 NO_CONDITION = 'Text alone is no condition: compare it, as in [game] == "chess".'
 MISSING_COMMA = "Commas stand between the variables, as in argmax([score_a], [score_b])."
+ELSE_IF = "Write else if, in two words: if ... then ... else if ... then ... else ..."
+NO_COMMAS = "An if has no commas: write if ... then ... else ... Half is written 0.5."
 COMMAS = "Only argmax has commas. A number has a point, as in 0.5."
 
 
@@ -439,6 +441,14 @@ COMMAS = "Only argmax has commas. A number has a point, as in 0.5."
         ("if 1 then x else what If", 23, "Text with the word If in it is written in double quotes."),
         ("1 + if 1 then 2 else 3", 5, NESTED_IF),
         ("if if 1 then 2 else 3 then 4 else 5", 4, NESTED_IF),
+        ("if 1 then $5 stars else 0", 11, "Text that begins with $ is written in double quotes."),
+        ("if 1 then @me else 0", 11, "Text that begins with @ is written in double quotes."),
+        ("if 1 then 0 else # one", 18, "Text that begins with # is written in double quotes."),
+        ("if 1 then 2 elseif 2 then 3 else 4", 13, ELSE_IF),
+        ("if 1 then warm elseif 2 then hot else cold", 25, ELSE_IF),
+        ("if 1 then (2) ELIF 2 then 3 else 4", 15, ELSE_IF),
+        ("IF([a]>1,2,3)", 9, NO_COMMAS),
+        ("1 + (if ([a], 2, 3))", 13, NO_COMMAS),
         ("if 1 then 5 stars else 0", 13,
          'Text that begins with a digit is written in double quotes: "5 stars".'),
         # Names without brackets.

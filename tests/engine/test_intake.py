@@ -10,6 +10,7 @@ from surveys.engine import fields, intake
 from surveys.engine.kinds import Choice, Shape, Text, Truth, Whole
 from surveys.engine.script import (
     Block,
+    Bucket,
     Violation,
 )
 from tests.engine.checking import (
@@ -295,11 +296,22 @@ def test_score_values_are_a_map_of_finite_numbers(weights: object, expected: lis
 
 
 @pytest.mark.parametrize("weights", [{"score": "x"}, 7, "text", {"": []}, {"unknown": 1}])
-def test_score_values_are_passed_over_while_scoring_is_off(weights: object) -> None:
+def test_no_score_values_are_refused_while_scoring_is_off(weights: object) -> None:
     raw = {**CHOICE, "options": [{"value": "a", "score_values": weights}]}
 
     assert block_faults(raw, scoring=False, bucket_keys=["score"]) == []
-    assert read_one(raw, scoring=False).options[0].score_values is None
+
+
+def test_a_bucket_is_the_same_whichever_way_its_accent_was_typed() -> None:
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    weighed = {**CHOICE, "options": [{"value": "a", "score_values": {apart: 1}}]}
+    twins = {**CHOICE, "options": [{"value": "a", "score_values": {composed: 1, apart: 2}}]}
+    action = {**ACTION, "action_config": {"source_key": f"score_{apart}"}}
+
+    assert read_one(weighed).options[0].score_values == {composed: Decimal(1)}
+    assert Bucket(apart.title()).key == composed
+    assert block_faults(twins, scoring=True) == [("options[0].score_values.caf?", "duplicate")]
+    assert block_faults(action, scoring=True, bucket_keys=[composed]) == []
 
 
 @pytest.mark.parametrize("scoring", [False, True])

@@ -136,6 +136,59 @@ def test_a_name_that_expressions_cannot_write_leaves_the_reference_to_be_told() 
     assert {each.code for each in told} == {"unknown_reference"}
 
 
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ('if [favGame] == "[favGame]" then Take [favGame] else [q1]', None),
+        ("[ favgame ] + [favGame]", "[best] + [best]"),
+        ("1 +* [favGame]", "1 +* [favGame]"),
+    ],
+)
+def test_a_rename_rewrites_references_of_a_formula_and_none_of_its_texts(
+    formula: str, expected: str | None
+) -> None:
+    total = replace(SUM, calculated_formula=formula)
+    before = replace(BEFORE, blocks=(GAME, total))
+
+    _, carried = revision.carry_renames(before, (replace(GAME, name="best"), total))
+
+    only_reference = 'if [best] == "[favGame]" then Take [favGame] else [q1]'
+    assert carried.calculated_formula == (expected or only_reference)
+
+
+def renamed_faults(before: Script, *blocks: Block) -> list[tuple[str, str]]:
+    carried = revision.carry_renames(before, (*blocks, *before.outro))
+    script = replace(before, blocks=carried[: len(blocks)], outro=carried[len(blocks) :])
+    places = [Place(f"blocks[{n}]") for n in range(len(carried))]
+    told = revision.renames_at_fault(before, script, places=places)
+    return [(each.field, each.code) for each in told]
+
+
+@pytest.mark.parametrize("name", ["UserName", "xp_points", "Next_XP_Level"])
+def test_a_block_is_not_renamed_to_a_variable_of_prompts(name: str) -> None:
+    named = replace(BEFORE, blocks=(replace(GAME, name=name), WHY))
+
+    assert renamed_faults(BEFORE, replace(GAME, name=name), WHY) == [("blocks[0].name", "not_allowed")]
+    assert renamed_faults(named, replace(GAME, name=name.upper()), WHY) == []
+    assert renamed_faults(named, replace(GAME, name="best"), WHY) == []
+
+
+@pytest.mark.parametrize("key", ["prompt", "when_correct", "when_incorrect"])
+def test_a_text_that_new_names_make_too_long_is_told(key: str) -> None:
+    text = "[favGame]" + "." * 3_990
+    thanks = Block("content_block", text, id=9, name="thank_you", section="outro")
+    said = replace(WHY, **{key: text})  # type: ignore[arg-type]
+    before = replace(BEFORE, blocks=(GAME, said), outro=(thanks,))
+
+    assert renamed_faults(before, replace(GAME, name="favourite"), said) == [
+        (f"blocks[1].{key}", "too_long"),
+        ("blocks[2].prompt", "too_long"),
+    ]
+    assert renamed_faults(before, replace(GAME, name="gameOf8"), said) == []
+    assert renamed_faults(before, replace(GAME, name="gameOf_8"), said) == []
+    assert len(text) == 3_999
+
+
 # --- Removing -------------------------------------------------------------------------------------
 
 
@@ -153,6 +206,35 @@ def test_what_refers_to_a_removed_block_is_told_by_name() -> None:
         ("blocks[1].precondition", "in_use"),
         ("blocks[2].calculated_formula", "in_use"),
     ]
+
+
+def test_the_outro_refers_to_blocks_too() -> None:
+    thanks = Block("content_block", "So [favGame] it is, or [q1].", id=9, name="thank_you", section="outro")
+    before = replace(BEFORE, outro=(thanks,))
+    gone = replace(before, blocks=(replace(RAW, precondition=None),))
+    places = [Place("blocks[0]"), Place("blocks[1]")]
+
+    told = revision.removed_in_use(before, gone, places=places)
+    by_position = revision.removed_in_use(
+        replace(before, outro=(replace(thanks, prompt="[q1]"),)),
+        replace(gone, outro=(replace(thanks, prompt="[q1]"),)),
+        places=places,
+    )
+    rewritten = revision.removed_in_use(
+        before, replace(gone, outro=(replace(thanks, prompt="Thanks, [how]."),)), places=places
+    )
+
+    assert [(each.field, each.code) for each in told] == [("blocks[1].prompt", "in_use")]
+    assert [each.field for each in by_position] == ["blocks[1].prompt"]
+    assert rewritten == []
+
+
+def test_brackets_in_a_text_of_a_formula_refer_to_nothing() -> None:
+    said = replace(SUM, calculated_formula='if 1 then "[favGame]" else Take [how]')
+    before = replace(BEFORE, blocks=(GAME, said))
+    script = replace(before, blocks=(said,))
+
+    assert revision.removed_in_use(before, script, places=as_stored(script, path="blocks")) == []
 
 
 def test_a_block_that_nobody_refers_to_may_go() -> None:
@@ -304,6 +386,7 @@ def test_that_scores_were_ignored_is_no_structure() -> None:
         (False, {"prompt"}, False, True),
         (True, {"prompt"}, False, True),
         (True, {"options"}, False, False),
+        (True, {"options"}, True, True),
     ],
 )
 def test_ignored_scores_are_remembered_until_options_count(
@@ -315,6 +398,51 @@ def test_ignored_scores_are_remembered_until_options_count(
     carried = revision.carry_ignored_scores(before, blocks, given=[sent, set()])
 
     assert [block.scores_ignored for block in carried] == [then, False]
+
+
+@pytest.mark.parametrize(
+    ("weights", "is_ignored"), [(None, True), ({}, False), ({"score": Decimal(0)}, False)]
+)
+def test_ignored_scores_are_forgotten_where_points_are_sent_or_none_are_wanted(
+    weights: Any, is_ignored: bool
+) -> None:
+    before = Script((replace(GAME, scores_ignored=True),), scoring_enabled=True)
+    options = (Option("a", 11), Option("b", 12, score_values=weights))
+
+    (carried,) = revision.carry_ignored_scores(
+        before, [replace(GAME, options=options)], given=[{"options", "prompt"}]
+    )
+
+    assert carried.scores_ignored is is_ignored
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_ignored"),
+    [
+        ([{"score": Decimal("1.0")}, None], False),
+        ([{"score": Decimal(1)}, {}], False),
+        ([{"score": Decimal(2)}, None], True),
+        ([{"score": Decimal(1)}, {"score": Decimal(1)}], True),
+        ([None, None], True),  # there were points, which could not be read
+    ],
+)
+def test_while_scoring_is_off_stored_points_stay_and_others_are_ignored(
+    sent: list[Any], is_ignored: bool
+) -> None:
+    options = tuple(
+        replace(option, score_values=weights) for option, weights in zip(GAME.options, sent, strict=True)
+    )
+
+    (kept,) = revision.keep_scores(BEFORE, [replace(GAME, options=options, scores_ignored=True)])
+
+    assert kept == replace(GAME, scores_ignored=is_ignored)
+
+
+def test_a_block_that_was_sent_without_points_ignores_none() -> None:
+    assert revision.keep_scores(BEFORE, [WHY, replace(GAME, id=None, options=(Option("a"),))]) == (
+        WHY,
+        replace(GAME, id=None, options=(Option("a"),)),
+    )
 
 
 def test_what_is_ignored_for_the_first_time_stays_noted() -> None:
@@ -357,5 +485,7 @@ def test_an_outro_block_takes_its_presentation_alone() -> None:
         stored, prompt="Thank you.", image_url="https://example.com/a", continue_=Continue("pause", 9, "On")
     )
     assert revision.with_presentation(stored, sent, given=frozenset()) == stored
+    without_seconds = replace(sent, continue_=Continue("click"))
+    assert revision.with_presentation(stored, without_seconds, given={"continue"}) == stored
     bare = replace(stored, continue_=None)
     assert revision.with_presentation(bare, sent, given={"continue"}).continue_ == sent.continue_

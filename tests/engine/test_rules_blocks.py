@@ -311,6 +311,13 @@ def test_emoji_as_icon_need_an_emoji_on_each_point(given: object, expected: list
         ("give_xp", {"xp_amount": 1, "role_id": "7"}, [("action_config.role_id", "not_allowed")]),
         ("give_role", {"role_id": "7"}, []),
         ("give_role", {"role_id": 7}, [("action_config.role_id", "invalid_type")]),
+        ("give_role", {"role_id": "9" * 20}, []),
+        ("give_role", {"role_id": "9" * 21}, [("action_config.role_id", "too_long")]),
+        ("give_role", {"role_id": "07"}, [("action_config.role_id", "invalid")]),
+        ("give_role", {"role_id": "@everyone"}, [("action_config.role_id", "invalid")]),
+        ("give_role", {"role_id": "\u0667"}, [("action_config.role_id", "invalid")]),
+        ("give_xp", {"xp_amount": 1_000_000}, []),
+        ("give_xp", {"xp_amount": 1_000_001}, [("action_config.xp_amount", "too_large")]),
         ("give_role", {"fire_scope": "respondent"}, [("action_config.role_id", "required")]),
         ("give_achievement", {"xp_role_id": 7}, []),
         ("give_achievement", {"xp_role_id": 0}, [("action_config.xp_role_id", "too_small")]),
@@ -392,6 +399,18 @@ def test_score_variables_of_actions_match_the_declared_buckets(source: str, expe
 
     assert [code for _, code in block_faults(raw, scoring=True, bucket_keys=["fire"])] == expected
     assert block_faults(raw, scoring=False, bucket_keys=["fire"]) == []
+
+
+def test_a_bucket_that_is_missing_is_told_with_where_it_is_declared() -> None:
+    raw = [scored("ice"), {**ACTION, "action_config": {"source_key": "score_ice"}}]
+
+    told = [each.message for each in violations(raw, scoring=True, bucket_keys=["fire"])]
+
+    where = "The buckets are: fire. Another is declared in the project's `scoring.buckets`."
+    assert told == [
+        f"`score_values` has the key ice, which matches no bucket. {where}",
+        f"`source_key` score_ice matches no bucket. {where}",
+    ]
 
 
 def test_every_message_names_its_field_and_is_a_sentence() -> None:

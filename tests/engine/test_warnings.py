@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -56,7 +57,10 @@ def test_a_warning_names_its_block() -> None:
 
 @pytest.mark.parametrize(
     ("scoring", "advice"),
-    [(False, "Enable scoring, then write the script again, with them."), (True, "Write the script again")],
+    [
+        (False, "Enable scoring, then write the script again, with them, or with `score_values: {}`"),
+        (True, "Write the script again"),
+    ],
 )
 def test_points_that_were_ignored_are_told_with_what_to_do(scoring: bool, advice: str) -> None:
     script = Script((QUESTION, IGNORED), scoring_enabled=scoring)
@@ -71,6 +75,21 @@ def test_a_script_from_before_scoring_is_told_as_a_whole() -> None:
     assert told(QUESTION, is_scored=False) == [("blocks", "scores_ignored")]
     assert told(QUESTION, is_scored=False, scoring_enabled=False) == []
     assert told(is_scored=False) == []
+
+
+def test_points_of_a_ranking_are_told_to_count_for_nothing() -> None:
+    items = (Option("a", id=1, score_values={"score": Decimal(1)}), Option("b", id=2))
+    ranking = Block("ranking", id=4, name="order", options=items)
+
+    assert told(ranking) == [("blocks[0].options", "scores_ignored")]
+    assert told(ranking, scoring_enabled=False) == []
+
+
+def test_a_right_answer_that_is_not_graded_is_told() -> None:
+    graded = replace(QUESTION, correct_answer_ids=(1,))
+
+    assert told(graded, scoring_enabled=False) == [("blocks[0].correct_answer_ids", "not_graded")]
+    assert told(graded) == []
 
 
 def test_points_without_options_are_nothing_to_ignore() -> None:
@@ -157,3 +176,24 @@ def test_the_achievements_of_a_script_are_those_its_blocks_grant() -> None:
     other = replace(BADGE, action_config=ActionConfig(xp_role_id=9))
 
     assert Script((QUESTION, BADGE, XP, other), outro=(BADGE,)).achievements == {3, 9}
+
+
+@pytest.mark.parametrize(
+    ("formula", "tokens"),
+    [
+        ('if [game] == "chess" then "level [game]" else Go [game-2]!', ["game", "game-2"]),
+        ('if [game] == "[chess]" then [game] else [answer]', ["chess"]),
+        ('if [game] == "[2]" then "[]" else [game]', []),
+    ],
+)
+def test_brackets_within_a_text_of_a_formula_are_told(formula: str, tokens: list[str]) -> None:
+    script = Script((QUESTION, replace(SUM, calculated_formula=formula)))
+
+    found = warnings(script, uses_xp=False, is_anonymous=False, known_achievements=None)
+
+    assert [(each["field"], each["code"]) for each in found] == [
+        ("blocks[1].calculated_formula", "unfilled_token")
+    ] * len(tokens)
+    assert [f"[{token}]" in str(each["message"]) for token, each in zip(tokens, found, strict=True)] == [
+        True
+    ] * len(tokens)

@@ -5,7 +5,8 @@ from django.urls import reverse
 
 from communities.models import User
 from surveys.models import Block, Conversation, Project
-from tests.surveys import talking
+from tests.surveys import calling, partaking, talking
+from tests.surveys.calling import Caller
 from tests.surveys.talking import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +60,22 @@ def test_an_anonymous_conversation_shows_nobody(staff):
 
     assert "crm-7" not in shown
     assert "sealed" not in shown
+
+
+@pytest.mark.parametrize("privacy_mode", ["semi-private", "anonymous"])
+def test_a_conversation_shows_which_blocks_gave_how_much_unless_it_is_anonymous(staff, privacy_mode):
+    caller = Caller()
+    partaking.person(caller.community)
+    block = {**partaking.GIVES_XP, "name": "harbour_bonus"}
+    survey = caller.make_open(block, calling.TEXT, privacy_mode=privacy_mode, **partaking.AUDIENCE)
+    told = talking.go_on(partaking.begin(survey), at=partaking.AT)
+    fired = {str(told.script.blocks[0].id): 7}
+    Conversation.objects.update(state={**Conversation.objects.get().state, "fired": fired})
+
+    shown = page(staff, "conversation_change", told.conversation.pk)
+
+    assert ("<tr><th>harbour_bonus</th><td>7</td></tr>" in shown) == (privacy_mode != "anonymous")
+    assert ("harbour_bonus" in shown) == (privacy_mode != "anonymous")
 
 
 def test_corrected_words_are_asked_from_then_on(staff):

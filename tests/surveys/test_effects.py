@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from surveys.models import Conversation, FiredAction
 from surveys.services import admission, conversations
@@ -279,6 +281,33 @@ def test_an_achievement_is_called_and_looks_as_the_rewards_say() -> None:
     assert (earned["name"], earned["image_url"]) == ("Opening expert", "https://example.com/badge.png")
 
 
+def test_an_achievement_is_called_after_its_project_also_when_that_is_renamed() -> None:
+    caller = Caller()
+    member = a_member(caller)
+    project = caller.make(QUESTION, rewards={"achievement_enabled": True})
+    caller.patch(f"/projects/{project['id']}", {"name": "Endgames [a]"})
+    caller.post(f"/projects/{project['id']}/open")
+
+    talk = Talk(caller, project, member_id=member)
+    talk.through()
+
+    assert talk.told["outro"][1]["prompt"] == "You have earned the achievement “Completed: Endgames (a)”."
+    assert standing(caller, member)["achievements"][0]["name"] == "Completed: Endgames [a]"
+    assert caller.get("/achievements").json()["data"][0]["name"] == "Completed: Endgames [a]"
+
+
+def test_a_project_is_not_given_a_number_that_a_script_names() -> None:
+    caller = Caller()
+    member = a_member(caller)
+    quiz = caller.make_open(QUESTION, giving("give_achievement", xp_role_id=1))
+    other = caller.make(QUESTION, rewards={"achievement_enabled": True})
+
+    Talk(caller, quiz, member_id=member).through()
+
+    assert other["rewards"]["achievement_id"] == "2"
+    assert standing(caller, member)["achievements"][0]["name"] == "Achievement 1"
+
+
 def test_an_in_script_achievement_is_granted_by_its_number() -> None:
     caller = Caller()
     member = a_member(caller)
@@ -346,6 +375,20 @@ def test_a_vote_taken_back_takes_its_xp_back_and_may_be_given_anew() -> None:
 
     assert deltas(caller, member) == [("poll_vote", 10), ("poll_unwind", -10), ("poll_vote", 10)]
     assert standing(caller, member)["participation"] == 1
+
+
+def test_deleting_a_vote_that_gave_nothing_does_not_pay_the_first_again() -> None:
+    caller = Caller()
+    member = a_member(caller)
+    project = poll(caller, settings={"max_completes_per_user": None})
+    Talk(caller, project, member_id=member).answer()
+    second = Talk(caller, project, member_id=member)
+    second.answer()
+
+    caller.delete(f"/responses/{second.told['id']}")
+    Talk(caller, project, member_id=member).answer()
+
+    assert deltas(caller, member) == [("poll_vote", 10)]
 
 
 def test_unwinding_takes_no_more_than_there_is() -> None:
@@ -437,6 +480,37 @@ def test_an_anonymous_score_is_not_given_as_xp() -> None:
     assert deltas(caller, member) == []
 
 
+def test_an_anonymous_action_behind_a_condition_gives_nothing() -> None:
+    caller = Caller()
+    member = a_member(caller)
+    shown = {"show_when": {"block": "q0", "op": "eq", "value": "red"}}
+    blocks = [
+        {**XP_BLOCK, "prompt": "[xp_points]", **shown},
+        {**giving("give_achievement", xp_role_id=3), **shown},
+        {**giving("give_role", role_id="9"), **shown},
+    ]
+    talk = Talk(caller, caller.make_open(QUESTION, *blocks, privacy_mode="anonymous"), member_id=member)
+
+    talk.answer()
+
+    assert talk.prompt == "0"
+    talk.through()
+    assert deltas(caller, member) == []
+    assert not EarnedAchievement.objects.exists()
+    assert not RoleGrant.objects.exists()
+
+
+def test_beginning_an_anonymous_conversation_again_and_again_is_worth_nothing() -> None:
+    caller = Caller()
+    member = a_member(caller)
+    project = caller.make_open(giving(xp_amount=5, fire_scope="session"), QUESTION, privacy_mode="anonymous")
+
+    for _ in range(3):
+        Talk(caller, project, member_id=member)
+
+    assert deltas(caller, member) == [("action_block", 5)]
+
+
 # --- Scripts written anew meanwhile -------------------------------------------------------------------
 
 
@@ -454,6 +528,28 @@ def test_an_action_that_was_put_before_a_waiting_respondent_fires_when_it_is_lef
     talk.go_on()
 
     assert deltas(caller, member) == [("action_block", 50)]
+
+
+@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
+def test_the_past_costs_the_same_however_long_it_is(
+    privacy_mode: str,
+) -> None:
+    caller = Caller()
+    words = "[UserName], [xp_points] [xp_name], [month_total_xp]"
+    costs = []
+    for count in (1, 10):
+        blocks = [{**giving(xp_amount=n + 1), "prompt": words} for n in range(count)]
+        talk = Talk(
+            caller, caller.make_open(*blocks, QUESTION, privacy_mode=privacy_mode), member_id=a_member(caller)
+        )
+        for _ in range(count):
+            talk.go_on()
+        told = conversations.get(conversation_id=talk.told["id"], at=NOON)
+        with CaptureQueriesContext(connection) as captured:
+            assert len(told.history()) == count
+        costs.append(len(captured))
+
+    assert costs[0] == costs[1]
 
 
 # --- What it costs ------------------------------------------------------------------------------------

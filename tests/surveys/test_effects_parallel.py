@@ -59,25 +59,37 @@ def test_retries_at_one_time_give_an_end_once() -> None:
     assert standing(caller, member)["participation"] == 1
 
 
-@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
-@pytest.mark.parametrize(("scope", "fired"), [("respondent", 1), ("session", THREADS)])
-def test_sessions_at_one_time_fire_by_their_scope(privacy_mode: str, scope: str, fired: int) -> None:
+def answer_red(caller: Caller, talk: Talk) -> Any:
+    body = {"block_id": talk.block["id"], "value": "red"}
+    return another(caller).post(f"{talk.path}/answers", body)
+
+
+@pytest.mark.parametrize("scope", ["respondent", "session"])
+def test_retries_at_one_time_reach_an_action_once(scope: str) -> None:
     caller = Caller()
     member = a_member(caller)
-    project = caller.make_open(QUESTION, giving(xp_amount=5, fire_scope=scope), privacy_mode=privacy_mode)
-    if privacy_mode == "transparent":  # where a person has one conversation open: retries of its answer
-        talks, fired = [Talk(caller, project, member_id=member)] * THREADS, 1
-    else:
-        talks = [Talk(caller, project, member_id=member) for _ in range(THREADS)]
+    project = caller.make_open(QUESTION, giving(xp_amount=5, fire_scope=scope))
+    talk = Talk(caller, project, member_id=member)
 
-    def answer(talk: Talk) -> Any:
-        body = {"block_id": talk.block["id"], "value": "red"}
-        return another(caller).post(f"{talk.path}/answers", body)
-
-    answers = at_once([partial(answer, talk) for talk in talks])
+    answers = at_once([partial(answer_red, caller, talk)] * THREADS)
 
     assert {answer.status_code for answer in answers} == {200}
-    assert deltas(caller, member) == [("action_block", 5)] * fired
+    assert deltas(caller, member) == [("action_block", 5)]
+
+
+@pytest.mark.parametrize("scope", ["respondent", "session"])
+def test_anonymous_conversations_at_one_time_fire_once_before_one_is_completed(scope: str) -> None:
+    caller = Caller()
+    member = a_member(caller)
+    project = caller.make_open(
+        QUESTION, giving(xp_amount=5, fire_scope=scope), QUESTION, privacy_mode="anonymous"
+    )
+    talks = [Talk(caller, project, member_id=member) for _ in range(THREADS)]
+
+    answers = at_once([partial(answer_red, caller, talk) for talk in talks])
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert deltas(caller, member) == [("action_block", 5)]
 
 
 def test_one_member_in_many_projects_at_once_adds_up() -> None:

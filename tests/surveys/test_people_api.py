@@ -13,7 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from communities.errors import Conflict, NotFound, Refusal
 from communities.models import ApiKey, Identity, Member, User
-from communities.services import members
+from communities.services import people as places
 from surveys.models import Completion, Conversation, Project
 from surveys.services import people, responses, rows
 from tests.communities.test_idempotency_killed import die, dying_after, in_a_process_that_dies
@@ -23,6 +23,7 @@ from tests.surveys.partaking import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, 
 from tests.surveys.test_privacy import dump
 from xp.models import Standing, XpEntry
 from xp.services import ledger
+from xp.services import people as earnings
 
 DATA = f"/members/{MEMBER_ID}/data"
 pytestmark = pytest.mark.django_db
@@ -78,6 +79,22 @@ def test_it_is_told_in_the_interfaces_own_words() -> None:
     assert {each["provider"] for each in told["identities"]} == {"chat", "web"}
 
 
+def test_what_a_person_gave_to_others_is_counted_and_not_told_by_their_name_once_they_are_gone() -> None:
+    caller = Caller()
+    ann = partaking.person(caller.community)
+    other = caller.community.members.get(user=caller.user)
+    partaking.award(other, actor_id=ann.user_id)
+    named = caller.get(f"/members/{other.pk}/xp").json()["data"]
+    counted = caller.get(DATA).json()["entries_for_others"]
+
+    caller.delete(DATA)
+
+    left = caller.get(f"/members/{other.pk}/xp").json()["data"]
+    assert (counted, named[0]["actor_name"]) == (1, partaking.NICK)
+    assert left == [{**named[0], "actor_name": None}]
+    assert [row for rows in dump().values() for row in rows if partaking.NICK in row] == []
+
+
 def test_of_anonymous_answers_nothing_is_told_but_that_there_were_some() -> None:
     caller = Caller()
     ann = everywhere(caller)
@@ -122,10 +139,11 @@ def test_a_member_of_whom_nothing_is_held_but_that() -> None:
     empty = ("identities", "projects", "participation", "achievements", "roles", "xp_ledger", "responses")
     assert [told[name] for name in empty] == [[]] * len(empty)
     assert told["standing"] == {"xp_total": 0, "xp_monthly": 0, "participation": 0}
+    assert told["entries_for_others"] == 0
 
 
 def test_a_long_history_is_told_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "AT_ONCE", 2)
+    monkeypatch.setattr(earnings, "AT_ONCE", 2)
     monkeypatch.setattr(responses, "AT_ONCE", 2)
     caller = Caller()
     ann = partaking.person(caller.community)
@@ -401,7 +419,7 @@ def test_who_begins_and_answers_while_the_erasing_begins_has_it_tried_again(
     partaking.person(caller.community)
     survey = caller.make_open(TEXT, **AUDIENCE)
     held, released = threading.Event(), threading.Event()
-    lock, others = members.lock, []
+    lock, others = places.lock, []
 
     def hold(told: Any) -> None:
         with transaction.atomic():
@@ -416,7 +434,7 @@ def test_who_begins_and_answers_while_the_erasing_begins_has_it_tried_again(
         lock(**which)
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(members, "lock", begin_first)
+        meanwhile.setattr(places, "lock", begin_first)
         with pytest.raises(Conflict) as refused:
             erasing(caller)()
         released.set()
@@ -502,7 +520,7 @@ def test_everything_at_once() -> None:
 
     def give_and_take(member: Member) -> None:
         whose = {"member_id": member.pk, "community_id": member.community_id}
-        ledger.reset(**whose, actor_name="Admin", at=AT)
+        ledger.reset(**whose, actor_id=caller.user.pk, at=AT)
         partaking.award(member)
 
     def erase() -> None:
@@ -534,10 +552,10 @@ def test_everything_at_once() -> None:
 
 
 STEPS = {
-    "before the lock": (members, "lock", die, False),
-    "after the answers became nameless": (ledger, "erase", die, False),
-    "after the ledger went": (ledger, "erase", dying_after(ledger.erase), False),
-    "after the member went": (members, "erase_user", die, False),
+    "before the lock": (places, "lock", die, False),
+    "after the answers became nameless": (earnings, "erase", die, False),
+    "after what was earned went": (earnings, "erase", dying_after(earnings.erase), False),
+    "after the member went": (places, "erase_user", die, False),
     "before the commit": (BaseDatabaseWrapper, "commit", die, False),
     "after the commit": (BaseDatabaseWrapper, "commit", dying_after(BaseDatabaseWrapper.commit), True),
 }

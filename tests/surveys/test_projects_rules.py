@@ -134,6 +134,25 @@ def test_a_bucket_has_a_name_on_updates_too():
     assert faults(answer) == {("scoring.buckets[0].name", "required")}
 
 
+def test_scoring_that_comes_back_without_its_buckets_is_told_how_to_declare_them():
+    caller = Caller()
+    xp = {"type": "action_block", "prompt": "Here.", "action_kind": "give_xp"}
+    made = caller.make(
+        TEXT,
+        xp | {"action_config": {"source_key": "score_warm"}},
+        scoring={"enabled": True, "buckets": [{"name": "Warm"}]},
+    )
+    path = f"/projects/{made['id']}"
+    caller.patch(path, {"scoring": None})
+
+    refused = caller.patch(path, {"scoring_enabled": True})
+    taken = caller.patch(path, {"scoring": {"enabled": True, "buckets": [{"name": "Warm"}]}})
+
+    assert faults(refused) == {("script.blocks[1].action_config.source_key", "unknown_reference")}
+    assert "`scoring.buckets`" in refused.json()["message"]
+    assert taken.status_code == 200
+
+
 def test_scoring_cannot_be_switched_off_under_logic_that_uses_it():
     caller = Caller()
     made = caller.make(TEXT, TEXT | {"precondition": "score > 1"}, scoring_enabled=True)

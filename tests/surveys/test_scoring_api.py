@@ -73,6 +73,38 @@ class TestBuckets:
             "buckets": [{"name": "Fire Mage", "order": 0}, {"name": "Sea", "order": 1}],
         }
 
+    def test_those_that_weights_name_can_be_declared_as_they_are_read(self, caller):
+        weights = {"a_": 1, "straße": 1, "half-elf": 2, "e\u0301lan": 3}
+        made = caller.make(choice("x", "Which?", [option("a", weights)]), scoring_enabled=True)
+
+        again = caller.patch(f"/projects/{made['id']}", {"scoring": made["scoring"]})
+
+        names = [bucket["name"] for bucket in made["scoring"]["buckets"]]
+        assert names == ["a_", "Straße", "Half-Elf", "\u00c9lan"]
+        assert again.status_code == 200
+        assert again.json()["scoring"] == made["scoring"]
+
+    def test_a_bucket_counts_whichever_way_its_accent_is_typed(self, caller):
+        blocks = [
+            choice("x", "Which?", [option("a", {"\u00e9lan": 2})]),
+            says("told", "[score_\u00e9lan] [score_e\u0301lan]"),
+        ]
+
+        assert walked(caller, blocks, {"x": "a"})["told"] == "2 2"
+
+    @pytest.mark.parametrize(
+        ("keys", "code"),
+        [(["a-b", "a_b"], "duplicate"), ([f"k{n}" for n in range(101)], "too_many")],
+        ids=["one variable", "too many"],
+    )
+    def test_weights_name_none_that_could_not_be_declared(self, caller, keys, code):
+        blocks = [choice(f"x{n}", "Which?", [option("a", {key: 1})]) for n, key in enumerate(keys)]
+
+        refused = caller.post("/projects", script(*blocks))
+
+        last = f"script.blocks[{len(keys) - 1}].options[0].score_values.{keys[-1]}"
+        assert faults(refused) == {(last, code)}
+
     def test_with_neither_there_is_one_named_score(self, caller):
         made = caller.make(choice("x", "Which?", [option("a")]), scoring_enabled=True)
 

@@ -153,6 +153,92 @@ def test_what_counts_once_counts_again_when_scoring_comes_back():
     assert caller.get(path_of(made)).json()["warnings"] == []
 
 
+def buckets_of(caller, made):
+    return [bucket["name"] for bucket in caller.get(f"/projects/{made['id']}").json()["scoring"]["buckets"]]
+
+
+def with_weights(block, **scores):
+    first, *others = block["options"]
+    return {"options": [first | {"score_values": scores}, *others]}
+
+
+@pytest.mark.parametrize("by", ["put", "patch"])
+def test_no_bucket_is_made_while_points_that_were_ignored_are_awaited(by):
+    caller = Caller()
+    made = caller.make(SCORED, SCORED | {"name": "other"}, TEXT)
+    switch(caller, made, on=True)
+    first, _, text = caller.get(path_of(made)).json()["blocks"]
+
+    if by == "put":
+        caller.put(path_of(made), caller.get(path_of(made)).json())
+    else:
+        caller.patch(f"{path_of(made)}/blocks/{text['id']}", {"prompt": "Why, then?"})
+    awaiting = is_scored(made), buckets_of(caller, made), ignored(made)
+    answer = caller.patch(f"{path_of(made)}/blocks/{first['id']}", with_weights(first, warm=1))
+
+    assert awaiting == (True, [], ["game", "other"])
+    assert answer.status_code == 200
+    assert (buckets_of(caller, made), ignored(made)) == (["Warm"], ["other"])
+
+
+def test_the_second_write_brings_no_bucket_and_is_told_where_one_is_declared():
+    caller = Caller()
+    made = caller.make(SCORED, SCORED | {"name": "other"})
+    switch(caller, made, on=True)
+    paths = [f"{path_of(made)}/blocks/{block['id']}" for block in made["script"]["blocks"]]
+    first, second = made["script"]["blocks"]
+    caller.patch(paths[0], with_weights(first, warm=1))
+
+    refused = caller.patch(paths[1], with_weights(second, cold=1))
+    declared = {"scoring": {"enabled": True, "buckets": [{"name": "Warm"}, {"name": "Cold"}]}}
+    caller.patch(f"/projects/{made['id']}", declared)
+    taken = caller.patch(paths[1], with_weights(second, cold=1))
+
+    assert faults(refused) == {("options[0].score_values.cold", "unknown_reference")}
+    assert "`scoring.buckets`" in refused.json()["message"]
+    assert taken.status_code == 200
+    assert buckets_of(caller, made) == ["Warm", "Cold"]
+    assert ignored(made) == []
+
+
+def test_whoever_wants_no_points_any_more_gets_the_bucket_of_all_scripts():
+    caller = Caller()
+    made = caller.make(SCORED)
+    switch(caller, made, on=True)
+    (block,) = made["script"]["blocks"]
+
+    caller.patch(f"{path_of(made)}/blocks/{block['id']}", with_weights(block))
+
+    assert (buckets_of(caller, made), ignored(made)) == (["Score"], [])
+
+
+def test_a_script_that_is_read_and_sent_back_still_tells_of_what_was_ignored():
+    caller = Caller()
+    made = caller.make(SCORED)
+    switch(caller, made, on=True)
+
+    answer = caller.put(path_of(made), caller.get(path_of(made)).json())
+
+    assert [each["code"] for each in answer.json()["warnings"]] == ["scores_ignored"]
+    assert weights_of(caller, made) == [None, None]
+
+
+@pytest.mark.parametrize(("points", "is_ignored"), [(2, []), (3, ["game"])])
+def test_points_that_are_sent_as_they_are_stored_are_not_ignored(points, is_ignored):
+    caller = Caller()
+    made = caller.make(SCORED, scoring_enabled=True)
+    script = caller.get(path_of(made)).json()
+    script["blocks"][0]["options"][0]["score_values"]["mage"] = points
+    switch(caller, made, on=False)
+
+    caller.put(path_of(made), script)
+    told = ignored(made)
+    switch(caller, made, on=True)
+
+    assert told == ignored(made) == is_ignored
+    assert weights_of(caller, made) == [{"mage": 2}, None]
+
+
 # --- What was ignored -----------------------------------------------------------------------------------
 
 
@@ -192,7 +278,8 @@ def test_what_was_ignored_is_remembered_until_options_are_sent_that_count(by):
     assert write(**plain) == ["sport"] if by == "patch" else ["game"]
     switch(caller, made, on=True)
     assert len(ignored(made)) == 1
-    assert write(**plain) == []
+    assert len(write(**plain)) == 1
+    assert write(options=[option | {"score_values": {}} for option in block["options"]]) == []
 
 
 def test_another_blocks_change_forgets_nothing():

@@ -173,6 +173,25 @@ def test_an_outro_prompt_is_never_blank():
     assert faults(answer) == {("prompt", "blank")}
 
 
+@pytest.mark.parametrize("by", ["put script", "patch block"])
+def test_an_outro_that_pauses_says_for_how_long(by):
+    caller = Caller()
+    made = caller.make(TEXT)
+    outro = outro_of(caller, made)
+
+    def pause(**seconds):
+        change = {"continue": {"after": "pause", **seconds}}
+        if by == "patch block":
+            return caller.patch(f"{path_of(made)}/blocks/{outro['id']}", change)
+        return caller.put(path_of(made), {"blocks": [*made["script"]["blocks"], outro | change]})
+
+    path = "" if by == "patch block" else "blocks[1]."
+    assert faults(pause()) == {(f"{path}continue.pause", "required")}
+    assert faults(pause(pause=301)) == {(f"{path}continue.pause", "too_large")}
+    assert pause(pause=5).status_code == 200
+    assert outro_of(caller, made)["continue"] == {"after": "pause", "pause": 5, "label": None}
+
+
 # --- While active -------------------------------------------------------------------------------------
 
 

@@ -274,6 +274,59 @@ def test_a_block_that_others_refer_to_cannot_go():
     assert "Colour" in answer.json()["message"]
 
 
+def outro_of(caller, made):
+    return caller.get(f"{path_of(made)}?expand=outro").json()["blocks"][-1]
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_a_block_that_the_outro_refers_to_cannot_go(is_sent):
+    caller = Caller()
+    made = caller.make(CHOICE | {"name": "colour"}, TEXT)
+    outro = outro_of(caller, made)
+    thanks = {"prompt": "So [colour] it is."}
+    caller.patch(f"{path_of(made)}/blocks/{outro['id']}", thanks)
+    rest = made["script"]["blocks"][1:]
+    sent = [outro | thanks, *rest] if is_sent else rest
+
+    refused = caller.put(path_of(made), {"blocks": sent})
+    taken = caller.put(path_of(made), {"blocks": [outro | {"prompt": "Thanks."}, *rest]})
+
+    assert faults(refused) == {("blocks[0].prompt" if is_sent else "blocks[1].prompt", "in_use")}
+    assert taken.status_code == 200
+
+
+def test_a_new_name_does_not_make_a_text_too_long():
+    caller = Caller()
+    text = "[a]" + "." * 3_997
+    made = caller.make(TEXT | {"name": "a"}, SAYING | {"prompt": text})
+    outro = outro_of(caller, made)
+    caller.patch(f"{path_of(made)}/blocks/{outro['id']}", {"prompt": text})
+
+    answer = caller.patch(block_path(made), {"name": "b2"})
+
+    assert faults(answer) == {("blocks[1].prompt", "too_long"), ("blocks[2].prompt", "too_long")}
+    assert "4,001 characters" in answer.json()["message"]
+    assert caller.patch(block_path(made), {"name": "b"}).status_code == 200
+    assert outro_of(caller, made)["prompt"] == "[b]" + "." * 3_997
+
+
+def test_a_block_is_not_renamed_to_what_is_a_variable_in_prompts():
+    caller = Caller()
+    made = caller.make(TEXT | {"name": "game"}, SAYING | {"prompt": "[game]"})
+
+    assert faults(caller.patch(block_path(made), {"name": "UserName"})) == {("name", "not_allowed")}
+
+
+def test_an_outro_block_is_sent_once():
+    caller = Caller()
+    made = caller.make(TEXT)
+    outro = outro_of(caller, made)
+
+    answer = caller.put(path_of(made), {"blocks": [*made["script"]["blocks"], outro, outro]})
+
+    assert faults(answer) == {("blocks[2].id", "duplicate")}
+
+
 def test_a_project_about_to_open_keeps_a_question():
     caller = Caller()
     made = caller.make(TEXT)

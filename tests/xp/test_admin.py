@@ -107,7 +107,7 @@ def test_a_reset_takes_the_xp_of_those_chosen_and_says_who_did_it(staff: Client)
     told = reset(staff, ann, cid)
 
     entry = XpEntry.objects.get(source_kind=Kind.RESET)
-    assert (entry.member_id, entry.delta, entry.actor_name) == (ann.pk, -30, "Marit")
+    assert (entry.member_id, entry.delta, entry.actor) == (ann.pk, -30, User.objects.get(username="staff"))
     assert chain(ben) == [(30, 30)]
     assert chain(cid) == [(0, 0)]
     assert [standing(each).xp_total for each in (ann, ben, cid)] == [0, 30, 0]
@@ -135,6 +135,29 @@ def test_staff_describe_a_number(staff: Client) -> None:
     assert answer.status_code == 302
     row = Achievement.objects.get()
     assert (row.number, row.name, row.image_url, row.role_id) == (4, "Fourth", None, None)
+
+
+def test_a_new_achievement_without_a_number_gets_the_communitys_next(staff: Client) -> None:
+    made = member().community
+    achievements.reserve(community_id=made.pk, numbers=[6])
+
+    for name in ("Seventh", "Eighth"):
+        answer = staff.post(address(Achievement, "add"), {"community": made.pk, "number": "", "name": name})
+        assert answer.status_code == 302
+
+    assert list(Achievement.objects.order_by("number").values_list("number", "name")) == [
+        (6, "Achievement 6"),
+        (7, "Seventh"),
+        (8, "Eighth"),
+    ]
+    assert "the community's next one" in staff.get(address(Achievement, "add")).content.decode()
+
+
+def test_entries_of_staff_who_are_gone_are_still_shown(staff: Client) -> None:
+    entry = award(member(), 5, actor_id=2**61)
+
+    assert "1 result" in listed(staff, XpEntry, q=str(entry.pk))
+    assert staff.get(address(XpEntry, "change", entry.pk)).status_code == 200
 
 
 def test_a_number_is_described_once_and_begins_at_one(staff: Client) -> None:

@@ -40,7 +40,7 @@ def test_the_ledger_tells_every_entry_newest_first(admin):
         ann,
         -50,
         kind=XpEntry.SourceKind.ADMIN_MANUAL,
-        actor_name="Ingrid",
+        actor_id=member(admin, "Ingrid").user_id,
         note="Counted twice",
         at=NOON + timedelta(minutes=1, microseconds=7),
     )
@@ -165,3 +165,26 @@ def test_a_page_costs_three_statements(admin, entries):
 
     with at_most(3):  # who it is, how many, which
         assert len(admin.get(f"/members/{ann.pk}/xp?per_page=100").json()["data"]) == entries
+
+
+@pytest.mark.parametrize("entries", [1, 3, 30])
+def test_names_of_those_who_awarded_cost_one_statement_more(admin, entries):
+    ann = member(admin, "Ann")
+    for number in range(entries):
+        award(ann, actor_id=member(admin, f"Admin {number}").user_id)
+    admin.get(f"/members/{ann.pk}/xp")
+
+    with at_most(4):
+        told = admin.get(f"/members/{ann.pk}/xp?per_page=100").json()["data"]
+
+    assert [each["actor_name"] for each in told] == [f"Admin {number}" for number in range(entries)][::-1]
+
+
+def test_who_awarded_and_is_gone_from_here_has_no_name(admin):
+    ann, boss = member(admin, "Ann"), member(admin, "Ingrid")
+    award(ann, actor_id=boss.user_id)
+    boss.delete()
+
+    (told,) = admin.get(f"/members/{ann.pk}/xp").json()["data"]
+
+    assert told["actor_name"] is None

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from communities.services import people as places
 from tests.xp.earning import NOON, Kind, award, chain, community, member, standing
 from xp.models import EarnedAchievement, RoleGrant, XpEntry
-from xp.services import achievements, ledger, roles, standings
+from xp.services import achievements, ledger, people, roles, standings
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -99,7 +100,7 @@ def test_a_reset_among_awards_leaves_what_came_after_it() -> None:
     award(ann, 1_000)
 
     def reset() -> XpEntry | None:
-        return ledger.reset(member_id=ann.pk, community_id=ann.community_id, actor_name="M", at=NOON)
+        return ledger.reset(member_id=ann.pk, community_id=ann.community_id, actor_id=ann.user_id, at=NOON)
 
     at_once([reset, *[lambda: award(ann, 10)] * 9])
 
@@ -114,7 +115,12 @@ def test_an_erasure_among_awards_deletes_all_or_leaves_only_later_ones() -> None
     ann = member()
     award(ann, 1_000)
 
-    at_once([lambda: ledger.erase(member_id=ann.pk), *[lambda: award(ann, 10)] * 9])
+    def erase() -> None:
+        with transaction.atomic():
+            places.lock(community_id=ann.community_id, member_id=ann.pk)
+            people.erase(member_id=ann.pk)
+
+    at_once([erase, *[lambda: award(ann, 10)] * 9])
 
     if chain(ann):
         assert chain(ann)[0] == (10, 10)

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from communities.models import CommunitySettings, Identity
 from tests.surveys.calling import Caller, faults, refusal
 from tests.xp.standings import JANUARY, LATE_IN_JANUARY, achievement, leave, member, names, ranks
-from xp.services import listing
+from xp.services import leaderboard, members
 
 pytestmark = pytest.mark.django_db
 
@@ -149,11 +149,11 @@ def test_who_has_left_has_no_rank_takes_none_away_and_comes_last(admin):
     assert listed.json()["data"][2]["xp_total"] == 99
 
 
-@pytest.mark.parametrize("near_the_top", [0, 4, listing.NEAR_THE_TOP])
+@pytest.mark.parametrize("near_the_top", [0, 4, members.NEAR_THE_TOP])
 @pytest.mark.parametrize("per_page", [1, 2, 3, 4, 5, 100])
 @pytest.mark.parametrize("query", ["sort=rank", "sort=name", "sort=joined_at", "access=member"])
 def test_pages_tell_the_ranks_that_one_long_page_tells(admin, query, per_page, near_the_top, monkeypatch):
-    monkeypatch.setattr(listing, "NEAR_THE_TOP", near_the_top)
+    monkeypatch.setattr(members, "NEAR_THE_TOP", near_the_top)
     for number, xp in enumerate((5, None, 7, 7, 7, 0, 3, 9)):
         leave(member(admin, "gone", xp=xp)) if xp == 9 else member(admin, f"m{number}", xp=xp)
     whole = ranks(admin.get(f"/members?{query}"))
@@ -214,12 +214,12 @@ def test_a_month_begins_and_ends_in_utc(admin, at, monthly):
     ann = member(admin, "Ann", xp=90, in_month=40, month=JANUARY)
     places = {"community_id": admin.community.pk, "at": at}
 
-    told = listing.member(member_id=ann.pk, **places)
-    board = listing.leaderboard(0, 25, period="month", **places)
+    told = members.one(member_id=ann.pk, **places)
+    board = leaderboard.page(0, 25, period="month", **places)
 
     assert (told["xp_total"], told["xp_monthly"]) == (90, monthly)
     assert [row["xp_monthly"] for row in board] == ([monthly] if monthly else [])
-    assert listing.count_ranked(period="month", **places) == len(board)
+    assert leaderboard.count(period="month", **places) == len(board)
 
 
 def test_a_month_may_be_below_zero(admin):

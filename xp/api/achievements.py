@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
-from xp.api.members import TAG
-from xp.services import listing
+from xp.http import TAG
+from xp.services import achievements
 
 EXAMPLE = {
     "id": "3",
@@ -47,5 +47,5 @@ class AchievementViewSet(CommunityViewSet):
         examples=[OpenApiExample("One achievement", EXAMPLE, response_only=True)],
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
-        described = listing.described_achievements(community_id=self.key.community_id)
-        return self.page(described, self.query(PageIn), draw=listing.achievement_as_json)
+        described = achievements.described(community_id=self.key.community_id)
+        return self.page(described, self.query(PageIn), draw=achievements.description_as_json)

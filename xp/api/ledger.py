@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
@@ -9,27 +10,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.http.fields import Choice, Text, Whole
+from communities.http.fields import Text, Whole
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
-from xp.api.members import ABOUT_MEMBERS, EXAMPLE, TAG, MemberOut
-from xp.models import XpEntry
-from xp.services import awards, ledger, listing
+from xp.http import ABOUT_MEMBERS, ENTRY_EXAMPLE, MEMBER_EXAMPLE, TAG, EntryOut, MemberOut
+from xp.services import awards, ledger, members
 
 MOST_XP_AT_ONCE = 1_000_000
-ENTRY_EXAMPLE = {
-    "id": 91,
-    "delta": 40,
-    "balance_after": 340,
-    "source_kind": "admin_manual",
-    "source_ref": None,
-    "session_number": None,
-    "actor_name": "Ingrid",
-    "survey_name": None,
-    "note": "Helped at the club evening",
-    "created_at": "2026-01-31T09:30:00Z",
-}
 
 
 @extend_schema_field(
@@ -58,21 +46,6 @@ class AwardIn(serializers.Serializer[Any]):
     note = Text(max_length=500, allow_null=True, required=False)
 
 
-class EntryOut(serializers.Serializer[Any]):
-    """One change of a member's XP. Entries are never changed."""
-
-    id = serializers.IntegerField()
-    delta = serializers.IntegerField(help_text="What really changed, after a deduction has stopped at 0.")
-    balance_after = serializers.IntegerField(min_value=0)
-    source_kind = Choice(choices=XpEntry.SourceKind.values)
-    source_ref = serializers.IntegerField(allow_null=True, help_text="The project's id.")
-    session_number = serializers.IntegerField(allow_null=True)
-    actor_name = serializers.CharField(allow_null=True, help_text="Who awarded it by hand.")
-    survey_name = serializers.CharField(allow_null=True)
-    note = serializers.CharField(allow_null=True)
-    created_at = serializers.DateTimeField(allow_null=True)
-
-
 class AwardOut(serializers.Serializer[Any]):
     entry = EntryOut()
     member = MemberOut(help_text="The member with the entry counted in.")
@@ -95,9 +68,10 @@ class LedgerViewSet(CommunityViewSet):
     )
     def list(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
         query = self.query(PageIn)
-        member = listing.find(community_id=self.key.community_id, member_id=member_id)
-        listing.refuse_unless_readable(member=member, role=self.key.role, user_id=self.key.user_id)
-        return self.page(ledger.entries(member_id=member_id), query, draw=ledger.as_json)
+        whose = {"community_id": self.key.community_id, "member_id": member_id}
+        ledger.refuse_unless_readable(**whose, role=self.key.role, user_id=self.key.user_id)
+        total = ledger.count(member_id=member_id)
+        return self.page(partial(ledger.page, **whose), query, draw=dict, total=total)
 
     @extend_schema(
         operation_id="xp_award",
@@ -115,7 +89,7 @@ class LedgerViewSet(CommunityViewSet):
             OpenApiExample("For help", {"amount": 40, "note": ENTRY_EXAMPLE["note"]}, request_only=True),
             OpenApiExample(
                 "Awarded",
-                {"entry": ENTRY_EXAMPLE, "member": EXAMPLE},
+                {"entry": ENTRY_EXAMPLE, "member": MEMBER_EXAMPLE},
                 response_only=True,
                 status_codes=["201"],
             ),
@@ -132,5 +106,6 @@ class LedgerViewSet(CommunityViewSet):
             actor_id=self.key.user_id,
             at=self.at,
         )
-        told = listing.member(community_id=self.key.community_id, member_id=member_id, at=self.at)
-        return Response({"entry": ledger.as_json(entry), "member": told}, status=201)
+        (told,) = ledger.told([entry], community_id=self.key.community_id)
+        member = members.one(community_id=self.key.community_id, member_id=member_id, at=self.at)
+        return Response({"entry": told, "member": member}, status=201)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from communities.models import Community
 from communities.statements import prepared
@@ -44,9 +44,7 @@ def define(
     A number that is described already is left as it is; one that was reserved is described.
     """
     if number is None:
-        # Two at once shall not take the same number.
-        Community.objects.select_for_update(no_key=True).get(pk=community_id)
-        number = _next_number(community_id)
+        number = next_number(community_id=community_id)
     # Does nothing where a twin was first; a failed insert would end the caller's transaction.
     Achievement.objects.bulk_create(
         [
@@ -65,6 +63,17 @@ def define(
     )
     reserved.update(name=_name(name), image_url=image_url, role_id=role_id)
     return number
+
+
+def next_number(*, community_id: int) -> int:
+    """One above all that there are, kept for whoever asks until their transaction ends.
+
+    Scripts have reserved those that they name.
+    """
+    # Two at once shall not take the same number.
+    Community.objects.select_for_update(no_key=True).get(pk=community_id)
+    there = Achievement.objects.filter(community_id=community_id, number__lt=NUMBERS_GIVEN_BELOW)
+    return (there.aggregate(highest=Max("number"))["highest"] or 0) + 1
 
 
 def reserve(*, community_id: int, numbers: Iterable[int]) -> None:
@@ -118,15 +127,37 @@ def as_json(earned: EarnedAchievement) -> dict[str, Any]:
     }
 
 
+def earned_by(*, member_ids: Collection[int]) -> Mapping[int, list[dict[str, Any]]]:
+    """The achievements of each of these members as the interface tells them, the first earned first."""
+    told: dict[int, list[dict[str, Any]]] = {}
+    for earned in EarnedAchievement.objects.filter(member_id__in=member_ids).order_by("awarded_at", "number"):
+        told.setdefault(earned.member_id, []).append(as_json(earned))
+    return told
+
+
+def described(*, community_id: int) -> QuerySet[Achievement]:
+    """What the community's achievements are called, in the order of their numbers."""
+    return Achievement.objects.filter(community_id=community_id).order_by("number")
+
+
+def description_as_json(achievement: Achievement) -> dict[str, Any]:
+    """What an achievement is called and looks like, as the interface tells it."""
+    return {
+        "id": str(achievement.number),
+        "name": achievement.name,
+        "image_url": achievement.image_url or badge_address(achievement.number),
+        "role_id": achievement.role_id or None,
+    }
+
+
+def erase(*, member_id: int) -> None:
+    """Delete what a member earned; what their community's achievements are stays."""
+    EarnedAchievement.objects.filter(member_id=member_id).delete()
+
+
 def badge_address(number: int) -> str:
     """Where the picture stands that is drawn for an achievement without one of its own."""
     return f"{settings.BASE_URL}/badges/{number}.svg"
-
-
-def _next_number(community_id: int) -> int:
-    """One above all that there are: scripts have reserved those that they name."""
-    there = Achievement.objects.filter(community_id=community_id, number__lt=NUMBERS_GIVEN_BELOW)
-    return (there.aggregate(highest=Max("number"))["highest"] or 0) + 1
 
 
 def _name(name: str) -> str:

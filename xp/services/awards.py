@@ -10,7 +10,7 @@ from communities import services as communities
 from communities.errors import Conflict
 from communities.services import members
 from xp.models import XpEntry
-from xp.services import ledger, listing
+from xp.services import ledger
 
 
 @transaction.atomic
@@ -21,7 +21,7 @@ def award_by_hand(
 
     Refuses a member who is not there or has left, and a community that uses no XP.
     """
-    if listing.find(community_id=community_id, member_id=member_id).has_left:
+    if members.place_of(community_id=community_id, member_id=member_id).has_left:
         raise Conflict("This member has left the community.")
     if not communities.get_settings(community_id=community_id).gives_xp:
         raise Conflict("This community's settings have XP switched off (`use_xp`).")
@@ -31,6 +31,6 @@ def award_by_hand(
         amount=amount,
         kind=XpEntry.SourceKind.ADMIN_MANUAL,
         at=at,
-        actor_name=members.display_name(community_id=community_id, user_id=actor_id) or None,
+        actor_id=actor_id,
         note=note,
     )

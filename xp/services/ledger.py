@@ -7,17 +7,20 @@ nobody.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from communities.errors import NotFound
-from communities.models import Member
+from communities.errors import Forbidden
+from communities.services import members
+from communities.services.members import NoSuchMember
 from communities.statements import prepared
-from xp.models import EarnedAchievement, RoleGrant, Standing, XpEntry
+from xp.models import Standing, XpEntry
 
+EntryJson = dict[str, object]
 LONGEST_NAME = XpEntry._meta.get_field("survey_name").max_length
 LONGEST_NOTE = XpEntry._meta.get_field("note").max_length
 
@@ -45,10 +48,10 @@ _AWARD = """
     )
     INSERT INTO xp_xpentry (
         member_id, delta, balance_after, source_kind, source_ref, session_number,
-        actor_name, survey_name, note, created_at
+        actor_id, survey_name, note, created_at
     )
     SELECT member_id, delta, xp_total, %s::varchar, %s::bigint, %s::integer,
-        %s::varchar, %s::varchar, %s::varchar, %s::timestamptz
+        %s::bigint, %s::varchar, %s::varchar, %s::timestamptz
     FROM after
     RETURNING id, member_id, delta, balance_after
 """
@@ -68,7 +71,7 @@ _LOCK = """
 # In the order of the model, as Django takes the values of a whole row.
 _WRITTEN = (
     *("id", "member_id", "delta", "balance_after", "source_kind", "source_ref", "session_number"),
-    *("actor_name", "survey_name", "note", "created_at"),
+    *("actor_id", "survey_name", "note", "created_at"),
 )
 
 
@@ -84,7 +87,7 @@ def award(
     source_ref: int | None = None,
     session_number: int | None = None,
     survey_name: str | None = None,
-    actor_name: str | None = None,
+    actor_id: int | None = None,
     note: str | None = None,
 ) -> XpEntry:
     """Give XP, or take it where `amount` is negative; a deduction stops at 0, and the entry says so.
@@ -98,7 +101,7 @@ def award(
         kind.value,
         source_ref,
         session_number,
-        _cut(actor_name, LONGEST_NAME),
+        actor_id,
         _cut(survey_name, LONGEST_NAME),
         _cut(note, LONGEST_NOTE),
         recorded_at or at,
@@ -109,7 +112,7 @@ def award(
         participate(member_id=member_id, community_id=community_id, change=0)
         row = _write(values)
     if row is None:
-        raise NotFound("There is no such member.")
+        raise NoSuchMember
     return XpEntry.from_db("default", _WRITTEN, (*row, *told))
 
 
@@ -120,7 +123,7 @@ def participate(*, member_id: int, community_id: int, change: int = 1) -> None:
 
 
 @transaction.atomic
-def reset(*, member_id: int, community_id: int, actor_name: str, at: datetime) -> XpEntry | None:
+def reset(*, member_id: int, community_id: int, actor_id: int, at: datetime) -> XpEntry | None:
     """Take all XP of a member; None where there is none to take."""
     with prepared() as cursor:
         cursor.execute(_LOCK, [member_id, community_id])
@@ -134,20 +137,27 @@ def reset(*, member_id: int, community_id: int, actor_name: str, at: datetime) -
         amount=-total,
         kind=XpEntry.SourceKind.RESET,
         at=at,
-        actor_name=actor_name,
+        actor_id=actor_id,
     )
 
 
 @transaction.atomic
 def erase(*, member_id: int) -> None:
-    """Everything that a member earned goes: the one way in which entries are deleted."""
-    list(Member.objects.select_for_update().filter(pk=member_id))
+    """Delete a member's ledger with what it comes to: the one way in which entries go. Their lock is held."""
     _say_erased(str(member_id))
     XpEntry.objects.filter(member_id=member_id).delete()
     _say_erased("")
     Standing.objects.filter(member_id=member_id).delete()
-    EarnedAchievement.objects.filter(member_id=member_id).delete()
-    RoleGrant.objects.filter(member_id=member_id).delete()
+
+
+# --- Telling ----------------------------------------------------------------------------------------
+
+
+def refuse_unless_readable(*, community_id: int, member_id: int, role: str, user_id: int) -> None:
+    """Refuses a key that may not read a member's ledger: others' are the admins' (decisions 2.2)."""
+    member = members.place_of(community_id=community_id, member_id=member_id)
+    if role != "admin" and member.user_id != user_id:
+        raise Forbidden("Only admins may read the XP ledger of somebody else.")
 
 
 def entries(*, member_id: int) -> QuerySet[XpEntry]:
@@ -155,8 +165,25 @@ def entries(*, member_id: int) -> QuerySet[XpEntry]:
     return XpEntry.objects.filter(member_id=member_id).order_by("-id")
 
 
-def as_json(entry: XpEntry) -> dict[str, Any]:
-    """An entry as the interface tells it (interface 2.9)."""
+def count(*, member_id: int) -> int:
+    """How many entries a member has."""
+    return entries(member_id=member_id).count()
+
+
+def page(offset: int, length: int, *, community_id: int, member_id: int) -> list[EntryJson]:
+    """A part of a member's ledger, newest first, as the interface tells it."""
+    part = entries(member_id=member_id)[offset : offset + length]
+    return told(list(part), community_id=community_id)
+
+
+def told(some: Collection[XpEntry], *, community_id: int) -> list[EntryJson]:
+    """Entries as the interface tells them (2.9), with what those who made them are called today."""
+    actors = {entry.actor_id for entry in some if entry.actor_id is not None}
+    names = members.names_of(community_id=community_id, user_ids=actors)
+    return [_as_json(entry, names) for entry in some]
+
+
+def _as_json(entry: XpEntry, names: Mapping[int, str]) -> EntryJson:
     return {
         "id": entry.pk,
         "delta": entry.delta,
@@ -164,7 +191,7 @@ def as_json(entry: XpEntry) -> dict[str, Any]:
         "source_kind": entry.source_kind,
         "source_ref": entry.source_ref,
         "session_number": entry.session_number,
-        "actor_name": entry.actor_name,
+        "actor_name": None if entry.actor_id is None else names.get(entry.actor_id),
         "survey_name": entry.survey_name,
         "note": entry.note,
         "created_at": entry.created_at,

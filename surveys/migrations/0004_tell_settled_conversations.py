@@ -1,0 +1,19 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("surveys", "0003_count_scores_written_already"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="conversation",
+            name="is_settled",
+            field=models.BooleanField(
+                db_default=True,
+                default=True,
+                help_text="False while an anonymous one stands where and when its moves wrote it.",
+            ),
+        ),
+    ]

@@ -1,0 +1,96 @@
+"""The buckets that a script makes of the keys in its score values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surveys.engine import buckets, rules
+from surveys.engine.intake import read_blocks
+from surveys.engine.places import as_stored
+from surveys.engine.script import Block, Bucket, Option, Script
+
+
+def weighed(*keys: str) -> Block:
+    options = tuple(Option(f"option {n}", score_values={key: Decimal(1)}) for n, key in enumerate(keys))
+    return Block("single_punch", "Which?", name="game", options=options)
+
+
+def faults(*blocks: Block) -> list[tuple[str, str]]:
+    """What is wrong with a script that makes its buckets itself."""
+    script = Script(blocks, scoring_enabled=True, buckets=tuple(map(Bucket, buckets.derived(blocks))))
+    found = rules.check(
+        script, places=as_stored(script, path="blocks"), chat=False, bucket_keys=script.bucket_keys
+    )
+    assert all(each.message.endswith(".") for each in found)
+    return [(each.field, each.code) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("fire_mage", "Fire Mage"),
+        ("half-elf", "Half-Elf"),
+        ("a_", "a_"),
+        ("_a", "_a"),
+        ("_", "_"),
+        ("stra\u00dfe", "Stra\u00dfe"),
+        ("\u00df", "\u00df"),
+        ("Fire", "Fire"),
+        ("fire mage", "fire mage"),
+        ("_".join(["\u01f0"] * 32), "_".join(["\u01f0"] * 32)),  # longer, once capitals are two characters
+    ],
+)
+def test_a_bucket_is_named_so_that_its_name_makes_the_key(key: str, name: str) -> None:
+    assert buckets.named(key) == name
+
+
+@given(st.text(min_size=1, max_size=64))
+def test_whatever_the_key_its_bucket_could_have_been_declared_or_is_refused(text: str) -> None:
+    raw = {"type": "single_punch", "prompt": "?", "options": [{"value": "a", "score_values": {text: 1}}]}
+    reading = read_blocks([raw], path="blocks")
+    if reading.violations:
+        return
+    (name,) = buckets.derived(reading.blocks)
+
+    accepted = faults(replace(reading.blocks[0], name="game")) == []
+
+    (key,) = reading.blocks[0].weighed_in
+    assert accepted is (Bucket(name).key == key)
+    assert not accepted or (name == name.strip() and 1 <= len(name) <= 64)
+
+
+def test_keys_come_in_the_order_in_which_they_stand() -> None:
+    assert buckets.derived([weighed("b", "a"), weighed("a", "c")]) == ("B", "A", "C")
+
+
+def test_without_keys_there_is_one_bucket_unless_points_are_awaited() -> None:
+    plain = Block("open_text", "Why?", name="why")
+    awaiting = replace(plain, scores_ignored=True)
+
+    assert buckets.derived([plain]) == ("Score",)
+    assert buckets.derived([plain, awaiting]) == ()
+    assert buckets.derived([weighed("warm"), awaiting]) == ("Warm",)
+
+
+def test_two_keys_of_one_variable_are_refused() -> None:
+    assert faults(weighed("a-b", "c"), replace(weighed("a-b", "a_b"), name="other")) == [
+        ("blocks[1].options[1].score_values.a_b", "duplicate")
+    ]
+
+
+def test_the_hundred_and_first_bucket_is_refused() -> None:
+    hundred = weighed(*(f"k{n}" for n in range(100)))
+
+    assert faults(hundred) == []
+    assert faults(hundred, replace(weighed("k0", "k100", "k101"), name="other")) == [
+        ("blocks[1].options[1].score_values.k100", "too_many")
+    ]
+
+
+def test_a_key_that_no_name_makes_is_told_as_it_is_written() -> None:
+    assert faults(weighed("Fire")) == [("blocks[0].options[0].score_values.Fire", "unknown_reference")]

@@ -1,0 +1,101 @@
+"""Shapes of what members earned, for the doors of this app and of those above it (interface 2.8, 2.9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from communities.http.fields import Choice
+from communities.models import Member
+from xp.models import XpEntry
+
+TAG = "Members"
+EARNED_EXAMPLE = {
+    "id": "3",
+    "name": "Completed: Club evening",
+    "image_url": "https://surveys.example.org/badges/3.svg",
+    "project_id": "5",
+    "awarded_at": "2026-01-31T09:30:00Z",
+}
+MEMBER_EXAMPLE = {
+    "id": "17",
+    "platform_id": "820000000000000042",
+    "name": "Marit Solberg",
+    "nick": "marit",
+    "avatar_url": None,
+    "access": "member",
+    "rank": 4,
+    "xp_total": 340,
+    "xp_monthly": 40,
+    "level": 2,
+    "participation": 9,
+    "achievements": [EARNED_EXAMPLE],
+    "joined_at": "2025-05-01T09:00:00Z",
+    "left_at": None,
+}
+ENTRY_EXAMPLE = {
+    "id": 91,
+    "delta": 40,
+    "balance_after": 340,
+    "source_kind": "admin_manual",
+    "source_ref": None,
+    "session_number": None,
+    "actor_name": "Ingrid",
+    "survey_name": None,
+    "note": "Helped at the club evening",
+    "created_at": "2026-01-31T09:30:00Z",
+}
+ABOUT_MEMBERS = (
+    "`rank` is by `xp_total` among the members who are present: equal totals share a rank (1, 1, 3), and "
+    "members without XP come after all who have some. It is null for a member who has left, and for all "
+    "where the community's `use_leader_board` is false. `xp_monthly` is the sum of this calendar month, UTC. "
+    "Level *n* needs 50 · n · (n + 1) XP in total."
+)
+
+
+class EarnedAchievementOut(serializers.Serializer[Any]):
+    """An achievement that a member has, as it was called and looked when it was earned."""
+
+    id = serializers.CharField(help_text="The achievement's number in the community.")
+    name = serializers.CharField()
+    image_url = serializers.URLField()
+    project_id = serializers.CharField(allow_null=True, help_text="Where it was earned.")
+    awarded_at = serializers.DateTimeField()
+
+
+class MemberOut(serializers.Serializer[Any]):
+    """Somebody's place in the community."""
+
+    id = serializers.CharField()
+    platform_id = serializers.CharField(allow_null=True, help_text="Their account on the chat platform.")
+    name = serializers.CharField(allow_null=True)
+    nick = serializers.CharField(allow_null=True, help_text="What they are called in this community.")
+    avatar_url = serializers.URLField(allow_null=True)
+    access = Choice(choices=Member.Access.values)
+    rank = serializers.IntegerField(allow_null=True, min_value=1)
+    xp_total = serializers.IntegerField(min_value=0)
+    xp_monthly = serializers.IntegerField(help_text="Below 0 where more was taken than given this month.")
+    level = serializers.IntegerField(min_value=0)
+    participation = serializers.IntegerField(min_value=0, help_text="Surveys and polls completed.")
+    achievements = EarnedAchievementOut(many=True)
+    joined_at = serializers.DateTimeField(allow_null=True)
+    left_at = serializers.DateTimeField(allow_null=True)
+
+
+class EntryOut(serializers.Serializer[Any]):
+    """One change of a member's XP. Entries are never changed."""
+
+    id = serializers.IntegerField()
+    delta = serializers.IntegerField(help_text="What really changed, after a deduction has stopped at 0.")
+    balance_after = serializers.IntegerField(min_value=0)
+    source_kind = Choice(choices=XpEntry.SourceKind.values)
+    source_ref = serializers.IntegerField(allow_null=True, help_text="The project's id.")
+    session_number = serializers.IntegerField(allow_null=True)
+    actor_name = serializers.CharField(
+        allow_null=True,
+        help_text="Who gave or took it by hand, as they are called today; null once they are erased.",
+    )
+    survey_name = serializers.CharField(allow_null=True)
+    note = serializers.CharField(allow_null=True)
+    created_at = serializers.DateTimeField(allow_null=True)
