@@ -135,9 +135,7 @@ def first(
     state, block = runner.begin(script).state, runner.begin(script).show
 
     def as_seen(state: State, block: Block) -> tuple[Block, Hearer]:
-        hearer = facts.visitor(
-            project, script, state, user_id=respondent.user_id, is_member=respondent.is_member, at=at
-        )
+        hearer = facts.visitor(project, script, state, respondent, at=at)
         spoken = facts.facts(hearer, block, [block.prompt])
         return showing.seen(script, state, block, seed=seed, facts=spoken), hearer
 

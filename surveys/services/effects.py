@@ -77,7 +77,7 @@ class Recipient:
         if self.project.is_anonymous:
             number = rows.sessions(project_id=self.project.pk, respondent=self.respondent)
             session = f"{self.respondent}:{number}"
-        return privacy.respondent_hash(project_id=self.project.pk, who=f"session:{session}")
+        return privacy.session_hash(project_id=self.project.pk, session=session)
 
     def award(self, amount: int, kind: XpEntry.SourceKind) -> int:
         """Change the member's XP; the effective change. A participation that waits goes along."""

@@ -16,7 +16,8 @@ from surveys.engine import pipes
 from surveys.engine.runner import State
 from surveys.engine.script import STATEMENTS, Block, Script
 from surveys.models import Conversation, Project
-from surveys.services import effects, privacy
+from surveys.services import effects, privacy, rows
+from surveys.services.admission import Respondent
 from xp import levels
 from xp.services import standings
 from xp.services.standings import Totals
@@ -62,15 +63,18 @@ def hearer(conversation: Conversation, script: Script, state: State, *, at: date
     project = conversation.project
     if not project.is_anonymous:
         return Hearer(project, conversation.user_id, at, state.fired)
-    return Hearer(project, None, at, {**_presumably_given(conversation, script, state), **state.fired})
+    return Hearer(project, None, at, {**_given_unseen(conversation, script, state), **state.fired})
 
 
 def visitor(
-    project: Project, script: Script, state: State, *, user_id: int | None, is_member: bool, at: datetime
+    project: Project, script: Script, state: State, respondent: Respondent, *, at: datetime
 ) -> Hearer:
     """Somebody before whom the first step lies, which has set nothing off yet."""
-    given = _nominal(project, script, state) if is_member else {}
-    return Hearer(project, None if project.is_anonymous else user_id, at, given)
+    given: Mapping[int, int] = {}
+    if respondent.is_member and respondent.who:
+        who = privacy.respondent_hash(project_id=project.pk, who=respondent.who)
+        given = _presumably_given(project, script, state, who)
+    return Hearer(project, None if project.is_anonymous else respondent.user_id, at, given)
 
 
 def facts(
@@ -114,10 +118,10 @@ def _totals(hearer: Hearer) -> dict[str, str]:
     }
 
 
-def _presumably_given(conversation: Conversation, script: Script, state: State) -> Mapping[int, int]:
+def _given_unseen(conversation: Conversation, script: Script, state: State) -> Mapping[int, int]:
     """What an anonymous conversation's actions gave, as nothing about that stands beside it.
 
-    While it runs it is known whether a member answers; it is told as if each block had given what it says.
+    While it runs it is known whether a member answers.
     """
     sealed = conversation.sealed_respondent
     if sealed is None or not script.has_actions:
@@ -127,13 +131,14 @@ def _presumably_given(conversation: Conversation, script: Script, state: State) 
     )
     if remembered is None or remembered.user_id is None:
         return {}
-    return _nominal(conversation.project, script, state)
+    return _presumably_given(conversation.project, script, state, remembered.respondent)
 
 
-def _nominal(project: Project, script: Script, state: State) -> Mapping[int, int]:
-    """What the action blocks up to here give to a member who has not met them yet."""
+def _presumably_given(project: Project, script: Script, state: State, respondent: str) -> Mapping[int, int]:
+    """What the action blocks up to here give to a member: in a later session only what each session gives."""
     if not script.has_actions or not communities.get_settings(community_id=project.community_id).gives_xp:
         return {}
+    is_first = not rows.sessions(project_id=project.pk, respondent=respondent)
     reached = {*state.path, *(block.id for block in script.blocks[state.at : state.at + 1])}
     return {
         block.id or 0: effects.xp_amount(project, script, state, block.action_config) or 0
@@ -141,5 +146,6 @@ def _nominal(project: Project, script: Script, state: State) -> Mapping[int, int
         if block.id in reached
         and block.action_kind == "give_xp"
         and block.action_config
+        and (is_first or block.action_config.fire_scope == "session")
         and not (project.is_anonymous and block.precondition is not None)
     }

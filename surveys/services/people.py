@@ -36,6 +36,12 @@ _COMPLETED = """
     FROM unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
     JOIN surveys_completion done ON (done.project_id, done.respondent) = (theirs.project_id, theirs.hash)
 """
+_SESSIONS = """
+    SELECT theirs.project_id, theirs.hash, coalesce(done.last_session, 0)
+    FROM unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
+    LEFT JOIN surveys_completion done
+        ON (done.project_id, done.respondent) = (theirs.project_id, theirs.hash)
+"""
 _FORGET_COMPLETED = """
     DELETE FROM surveys_completion done
     USING unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
@@ -78,11 +84,13 @@ _LOCK = """
     FOR KEY SHARE OF p FOR UPDATE OF c
 """
 # A browser's own seed would join these answers to what it gives later, and what was given tells that a member
-# answered. When it changed last stays: one moment for all would join the answers to each other.
+# answered. When it changed last stays: one moment for all would join the answers to each other, as would one
+# transaction, so anonymous ones are settled anew.
 _MAKE_NAMELESS = """
     UPDATE surveys_conversation
     SET user_id = NULL, platform_id = NULL, respondent = NULL, session_number = NULL,
-        sealed_respondent = NULL, state = state - 'fired', seed = floor(random() * 2::float8 ^ 62)::bigint
+        sealed_respondent = NULL, state = state - 'fired', seed = floor(random() * 2::float8 ^ 62)::bigint,
+        is_settled = sealed_respondent IS NULL AND is_settled
     WHERE id = ANY(%s)
 """
 
@@ -146,8 +154,8 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
     conversations |= late
     with connection.cursor() as cursor:
         cursor.execute(_MAKE_NAMELESS, [list(conversations)])
+        cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
-        cursor.execute(_FORGET_FIRED, _hashes(person, conversations))
     earnings.erase(member_id=member_id)
     places.erase_member(community_id=community_id, member_id=member_id, user_id=person.user_id)
     if not _is_known_elsewhere(person.user_id):
@@ -167,14 +175,26 @@ def _names(person: Person) -> list[str]:
     return [f"user:{person.user_id}", *(f"external:{name}" for name in person.external_ids)]
 
 
-def _hashes(person: Person, sessions: Mapping[uuid.UUID, int] | None = None) -> tuple[list[int], list[str]]:
-    """Project ids, and beside each a hash that is the person's there, or one of their conversations'."""
+def _hashes(person: Person) -> tuple[list[int], list[str]]:
+    """Project ids, and beside each a hash that is the person's there."""
     projects = Project.objects.in_community(person.community_id).values_list("pk", flat=True)
     whose = [(project_id, name) for project_id in projects for name in _names(person)]
-    whose += [(project_id, f"session:{key}") for key, project_id in (sessions or {}).items()]
     return (
         [project_id for project_id, _ in whose],
         [privacy.respondent_hash(project_id=project_id, who=name) for project_id, name in whose],
+    )
+
+
+def _scopes(person: Person, conversations: Mapping[uuid.UUID, int]) -> tuple[list[int], list[str]]:
+    """Project ids, and beside each what the person's actions may have fired for: them, and their sessions."""
+    project_ids, hashes = _hashes(person)
+    with connection.cursor() as cursor:
+        cursor.execute(_SESSIONS, [project_ids, hashes])
+        sessions = [(pk, f"{own}:{n}") for pk, own, last in cursor.fetchall() for n in range(last + 1)]
+    sessions += [(project_id, str(key)) for key, project_id in conversations.items()]
+    return (
+        project_ids + [project_id for project_id, _ in sessions],
+        hashes + [privacy.session_hash(project_id=pk, session=session) for pk, session in sessions],
     )
 
 
@@ -227,11 +247,10 @@ def _lock(conversations: Collection[uuid.UUID], *, waits: bool = True) -> None:
 
 def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
     """What is kept by hashes: how often the person completed each project, and what it gave them once."""
-    hashes = _hashes(person)
     with connection.cursor() as cursor:
-        cursor.execute(_COMPLETED, hashes)
+        cursor.execute(_COMPLETED, _hashes(person))
         completed = cursor.fetchall()
-        cursor.execute(_FIRED, hashes)
+        cursor.execute(_FIRED, _scopes(person, _conversations(person)))
         fired = cursor.fetchall()
     told: dict[int, dict[str, Any]] = {}
     for project_id in sorted({row[0] for row in (*completed, *fired)}):

@@ -28,6 +28,7 @@ from surveys.models import Answer, Conversation, Project
 
 SILENCE = timedelta(hours=24)  # after which a running conversation forgets its respondent
 SETTLED_AT_ONCE = 5_000
+OTHERS_BESIDE = 200  # of each project
 _NONCE = 12
 _SEALED = struct.Struct(
     ">32sqq"
@@ -37,6 +38,15 @@ _CONVERSATION = ", ".join(
     str(field.column) for field in Conversation._meta.concrete_fields if field.column != "is_settled"
 )
 _ANSWER = ", ".join(str(field.column) for field in Answer._meta.concrete_fields)
+# Ids are random, so those that follow a random one are any.
+_OTHERS = """
+    SELECT other.id
+    FROM (SELECT DISTINCT project_id AS id FROM surveys_conversation WHERE id = ANY(%s)) project, LATERAL (
+        SELECT id FROM surveys_conversation
+        WHERE project_id = project.id AND is_settled AND id > %s
+        ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
+    ) other
+"""
 # One statement: its parts see one snapshot, and foreign keys are checked at the commit. Sorting waits until
 # everything is deleted.
 _WRITE_ANEW = f"""
@@ -57,6 +67,11 @@ def respondent_hash(*, project_id: int, who: str) -> str:
     Without the server's secret it can neither be undone nor be tried with guessed names.
     """
     return hmac.new(_key(project_id, "respondent"), who.encode(), hashlib.sha256).hexdigest()
+
+
+def session_hash(*, project_id: int, session: str) -> str:
+    """A session of somebody's in one project, hashed alike."""
+    return respondent_hash(project_id=project_id, who=f"session:{session}")
 
 
 def new_id(*, project: Project) -> uuid.UUID:
@@ -138,7 +153,8 @@ def settle(*, at: datetime) -> int:
 
     Where a row stands in its table, and the transaction that wrote it, would join answers to the row of
     the ledger or the standing that the same move wrote about a member. So they are written once more, many
-    in one transaction and in the order of their random ids. Who answers at this moment is left for later.
+    in one transaction and in the order of their random ids; with others of their projects, that were
+    written so before, lest a single one stand alone. Who answers at this moment is left for later.
     """
     at = at.astimezone(UTC)
     hour = at.replace(minute=0, second=0, microsecond=0)
@@ -154,10 +170,17 @@ def settle(*, at: datetime) -> int:
             )
             ids = [row[0] for row in cursor.fetchall()]
             if ids:
-                cursor.execute(_WRITE_ANEW, [ids, ids])
+                cursor.execute(_OTHERS, [ids, _anywhere(), OTHERS_BESIDE])
+                all_ids = [*ids, *(row[0] for row in cursor.fetchall())]
+                cursor.execute(_WRITE_ANEW, [all_ids, all_ids])
         settled += len(ids)
         if len(ids) < SETTLED_AT_ONCE:
             return settled
+
+
+def _anywhere() -> uuid.UUID:
+    """A place among random ids."""
+    return uuid.uuid4()
 
 
 def _is_silent(conversation_id: uuid.UUID, project_id: int, sealed: bytes, *, at: datetime) -> bool:
@@ -168,7 +191,7 @@ def _is_silent(conversation_id: uuid.UUID, project_id: int, sealed: bytes, *, at
 def _erase(sealed: list[tuple[uuid.UUID, bytes]]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE surveys_conversation c SET sealed_respondent = NULL"
+            "UPDATE surveys_conversation c SET sealed_respondent = NULL, is_settled = FALSE"
             " FROM unnest(%s::uuid[], %s::bytea[]) AS silent(id, sealed)"
             " WHERE c.id = silent.id AND c.sealed_respondent = silent.sealed",
             [[key for key, _ in sealed], [text for _, text in sealed]],

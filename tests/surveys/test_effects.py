@@ -500,6 +500,22 @@ def test_an_anonymous_action_behind_a_condition_gives_nothing() -> None:
     assert not RoleGrant.objects.exists()
 
 
+def test_a_second_anonymous_session_is_told_that_it_earns_nothing_more() -> None:
+    caller = Caller()
+    member = a_member(caller)
+    each_time = {**giving(xp_amount=3, fire_scope="session"), "prompt": "[xp_points]"}
+    blocks = [{**XP_BLOCK, "prompt": "[xp_points]"}, each_time, QUESTION]
+    project = caller.make_open(*blocks, privacy_mode="anonymous")
+    Talk(caller, project, member_id=member).through()
+
+    talk = Talk(caller, project, member_id=member)
+
+    assert talk.prompt == caller.get(talk.path).json()["step"]["block"]["prompt"] == "0"
+    talk.go_on()
+    assert talk.prompt == "3"
+    assert deltas(caller, member) == [("action_block", 50), ("action_block", 3), ("action_block", 3)]
+
+
 def test_beginning_an_anonymous_conversation_again_and_again_is_worth_nothing() -> None:
     caller = Caller()
     member = a_member(caller)

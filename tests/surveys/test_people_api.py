@@ -14,11 +14,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from communities.errors import Conflict, NotFound, Refusal
 from communities.models import ApiKey, Identity, Member, User
 from communities.services import people as places
-from surveys.models import Completion, Conversation, Project
+from surveys.models import Completion, Conversation, FiredAction, Project
 from surveys.services import people, responses, rows
 from tests.communities.test_idempotency_killed import die, dying_after, in_a_process_that_dies
 from tests.surveys import partaking, talking
 from tests.surveys.calling import CHOICE, TEXT, Caller, refusal
+from tests.surveys.earning import QUESTION, Talk, a_member, giving
 from tests.surveys.partaking import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
 from tests.surveys.test_privacy import dump
 from xp.models import Standing, XpEntry
@@ -588,3 +589,19 @@ def test_a_process_killed_at_any_step_erases_all_or_nothing(
     assert (again.status_code, "Idempotency-Replayed" in again) == (204, is_done)
     assert ann.traces(dump()) == {}
     assert Identity.objects.count() == 0
+
+
+def test_what_fired_in_sessions_of_anonymous_projects_is_told_and_goes(db: None) -> None:
+    caller = Caller()
+    member = a_member(caller)
+    block = giving(xp_amount=5, fire_scope="session")
+    project = caller.make_open(block, QUESTION, privacy_mode="anonymous")
+    Talk(caller, project, member_id=member).through()
+    Talk(caller, project, member_id=member)
+    assert FiredAction.objects.count() == 2
+
+    (told,) = caller.get(f"/members/{member}/data").json()["participation"]
+    assert len(told["actions"]) == 2
+    assert caller.delete(f"/members/{member}/data").status_code == 204
+
+    assert not FiredAction.objects.exists()

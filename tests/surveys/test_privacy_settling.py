@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection, connections, transaction
@@ -107,6 +108,35 @@ def test_it_is_done_once_and_again_after_the_next_move(monkeypatch: pytest.Monke
     talk.answer()
 
     assert privacy.settle(at=timezone.now() + LATER) == 1
+
+
+def test_a_single_one_is_written_with_others_of_its_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(privacy, "_anywhere", lambda: UUID(int=0))  # after which all ids come
+    caller = Caller()
+    project = caller.make_open(QUESTION, privacy_mode="anonymous")
+    talks = [Talk(caller, project, member_id=a_member(caller, f"Person {n}")) for n in range(5)]
+    for talk in talks[1:]:
+        talk.answer()
+    privacy.settle(at=timezone.now() + LATER)
+    talks[0].answer()
+
+    assert privacy.settle(at=timezone.now() + LATER) == 1
+
+    assert len(transactions(OF_ANSWERS)) == 1
+
+
+def test_who_is_forgotten_after_a_day_of_silence_is_settled_anew() -> None:
+    answered(Caller(), people=2)
+    caller = Caller()
+    talk = Talk(
+        caller, caller.make_open(QUESTION, QUESTION, privacy_mode="anonymous"), member_id=a_member(caller)
+    )
+    talk.answer()
+    privacy.settle(at=timezone.now() + LATER)
+
+    assert privacy.forget_silent(at=timezone.now() + timedelta(days=2)) == 1
+
+    assert privacy.settle(at=timezone.now() + timedelta(days=2)) == 1
 
 
 def test_a_more_anonymous_one_waits_until_its_day_is_over() -> None:
