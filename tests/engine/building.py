@@ -7,6 +7,8 @@ from typing import Any
 
 from surveys.engine.script import Block, Option, Script
 
+PICTURE = "https://example.com/a.png"
+
 
 def block(n: int, raw: Mapping[str, Any]) -> Block:
     """Block `n` (from 0) gets the id n + 1, its options the ids 10 * (n + 1), and so on."""

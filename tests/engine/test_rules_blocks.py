@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from surveys.engine.script import BLOCK_TYPES
+from tests.engine.building import PICTURE
 from tests.engine.checking import (
     ACTION,
     CALCULATED,
@@ -79,8 +80,8 @@ def test_a_field_of_another_type_that_says_nothing_is_harmless(key: str, type_: 
 def test_common_fields_are_allowed_on_every_type(type_: str) -> None:
     common = {
         "color": "ffffff",
-        "image_url": "https://example.com/a",
-        "thumbnail_url": "https://example.com/a",
+        "image_url": PICTURE,
+        "thumbnail_url": PICTURE,
         "required": True,
     }
 

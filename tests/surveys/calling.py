@@ -22,6 +22,7 @@ CHOICE: dict[str, Any] = {
     "options": [{"value": "red"}, {"value": "green"}, {"value": "blue"}],
 }
 TEXT: dict[str, Any] = {"type": "open_text", "prompt": "Why?"}
+PICTURE = "https://example.com/b.png"
 SAYING: dict[str, Any] = {"type": "content_block", "prompt": "Welcome."}
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from surveys.models import Conversation, FiredAction
+from surveys.models import FiredAction
 from surveys.services import admission, conversations
 from tests.surveys import talking
 from tests.surveys.calling import NOON, TEXT, Caller
@@ -22,7 +22,7 @@ from tests.surveys.earning import (
     ledger,
     standing,
 )
-from xp.models import EarnedAchievement, RoleGrant, XpEntry
+from xp.models import RoleGrant, XpEntry
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +32,7 @@ WEIGHED = {
 }
 
 
-# --- XP within a script ------------------------------------------------------------------------------
+# --- XP within a script ------------------------------------------------------------------------------------
 
 
 def test_an_action_block_gives_its_xp_when_it_is_reached() -> None:
@@ -210,7 +210,7 @@ def test_in_script_xp_is_given_whether_or_not_the_project_uses_xp() -> None:
     ]
 
 
-# --- At the end --------------------------------------------------------------------------------------
+# --- At the end --------------------------------------------------------------------------------------------
 
 
 def test_the_end_gives_so_much_for_each_question_once() -> None:
@@ -329,205 +329,7 @@ def test_an_in_script_role_waits_for_a_platform() -> None:
     assert (grant.role_id, grant.project_id, grant.is_waiting) == ("1187", int(project["id"]), True)
 
 
-# --- Polls ------------------------------------------------------------------------------------------
-
-
-def poll(caller: Caller, **fields: Any) -> dict[str, Any]:
-    return caller.make_open(QUESTION, type="poll", rewards={"use_xp": True}, **fields)
-
-
-def test_a_vote_gives_its_xp_in_place_of_an_outro_block() -> None:
-    caller = Caller()
-    member = a_member(caller)
-
-    talk = Talk(caller, poll(caller), member_id=member)
-    talk.answer()
-
-    assert [(e["source_kind"], e["delta"], e["session_number"]) for e in ledger(caller, member)] == [
-        ("poll_vote", 10, 1)
-    ]
-    assert [block["name"] for block in talk.told["outro"]] == ["thank_you"]
-
-
-def test_a_changed_vote_gives_nothing_more() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    talk = Talk(caller, poll(caller, settings={"change_poll": True}), member_id=member)
-
-    talk.answer()
-    talk.back()
-    talk.answer("green")
-
-    assert deltas(caller, member) == [("poll_vote", 10)]
-    assert standing(caller, member)["participation"] == 1
-
-
-def test_a_vote_taken_back_takes_its_xp_back_and_may_be_given_anew() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    project = poll(caller, settings={"change_poll": True})
-    talk = Talk(caller, project, member_id=member)
-    talk.answer()
-
-    assert caller.delete(f"/responses/{talk.told['id']}").status_code == 204
-    assert (standing(caller, member)["xp_total"], standing(caller, member)["participation"]) == (0, 0)
-    Talk(caller, project, member_id=member).answer()
-
-    assert deltas(caller, member) == [("poll_vote", 10), ("poll_unwind", -10), ("poll_vote", 10)]
-    assert standing(caller, member)["participation"] == 1
-
-
-def test_deleting_a_vote_that_gave_nothing_does_not_pay_the_first_again() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    project = poll(caller, settings={"max_completes_per_user": None})
-    Talk(caller, project, member_id=member).answer()
-    second = Talk(caller, project, member_id=member)
-    second.answer()
-
-    caller.delete(f"/responses/{second.told['id']}")
-    Talk(caller, project, member_id=member).answer()
-
-    assert deltas(caller, member) == [("poll_vote", 10)]
-
-
-def test_unwinding_takes_no_more_than_there_is() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    talk = Talk(caller, poll(caller), member_id=member)
-    talk.answer()
-    caller.post(f"/members/{member}/xp", {"amount": -6})
-
-    caller.delete(f"/responses/{talk.told['id']}")
-
-    assert deltas(caller, member)[-1] == ("poll_unwind", -4)
-    assert standing(caller, member)["xp_total"] == 0
-
-
-def test_deleting_a_survey_s_response_leaves_its_xp() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    talk = Talk(caller, caller.make_open(QUESTION, rewards={"use_xp": True}), member_id=member)
-    talk.through()
-
-    caller.delete(f"/responses/{talk.told['id']}")
-
-    assert deltas(caller, member) == [("survey_completion", 10)]
-    assert standing(caller, member)["participation"] == 1
-
-
-# --- Anonymous projects -------------------------------------------------------------------------------
-
-
-def test_an_anonymous_project_gives_without_a_trace_beside_the_answers() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    prompt = "[xp_points], [earned_xp], [month_total_xp]."
-    project = caller.make_open(
-        {**XP_BLOCK, "prompt": prompt},
-        QUESTION,
-        rewards={"use_xp": True, "achievement_enabled": True, "discord_role_id": "5"},
-        privacy_mode="anonymous",
-    )
-
-    talk = Talk(caller, project, member_id=member)
-    assert talk.prompt == "50, 50, ."
-    assert caller.get(talk.path).json()["step"]["block"]["prompt"] == "50, 50, ."
-    talk.through()
-
-    assert [block["name"] for block in talk.told["outro"]] == ["thank_you", "xp", "achievement", "role"]
-    assert [block["name"] for block in caller.get(talk.path).json()["outro"]] == ["thank_you"]
-    told = ledger(caller, member)
-    assert [(e["source_kind"], e["delta"], e["session_number"]) for e in told] == [
-        ("action_block", 50, None),
-        ("survey_completion", 10, None),
-    ]
-    assert all(entry["created_at"].endswith("T00:00:00Z") for entry in told)
-    assert EarnedAchievement.objects.get().awarded_at.hour == 0
-    assert RoleGrant.objects.get().created_at.hour == 0
-    assert "fired" not in Conversation.objects.get().state
-    scopes = set(FiredAction.objects.values_list("scope", flat=True))
-    assert Conversation.objects.get().pk.hex not in "".join(scopes)
-
-
-@pytest.mark.parametrize(("scope", "fired"), [("respondent", 1), ("session", 2)])
-def test_anonymous_sessions_fire_by_their_scope_too(scope: str, fired: int) -> None:
-    caller = Caller()
-    member = a_member(caller)
-    block = giving(xp_amount=5, fire_scope=scope)
-    project = caller.make_open(QUESTION, block, TEXT, privacy_mode="anonymous")
-
-    for _ in range(2):
-        talk = Talk(caller, project, member_id=member)
-        talk.answer()
-        talk.back()
-        talk.answer()
-        talk.through()
-
-    assert deltas(caller, member) == [("action_block", 5)] * fired
-
-
-def test_an_anonymous_score_is_not_given_as_xp() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    block = {**giving(source_key="score"), "prompt": "[xp_points]"}
-    project = caller.make_open(WEIGHED, block, scoring_enabled=True, privacy_mode="anonymous")
-    talk = Talk(caller, project, member_id=member)
-
-    talk.answer()
-
-    assert talk.prompt == "0"
-    assert deltas(caller, member) == []
-
-
-def test_an_anonymous_action_behind_a_condition_gives_nothing() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    shown = {"show_when": {"block": "q0", "op": "eq", "value": "red"}}
-    blocks = [
-        {**XP_BLOCK, "prompt": "[xp_points]", **shown},
-        {**giving("give_achievement", xp_role_id=3), **shown},
-        {**giving("give_role", role_id="9"), **shown},
-    ]
-    talk = Talk(caller, caller.make_open(QUESTION, *blocks, privacy_mode="anonymous"), member_id=member)
-
-    talk.answer()
-
-    assert talk.prompt == "0"
-    talk.through()
-    assert deltas(caller, member) == []
-    assert not EarnedAchievement.objects.exists()
-    assert not RoleGrant.objects.exists()
-
-
-def test_a_second_anonymous_session_is_told_that_it_earns_nothing_more() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    each_time = {**giving(xp_amount=3, fire_scope="session"), "prompt": "[xp_points]"}
-    blocks = [{**XP_BLOCK, "prompt": "[xp_points]"}, each_time, QUESTION]
-    project = caller.make_open(*blocks, privacy_mode="anonymous")
-    Talk(caller, project, member_id=member).through()
-
-    talk = Talk(caller, project, member_id=member)
-
-    assert talk.prompt == caller.get(talk.path).json()["step"]["block"]["prompt"] == "0"
-    talk.go_on()
-    assert talk.prompt == "3"
-    assert deltas(caller, member) == [("action_block", 50), ("action_block", 3), ("action_block", 3)]
-
-
-def test_beginning_an_anonymous_conversation_again_and_again_is_worth_nothing() -> None:
-    caller = Caller()
-    member = a_member(caller)
-    project = caller.make_open(giving(xp_amount=5, fire_scope="session"), QUESTION, privacy_mode="anonymous")
-
-    for _ in range(3):
-        Talk(caller, project, member_id=member)
-
-    assert deltas(caller, member) == [("action_block", 5)]
-
-
-# --- Scripts written anew meanwhile -------------------------------------------------------------------
+# --- Scripts written anew meanwhile ------------------------------------------------------------------------
 
 
 def test_an_action_that_was_put_before_a_waiting_respondent_fires_when_it_is_left() -> None:
@@ -568,7 +370,7 @@ def test_the_past_costs_the_same_however_long_it_is(
     assert costs[0] == costs[1]
 
 
-# --- What it costs ------------------------------------------------------------------------------------
+# --- What it costs -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db(transaction=True)  # what is kept in memory is kept once it is committed

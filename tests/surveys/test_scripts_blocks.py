@@ -1,6 +1,6 @@
 import pytest
 
-from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller, faults, refusal
+from tests.surveys.calling import CHOICE, PICTURE, SAYING, TEXT, Caller, faults, refusal
 
 pytestmark = pytest.mark.django_db
 
@@ -128,7 +128,7 @@ def test_presentation_of_the_outro_can_change_and_nothing_else(by):
     outro = outro_of(caller, made)
     sent = outro | {
         "prompt": "Bye!",
-        "image_url": "https://example.com/b.png",
+        "image_url": PICTURE,
         "name": "other",
         "type": "open_text",
     }
@@ -139,7 +139,7 @@ def test_presentation_of_the_outro_can_change_and_nothing_else(by):
         answer = caller.call(by.split()[0], f"{path_of(made)}/blocks/{outro['id']}", sent)
 
     assert answer.status_code == 200
-    assert outro_of(caller, made) == outro | {"prompt": "Bye!", "image_url": "https://example.com/b.png"}
+    assert outro_of(caller, made) == outro | {"prompt": "Bye!", "image_url": PICTURE}
 
 
 def test_a_script_without_its_outro_keeps_it():
@@ -199,7 +199,7 @@ def test_an_outro_that_pauses_says_for_how_long(by):
     ("change", "is_wording"),
     [
         ({"prompt": "New words?"}, True),
-        ({"image_url": "https://example.com/i.png"}, True),
+        ({"image_url": PICTURE}, True),
         ({"required": True}, False),
         ({"name": "other"}, False),
         ({"precondition": "true"}, False),

@@ -1,0 +1,38 @@
+"""Scored projects, written briefly, and what somebody is told who walks through them."""
+
+from __future__ import annotations
+
+from tests.surveys.instruments.sitting import build, sit
+from tests.surveys.instruments.writing import choice, option, says
+
+
+def script(*blocks, **fields):
+    """The body of a scored project."""
+    return {
+        "name": "Scores",
+        "type": "convo",
+        "scoring_enabled": True,
+        "script": {"blocks": list(blocks)},
+        **fields,
+    }
+
+
+def walked(caller, blocks, answers, **fields):
+    """What somebody new was told, by block, who gave these answers."""
+    return sit(caller, build(caller, script(*blocks, **fields)), answers).said
+
+
+def many(name, *options, **more):
+    return {"name": name, "type": "multi_punch", "prompt": "Which?", "options": list(options), **more}
+
+
+def points(name, *weights, **more):
+    """A choice among `a`, `b`, … that count so many points in the bucket Score."""
+    more = {"required": False, **more}
+    return choice(
+        name, "Which?", [option("abcdefgh"[n], {"score": w}) for n, w in enumerate(weights)], **more
+    )
+
+
+TELL = says("told", "[score] of [max_score]")
+TWO = {"scoring": {"buckets": [{"name": "Fire Mage"}, {"name": "Sea"}]}}
