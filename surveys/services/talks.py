@@ -83,7 +83,7 @@ def new(
         project=project,
         provider=respondent.provider,
         seed=secrets.randbits(63) if seed is None else seed,
-        state=as_json(turn.state, project),
+        state=_as_json(turn.state, project),
         is_settled=not project.is_anonymous,
         started_at=moment,
         updated_at=moment,
@@ -132,10 +132,9 @@ def save(
     reply: Reply | None = None,
     is_new: bool = False,
 ) -> None:
-    """Write a turn down: the conversation, the reply to `block`, what completion drops, what is set off, the
-    counts.
+    """Write a turn down: the conversation, the reply to `block`, what it sets off, the counts.
 
-    Refuses a completion over the limit.
+    Completion drops the answers that became hidden. Refuses a completion over the limit.
     """
     earlier = talk.state.replies.get(block.id or 0) if block else None
     answered = answers.is_answer(reply) - answers.is_answer(earlier)
@@ -144,7 +143,7 @@ def save(
     reached = _reached(talk, turn)
     talk.state = turn.state
     dropped = _complete(talk, at) if completes else []
-    set_off(talk, reached, completes=completes, at=at)
+    _set_off(talk, reached, completes=completes, at=at)
     _note(talk, at)
     rows.save(
         conversation=talk.conversation,
@@ -161,7 +160,7 @@ def save(
     )
 
 
-def set_off(talk: Talk, reached: Collection[Block], *, completes: bool = False, at: datetime) -> None:
+def _set_off(talk: Talk, reached: Collection[Block], *, completes: bool = False, at: datetime) -> None:
     """Let the action blocks that were reached fire, and what the end gives; the state learns of it."""
     if not reached and not completes:
         return
@@ -192,7 +191,7 @@ def earner(conversation: Conversation) -> effects.Earner | None:
     return effects.Earner(conversation.user_id, conversation.respondent)
 
 
-def as_json(state: State, project: Project) -> dict[str, object]:
+def _as_json(state: State, project: Project) -> dict[str, object]:
     """The state as it may be kept. On anonymous projects what was given would mark a member's answers."""
     kept = replace(state, fired={}) if project.is_anonymous else state
     return {**kept.as_json(), "revision": project.revision}
@@ -247,7 +246,7 @@ def _counted(conversation: Conversation) -> int | None:
 def _note(talk: Talk, at: datetime) -> None:
     """Bring the row up to the state, as far as privacy lets it."""
     conversation, replies = talk.conversation, talk.state.replies.values()
-    conversation.state = as_json(talk.state, talk.project)
+    conversation.state = _as_json(talk.state, talk.project)
     conversation.is_listed = talk.is_completed or any(map(answers.is_answer, replies))
     conversation.is_settled = not talk.project.is_anonymous
     conversation.updated_at = privacy.rounded(project=talk.project, at=at)
