@@ -45,6 +45,22 @@ class LockedAdmin(admin.ModelAdmin[M]):
         list(self.model._default_manager.select_for_update().filter(pk=row.pk))
 
 
+class ReadAdmin(admin.ModelAdmin[M]):
+    """Rows that the machine writes: read here, never edited."""
+
+    formfield_overrides = WITH_ADDRESSES
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return False
+
+
 class SettingsInline(admin.StackedInline[CommunitySettings, Community]):
     model = CommunitySettings
     can_delete = False
@@ -138,16 +154,6 @@ class ApiKeyAdmin(LockedAdmin[ApiKey]):
 
 
 @admin.register(IdempotentRequest)
-class IdempotentRequestAdmin(admin.ModelAdmin[IdempotentRequest]):
+class IdempotentRequestAdmin(ReadAdmin[IdempotentRequest]):
     list_display = ("claim", "status", "expires_at")
     fields = ("claim", "status", "expires_at")
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: IdempotentRequest | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: IdempotentRequest | None = None) -> bool:
-        return False

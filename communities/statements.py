@@ -26,6 +26,7 @@ def prepared() -> Iterator[CursorWrapper]:
     A parameter that stands where PostgreSQL cannot tell its type needs a cast. See also `prepare_threshold`
     in the settings.
     """
+    connection.close_if_health_check_failed()  # as Django does before the first statement of a request
     connection.ensure_connection()
     wrapped = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
     with wrapped(_Cursor(connection.connection)) as cursor:  # type: ignore[arg-type]

@@ -103,6 +103,8 @@ def django_database(url: str, *, statement_timeout: int) -> dict[str, Any]:
         "idle_in_transaction_session_timeout": 60,
     }
     as_options = [f"-c {name}={seconds}s" for name, seconds in limits.items()]
+    # Within a minute the locks of a machine that has lost power are free.
+    as_options += ["-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"]
     options = " ".join([*as_options, str(parts.pop("options", ""))]).strip()
     return {
         "ENGINE": "config.postgresql",

@@ -39,6 +39,12 @@ CONVERSATIONS_PER_ADDRESS_AND_HOUR = _env.int(
 LEAST_SECONDS_TO_FIRST_ANSWER = _env.float(
     "LEAST_SECONDS_TO_FIRST_ANSWER", 1.0, validate=environment.between(0, 60)
 )
+WEBHOOKS_ALLOW_HTTP = _env.bool("WEBHOOKS_ALLOW_HTTP", False)
+WEBHOOKS_ALLOW_PRIVATE_NETWORKS = _env.bool("WEBHOOKS_ALLOW_PRIVATE_NETWORKS", False)
+# Deliveries that one worker sends at one time.
+WEBHOOKS_THREADS = _env.int("WEBHOOKS_THREADS", 16, validate=environment.between(1, 500))
+METRICS = _env.bool("METRICS", False)
+METRICS_TOKEN = _env.str("METRICS_TOKEN", "")
 
 environment.stop_at_wrong_values(_env)
 
@@ -71,6 +77,7 @@ if SECRET_KEY == environment.KEY_FOR_DEVELOPMENT and not DEBUG:
 INSTALLED_APPS = [
     "config",
     "communities",
+    "webhooks",
     "xp",
     "surveys",
     "django.contrib.admin",
@@ -91,6 +98,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 
 MIDDLEWARE = [
+    "config.metrics.MetricsMiddleware",  # around all others; absent where METRICS is off
     "surveys.pages.security.SecurityHeadersMiddleware",  # first: no other layer's refusal goes without
     "communities.http.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -176,7 +184,11 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _is_secure
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True  # forms carry the token themselves
 SECURE_HSTS_SECONDS = 31_536_000 if _is_secure else 0
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # asked by machines beside this one, without TLS
+SECURE_REDIRECT_EXEMPT = [
+    r"^healthz$",
+    r"^readyz$",
+    r"^metrics$",
+]  # asked by machines beside this one, without TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_REFERRER_POLICY = "same-origin"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
@@ -227,16 +239,22 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 2,
     "socket_timeout": 5,
 }
+# What a pool of threads works off. Where it is down the sweep waits with the rest, and wakes do not pile up.
+CELERY_TASK_ROUTES = {
+    "webhooks.deliver": {"queue": "webhooks"},
+    "webhooks.sweep": {"queue": "webhooks"},
+}
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_SOFT_TIME_LIMIT = 300
+CELERY_TASK_SOFT_TIME_LIMIT = 300  # not for threads, which cannot be ended: each step there has its own limit
 CELERY_TASK_TIME_LIMIT = 330
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3  # seconds to finish in; what is not finished is given back
 CELERY_WORKER_ENABLE_SOFT_SHUTDOWN_ON_IDLE = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_DB_REUSE_MAX = 1_000_000_000  # or Celery would connect to the database anew for each task
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 

@@ -3,7 +3,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
 from communities.http.views import UnknownPath
-from config import docs, health
+from config import docs, health, metrics
 
 admin.site.site_header = admin.site.site_title = "Colloquy"
 admin.site.index_title = "Staff"
@@ -12,11 +12,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(url="/docs")),
     path("healthz", health.process_is_up),
     path("readyz", health.servers_answer),
+    path("metrics", metrics.page),
     path("docs", docs.page, name="docs"),
     path("docs/start.js", docs.script, name="docs-script"),
     path("v1/openapi.json", docs.schema, name="openapi"),
     path("v1/", include("communities.api.urls")),
     path("v1/", include("xp.api.urls")),
+    path("v1/", include("webhooks.api.urls")),
     path("v1/", include("surveys.api.urls")),
     re_path(r"^v1(?:/.*)?$", UnknownPath.of_any_method()),
     path("", include("xp.urls")),

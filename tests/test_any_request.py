@@ -39,7 +39,7 @@ schema.app = get_wsgi_application()
 
 @pytest.fixture
 def place() -> dict[str, Any]:
-    """What paths may name: an open survey with an answered question, a second key."""
+    """What paths may name: an open survey with an answered question, a key, a webhook with a delivery."""
     caller = Caller("admin")
     project = caller.make_open(SAYING, CHOICE, TEXT, delivery={"audience": {"participation": "open_web"}})
     question = project["script"]["blocks"][1]
@@ -47,6 +47,7 @@ def place() -> dict[str, Any]:
     caller.post(f"/conversations/{conversation['id']}/continue")
     answer = {"block_id": question["id"], "option_id": question["options"][0]["id"]}
     assert caller.post(f"/conversations/{conversation['id']}/answers", answer).status_code == 200
+    webhook = caller.post("/webhooks", {"url": "https://example.com/"}).json()
     return {
         "key": caller.secret,
         "community_id": str(caller.community.pk),
@@ -55,6 +56,8 @@ def place() -> dict[str, Any]:
         "conversation_id": conversation["id"],
         "response_id": conversation["id"],
         "key_id": str(caller.community.api_keys.get().pk),
+        "webhook_id": webhook["id"],
+        "delivery_id": caller.post(f"/webhooks/{webhook['id']}/ping").json()["id"],
         "member_id": str(caller.community.members.get().pk),
     }
 

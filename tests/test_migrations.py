@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 ROOT = Path(__file__).parent.parent
-APPS = ("communities", "surveys", "xp")
+APPS = ("communities", "surveys", "webhooks", "xp")
 OURS = {*APPS, "config", "tests"}
 MIGRATIONS = sorted(
     path for app in APPS for path in (ROOT / app / "migrations").glob("*.py") if path.name != "__init__.py"

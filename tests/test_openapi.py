@@ -18,6 +18,7 @@ from drf_spectacular.validation import validate_schema
 from communities.http.envelope import STATUS
 from communities.http.shapes import VIOLATION_CODES
 from tests.walking import routed_actions
+from webhooks.events import EventType
 
 PROMISED = Path(__file__).parent / "openapi.yml"
 EVERYWHERE = {"400", "401", "403", "404", "405", "429", "500", "503"}
@@ -50,6 +51,8 @@ def contents() -> list[tuple[str, dict[str, Any]]]:
         for status, response in operation["responses"].items():
             if "content" in response:
                 found.append((f"{name} {status}", response["content"]["application/json"]))
+    for name, path in described()["webhooks"].items():
+        found.append((f"{name} told", path["post"]["requestBody"]["content"]["application/json"]))
     return found
 
 
@@ -137,6 +140,13 @@ def test_both_vocabularies_are_listed_for_people_and_for_programs() -> None:
 
 def test_blocks_are_described_from_the_table_the_engine_reads_by() -> None:
     assert {"Script", "Block", "BlockPatch", "Option", "Scale"} <= set(described()["components"]["schemas"])
+
+
+def test_every_event_is_described_for_people_and_for_programs() -> None:
+    text = described()["info"]["description"]
+
+    assert set(described()["webhooks"]) == set(EventType.values)
+    assert [name for name in EventType.values if f"`{name}`" not in text] == []
 
 
 def test_anybody_gets_it_over_http() -> None:

@@ -39,6 +39,16 @@ TABLE: dict[str, tuple[str, str, Any, str]] = {
     "xp.create": ("post", "{member}/xp", {"amount": 5}, ADMINS),
     "person.retrieve": ("get", "{member}/data", None, ADMINS),
     "person.destroy": ("delete", "{member}/data", None, ADMINS),
+    "webhook.list": ("get", "{community}/webhooks", None, ADMINS),
+    "webhook.create": ("post", "{community}/webhooks", {"url": "https://example.com/"}, ADMINS),
+    "webhook.retrieve": ("get", "{webhook}", None, ADMINS),
+    "webhook.partial_update": ("patch", "{webhook}", {"name": "Board"}, ADMINS),
+    "webhook.destroy": ("delete", "{webhook}", None, ADMINS),
+    "webhook.rotate_secret": ("post", "{webhook}/rotate_secret", None, ADMINS),
+    "webhook.ping": ("post", "{webhook}/ping", None, ADMINS),
+    "delivery.list": ("get", "{webhook}/deliveries", None, ADMINS),
+    "delivery.retrieve": ("get", "{delivery}", None, ADMINS),
+    "delivery.redeliver": ("post", "{delivery}/redeliver", None, ADMINS),
     "project.list": ("get", "{community}/projects", None, EVERYBODY),
     "project.create": ("post", "{community}/projects", {"name": "Openings", "type": "convo"}, CREATORS),
     "project.retrieve": ("get", "{project}", None, EVERYBODY),
@@ -91,6 +101,15 @@ def _somebody_else(admin: Caller) -> int:
     return admin.community.members.create(user=User.objects.create(name="Somebody else")).pk
 
 
+def _webhook_and_delivery(admin: Caller, community: str) -> dict[str, str]:
+    webhook = admin.post("/webhooks", {"url": "https://example.com/", "events": ["webhook.ping"]}).json()
+    delivery = admin.post(f"/webhooks/{webhook['id']}/ping").json()
+    return {
+        "webhook": f"{community}/webhooks/{webhook['id']}",
+        "delivery": f"{community}/deliveries/{delivery['id']}",
+    }
+
+
 def scene(*, privacy_mode: str = "transparent", is_open: bool = True) -> Scene:
     admin = Caller("admin")
     author, other, member = admin.beside("creator"), admin.beside("creator"), admin.beside("member")
@@ -105,6 +124,7 @@ def scene(*, privacy_mode: str = "transparent", is_open: bool = True) -> Scene:
         "block": str(blocks[0]["id"]),
         "key": str(admin.community.api_keys.order_by("-pk")[0].pk),
         "member": f"{community}/members/{_somebody_else(admin)}",
+        **_webhook_and_delivery(admin, community),
     }
     if is_open:
         begun = author.post(f"/projects/{project['id']}/conversations", {}).json()

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities.admin import WITH_ADDRESSES, LockedAdmin, M, MemberAdmin
+from communities.admin import WITH_ADDRESSES, LockedAdmin, M, MemberAdmin, ReadAdmin
 from communities.models import Member, User
 from xp.models import Achievement, EarnedAchievement, RoleGrant, Standing, XpEntry
 from xp.services import achievements, ledger
@@ -22,25 +22,13 @@ from xp.services import achievements, ledger
 OF_A_MEMBER = ("=member__id", "member__nick", "member__user__name", "=member__community__id")
 
 
-class ReadAdmin(admin.ModelAdmin[M]):
-    """Rows that the machine writes: read here, never edited."""
-
-    formfield_overrides = WITH_ADDRESSES
-    show_full_result_count = False
+class OfMemberAdmin(ReadAdmin[M]):
+    """What the machine wrote about a member."""
 
     @admin.display(description="member", ordering="member_id")
     def who(self, row: Any) -> str:
         """A name that staff know somebody by, with the member's id."""
         return f"{row.member.nick or row.member.user.get_full_name()} ({row.member_id})"
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
-        return False
 
 
 def entries_of(member_id: int) -> SafeString:
@@ -91,7 +79,7 @@ MemberAdmin.inlines = (*MemberAdmin.inlines, StandingInline, EarnedAchievementIn
 
 
 @admin.register(XpEntry)
-class XpEntryAdmin(ReadAdmin[XpEntry]):
+class XpEntryAdmin(OfMemberAdmin[XpEntry]):
     list_display = (
         *("id", "who", "delta", "balance_after", "source_kind", "survey_name", "actor"),
         "created_at",
@@ -103,7 +91,7 @@ class XpEntryAdmin(ReadAdmin[XpEntry]):
 
 
 @admin.register(Standing)
-class StandingAdmin(ReadAdmin[Standing]):
+class StandingAdmin(OfMemberAdmin[Standing]):
     list_display = ("who", "community", "xp_total", "month", "xp_in_month", "participation", "entries")
     list_filter = ("month",)
     list_select_related = ("member__user", "community")
@@ -175,7 +163,7 @@ class AchievementAdmin(LockedAdmin[Achievement]):
 
 
 @admin.register(EarnedAchievement)
-class EarnedAchievementAdmin(ReadAdmin[EarnedAchievement]):
+class EarnedAchievementAdmin(OfMemberAdmin[EarnedAchievement]):
     list_display = ("name", "number", "who", "project_id", "awarded_at")
     list_filter = ("awarded_at",)
     list_select_related = ("member__user",)
@@ -197,7 +185,7 @@ class Progress(admin.SimpleListFilter):
 
 
 @admin.register(RoleGrant)
-class RoleGrantAdmin(ReadAdmin[RoleGrant]):
+class RoleGrantAdmin(OfMemberAdmin[RoleGrant]):
     """None is carried out before a chat platform is connected."""
 
     list_display = ("role_id", "who", "project_name", "created_at", "waits", "carried_out_at")

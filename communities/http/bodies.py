@@ -1,4 +1,4 @@
-"""JSON in and out: read with care, because what comes in was written by anybody.
+"""JSON in, read with care, because it was written by anybody. How it goes out is in `communities.wire`.
 
 Refused by name of the field where there is one: what PostgreSQL or other readers of JSON cannot keep (null
 characters, halves of surrogate pairs, NaN, infinities, integers beyond 64 bits) and what is nested too deep.
@@ -14,7 +14,6 @@ from typing import Any
 
 import orjson
 from django.http import HttpRequest, UnreadablePostError
-from django.utils.functional import Promise
 
 from communities.errors import InvalidRequest, Refusal
 from communities.http.shapes import Violation, complaint
@@ -26,7 +25,6 @@ _MEDIA_TYPES = re.compile(r'application/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)
 # What orjson takes although it may be at fault: null characters, and digits that it would round to a float.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_RENDERED_AS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS | orjson.OPT_NON_STR_KEYS
 
 
 class TooLarge(Refusal):
@@ -149,14 +147,3 @@ def _unkeepable(value: object, path: str) -> Iterator[Violation]:
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         code = "too_large" if value > 0 else "too_small"
         yield complaint(path, code, "must be an integer of at most 64 bits.")
-
-
-def render(value: object) -> bytes:
-    """JSON in UTF-8; times in UTC without microseconds (decisions 1.1)."""
-    return orjson.dumps(value, default=_as_text, option=_RENDERED_AS)
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, Promise):  # a text that waits for its language
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON.")

@@ -18,7 +18,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from psycopg.errors import ForeignKeyViolation
 
 from communities.errors import Conflict, Forbidden, NotFound, Refusal, Unavailable
-from communities.http.bodies import MEDIA_TYPE, NotJson, TooLarge, render
+from communities.http.bodies import MEDIA_TYPE, NotJson, TooLarge
+from communities.wire import render
 
 STATUS = {
     "invalid_request": 400,

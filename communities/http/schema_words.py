@@ -12,6 +12,47 @@ Example = dict[str, Any]
 
 _LIMITS = ", ".join(f"{name} {tier.requests_per_minute}" for name, tier in TIERS.items())
 
+_WEBHOOKS = """\
+**Webhooks** spare you polling. Register an address at `.../webhooks` with the types of events it wants
+(`*` is all); who hears of an event is decided when it happens. Every event is written in the transaction of
+its change, and told at least once: so deduplicate by `webhook-id`. The order is not promised: `timestamp`
+says when it happened. A `POST` carries `{"id", "type", "timestamp", "api_version": "v1", "community_id",
+"data"}`, and `data` is what the interface gave for the object at that moment:
+
+- `project.created`, `project.opened`, `project.closed`, `project.deleted`: `{"project": Project}`. Where the
+  clock opened or closed it, `timestamp` is the scheduled moment.
+- `response.submitted`: `{"project_id", "response": Response}`, once, when the response is completed. A vote
+  that is changed later is not told again; one that is taken back is `response.deleted`.
+- `response.deleted`: `{"project_id", "response_id"}`.
+- `analysis.completed`, `analysis.failed`: `{"project_id", "analysis": Analysis}`.
+- `webhook.ping`: `{"webhook": Webhook}`, to one webhook that was asked for it, whatever its `events`.
+
+Of anonymous projects, `timestamp` and all times of deliveries are rounded to the hour, or to the day where
+the project's times are; ids of events and deliveries are random.
+
+**Signatures** follow Standard Webhooks (standardwebhooks.com), which has libraries for most languages. Each
+attempt sends the same body, byte for byte, with the headers `webhook-id` (the event's `id`, the same on each
+attempt), `webhook-timestamp` (Unix seconds of this attempt) and `webhook-signature`. Verify it before
+parsing: decode the base64 behind `whsec_` of the secret, take HMAC-SHA256 under it of
+`<webhook-id>.<webhook-timestamp>.<body as received>`, and compare in constant time the base64 of that with
+each of the signatures, which are `v1,<base64>` with spaces between; one match is enough. Refuse timestamps
+more than 5 minutes off. The secret is shown once, at creation. After `rotate_secret` the old one signs too,
+for 24 hours or until the next rotation.
+
+**Deliveries.** Answer 2xx within 15 seconds in all; work on it afterwards. At most 64 KiB of the answer are
+read. Anything else, redirects too, is a failure. Attempts are made at once and then after 5 seconds, 5
+minutes, 30 minutes, 2, 5, 10, 14, 20 and 24 hours, each plus up to 10 %; a longer `Retry-After` (seconds or
+a date) is honoured up to 24 hours. After the tenth the delivery is `abandoned`. `410` abandons it at once and
+switches the webhook off (`disabled_reason` `gone`), as do 5 days of nothing but failures (`failing`); `PATCH`
+with `is_active` true switches it on again. One slow or dead endpoint does not hold back the others.
+`.../deliveries/{id}/redeliver` sends an event again, under the same `webhook-id`, whatever became of it.
+Bodies and answers are kept for 30 days. Where a person's data is erased meanwhile, later attempts send the
+body without their name.
+
+**Addresses of webhooks** are https, on port 443, 80 or one above 1023, without a name or password. All that
+a name resolves to must be public; it is checked at each attempt, and the address that was checked is the one
+connected to. Redirects are not followed. Calls come with `User-Agent: Colloquy-Webhooks/1.0`."""
+
 INTRODUCTION = f"""\
 Conversational surveys and polls: write a script of blocks, open it, let people answer, read what they said.
 
@@ -68,6 +109,8 @@ once for its `fire_scope`, when it is reached; a score is rounded half up, and b
 anonymous projects a score, or an action behind a condition, gives nothing, as that would tell what was
 answered, and entries carry no session and no time finer than the day. Level n needs `50 * n * (n + 1)`
 XP.
+
+{_WEBHOOKS}
 
 **Versions.** `/v1` only grows: new fields, values and addresses may appear, so ignore what you do not know.
 Anything that would break a caller comes under another prefix.

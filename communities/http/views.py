@@ -20,6 +20,7 @@ from rest_framework import serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities import wire
 from communities.errors import Forbidden, InvalidRequest, NotFound
 from communities.http import authentication, bodies, envelope, permissions, throttling
 from communities.http.authentication import Caller
@@ -129,7 +130,7 @@ class CommunityViewSet(viewsets.ViewSet):
         if response.status_code == 204:
             del told["Content-Type"]
         else:
-            told.content = bodies.render(response.data)
+            told.content = wire.render(response.data)
         for name, value in response.headers.items():
             if name.lower() != "content-type":
                 told[name] = value

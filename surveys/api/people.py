@@ -12,6 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities import wire
 from communities.http import bodies
 from communities.http.authentication import memory
 from communities.http.idempotency import once
@@ -83,6 +84,14 @@ EXAMPLE: dict[str, Any] = {
     "entries_for_others": 2,
     "xp_ledger": [ENTRY_EXAMPLE],
     "responses": [RESPONSE],
+    "webhook_events": [
+        {
+            "id": "3b8a4c52-9f0e-4a57-8c1d-6e2f7a9b0c3d",
+            "type": "response.submitted",
+            "created_at": RESPONSE["submitted_at"],
+            "data": {"project_id": RESPONSE["project_id"], "response": RESPONSE},
+        }
+    ],
 }
 
 
@@ -174,6 +183,17 @@ class RoleGrantOut(serializers.Serializer[Any]):
     carried_out_at = serializers.DateTimeField(allow_null=True, help_text="Null while it waits.")
 
 
+class PersonWebhookEventOut(serializers.Serializer[Any]):
+    """What webhooks were told, or are still to be told, and names the person."""
+
+    id = serializers.UUIDField()
+    type = serializers.CharField(help_text="As in a webhook's `events`.")
+    created_at = serializers.DateTimeField()
+    data = serializers.DictField(  # type: ignore[assignment]  # the interface's word, and DRF's own
+        allow_null=True, help_text="As in what is sent; null once it is forgotten, after 30 days."
+    )
+
+
 class PersonOut(serializers.Serializer[Any]):
     """Everything that a community holds about a person."""
 
@@ -194,6 +214,7 @@ class PersonOut(serializers.Serializer[Any]):
     responses = ResponseOut(
         many=True, help_text="Project after project, oldest first; also those without an answer yet."
     )
+    webhook_events = PersonWebhookEventOut(many=True, help_text="Oldest first.")
 
 
 class PersonViewSet(CommunityViewSet):
@@ -227,8 +248,9 @@ class PersonViewSet(CommunityViewSet):
             "partial. Everything else about the person in this community goes: the member, their XP, "
             "achievements and roles, their API keys, their names and accounts, and their name on the "
             "projects they made and on XP they gave to others, which stay. Somebody who is also a member of "
-            "other communities stays so. What the person wrote in answers is not searched for names, and "
-            "what was answered under an Idempotency-Key is replayed for its 24 hours. "
+            "other communities stays so. What the person wrote in answers is not searched for names, "
+            "what was answered under an Idempotency-Key is replayed for its 24 hours, and what webhooks have "
+            "told stays told: only attempts after this send these fields as null. "
             "`409 conflict` for the person to whom the key that asks belongs. Needs the role admin."
         ),
         responses={204: None},
@@ -242,14 +264,16 @@ class PersonViewSet(CommunityViewSet):
 
 def _drawn(held: Held) -> Iterator[bytes]:
     """The JSON object, in pieces: of a long history only the text is in memory, not a thing for each word."""
-    yield bodies.render(held.facts)[:-1]
+    yield wire.render(held.facts)[:-1]
     yield b',"xp_ledger":['
     yield from _listed(held.xp_ledger)
     yield b'],"responses":['
     yield from _listed(held.responses)
+    yield b'],"webhook_events":['
+    yield from _listed(held.webhook_events)
     yield b"]}"
 
 
 def _listed(rows: Iterable[object]) -> Iterator[bytes]:
     for n, row in enumerate(rows):
-        yield b"," + bodies.render(row) if n else bodies.render(row)
+        yield b"," + wire.render(row) if n else wire.render(row)

@@ -1,13 +1,15 @@
-"""What drf-spectacular cannot see for itself: the shapes of a script, which the engine reads."""
+"""What drf-spectacular cannot see for itself: the shapes of a script, which the engine reads, and events."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from surveys.api import blocks
+from surveys.api import blocks, events
 
 
 def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """drf-spectacular's post-processing hook: Script, Block and their parts."""
-    result.setdefault("components", {}).setdefault("schemas", {}).update(blocks.components())
+    """drf-spectacular's post-processing hook: Script, Block and their parts; what webhooks are told."""
+    schemas = result.setdefault("components", {}).setdefault("schemas", {})
+    schemas.update(blocks.components() | events.components())
+    result["webhooks"] = events.described()
     return result

@@ -11,7 +11,8 @@ from django.db import transaction
 from communities.errors import NotFound
 from surveys.engine.script import Block
 from surveys.models import Project
-from surveys.services import finding, outros, projects, scripts
+from surveys.services import events, finding, outros, projects, scripts
+from webhooks.events import EventType
 
 MAX_NAME = 200
 _COPIED = (
@@ -57,7 +58,9 @@ def clone_project(
         like=script,
         bucket_names=[bucket.name for bucket in source.buckets_in_order],
     )
-    return finding.get(community_id=community_id, project_id=copy.pk)
+    made = finding.get(community_id=community_id, project_id=copy.pk)
+    events.project_changed(EventType.PROJECT_CREATED, made, at=at)
+    return made
 
 
 def _without_ids(blocks: Iterable[Block]) -> list[Block]:

@@ -18,7 +18,7 @@ from surveys.engine.answers import BadAnswer, Reply
 from surveys.engine.runner import State
 from surveys.engine.script import Block
 from surveys.models import Conversation, Project
-from surveys.services import admission, effects, privacy, rows, talks
+from surveys.services import admission, effects, events, privacy, rows, schedules, talks
 from surveys.services.admission import Respondent
 from surveys.services.rows import Counts, Found
 from surveys.services.talks import NO_CONVERSATION, LimitReached, May, Talk
@@ -162,9 +162,13 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
     """
     replies = State.from_json(conversation.state).replies.values()
     is_vote = conversation.project.is_poll and conversation.completed_at is not None
+    voter = None
+    if is_vote:  # locked before the limit, like by whoever completes
+        earner = talks.earner(conversation)
+        voter = effects.recipient_of(conversation=conversation, earner=earner, at=at)
     rows.delete(conversation=conversation)
-    if is_vote:
-        effects.unwind(conversation=conversation, earner=talks.earner(conversation), at=at)
+    if voter is not None:
+        effects.unwind(voter)
     rows.count(
         project_id=conversation.project_id,
         counts=Counts(
@@ -173,6 +177,7 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
             listed=-1 if conversation.is_listed else 0,
         ),
     )
+    events.response_deleted(conversation, at=at)
 
 
 def _admitted(project_id: int, respondent: Respondent, at: datetime, may: May) -> Found:
@@ -183,6 +188,7 @@ def _admitted(project_id: int, respondent: Respondent, at: datetime, may: May) -
         raise NotFound("There is no such project.")
     may(found.project)
     _refuse_unless_live(found.project, at)
+    schedules.catch_up(found.project, at=at)
     admission.check(project=found.project, respondent=respondent)
     earlier, most = _resumable(found), talks.most_completions(found.project)
     has_voted = earlier is not None and earlier.completed_at is not None

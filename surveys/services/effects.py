@@ -2,15 +2,18 @@
 
     recipient_of(conversation=…, earner=…, at=…)  whom it goes to; None for whoever is no member
     reach(recipient, script, state, blocks)       action blocks that were reached
-    complete(recipient, script, state)            the end: a poll's vote, the outro's actions, a participation
-    unwind(conversation=…, earner=…, at=…)        a vote that is taken back
+    due_at_end(recipient, script, state)          what the end gives: a poll's vote, the outro's actions
+    complete(recipient, script, state, gifts)     those of it that fire, and a participation
+    unwind(recipient)                             a vote that is taken back, of a known voter
 
-All of it happens in the move's own transaction, after the conversation and the limit are locked and before
-the counts: actions that fire are rows (FiredAction), noted before a member's XP is locked by the ledger. Only
-members of the community earn anything. What a person gets out of an anonymous conversation stands nowhere
-beside the answers: not in its state, and in the ledger without session number and to the day; what would
-tell an answer by itself, a score or an action behind a condition, is not given there. `privacy.settle` takes
-away the order and the transaction that the rows of both have in common.
+All of it happens in the move's own transaction, after the conversation is locked and before the counts, and
+under a lock of the member, before the limit is locked: two moves of one member go one after the other.
+Actions that fire are rows (FiredAction); those of the end fire in the statement that counts the completion,
+so that a vote takes one statement less. Only members of the community earn anything. What a person gets out
+of an anonymous conversation stands nowhere beside the answers: not in its state, and in the ledger without
+session number and to the day; what would tell an answer by itself, a score or an action behind a condition,
+is not given there. `privacy.settle` takes away the order and the transaction that the rows of both have in
+common.
 """
 
 from __future__ import annotations
@@ -62,21 +65,16 @@ class Recipient:
             return self.at
         return self.at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
-    def fires(self, action: str, *, in_each_session: bool = False) -> bool:
-        """Whether an action fires now. True once for each respondent, or for each of their sessions."""
-        scope = self._session() if in_each_session else self.respondent
-        return rows.fire(project_id=self.project.pk, action=action, scope=scope)
-
-    def _session(self) -> str:
+    def session(self, *, is_completing: bool = False) -> str:
         """This session of the respondent's, hashed.
 
-        On anonymous projects, where one may begin as often as one likes, it is the one that follows those
-        completed; a conversation's id would mark a member's answers as well.
+        On anonymous projects, where one may begin as often as one likes, it is told by how many are
+        completed, this one too where it is completing; a conversation's id would mark a member's answers.
         """
         session = str(self.conversation.pk)
         if self.project.is_anonymous:
             number = rows.sessions(project_id=self.project.pk, respondent=self.respondent)
-            session = f"{self.respondent}:{number}"
+            session = f"{self.respondent}:{number + is_completing}"
         return privacy.session_hash(project_id=self.project.pk, session=session)
 
     def award(self, amount: int, kind: XpEntry.SourceKind) -> int:
@@ -107,6 +105,16 @@ class Recipient:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Gift:
+    """What the end of a conversation gives by one of its blocks, unless `action` has fired in `scope`."""
+
+    action: str
+    scope: str
+    block: Block
+    kind: XpEntry.SourceKind
+
+
 def recipient_of(
     *, conversation: Conversation, earner: Earner | None, held: HeldMember | None = None, at: datetime
 ) -> Recipient | None:
@@ -125,35 +133,48 @@ def recipient_of(
 
 def reach(recipient: Recipient, script: Script, state: State, blocks: Iterable[Block]) -> State:
     """Fire action blocks that the walk has come to; the state with what they gave."""
-    due = [block for block in blocks if _fires(recipient, script, state, block, f"block:{block.id}")]
+    project_id = recipient.project.pk
+    may_fire = [block for block in blocks if _may_fire(recipient, script, state, block)]
+    due = [
+        block
+        for block in may_fire
+        if rows.fire(project_id=project_id, action=f"block:{block.id}", scope=_scope(recipient, block))
+    ]
     for block in due:
         state = _carry_out(recipient, script, state, block, XpEntry.SourceKind.ACTION_BLOCK)
     return state
 
 
-def complete(recipient: Recipient, script: Script, state: State) -> State:
-    """Give what the end of a conversation gives; the state with it."""
+def due_at_end(recipient: Recipient, script: Script, state: State) -> list[Gift]:
+    """What the end of this conversation gives, where it has not been given yet."""
     project, settings = recipient.project, recipient.settings
-    recipient.participation = 1
-    votes = project.is_poll and project.uses_xp and settings.gives_xp and recipient.fires("vote")
-    actions = outros.with_amounts(script, project=project, settings=settings).outro
-    due = [block for block in actions if _fires(recipient, script, state, block, str(block.name))]
-    if votes:
+    gifts = []
+    if project.is_poll and project.uses_xp and settings.gives_xp:
         question = next(block for block in script.blocks if block.asks)
-        given = recipient.award(settings.xp_for_a_question, XpEntry.SourceKind.POLL_VOTE)
-        state = _gave(state, question, given)
-    for block in due:
-        state = _carry_out(recipient, script, state, block, XpEntry.SourceKind.SURVEY_COMPLETION)
+        gifts.append(Gift("vote", recipient.respondent, question, XpEntry.SourceKind.POLL_VOTE))
+    for block in outros.with_amounts(script, project=project, settings=settings).outro:
+        if _may_fire(recipient, script, state, block):
+            scope = _scope(recipient, block, is_completing=True)
+            gifts.append(Gift(str(block.name), scope, block, XpEntry.SourceKind.SURVEY_COMPLETION))
+    return gifts
+
+
+def complete(recipient: Recipient, script: Script, state: State, gifts: Iterable[Gift]) -> State:
+    """Give what fires at the end of a conversation, and count the participation; the state with it."""
+    recipient.participation = 1
+    for gift in gifts:
+        if gift.kind == XpEntry.SourceKind.POLL_VOTE:
+            given = recipient.award(recipient.settings.xp_for_a_question, gift.kind)
+            state = _gave(state, gift.block, given)
+        else:
+            state = _carry_out(recipient, script, state, gift.block, gift.kind)
     recipient.participate()
     return state
 
 
-def unwind(*, conversation: Conversation, earner: Earner | None, at: datetime) -> None:
-    """Take back what a vote gave its voter, where it is known whose it was."""
-    recipient = recipient_of(conversation=conversation, earner=earner, at=at)
-    if recipient is None:
-        return
-    state = State.from_json(conversation.state)
+def unwind(recipient: Recipient) -> None:
+    """Take back what a vote gave its voter."""
+    state = State.from_json(recipient.conversation.state)
     if state.fired.keys() & state.replies.keys():  # else an earlier vote of theirs was what fired
         rows.unfire(project_id=recipient.project.pk, action="vote", scope=recipient.respondent)
     recipient.participation = -1
@@ -161,19 +182,24 @@ def unwind(*, conversation: Conversation, earner: Earner | None, at: datetime) -
     recipient.participate()
 
 
-def _fires(recipient: Recipient, script: Script, state: State, block: Block, action: str) -> bool:
-    """Whether an action block gives something here that it has not given yet. From now on it has."""
+def _may_fire(recipient: Recipient, script: Script, state: State, block: Block) -> bool:
+    """Whether an action block gives something here, if it has not given it yet."""
     if block.action_kind is None or block.id in state.fired:
         return False
     if recipient.project.is_anonymous and block.precondition is not None:
         return False  # what it gives would tell what was answered
+    if block.action_kind != "give_xp":
+        return True
     config = block.action_config or NO_CONFIG
-    if block.action_kind == "give_xp":
-        amount = xp_amount(recipient.project, script, state, config)
-        gives_nothing = amount is None or (amount == 0 and config.source_key is None)
-        if gives_nothing or not recipient.settings.gives_xp:
-            return False
-    return recipient.fires(action, in_each_session=config.fire_scope == "session")
+    amount = xp_amount(recipient.project, script, state, config)
+    gives_nothing = amount is None or (amount == 0 and config.source_key is None)
+    return recipient.settings.gives_xp and not gives_nothing
+
+
+def _scope(recipient: Recipient, block: Block, *, is_completing: bool = False) -> str:
+    """For whom an action fires once: each respondent, or each of their sessions."""
+    is_of_session = (block.action_config or NO_CONFIG).fire_scope == "session"
+    return recipient.session(is_completing=is_completing) if is_of_session else recipient.respondent
 
 
 def _carry_out(

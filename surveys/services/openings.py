@@ -12,7 +12,8 @@ from communities import services as communities
 from communities.errors import Conflict
 from surveys.engine import rules
 from surveys.models import Project
-from surveys.services import finding, groups, projects, schedules, scripts
+from surveys.services import events, finding, groups, projects, schedules, scripts
+from webhooks.events import EventType
 
 _STATE = ["status", "opens_at", "closes_at"]
 
@@ -58,7 +59,10 @@ def open_project(
         project.status = Project.Status.ACTIVE
     project.save(update_fields=[*_STATE, "delivery", "participation", "response_channel"])
     communities.count_projects(community_id=community_id, active=1)
-    return finding.get(community_id=community_id, project_id=project_id)
+    opened = finding.get(community_id=community_id, project_id=project_id)
+    if opened.opens_at is None:  # else it is told when its moment comes
+        events.project_changed(EventType.PROJECT_OPENED, opened, at=at)
+    return opened
 
 
 def _require_fitting_script(project: Project) -> None:
@@ -80,8 +84,12 @@ def close_project(*, community_id: int, project_id: int, only_of: int | None = N
     if not project.is_live_at(at) and not project.is_pending_at(at):
         raise Conflict("The project is not active.")
 
+    was_live = project.is_live_at(at)
     project.status = Project.Status.INACTIVE
     project.opens_at = project.closes_at = None
     project.save(update_fields=_STATE)
     communities.count_projects(community_id=community_id, active=-1)
-    return finding.get(community_id=community_id, project_id=project_id)
+    closed = finding.get(community_id=community_id, project_id=project_id)
+    if was_live:
+        events.project_changed(EventType.PROJECT_CLOSED, closed, at=at)
+    return closed

@@ -6,8 +6,8 @@ told and stays; the user goes with the last of them.
 Answers stay when a person is erased, as those of a nameless respondent: nothing in a conversation leads to
 them any more. So what was answered, and when, is still told and counted, though not by whom. A person's own
 words stay too, whatever they say. What they gave to others stays in the others' ledgers, with their user's id
-in place of a name. Two things are out of reach: answers kept for Idempotency-Keys (encrypted, under a keyed
-hash of the key, gone within 25 hours), and the server's logs.
+in place of a name. Three things are out of reach: answers kept for Idempotency-Keys (encrypted, under a keyed
+hash of the key, gone within 25 hours), what webhooks have told to others, and the server's logs.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from communities.services import people as places
 from communities.services.people import Person
 from surveys.models import Conversation, Project
 from surveys.services import privacy, responses
+from webhooks.services import people as tellings
 from xp.services import people as earnings
 
 Json = dict[str, object]
@@ -99,13 +100,14 @@ _MAKE_NAMELESS = """
 class Held:
     """All that is held about a person.
 
-    `xp_ledger` and `responses` are read as they are asked for, a page at a time; the rest is at most a few
-    rows for each project.
+    What is no fact is read as it is asked for, a page at a time; the facts are at most a few rows for each
+    project.
     """
 
     facts: Json
     xp_ledger: Iterator[Json]
     responses: Iterator[Json]
+    webhook_events: Iterator[Json]
 
 
 def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
@@ -125,7 +127,12 @@ def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
         "participation": _participation(person, dict(projects.values_list("pk", "name"))),
         **earnings.held(**whose, user_id=person.user_id, at=at),
     }
-    return Held(facts, earnings.xp_ledger(**whose), _responses(person))
+    return Held(
+        facts,
+        xp_ledger=earnings.xp_ledger(**whose),
+        responses=_responses(person),
+        webhook_events=tellings.held(community_id=community_id, user_id=person.user_id),
+    )
 
 
 @transaction.atomic
@@ -137,8 +144,9 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
     is waited for; afterwards they can neither begin nor earn anything, and open conversations go on as
     nameless ones.
 
-    Locks come in the order of whoever answers: projects, conversations, the member, then what else is theirs.
-    As the member is held by whoever begins a conversation for them (`members.hold`), none begins after that.
+    Locks come in the order of whoever answers: projects, conversations, the member, then what else is theirs,
+    and last what webhooks are told. As the member is held by whoever begins a conversation for them
+    (`members.hold`), none begins after that, and nothing is told of them any more.
     """
     person = places.find(community_id=community_id, member_id=member_id)
     if person.user_id == by_user_id:
@@ -158,6 +166,7 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
     earnings.erase(member_id=member_id)
     places.erase_member(community_id=community_id, member_id=member_id, user_id=person.user_id)
+    tellings.erase(community_id=community_id, user_id=person.user_id)
     if not _is_known_elsewhere(person.user_id):
         places.erase_user(user_id=person.user_id)
 

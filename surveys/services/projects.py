@@ -17,7 +17,8 @@ from surveys.engine.places import as_stored
 from surveys.engine.script import Block, Bucket, Script, Violation
 from surveys.models import Bucket as BucketRow
 from surveys.models import Conversation, Project
-from surveys.services import finding, groups, outros, schedules, scripts
+from surveys.services import events, finding, groups, outros, schedules, scripts
+from webhooks.events import EventType
 
 _PRIVACY_BY_DEFAULT = {
     None: (Project.PrivacyMode.TRANSPARENT, False),
@@ -105,6 +106,7 @@ def create_project(
         like=new.script,
         bucket_names=bucket_names or new.bucket_names,
     )
+    events.project_changed(EventType.PROJECT_CREATED, project, at=at)
     return Created(project, told, new.ignored)
 
 
@@ -365,6 +367,8 @@ def delete_project(*, community_id: int, project_id: int, only_of: int | None, a
         raise Conflict("An active project cannot be deleted: close it first.")
     if project.is_pending_at(at):
         communities.count_projects(community_id=community_id, active=-1)
+    told = finding.get(community_id=community_id, project_id=project_id)
+    events.project_changed(EventType.PROJECT_DELETED, told, at=at)
     _delete_rows(project.pk)
     project.delete()
 

@@ -13,10 +13,9 @@ from django.db.models import Sum
 
 from communities.errors import Forbidden, NotFound
 from surveys.models import Conversation, Project, Tally
-from surveys.services import conversations, rows, scripts
-from surveys.services.script_cache import Catalogue
+from surveys.services import conversations, rows
+from surveys.services.response_json import ResponseJson, teller
 
-ResponseJson = dict[str, object]
 NO_RESPONSE = "There is no such response."
 AT_ONCE = 500  # of a person's whole history
 # One statement for a page, answers and all, as arrays: 2.0 ms for 100 responses of 10 answers, CPU of both
@@ -94,7 +93,7 @@ def listing(
     with connection.cursor() as cursor:
         cursor.execute(sql, [*values, *more, per_page + 1, offset])
         found = cursor.fetchall()
-    tell = _teller(project)
+    tell = teller(project)
     return Listing(
         data=[tell(row) for row in found[:per_page]],
         page=page if after is None else None,
@@ -117,7 +116,7 @@ def get(*, response_id: uuid.UUID, may: Callable[[Project], None]) -> ResponseJs
         row = cursor.fetchone()
     if row is None:
         raise NotFound(NO_RESPONSE)
-    return _teller(conversation.project)(row)
+    return teller(conversation.project)(row)
 
 
 @transaction.atomic
@@ -161,7 +160,7 @@ def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:
 
     Read as it is asked for, so that the longest history takes the memory of a page.
     """
-    tell, last = _teller(project), uuid.UUID(int=0)
+    tell, last = teller(project), uuid.UUID(int=0)
     sql = f"""
         SELECT {_COLUMNS} FROM surveys_conversation c {_ANSWERS}
         WHERE c.project_id = %s AND c.user_id = %s AND c.id > %s
@@ -197,61 +196,3 @@ def _total(project: Project, filters: Mapping[str, object], where: str, values: 
     kept = Tally.objects.filter(project=project).aggregate(listed=Sum("listed"), completed=Sum("completed"))
     listed, completed = kept["listed"] or 0, kept["completed"] or 0
     return {"completed": completed, "partial": listed - completed}.get(str(filters.get("status")), listed)
-
-
-def _teller(project: Project) -> Callable[[Sequence[Any]], ResponseJson]:
-    """How a row of `_COLUMNS` is told."""
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
-    project_id, is_anonymous = str(project.pk), project.is_anonymous
-    rank = {block_id: n for n, block_id in enumerate(catalogue.blocks)}
-    points = _points(catalogue)
-    names, labels = catalogue.names, catalogue.labels
-
-    def answer(block_id: int, option_id: int | None, value: str) -> dict[str, object]:
-        return {
-            "block_id": block_id,
-            "value": value,
-            "option_id": option_id,
-            "block_name": names.get(block_id),
-            "label": points.get((block_id, value)) if option_id is None else labels.get(option_id),
-        }
-
-    def tell(row: Sequence[Any]) -> ResponseJson:
-        (
-            key,
-            session_number,
-            completed_at,
-            user_id,
-            platform_id,
-            provider,
-            started_at,
-            blocks,
-            options,
-            texts,
-        ) = row
-        given = zip(blocks or (), options or (), texts or (), strict=True)
-        return {
-            "id": str(key),
-            "project_id": project_id,
-            "session_number": None if is_anonymous else session_number,
-            "status": "partial" if completed_at is None else "completed",
-            "started_at": started_at,
-            "submitted_at": completed_at,
-            "user_id": None if is_anonymous else user_id,
-            "platform_id": None if is_anonymous else platform_id,
-            "provider": provider,
-            "answers": [answer(*one) for one in sorted(given, key=lambda one: rank.get(one[0], len(rank)))],
-        }
-
-    return tell
-
-
-def _points(catalogue: Catalogue) -> Mapping[tuple[int, str], str]:
-    """Labels of scale points, by block and number: scale answers are told without an option id."""
-    return {
-        (block_id, option.value): option.label
-        for block_id, block in catalogue.blocks.items()
-        if block.type in ("rating", "opinion_scale", "nps")
-        for option in block.options
-        if option.label
-    }

@@ -41,6 +41,40 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """What a move changes.
+
+    `given` are the rows of the reply to `block_id`; `replaces` says that earlier rows of that block may
+    stand. `drops` are blocks whose rows go. `is_new` inserts the conversation.
+    """
+
+    conversation: Conversation
+    counts: Counts
+    block_id: int | None = None
+    given: Sequence[Row] = ()
+    replaces: bool = False
+    drops: Collection[int] = ()
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A completion that was counted, and which of the actions due fired with it."""
+
+    session_number: int
+    fired: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """All answers of a conversation, row by row: block, option, text; by block and ordinal."""
+
+    blocks: Sequence[int]
+    options: Sequence[int | None]
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A project, with what one respondent has there already."""
 
@@ -105,71 +139,76 @@ def insert(*, conversation: Conversation) -> bool:
         return bool(cursor.rowcount)
 
 
-def save(
-    *,
-    conversation: Conversation,
-    block_id: int | None = None,
-    given: Sequence[Row] = (),
-    replaces: bool = False,
-    drops: Collection[int] = (),
-    counts: Counts,
-    is_new: bool = False,
-) -> None:
-    """Write a move in one statement: the conversation, the answer given, answers dropped, the tally.
-
-    `given` are the rows of the reply to `block_id`; `replaces` says that earlier rows of that block may
-    stand. `drops` are blocks whose rows go. `is_new` inserts the conversation.
-    """
-    parts: list[str] = []
-    values: list[Any] = []
-    _add_conversation(conversation, is_new, parts, values)
-    if replaces or drops:
-        parts.append(
-            "dropped AS (DELETE FROM surveys_answer WHERE conversation_id = %s"
-            " AND (block_id = ANY(%s) OR (block_id = %s AND ordinal >= %s)))"
-        )
-        values += [conversation.pk, list(drops), block_id, len(given)]
-    if given:
-        # A row that is replaced is updated, not deleted and inserted: one statement may touch a row once.
-        parts.append(
-            "given AS (INSERT INTO surveys_answer"
-            " (conversation_id, block_id, ordinal, option_id, value, number)"
-            f" VALUES {', '.join(['(%s, %s, %s, %s, %s, %s)'] * len(given))}"
-            + (
-                " ON CONFLICT (conversation_id, block_id, ordinal) DO UPDATE"
-                " SET option_id = excluded.option_id, value = excluded.value, number = excluded.number)"
-                if replaces
-                else ")"
-            )
-        )
-        for row in given:
-            values += [conversation.pk, block_id, row.ordinal, row.option_id, row.value, row.number]
-    if counts:
-        last, more = _tally(conversation.project_id, counts)
-        values += more
+def save(move: Move) -> None:
+    """Write a move in one statement: the conversation, the answer given, answers dropped, the tally."""
+    parts, values = _parts(move)
+    if move.counts:
+        last, more = _tally(move.conversation.project_id, move.counts)
     else:
-        last = "SELECT 1"
+        last, more = "SELECT 1", []
     with prepared() as cursor:
-        cursor.execute(f"WITH {', '.join(parts)} {last}", values)
+        cursor.execute(f"WITH {', '.join(parts)} {last}", [*values, *more])
 
 
-def complete(*, project_id: int, respondent: str, at_most: int | None) -> int | None:
-    """Count a completion, if the limit allows; the respondent's session number, or None at the limit.
+def save_last(move: Move) -> Stored:
+    """Write the move that ends a conversation, and read what is stored of it, still in one statement.
 
-    One atomic statement: two at once wait for each other on the row and cannot both take the last place.
+    A statement sees the rows as they were before it, so what it gives and drops is reckoned in.
+    """
+    parts, values = _parts(move)
+    if move.counts:
+        sql, more = _tally(move.conversation.project_id, move.counts)
+        parts.append(f"counted AS ({sql})")
+        values += more
+    given = "UNION ALL SELECT block_id, ordinal, option_id, value FROM given" if move.given else ""
+    with prepared() as cursor:
+        cursor.execute(
+            f"""
+            WITH {", ".join(parts)}
+            SELECT array_agg(block_id ORDER BY block_id, ordinal),
+                array_agg(option_id ORDER BY block_id, ordinal),
+                array_agg(value ORDER BY block_id, ordinal)
+            FROM (
+                SELECT block_id, ordinal, option_id, value FROM surveys_answer
+                WHERE conversation_id = %s AND NOT block_id = ANY(%s)
+                {given}
+            ) stored
+            """,
+            [*values, move.conversation.pk, [*move.drops, move.block_id or 0]],
+        )
+        blocks, options, texts = cursor.fetchone()
+    return Stored(blocks or (), options or (), texts or ())
+
+
+def complete(
+    *, project_id: int, respondent: str, at_most: int | None, actions: Collection[tuple[str, str]] = ()
+) -> Completed | None:
+    """Count a completion, if the limit allows, and fire the actions (each with its scope) that had not yet.
+
+    None at the limit. One atomic statement: two at once wait for each other on the row and cannot both take
+    the last place, nor fire twice.
     """
     sql = """
-        INSERT INTO surveys_completion AS done (project_id, respondent, completions, last_session)
-        VALUES (%s, %s, 1, 1)
-        ON CONFLICT (project_id, respondent) DO UPDATE
-        SET completions = done.completions + 1, last_session = done.last_session + 1
-        WHERE %s::int IS NULL OR done.completions < %s
-        RETURNING last_session
+        WITH done AS (
+            INSERT INTO surveys_completion AS done (project_id, respondent, completions, last_session)
+            VALUES (%s, %s, 1, 1)
+            ON CONFLICT (project_id, respondent) DO UPDATE
+            SET completions = done.completions + 1, last_session = done.last_session + 1
+            WHERE %s::int IS NULL OR done.completions < %s
+            RETURNING last_session
+        ), fired AS (
+            INSERT INTO surveys_firedaction (project_id, action, scope)
+            SELECT %s, due.action, due.scope FROM done, unnest(%s::text[], %s::text[]) AS due(action, scope)
+            ON CONFLICT DO NOTHING RETURNING action
+        )
+        SELECT last_session, ARRAY(SELECT action FROM fired) FROM done
     """
+    due = sorted(actions)  # two that fire the same wait for each other in one order
+    names, scopes = [action for action, _ in due], [scope for _, scope in due]
     with prepared() as cursor:
-        cursor.execute(sql, [project_id, respondent, at_most, at_most])
+        cursor.execute(sql, [project_id, respondent, at_most, at_most, project_id, names, scopes])
         row = cursor.fetchone()
-    return row[0] if row else None
+    return Completed(*row) if row else None
 
 
 def delete(*, conversation: Conversation) -> None:
@@ -231,6 +270,37 @@ def unfire(*, project_id: int, action: str, scope: str) -> None:
             "DELETE FROM surveys_firedaction WHERE project_id = %s AND action = %s AND scope = %s",
             [project_id, action, scope],
         )
+
+
+def _parts(move: Move) -> tuple[list[str], list[Any]]:
+    """A move but for its counts, as parts of a statement, and their values."""
+    parts: list[str] = []
+    values: list[Any] = []
+    conversation_id = move.conversation.pk
+    _add_conversation(move.conversation, move.is_new, parts, values)
+    if move.replaces or move.drops:
+        parts.append(
+            "dropped AS (DELETE FROM surveys_answer WHERE conversation_id = %s"
+            " AND (block_id = ANY(%s) OR (block_id = %s AND ordinal >= %s)))"
+        )
+        values += [conversation_id, list(move.drops), move.block_id, len(move.given)]
+    if move.given:
+        # A row that is replaced is updated, not deleted and inserted: one statement may touch a row once.
+        parts.append(
+            "given AS (INSERT INTO surveys_answer"
+            " (conversation_id, block_id, ordinal, option_id, value, number)"
+            f" VALUES {', '.join(['(%s, %s, %s, %s, %s, %s)'] * len(move.given))}"
+            + (
+                " ON CONFLICT (conversation_id, block_id, ordinal) DO UPDATE"
+                " SET option_id = excluded.option_id, value = excluded.value, number = excluded.number"
+                if move.replaces
+                else ""
+            )
+            + " RETURNING block_id, ordinal, option_id, value)"
+        )
+        for row in move.given:
+            values += [conversation_id, move.block_id, row.ordinal, row.option_id, row.value, row.number]
+    return parts, values
 
 
 def _add_conversation(conversation: Conversation, is_new: bool, parts: list[str], values: list[Any]) -> None:

@@ -12,23 +12,33 @@ from django.db import transaction
 from communities import services as communities
 from communities.errors import Conflict
 from surveys.models import Project
-from surveys.services import groups
+from surveys.services import events, finding, groups
+from webhooks.events import EventType
 
 BATCH = 500  # projects a tick brings up to date at most; the next tick takes the rest
 
 
 def settle(project: Project, *, at: datetime) -> bool:
-    """Bring a locked project's state up to the moment, in memory. True where it is to be saved."""
-    opens = project.opens_at is not None and project.opens_at <= at
-    closes = project.closes_at is not None and project.closes_at <= at
-    if opens:
+    """Bring a locked project's state up to the moment, in memory, and tell of it. True: it must be saved.
+
+    Whoever changes a project calls this first, so its scheduled opening and closing are told once, whether a
+    tick comes on time, late, twice or never. They are told as of their own moment.
+    """
+    opens_at = project.opens_at if project.opens_at and project.opens_at <= at else None
+    closes_at = project.closes_at if project.closes_at and project.closes_at <= at else None
+    if opens_at is None and closes_at is None:
+        return False
+    stored = finding.get(community_id=project.community_id, project_id=project.pk)
+    if opens_at is not None:
+        events.project_changed(EventType.PROJECT_OPENED, stored, at=at, happened_at=opens_at)
         project.status = Project.Status.ACTIVE
         project.opens_at = None
-    if closes:
+    if closes_at is not None:
+        events.project_changed(EventType.PROJECT_CLOSED, stored, at=at, happened_at=closes_at)
         project.status = Project.Status.INACTIVE
         project.closes_at = None
         communities.count_projects(community_id=project.community_id, active=-1)
-    return opens or closes
+    return True
 
 
 def follow_delivery(project: Project, *, at: datetime) -> None:
@@ -52,6 +62,15 @@ def open_and_close_due(*, at: datetime) -> int:
     """
     due = Project.objects.due_to_change(at=at).order_by("pk").values_list("pk", flat=True)[:BATCH]
     return sum(_settle_one(project_id, at=at) for project_id in due)
+
+
+def catch_up(project: Project, *, at: datetime) -> None:
+    """Settle a project that respondents enter before the tick, so that it is told open before their answers.
+
+    One that somebody else holds is left to them.
+    """
+    if project.opens_at is not None and project.opens_at <= at:
+        _settle_one(project.pk, at=at)
 
 
 @transaction.atomic

@@ -42,6 +42,22 @@ class Catalogue:
         """Option id → what a reader sees of it."""
         return {option_id: option.seen for option_id, option in self.options.items()}
 
+    @cached_property
+    def rank(self) -> Mapping[int, int]:
+        """Block id → its place in the order in which answers are told."""
+        return {block_id: n for n, block_id in enumerate(self.blocks)}
+
+    @cached_property
+    def points(self) -> Mapping[tuple[int, str], str]:
+        """Labels of scale points, by block and number: scale answers are told without an option id."""
+        return {
+            (block_id, option.value): option.label
+            for block_id, block in self.blocks.items()
+            if block.type in ("rating", "opinion_scale", "nps")
+            for option in block.options
+            if option.label
+        }
+
 
 @dataclass(frozen=True)
 class Kept:

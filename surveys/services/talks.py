@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -17,9 +17,9 @@ from surveys.engine.answers import Reply
 from surveys.engine.runner import State, Turn
 from surveys.engine.script import Block, Script
 from surveys.models import Conversation, Project
-from surveys.services import effects, privacy, rows, script_cache, scripts
+from surveys.services import effects, events, privacy, rows, script_cache, scripts
 from surveys.services.admission import Respondent
-from surveys.services.rows import Counts
+from surveys.services.rows import Counts, Move
 
 May = Callable[[Project], None]
 NO_CONVERSATION = "There is no such conversation."
@@ -142,10 +142,14 @@ def save(
     was_listed = talk.conversation.is_listed
     reached = _reached(talk, turn)
     talk.state = turn.state
-    dropped = _complete(talk, at) if completes else []
-    _set_off(talk, reached, completes=completes, at=at)
+    recipient = _recipient(talk, at) if reached or completes else None
+    dropped = _drop_hidden(talk) if completes else []
+    if recipient is not None:
+        talk.state = effects.reach(recipient, talk.script, talk.state, reached)
+    if completes:
+        _complete(talk, recipient, at)
     _note(talk, at)
-    rows.save(
+    move = Move(
         conversation=talk.conversation,
         block_id=block.id if block else None,
         given=tuple(answers.rows(block, reply)) if block and reply else (),
@@ -158,20 +162,17 @@ def save(
         ),
         is_new=is_new,
     )
+    if completes:
+        events.response_submitted(talk.conversation, rows.save_last(move), at=at)
+    else:
+        rows.save(move)
 
 
-def _set_off(talk: Talk, reached: Collection[Block], *, completes: bool = False, at: datetime) -> None:
-    """Let the action blocks that were reached fire, and what the end gives; the state learns of it."""
-    if not reached and not completes:
-        return
-    member = effects.recipient_of(
+def _recipient(talk: Talk, at: datetime) -> effects.Recipient | None:
+    """The member who gets what the move gives, if it is one."""
+    return effects.recipient_of(
         conversation=talk.conversation, earner=earner(talk.conversation), held=talk.held, at=at
     )
-    if member is None:
-        return
-    talk.state = effects.reach(member, talk.script, talk.state, reached)
-    if completes:
-        talk.state = effects.complete(member, talk.script, talk.state)
 
 
 def earner(conversation: Conversation) -> effects.Earner | None:
@@ -212,11 +213,8 @@ def most_completions(project: Project) -> int | None:
     return project.max_completes_per_user
 
 
-def _complete(talk: Talk, at: datetime) -> list[tuple[Block, Reply]]:
-    """End the conversation; the hidden answers that it drops."""
-    conversation = talk.conversation
-    conversation.session_number = _counted(conversation)
-    conversation.completed_at = privacy.rounded(project=talk.project, at=at)
+def _drop_hidden(talk: Talk) -> list[tuple[Block, Reply]]:
+    """Take the answers that became hidden out of the state; which they were."""
     dropped = list(runner.hidden_replies(talk.script, talk.state))
     hidden = {block.id for block, _ in dropped}
     kept = {block_id: reply for block_id, reply in talk.state.replies.items() if block_id not in hidden}
@@ -224,23 +222,34 @@ def _complete(talk: Talk, at: datetime) -> list[tuple[Block, Reply]]:
     return dropped
 
 
-def _counted(conversation: Conversation) -> int | None:
-    """Count this completion for its respondent; the session number. Refuses where the limit is reached.
+def _complete(talk: Talk, recipient: effects.Recipient | None, at: datetime) -> None:
+    """End the conversation, count it for its respondent and give what the end gives. Refuses over the limit.
 
     Whoever has no name has no limit, nor has somebody whom an anonymous conversation forgot (8.8).
     """
-    project, respondent = conversation.project, conversation.respondent
+    conversation, project = talk.conversation, talk.project
+    conversation.completed_at = privacy.rounded(project=project, at=at)
+    conversation.session_number = None if project.is_anonymous else 1
+    respondent = conversation.respondent
     if conversation.sealed_respondent is not None:
         remembered = _remembered(conversation)
         respondent = remembered.respondent if remembered else None
-    number: int | None = 1
-    if respondent is not None:
-        number = rows.complete(
-            project_id=project.pk, respondent=respondent, at_most=most_completions(project)
-        )
-        if number is None:
-            raise LimitReached
-    return None if project.is_anonymous else number
+    if respondent is None:
+        return
+    gifts = effects.due_at_end(recipient, talk.script, talk.state) if recipient else []
+    completed = rows.complete(
+        project_id=project.pk,
+        respondent=respondent,
+        at_most=most_completions(project),
+        actions=[(gift.action, gift.scope) for gift in gifts],
+    )
+    if completed is None:
+        raise LimitReached
+    if not project.is_anonymous:
+        conversation.session_number = completed.session_number
+    if recipient is not None:
+        fired = [gift for gift in gifts if gift.action in completed.fired]
+        talk.state = effects.complete(recipient, talk.script, talk.state, fired)
 
 
 def _note(talk: Talk, at: datetime) -> None:

@@ -7,8 +7,8 @@ import orjson
 import pytest
 from django.core.handlers.wsgi import WSGIRequest
 
+from communities import wire
 from communities.errors import InvalidRequest
-from communities.http import bodies
 from communities.http.bodies import MAX_BODY, MAX_DEPTH, TooLarge, parse, received
 from communities.models import CommunitySettings
 from tests.communities.asking import ask
@@ -258,4 +258,4 @@ def test_a_body_that_breaks_off() -> None:
 
 def test_what_has_no_form_in_json_is_a_fault_of_ours() -> None:
     with pytest.raises(TypeError):
-        bodies.render({"a": object()})
+        wire.render({"a": object()})

@@ -183,5 +183,5 @@ class TestAVoteInOneRequest:
         talking.begin(made, "ann")
         talking.script(made)
 
-        with talking.at_most(5):  # one of them the script, which is kept after a commit
+        with talking.at_most(6):  # one of them the script, which is kept after a commit
             vote(made, None, 1)

@@ -11,23 +11,31 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from surveys.models import FiredAction
 from surveys.services import rows
 from tests.communities.test_idempotency_killed import die, dying_after, in_a_process_that_dies
+from tests.surveys import hearing
 from tests.surveys.calling import Caller
 from tests.surveys.earning import QUESTION, Talk, a_member, deltas, giving, standing
+from webhooks.services import outbox
 from xp.models import EarnedAchievement, RoleGrant
 from xp.services import achievements, ledger, roles
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Where it dies: before the step, or after it.
-STEPS: dict[str, tuple[Any, str]] = {
-    "the limit": (rows, "complete"),
-    "the note that it fires": (rows, "fire"),
+COMMON: dict[str, tuple[Any, str]] = {
     "the XP": (ledger, "award"),
+    "the commit": (BaseDatabaseWrapper, "commit"),
+}
+OF_A_MOVE = COMMON | {
+    "the note that it fires": (rows, "fire"),
+    "the conversation": (rows, "save"),
+}
+OF_THE_END = COMMON | {
+    "the limit and the notes that it fires": (rows, "complete"),
     "the achievement": (achievements, "grant"),
     "the role": (roles, "grant"),
     "the participation": (ledger, "participate"),
-    "the conversation": (rows, "save"),
-    "the commit": (BaseDatabaseWrapper, "commit"),
+    "the conversation": (rows, "save_last"),
+    "the event": (outbox, "emit"),
 }
 REWARDS = {"use_xp": True, "achievement_enabled": True, "discord_role_id": "88"}
 
@@ -39,26 +47,28 @@ def gained(caller: Caller, member: str) -> tuple[object, ...]:
         EarnedAchievement.objects.count(),
         RoleGrant.objects.count(),
         FiredAction.objects.count(),
+        [type for type, _ in hearing.heard(caller.community.pk)].count("response.submitted"),
     )
 
 
 @pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", OF_THE_END)
 def test_an_end_killed_at_any_step_gives_everything_once(
     step: str, is_after: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caller = Caller()
+    hearing.listener(caller.community.pk)
     member = a_member(caller)
     talk = Talk(caller, caller.make_open(QUESTION, rewards=REWARDS), member_id=member)
-    nothing, everything = gained(caller, member), ([("survey_completion", 10)], 1, 1, 1, 3)
-    where, name = STEPS[step]
+    nothing, everything = gained(caller, member), ([("survey_completion", 10)], 1, 1, 1, 3, 1)
+    where, name = OF_THE_END[step]
     body = {"block_id": talk.block["id"], "value": "red"}
 
     with monkeypatch.context() as killing:
         killing.setattr(where, name, dying_after(getattr(where, name)) if is_after else die)
         in_a_process_that_dies(lambda: caller.post(f"{talk.path}/answers", body))
 
-    assert nothing == ([], 0, 0, 0, 0)
+    assert nothing == ([], 0, 0, 0, 0, 0)
     assert gained(caller, member) == (everything if (step, is_after) == ("the commit", True) else nothing)
 
     for _ in range(2):
@@ -67,7 +77,7 @@ def test_an_end_killed_at_any_step_gives_everything_once(
 
 
 @pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("step", ["the note that it fires", "the XP", "the conversation", "the commit"])
+@pytest.mark.parametrize("step", OF_A_MOVE)
 @pytest.mark.parametrize("move", ["begin", "answer"])
 def test_an_action_block_killed_at_any_step_fires_once(
     move: str, step: str, is_after: bool, monkeypatch: pytest.MonkeyPatch
@@ -82,7 +92,7 @@ def test_an_action_block_killed_at_any_step_fires_once(
         talk = Talk(caller, project, member_id=member)
         body = {"block_id": talk.block["id"], "value": "red"}
         make = lambda: caller.post(f"{talk.path}/answers", body)  # noqa: E731
-    where, name = STEPS[step]
+    where, name = OF_A_MOVE[step]
 
     with monkeypatch.context() as killing:
         killing.setattr(where, name, dying_after(getattr(where, name)) if is_after else die)

@@ -1,0 +1,17 @@
+"""Plain data as our JSON, wherever it leaves: in answers and in events."""
+
+import orjson
+from django.utils.functional import Promise
+
+_RENDERED_AS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS | orjson.OPT_NON_STR_KEYS
+
+
+def render(value: object) -> bytes:
+    """JSON in UTF-8; times in UTC without microseconds (decisions 1.1)."""
+    return orjson.dumps(value, default=_as_text, option=_RENDERED_AS)
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, Promise):  # a text that waits for its language
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON.")

@@ -1,0 +1,42 @@
+"""Webhooks that listen, and what was written for them, without anything being sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.utils import timezone
+
+from webhooks.models import Delivery, Event, Webhook
+from webhooks.services import webhooks
+
+
+def listener(community_id: int, *events: str) -> Webhook:
+    """A webhook of a community that listens to these types of events, to all where none is named."""
+    webhook, _ = webhooks.register(
+        community_id=community_id,
+        url="https://hooks.example.com/colloquy",
+        events=list(events) or ["*"],
+        name=None,
+        is_active=True,
+        at=timezone.now(),
+    )
+    return webhook
+
+
+def bodies(community_id: int) -> list[Any]:
+    """The bodies of a community's events that somebody listens to, in the order of being written."""
+    events = Event.objects.filter(community_id=community_id).order_by("created_at")
+    read = [(event.created_at, json.loads(event.body or "")) for event in events]
+    # Those of one moment were written in the order of what they tell of.
+    return [body for _, body in sorted(read, key=lambda each: (each[0], each[1]["timestamp"]))]
+
+
+def heard(community_id: int) -> list[tuple[str, Any]]:
+    """Type and data of each event of a community that somebody listens to, in the order of being written."""
+    return [(body["type"], body["data"]) for body in bodies(community_id)]
+
+
+def told(webhook: Webhook) -> list[str]:
+    """The types of what waits for one webhook or was delivered to it, sorted."""
+    return sorted(Delivery.objects.filter(webhook=webhook).values_list("event__type", flat=True))

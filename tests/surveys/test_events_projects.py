@@ -1,0 +1,220 @@
+"""What is told of projects to those who listen, each with its change or not at all."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from communities.errors import Conflict
+from surveys.models import Project
+from surveys.services import openings, projects, schedules
+from tests.surveys import hearing
+from tests.surveys.calling import CHOICE, TEXT, Caller
+from tests.surveys.earning import Talk, a_member
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db
+
+OPENING = datetime.fromisoformat("2999-01-01T00:00:00Z")
+CLOSING = datetime.fromisoformat("2999-01-02T00:00:00Z")
+SECOND = timedelta(seconds=1)
+SCHEDULED = {
+    "opening": {"mode": "scheduled", "time": "2999-01-01T00:00:00Z"},
+    "closing": {"mode": "scheduled", "time": "2999-01-02T00:00:00Z"},
+}
+
+
+@pytest.fixture
+def caller() -> Caller:
+    """An admin of a community in which one webhook listens to everything."""
+    caller = Caller()
+    hearing.listener(caller.community.pk)
+    return caller
+
+
+def heard(caller: Caller) -> list[str]:
+    return [type for type, _ in hearing.heard(caller.community.pk)]
+
+
+def scheduled(caller: Caller) -> dict[str, Any]:
+    made = caller.make(TEXT)
+    assert caller.post(f"/projects/{made['id']}/open", {"delivery": SCHEDULED}).status_code == 200
+    return made
+
+
+def moments(caller: Caller) -> list[tuple[str, str, str]]:
+    """Type, timestamp and the project's status in each body but those of creations."""
+    return [
+        (body["type"], body["timestamp"], body["data"]["project"]["status"])
+        for body in hearing.bodies(caller.community.pk)
+        if body["type"] != "project.created"
+    ]
+
+
+def test_each_change_is_told_with_the_project_as_the_interface_tells_it(caller: Caller) -> None:
+    made = caller.make(CHOICE, scoring_enabled=True)
+    path = f"/projects/{made['id']}"
+    told = [("project.created", caller.get(path).json())]
+
+    caller.post(f"{path}/open")
+    told.append(("project.opened", caller.get(path).json()))
+    Talk(caller, made, member_id=a_member(caller)).through()
+    caller.post(f"{path}/close")
+    told.append(("project.closed", caller.get(path).json()))
+    caller.delete(path)
+    told.append(("project.deleted", told[-1][1]))
+
+    of_projects = [each for each in hearing.heard(caller.community.pk) if each[0].startswith("project.")]
+    assert of_projects == [(type, {"project": project}) for type, project in told]
+    assert of_projects[2][1]["project"]["info"]["completion_count"] == 1
+
+
+def test_the_body_says_what_when_and_whose_it_is(caller: Caller) -> None:
+    made = caller.make(TEXT)
+
+    event = Event.objects.get()
+
+    assert json.loads(event.body or "") == {
+        "id": str(event.pk),
+        "type": "project.created",
+        "timestamp": made["info"]["created_at"],
+        "api_version": "v1",
+        "community_id": str(caller.community.pk),
+        "data": {"project": caller.get(f"/projects/{made['id']}").json()},
+    }
+
+
+def test_a_copy_is_told_in_the_community_where_it_lands(caller: Caller) -> None:
+    elsewhere = Caller()
+    source = elsewhere.make(TEXT)
+
+    copy = caller.post(f"/projects/{source['id']}/clone").json()
+
+    assert hearing.heard(caller.community.pk) == [("project.created", {"project": copy})]
+    assert hearing.heard(elsewhere.community.pk) == []
+
+
+def test_what_is_refused_is_not_told(caller: Caller) -> None:
+    made = caller.make(TEXT)
+    caller.post(f"/projects/{made['id']}/open")
+
+    for refused in (
+        caller.post("/projects", {"name": "", "type": "convo"}),
+        caller.post(f"/projects/{made['id']}/open"),
+        caller.delete(f"/projects/{made['id']}"),
+        caller.post("/projects/1/close"),
+    ):
+        assert refused.status_code >= 400
+
+    assert heard(caller) == ["project.created", "project.opened"]
+
+
+def test_a_request_repeated_with_its_key_is_told_once(caller: Caller) -> None:
+    body = {"name": "Opening moves", "type": "convo"}
+
+    for _ in range(2):
+        assert caller.post("/projects", body, **{"Idempotency-Key": "made-once"}).status_code == 201
+
+    assert heard(caller) == ["project.created"]
+
+
+def test_only_those_who_listen_are_told(caller: Caller) -> None:
+    community_id = caller.community.pk
+    opened = hearing.listener(community_id, "project.opened")
+    several = hearing.listener(community_id, "project.closed", "project.created")
+    off = hearing.listener(community_id)
+    off.is_active = False
+    off.save()
+    elsewhere = hearing.listener(Caller().community.pk)
+
+    caller.make_open(TEXT)
+
+    assert [hearing.told(each) for each in (opened, several, off, elsewhere)] == [
+        ["project.opened"],
+        ["project.created"],
+        [],
+        [],
+    ]
+
+
+def test_where_nobody_listens_nothing_is_written() -> None:
+    caller = Caller()
+    hearing.listener(caller.community.pk, "response.deleted")
+
+    caller.make_open(TEXT)
+
+    assert not Event.objects.exists()
+
+
+# --- By the clock ------------------------------------------------------------------------------------------
+
+
+def test_a_tick_tells_an_opening_and_a_closing_once_each(caller: Caller) -> None:
+    scheduled(caller)
+    assert moments(caller) == []
+
+    for at in (OPENING - SECOND, OPENING, OPENING, OPENING + SECOND, CLOSING, CLOSING + SECOND):
+        schedules.open_and_close_due(at=at)
+
+    assert moments(caller) == [
+        ("project.opened", "2999-01-01T00:00:00Z", "active"),
+        ("project.closed", "2999-01-02T00:00:00Z", "inactive"),
+    ]
+
+
+def test_a_tick_that_comes_late_tells_both_as_of_their_moments(caller: Caller) -> None:
+    scheduled(caller)
+
+    schedules.open_and_close_due(at=CLOSING + timedelta(days=1))
+
+    assert moments(caller) == [
+        ("project.opened", "2999-01-01T00:00:00Z", "active"),
+        ("project.closed", "2999-01-02T00:00:00Z", "inactive"),
+    ]
+    opened = Event.objects.get(type="project.opened")
+    assert json.loads(opened.body or "")["data"]["project"]["info"]["scheduled_open_at"] is None
+
+
+def test_without_any_tick_whoever_changes_the_project_tells_it(caller: Caller) -> None:
+    made = scheduled(caller)
+    own = {"community_id": caller.community.pk, "project_id": int(made["id"])}
+
+    projects.update_project(
+        **own, only_of=None, has_premium=True, fields={"name": "Later"}, at=OPENING + SECOND
+    )
+    with pytest.raises(Conflict):
+        openings.close_project(**own, at=CLOSING + SECOND)
+    projects.delete_project(**own, only_of=None, at=CLOSING + SECOND)
+
+    assert [type for type, *_ in moments(caller)] == ["project.opened", "project.closed", "project.deleted"]
+
+
+def test_a_respondent_who_comes_before_the_tick_is_told_after_the_opening(caller: Caller) -> None:
+    made = scheduled(caller)
+    Project.objects.filter(pk=made["id"]).update(opens_at="2026-01-01T00:00:00Z")
+
+    Talk(caller, made, member_id=a_member(caller)).through("e4")
+
+    assert heard(caller) == ["project.created", "project.opened", "response.submitted"]
+    assert schedules.open_and_close_due(at=OPENING) == 0
+
+
+def test_closed_by_hand_after_its_moment_it_is_told_open_first(caller: Caller) -> None:
+    made = scheduled(caller)
+
+    openings.close_project(community_id=caller.community.pk, project_id=int(made["id"]), at=OPENING + SECOND)
+    schedules.open_and_close_due(at=CLOSING)
+
+    assert [type for type, *_ in moments(caller)] == ["project.opened", "project.closed"]
+
+
+def test_an_opening_that_is_taken_back_is_not_told(caller: Caller) -> None:
+    made = scheduled(caller)
+
+    caller.post(f"/projects/{made['id']}/close")
+    schedules.open_and_close_due(at=CLOSING)
+
+    assert moments(caller) == []

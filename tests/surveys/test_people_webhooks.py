@@ -1,0 +1,186 @@
+"""What webhooks are told of a person is told to them, and loses their name when they are erased."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from django.db import transaction
+
+from surveys.models import Project
+from surveys.services import openings
+from tests.surveys import partaking, talking
+from tests.surveys.calling import CHOICE, TEXT, Caller
+from tests.surveys.partaking import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
+from tests.surveys.test_people_api import InThread, at_once, erasing
+from tests.surveys.test_privacy import dump
+from tests.webhooks.telling import webhook
+from webhooks.models import Delivery, Event
+
+DATA = f"/members/{MEMBER_ID}/data"
+TABLES = ("webhooks_event", "webhooks_delivery")
+pytestmark = pytest.mark.django_db
+
+
+def listening() -> Caller:
+    """A community in which a webhook is told of everything."""
+    caller = Caller()
+    webhook(caller.community)
+    return caller
+
+
+def events(caller: Caller) -> list[dict[str, Any]]:
+    found = caller.get(DATA).json()["webhook_events"]
+    return [dict(each) for each in found]
+
+
+def bodies() -> dict[str, Any]:
+    return {str(each.pk): orjson.loads(each.body or "null") for each in Event.objects.all()}
+
+
+def opened_by_ann(caller: Caller) -> dict[str, Any]:
+    """A project that the person made and that was opened: told with their name."""
+    made = caller.make(TEXT, name="Ann's own", **AUDIENCE)
+    Project.objects.filter(pk=made["id"]).update(author=USER_ID)
+    return made | caller.post(f"/projects/{made['id']}/open").json()
+
+
+def test_nothing_is_told_where_nobody_listens() -> None:
+    caller = Caller()
+    everywhere(caller)
+
+    assert events(caller) == []
+
+
+def test_a_person_is_told_what_webhooks_were_told_of_them() -> None:
+    caller = listening()
+    ann = everywhere(caller)
+    opened_by_ann(caller)
+
+    told = events(caller)
+
+    responses = caller.get(DATA).json()["responses"]
+    submitted = [each for each in told if each["type"] == "response.submitted"]
+    assert {each["data"]["response"]["id"] for each in submitted} == {
+        each["id"] for each in responses if each["status"] == "completed"
+    }
+    assert {each["data"]["response"]["user_id"] for each in submitted} == {str(USER_ID)}
+    assert ann.projects[2]["id"] not in {each["data"]["project_id"] for each in submitted}
+    (opened,) = [each for each in told if each["type"] == "project.opened"]
+    assert opened["data"]["project"]["info"]["author_name"] == partaking.NAME
+    assert {each["id"]: each["data"] for each in told} == {
+        each["id"]: bodies()[each["id"]]["data"] for each in told
+    }
+
+
+def test_all_that_the_outbox_says_of_a_person_is_told_to_them() -> None:
+    caller = listening()
+    ann = everywhere(caller)
+    opened_by_ann(caller)
+    found = {word for table in TABLES for word in ann.traces(dump()).get(table, ())}
+
+    text = orjson.dumps(events(caller)).decode()
+
+    assert {str(USER_ID), partaking.NAME, partaking.CHAT_ID} <= found
+    assert [word for word in found if word not in text] == []
+    assert [word for word in ann.kept if word in text] == []
+
+
+def test_nobody_who_holds_the_whole_database_finds_who_was_erased_in_what_webhooks_are_told() -> None:
+    caller = listening()
+    ann = everywhere(caller)
+    opened_by_ann(caller)
+    theirs = Event.objects.filter(person_id=USER_ID)
+    Delivery.objects.filter(event__in=theirs).update(response_body=f"Thank you, {partaking.NAME}.")
+    assert set(TABLES) <= set(ann.traces(dump()))
+    others = set(Event.objects.filter(person_id=None).values_list("pk", "body"))
+
+    assert caller.delete(DATA).status_code == 204
+
+    assert ann.traces(dump()) == {}
+    assert others <= set(Event.objects.values_list("pk", "body"))
+
+
+def test_what_is_still_to_be_sent_tells_the_response_as_it_is_listed_from_now_on() -> None:
+    caller = listening()
+    partaking.person(caller.community)
+    survey = caller.make_open(CHOICE, GIVES_XP, TEXT, **AUDIENCE)
+    told = talking.say(partaking.begin(survey), 0, at=AT)
+    talking.say(partaking.past_statements(told), "The end.", at=AT)
+
+    caller.delete(DATA)
+
+    (listed,) = caller.get(f"/projects/{survey['id']}/responses").json()["data"]
+    event = Event.objects.get(type="response.submitted")
+    assert orjson.loads(event.body or "")["data"] == {"project_id": survey["id"], "response": listed}
+    delivery = event.deliveries.get()
+    assert (listed["user_id"], delivery.status) == (None, "pending")
+
+
+def test_what_is_still_to_be_sent_of_a_project_is_as_it_is_told_from_now_on() -> None:
+    caller = listening()
+    partaking.person(caller.community)
+    made = opened_by_ann(caller)
+
+    caller.delete(DATA)
+
+    body = orjson.loads(Event.objects.get(type="project.opened").body or "")
+    assert body["data"]["project"]["info"] == caller.get(f"/projects/{made['id']}").json()["info"]
+    assert body["data"]["project"]["info"]["author_id"] is None
+
+
+@at_once
+@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
+def test_a_response_that_is_being_told_is_waited_for(privacy_mode: str) -> None:
+    caller = listening()
+    ann = partaking.Person(partaking.person(caller.community))
+    survey = caller.make_open(TEXT, privacy_mode=privacy_mode, **AUDIENCE)
+    told = partaking.begin(survey)
+
+    with transaction.atomic():
+        talking.say(told, "The end.", at=AT)
+        eraser = InThread(erasing(caller))
+        assert eraser.is_waiting()
+    assert eraser.ended() is None
+
+    assert Event.objects.filter(type="response.submitted").count() == 1
+    assert ann.traces(dump()) == {}
+
+
+@at_once
+def test_a_response_that_comes_while_erasing_is_told_without_a_name() -> None:
+    caller = listening()
+    ann = partaking.Person(partaking.person(caller.community))
+    told = partaking.begin(caller.make_open(TEXT, **AUDIENCE))
+
+    with transaction.atomic():
+        erasing(caller)()
+        answerer = InThread(lambda: talking.say(told, "The end.", at=AT))
+        assert answerer.is_waiting()
+    assert answerer.ended().is_completed
+
+    assert Event.objects.filter(type="response.submitted").count() == 1
+    assert ann.traces(dump()) == {}
+
+
+@at_once
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_project_that_opens_while_its_author_is_erased_is_told_without_them(is_first: bool) -> None:
+    caller = listening()
+    ann = partaking.Person(partaking.person(caller.community))
+    made = caller.make(TEXT, **AUDIENCE)
+    Project.objects.filter(pk=made["id"]).update(author=USER_ID)
+
+    def opening() -> object:
+        return openings.open_project(community_id=caller.community.pk, project_id=int(made["id"]), at=AT)
+
+    first, second = (opening, erasing(caller)) if is_first else (erasing(caller), opening)
+    with transaction.atomic():
+        first()
+        other = InThread(second)
+        assert other.is_waiting()
+
+    assert not isinstance(other.ended(), Exception), other.ended()
+    assert Event.objects.filter(type="project.opened").count() == 1
+    assert ann.traces(dump()) == {}

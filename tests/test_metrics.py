@@ -1,0 +1,275 @@
+"""What Prometheus is told by one process."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from celery import current_app
+from django.core.cache import cache
+from django.core.exceptions import MiddlewareNotUsed
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.test import Client, RequestFactory
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import Settings
+from redis.exceptions import RedisError
+
+from communities.http import throttling
+from config import metrics, queues
+from config.metrics import MetricsMiddleware
+from tests.webhooks.telling import webhook
+from tests.webhooks.test_figures import deliver_to, event
+from webhooks.services import figures
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
+DURATION = "colloquy_http_request_duration_seconds"
+Told = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+@pytest.fixture
+def on(settings: Settings) -> None:
+    settings.METRICS = True
+
+
+def read(text: str) -> Told:
+    """All samples by name and labels."""
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def told() -> Told:
+    return read(metrics.render().decode())
+
+
+def value(told: Told, name: str, **labels: object) -> float | None:
+    return told.get((name, frozenset((label, str(text)) for label, text in labels.items())))
+
+
+def counted(method: str, route: str, status: int) -> float:
+    return value(told(), f"{DURATION}_count", method=method, route=route, status=status) or 0
+
+
+# Who is told
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_where_metrics_are_off_they_are_absent(method: str) -> None:
+    absent = Client().generic(method, "/nothing")
+
+    response = Client().generic(method, "/metrics", headers={"Authorization": "Bearer secret"})
+
+    assert response.status_code == absent.status_code == 404
+    assert response.content.replace(b"/metrics", b"/nothing") == absent.content
+
+
+@pytest.mark.usefixtures("on")
+def test_without_a_token_everybody_is_told_in_the_text_format() -> None:
+    response = Client().get("/metrics")
+
+    families = list(text_string_to_metric_families(response.content.decode()))
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "no-store" in response.headers["Cache-Control"]
+    assert all(family.name.startswith("colloquy_") and family.documentation for family in families)
+
+
+@pytest.mark.usefixtures("on")
+@pytest.mark.parametrize(
+    "sent",
+    [{}, *({"Authorization": text} for text in ("Bearer wrong", "Bearer é", "Basic s3cret", "s3cret", ""))],
+)
+def test_without_the_right_token_nobody_is_told(settings: Settings, sent: dict[str, str]) -> None:
+    settings.METRICS_TOKEN = "s3cret"
+
+    response = Client().get("/metrics", headers=sent)
+
+    assert response.status_code == 401
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert b"colloquy_" not in response.content
+
+
+@pytest.mark.usefixtures("on")
+@pytest.mark.parametrize("sent", ["Bearer s3cret", "bearer s3cret"])
+def test_with_the_right_token_one_is_told(settings: Settings, sent: str) -> None:
+    settings.METRICS_TOKEN = "s3cret"
+
+    response = Client().get("/metrics", headers={"Authorization": sent})
+
+    assert response.status_code == 200
+
+
+@pytest.mark.usefixtures("on")
+def test_machines_beside_this_one_need_no_tls_and_the_interface_s_limit_is_not_theirs(
+    settings: Settings,
+) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+
+    responses = [Client().get("/metrics") for _ in range(61)]
+
+    assert {response.status_code for response in responses} == {200}
+    assert not any("X-RateLimit-Limit" in response for response in responses)
+
+
+# Requests
+
+
+@pytest.mark.usefixtures("on")
+def test_a_request_counts_by_its_method_route_and_status() -> None:
+    before = counted("GET", "v1/communities/<id:community_id>/projects", 401)
+
+    Client().get("/v1/communities/710000000000000001/projects")
+
+    assert counted("GET", "v1/communities/<id:community_id>/projects", 401) == before + 1
+    assert "710000000000000001" not in metrics.render().decode()
+
+
+@pytest.mark.usefixtures("on")
+def test_what_has_no_route_is_unknown_and_a_method_of_nobody_is_other() -> None:
+    before = counted("GET", "unknown", 404), counted("other", "healthz", 405)
+
+    Client().get("/nothing-of-ours")
+    Client().generic("BREW", "/healthz")
+
+    assert (counted("GET", "unknown", 404), counted("other", "healthz", 405)) == (
+        before[0] + 1,
+        before[1] + 1,
+    )
+    assert "nothing-of-ours" not in metrics.render().decode()
+    assert "BREW" not in metrics.render().decode()
+
+
+@pytest.mark.usefixtures("on")
+def test_a_stream_counts_once_its_last_part_is_sent() -> None:
+    def stream(request: HttpRequest) -> Any:
+        return StreamingHttpResponse(iter([b"one", b"two"]), status=206)
+
+    before = counted("GET", "unknown", 206)
+    response: Any = MetricsMiddleware(stream)(RequestFactory().get("/"))
+
+    parts = list(response)
+    while_open = counted("GET", "unknown", 206)
+    response.close()
+
+    assert parts == [b"one", b"two"]
+    assert while_open == before
+    assert counted("GET", "unknown", 206) == before + 1
+
+
+def test_where_metrics_are_off_requests_pass_no_further_layer() -> None:
+    with pytest.raises(MiddlewareNotUsed):
+        MetricsMiddleware(lambda request: HttpResponse())
+
+
+@pytest.mark.usefixtures("on")
+def test_calls_that_the_limiter_let_through_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throttling, "outage", throttling.Outage())
+    Client().get("/healthz")
+    before = value(told(), "colloquy_rate_limit_calls_let_through_total")
+    assert before is not None
+
+    for _ in range(3):
+        throttling.outage.let_through(60)
+    Client().get("/healthz")
+    Client().get("/healthz")
+
+    assert value(told(), "colloquy_rate_limit_calls_let_through_total") == before + 3
+
+
+# Queues
+
+
+def test_queues_are_told_with_the_age_of_their_oldest_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1_800_000_000.0
+    monkeypatch.setattr(queues, "_now", lambda: now)
+    for seconds in (90, 30):
+        monkeypatch.setattr(queues, "_now", lambda seconds=seconds: now - seconds)
+        current_app.send_task("webhooks.deliver", kwargs={"webhook_id": 1, "lane": 0}, ignore_result=True)
+    monkeypatch.setattr(queues, "_now", lambda: now)
+
+    samples = told()
+
+    assert value(samples, "colloquy_broker_up") == 1
+    assert value(samples, "colloquy_queue_messages", queue="webhooks") == 2
+    assert value(samples, "colloquy_queue_oldest_message_age_seconds", queue="webhooks") == 90
+    assert value(samples, "colloquy_queue_messages", queue="celery") == 0
+    assert value(samples, "colloquy_queue_oldest_message_age_seconds", queue="celery") == 0
+
+
+def test_a_message_of_somebody_else_counts_without_an_age(redis: Any) -> None:
+    redis.rpush("celery", '{"body": "", "headers": {}}', "not even JSON")
+
+    samples = told()
+
+    assert value(samples, "colloquy_queue_messages", queue="celery") == 2
+    assert value(samples, "colloquy_queue_oldest_message_age_seconds", queue="celery") == 0
+
+
+def test_while_the_broker_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    monkeypatch.setattr(current_app.conf, "broker_read_url", f"redis://127.0.0.1:{port}/0")
+
+    samples = told()
+
+    assert value(samples, "colloquy_broker_up") == 0
+    assert value(samples, "colloquy_queue_messages", queue="celery") is None
+    assert value(samples, "colloquy_database_up") == 1
+
+
+# Rows
+
+
+def test_the_outbox_is_told() -> None:
+    listener = webhook()
+    deliver_to(listener, event(), status="delivered", due_at=None)
+    deliver_to(listener, event())
+
+    samples = told()
+
+    by_status = {
+        status: value(samples, "colloquy_webhook_deliveries", status=status)
+        for status in ("pending", "delivered", "failed", "abandoned")
+    }
+    assert by_status == {"pending": 1, "delivered": 1, "failed": 0, "abandoned": 0}
+    assert value(samples, "colloquy_webhook_deliveries_due") == 1
+    assert (value(samples, "colloquy_webhook_oldest_undelivered_event_age_seconds") or 0) > 0
+    assert value(samples, "colloquy_webhooks", state="on") == 1
+
+
+def test_what_is_delivered_is_counted_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = value(told(), "colloquy_webhook_deliveries", status="delivered")
+    monkeypatch.setattr(figures, "delivered", pytest.fail)
+
+    again = value(told(), "colloquy_webhook_deliveries", status="delivered")
+
+    assert first == again == 0
+
+
+def test_while_redis_is_away_what_is_delivered_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RedisError
+
+    monkeypatch.setattr(cache, "get_or_set", fail)
+
+    samples = told()
+
+    assert value(samples, "colloquy_webhook_deliveries", status="delivered") is None
+    assert value(samples, "colloquy_webhook_deliveries", status="pending") == 0
+
+
+def test_while_the_database_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: object) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr(figures, "outbox", fail)
+
+    samples = told()
+
+    assert value(samples, "colloquy_database_up") == 0
+    assert value(samples, "colloquy_webhooks", state="on") is None
+    assert value(samples, "colloquy_broker_up") == 1

@@ -1,0 +1,123 @@
+"""Prometheus asks one web process and is told of all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.test_metrics import DURATION, Told, read, value
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT = 60  # seconds
+
+
+@contextmanager
+def serve(var_dir: Path, **environment: str) -> Iterator[str]:
+    """The site, as gunicorn serves it; its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "VAR_DIR": str(var_dir),
+            "PORT": str(port),
+            "LOG_LEVEL": "CRITICAL",
+            "WEB_CONCURRENCY": "2",
+            **environment,
+        },
+        stdin=subprocess.DEVNULL,
+    )
+    site = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: process.poll() is None and get(f"{site}/docs")[0] == 200)
+        yield site
+    finally:
+        process.terminate()
+        process.wait(timeout=LIMIT)
+
+
+def get(address: str) -> tuple[int, str]:
+    """Status and text; 0 while nobody answers."""
+    try:
+        with urllib.request.urlopen(address, timeout=LIMIT) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, refused.read().decode()
+    except OSError:
+        return 0, ""
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LIMIT
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def processes(var_dir: Path) -> set[int]:
+    """Those that have counted a request."""
+    return {int(file.stem.split("_")[1]) for file in (var_dir / "metrics").glob("histogram_*.db")}
+
+
+def asked(told: Told) -> float | None:
+    return value(told, f"{DURATION}_count", method="GET", route="healthz", status=200)
+
+
+def test_all_processes_are_summed_and_a_dead_one_is_not_forgotten(tmp_path: Path) -> None:
+    left_over = tmp_path / "metrics" / "counter_1.db"
+    left_over.parent.mkdir()
+    left_over.write_bytes(b"of an earlier start")
+    requests = 0
+    with serve(tmp_path, METRICS="true") as site:
+
+        def ask_until_two_have_counted() -> bool:
+            nonlocal requests
+            requests += get(f"{site}/healthz")[0] == 200
+            return len(processes(tmp_path)) == 2
+
+        wait_until(ask_until_two_have_counted)
+        both = read(get(f"{site}/metrics")[1])
+        os.kill(min(processes(tmp_path)), signal.SIGKILL)
+        answers = [get(f"{site}/metrics") for _ in range(3)]
+
+    assert not left_over.exists()
+    assert asked(both) == requests
+    assert {asked(read(text)) for status, text in answers if status == 200} == {requests}
+    assert value(both, "colloquy_rate_limit_calls_let_through_total") == 0
+
+
+def test_where_metrics_are_off_nothing_is_kept(tmp_path: Path) -> None:
+    with serve(tmp_path) as site:
+        status, _ = get(f"{site}/metrics")
+
+    assert status == 404
+    assert not (tmp_path / "metrics").exists()
+
+
+def test_a_folder_that_cannot_be_made_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    started = subprocess.run(
+        [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"],
+        cwd=ROOT,
+        env={**os.environ, "METRICS": "true", "VAR_DIR": str(tmp_path / "file")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert started.returncode == 1
+    assert started.stderr.startswith("METRICS is on, and ")
+    assert started.stderr.count("\n") == 1

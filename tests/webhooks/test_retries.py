@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhooks import retries
+
+NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+DAY = timedelta(hours=24)
+WAITS = st.timedeltas(min_value=timedelta(), max_value=DAY)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "wait"),
+    [
+        (1, timedelta(seconds=5)),
+        (2, timedelta(minutes=5)),
+        (3, timedelta(minutes=30)),
+        (4, timedelta(hours=2)),
+        (5, timedelta(hours=5)),
+        (6, timedelta(hours=10)),
+        (7, timedelta(hours=14)),
+        (8, timedelta(hours=20)),
+        (9, timedelta(hours=24)),
+        (10, None),
+        (11, None),
+    ],
+)
+def test_the_schedule(attempts: int, wait: timedelta | None) -> None:
+    assert retries.wait_after(attempts, jitter=0) == wait
+
+
+def test_there_are_ten_attempts() -> None:
+    assert retries.MOST_ATTEMPTS == 10
+
+
+@given(attempts=st.integers(1, 9), jitter=st.floats(0, 1), retry_after=st.none() | WAITS)
+def test_a_wait_is_the_planned_one_and_a_tenth_at_most_or_what_was_asked_for(
+    attempts: int, jitter: float, retry_after: timedelta | None
+) -> None:
+    planned = retries.WAITS[attempts - 1]
+
+    wait = retries.wait_after(attempts, jitter=jitter, retry_after=retry_after)
+
+    asked = retry_after or timedelta()
+    assert wait is not None
+    assert max(planned, asked) <= wait <= max(planned * 1.1, asked)
+
+
+def test_the_most_jitter_is_a_tenth() -> None:
+    assert retries.wait_after(2, jitter=1) == timedelta(minutes=5, seconds=30)
+
+
+def test_a_shorter_retry_after_changes_nothing() -> None:
+    wait = retries.wait_after(2, jitter=0, retry_after=timedelta(seconds=1))
+
+    assert wait == timedelta(minutes=5)
+
+
+def test_a_longer_retry_after_is_honoured() -> None:
+    wait = retries.wait_after(1, jitter=1, retry_after=timedelta(hours=3))
+
+    assert wait == timedelta(hours=3)
+
+
+def test_nothing_asks_for_an_attempt_after_the_last() -> None:
+    assert retries.wait_after(10, jitter=0, retry_after=timedelta(seconds=5)) is None
+
+
+@pytest.mark.parametrize(
+    ("header", "wait"),
+    [
+        ("120", timedelta(minutes=2)),
+        (" 120 ", timedelta(minutes=2)),
+        ("86400", DAY),
+        ("86401", DAY),
+        ("9" * 18, DAY),
+        ("Sat, 31 Jan 2026 12:01:00 GMT", timedelta(minutes=1)),
+        ("Saturday, 31-Jan-26 12:01:00 GMT", timedelta(minutes=1)),
+        ("Sat Jan 31 12:01:00 2026", timedelta(minutes=1)),
+        ("Sun, 01 Feb 2026 12:00:01 GMT", DAY),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", DAY),
+        ("Sat, 31 Jan 2026 12:00:00 GMT", None),
+        ("Sat, 31 Jan 2026 11:59:59 GMT", None),
+        ("0", None),
+        (None, None),
+        ("", None),
+        ("-5", None),
+        ("1.5", None),
+        ("1e9", None),
+        ("٥", None),
+        ("9" * 5_000, None),
+        ("soon", None),
+        ("Sat, 31 Feb 2026 12:01:00 GMT", None),
+        ("2026-01-31T12:01:00Z", None),
+    ],
+)
+def test_what_a_retry_after_asks_for(header: str | None, wait: timedelta | None) -> None:
+    assert retries.read_retry_after(header, at=NOON) == wait
+
+
+@given(st.text())
+def test_any_header_is_read(header: str) -> None:
+    wait = retries.read_retry_after(header, at=NOON)
+
+    assert wait is None or timedelta() < wait <= DAY
+
+
+@given(st.integers(1, 86_400))
+def test_seconds_and_dates_mean_the_same(seconds: int) -> None:
+    date = format_datetime(NOON + timedelta(seconds=seconds), usegmt=True)
+
+    assert retries.read_retry_after(date, at=NOON) == retries.read_retry_after(str(seconds), at=NOON)

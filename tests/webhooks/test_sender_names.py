@@ -1,0 +1,233 @@
+"""Where names lead: resolved once for each connection, checked and pinned (decision 10.8)."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.webhooks.loopback import Endpoint, Peer, answers, ok
+from webhooks import sender
+from webhooks.sender import Answer, Line, NotAnswered
+
+NAME = "hooks.example.com"
+BODY = b'{"type": "webhook.ping"}'
+REFUSED = "The endpoint's name is unknown, or leads to an address that is not public."
+
+
+class Names:
+    """Stands for the resolver: `lead` are the addresses, by turns; `asked` and `connected` are what was done.
+
+    Connections to public addresses end at `port` of this machine instead.
+    """
+
+    def __init__(self) -> None:
+        self.lead: list[list[str]] = []
+        self.asked: list[tuple[str, int]] = []
+        self.connected: list[str] = []
+        self.dead: set[str] = set()
+        self.port = 0
+
+    def resolve(self, host: str, port: int, **_: object) -> list[tuple[Any, ...]]:
+        self.asked.append((host, port))
+        addresses = self.lead.pop(0) if len(self.lead) > 1 else self.lead[0]
+        if not addresses:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [
+            (socket.AF_INET6, socket.SOCK_STREAM, 6, "", (address, port, 0, 0))
+            if ":" in address
+            else (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
+            for address in addresses
+        ]
+
+    def connect(self, family: int, address: tuple[Any, ...], seconds: float) -> socket.socket:
+        assert seconds > 0
+        self.connected.append(address[0])
+        if address[0] in self.dead:
+            raise ConnectionRefusedError
+        connected = socket.socket()
+        connected.connect(("127.0.0.1", self.port))
+        return connected
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Names:
+    names = Names()
+    monkeypatch.setattr(socket, "getaddrinfo", names.resolve)
+    monkeypatch.setattr(sender, "_connected_to", names.connect)
+    return names
+
+
+@pytest.fixture
+def endpoint(names: Names) -> Iterator[Endpoint]:
+    with Endpoint(answers(ok())) as endpoint:
+        names.port = endpoint.port
+        yield endpoint
+
+
+def line(*, port: int = 8001, allow_private: bool = False, timeout: float = 10.0) -> Line:
+    return Line(f"http://{NAME}:{port}/", allow_http=True, allow_private=allow_private, timeout=timeout)
+
+
+def post(*, allow_private: bool = False, timeout: float = 10.0) -> Answer:
+    with line(allow_private=allow_private, timeout=timeout) as to_name:
+        return to_name.post(BODY, {})
+
+
+def silence(*, allow_private: bool = False, timeout: float = 10.0) -> str:
+    with pytest.raises(NotAnswered) as caught:
+        post(allow_private=allow_private, timeout=timeout)
+    return str(caught.value)
+
+
+def test_a_name_is_resolved_once_and_its_address_connected_to(names: Names, endpoint: Endpoint) -> None:
+    names.lead = [["8.8.8.8"], ["127.0.0.1"]]
+
+    with line() as to_name:
+        told = [to_name.post(BODY, {}).status for _ in range(3)]
+
+    assert told == [200, 200, 200]
+    assert names.asked == [(NAME, 8001)]
+    assert names.connected == ["8.8.8.8"]
+    assert endpoint.requests[0].headers[b"host"] == b"hooks.example.com:8001"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "168.63.129.16"),
+        *("100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255"),
+        *("::1", "::", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::127.0.0.1", "fd00:ec2::254"),
+        *("fe80::1%lo", "fec0::1", "ff02::1", "2002:7f00:1::", "2001::1", "2001:db8::1"),
+    ],
+)
+@pytest.mark.parametrize("beside", [[], ["8.8.8.8"]], ids=["alone", "mixed"])
+def test_a_name_that_leads_to_an_address_not_public_is_never_connected_to(
+    names: Names, address: str, beside: list[str]
+) -> None:
+    names.lead = [[*beside, address]]
+
+    assert silence() == REFUSED
+    assert names.connected == []
+
+
+def test_an_unknown_name_is_told_in_the_same_words(names: Names) -> None:
+    names.lead = [[]]
+
+    assert silence() == REFUSED
+    assert silence(allow_private=True) == REFUSED
+
+
+def test_where_private_networks_are_allowed_any_address_is_connected_to(
+    names: Names, endpoint: Endpoint
+) -> None:
+    names.lead = [["10.0.0.1"]]
+
+    assert post(allow_private=True).status == 200
+    assert names.connected == ["10.0.0.1"]
+
+
+def test_a_name_that_leads_elsewhere_later_is_checked_again(names: Names) -> None:
+    names.lead = [["8.8.8.8"], ["127.0.0.1"]]
+    closed = threading.Event()
+
+    def talk(peer: Peer) -> None:
+        peer.hear()
+        peer.say(ok())
+        peer.socket.close()
+        closed.set()
+
+    with Endpoint(talk) as endpoint, line() as to_name:
+        names.port = endpoint.port
+        assert to_name.post(BODY, {}).status == 200
+        assert closed.wait(10)
+
+        with pytest.raises(NotAnswered) as caught:
+            to_name.post(BODY, {})
+
+    assert str(caught.value) == REFUSED
+    assert names.connected == ["8.8.8.8"]
+    assert len(endpoint.requests) == 1
+
+
+def test_the_next_address_is_tried_where_one_is_dead(names: Names, endpoint: Endpoint) -> None:
+    names.lead = [["2606:4700::1111", "8.8.4.4", "8.8.8.8"]]
+    names.dead = {"2606:4700::1111", "8.8.4.4"}
+
+    assert post().status == 200
+    assert names.connected == ["2606:4700::1111", "8.8.4.4", "8.8.8.8"]
+
+
+def test_no_more_than_8_addresses_are_tried_but_all_are_checked(names: Names) -> None:
+    many = [f"8.8.8.{number}" for number in range(100)]
+    names.dead = set(many)
+
+    names.lead = [many]
+    assert silence() == "The endpoint could not be reached."
+    assert names.connected == many[:8]
+
+    names.lead, names.connected = [[*many, "10.0.0.1"]], []
+    assert silence() == REFUSED
+    assert names.connected == []
+
+
+def test_a_dead_address_leaves_time_for_the_next(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+
+    def too_slow(family: int, address: tuple[Any, ...], seconds: float) -> socket.socket:
+        given.append(seconds)
+        raise TimeoutError
+
+    monkeypatch.setattr(sender, "_connected_to", too_slow)
+    names.lead = [["8.8.8.8", "8.8.4.4"]]
+
+    assert silence(timeout=15) == "The endpoint could not be reached."
+    assert [round(seconds, 1) for seconds in given] == [7.5, 15.0]
+
+
+def test_a_resolver_that_hangs_is_left_alone_in_time(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = threading.Event()
+
+    def hang(*_: object, **__: object) -> list[Any]:
+        done.wait(10)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    begun_at = time.monotonic()
+
+    why = silence(timeout=0.3)
+    took = time.monotonic() - begun_at
+    done.set()
+
+    assert why == "The endpoint did not answer within 0.3 seconds."
+    assert took < 2
+    assert names.connected == []
+
+
+def test_proxies_of_the_environment_are_not_used(
+    names: Names, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names.lead = [["8.8.8.8"]]
+    with Endpoint(answers(ok())) as proxy:
+        for name in ("http_proxy", "https_proxy", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+            monkeypatch.setenv(name.upper(), proxy.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+
+        assert post().status == 200
+
+    assert (proxy.connections, endpoint.connections) == (0, 1)
+
+
+def test_a_real_connection_is_made_to_the_address_that_was_resolved(
+    names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    with Endpoint(answers(ok())) as endpoint:
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", endpoint.port))]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        monkeypatch.setattr(sender, "is_public", lambda ip: ip == "127.0.0.1")
+
+        assert post().status == 200

@@ -1,0 +1,164 @@
+"""Staff see who listens and what became of telling them, and may switch a webhook on and off.
+
+No body is shown, neither what was sent nor what was answered, as that may repeat it: in them stand answers
+that staff are not to read, those of semi-private and anonymous projects too.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from communities.admin import M, ReadAdmin
+from communities.errors import NotFound
+from webhooks.models import Delivery, Event, Webhook
+from webhooks.services import webhooks
+
+
+class ExplainedAdmin(ReadAdmin[M]):
+    """A list that says above its rows, or above none, where they come from."""
+
+    explanation: str
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().changelist_view(request, {**(extra_context or {}), "subtitle": self.explanation})
+
+
+def page_of(row: Model, text: object) -> SafeString:
+    """A link to the page of one row."""
+    address = reverse(f"admin:webhooks_{row._meta.model_name}_change", args=[row.pk])
+    return format_html('<a href="{}">{}</a>', address, text)
+
+
+def deliveries_of(**which: object) -> SafeString:
+    """A link to some of the deliveries."""
+    address = reverse("admin:webhooks_delivery_changelist", query=which)
+    return format_html('<a href="{}">Deliveries</a>', address)
+
+
+@admin.register(Webhook)
+class WebhookAdmin(ExplainedAdmin[Webhook]):
+    explanation = (
+        "Admins of a community register webhooks over the interface, where the secret is shown once."
+    )
+    list_display = (
+        *("id", "name", "is_active", "deliveries", "community", "switched_off", "failing_since"),
+        *("listens_to", "url"),
+    )
+    list_display_links = ("id", "name")
+    list_filter = ("is_active", "switched_off")
+    list_select_related = ("community",)
+    search_fields = ("=id", "name", "url", "=community__id", "community__name")
+    ordering = ("-id",)
+    fields = (
+        *("community", "name", "url", "listens_to", "is_active", "switched_off", "failing_since"),
+        *("secret_prefix", "previous_secret_expires_at", "created_at", "updated_at", "deliveries"),
+    )
+    readonly_fields = ("listens_to", "deliveries")
+    actions = ("switch_on", "switch_off")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Webhook]:
+        return super().get_queryset(request).filter(deleted_at__isnull=True)
+
+    @admin.display(description="listens to")
+    def listens_to(self, webhook: Webhook) -> str:
+        return ", ".join(webhook.events)
+
+    @admin.display(description="deliveries")
+    def deliveries(self, webhook: Webhook) -> SafeString:
+        return deliveries_of(webhook__id__exact=webhook.pk)
+
+    def has_switch_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("webhooks.change_webhook")
+
+    @admin.action(description="Switch on, and send what is due", permissions=["switch"])
+    def switch_on(self, request: HttpRequest, chosen: QuerySet[Webhook]) -> None:
+        count = _switch(chosen, is_active=True)
+        self.message_user(request, f"Switched on: {count}. What is due is sent now.", messages.SUCCESS)
+
+    @admin.action(description="Switch off, and let what is due wait", permissions=["switch"])
+    def switch_off(self, request: HttpRequest, chosen: QuerySet[Webhook]) -> None:
+        count = _switch(chosen, is_active=False)
+        self.message_user(request, f"Switched off: {count}. What is due waits.", messages.SUCCESS)
+
+
+def _switch(chosen: QuerySet[Webhook], *, is_active: bool) -> int:
+    """How many changed; one that was deleted meanwhile is left out."""
+    at, count = timezone.now(), 0
+    others = chosen.exclude(is_active=is_active).order_by("pk")
+    for webhook_id, community_id in others.values_list("pk", "community_id"):
+        with suppress(NotFound):
+            webhooks.change(
+                community_id=community_id, webhook_id=webhook_id, fields={"is_active": is_active}, at=at
+            )
+            count += 1
+    return count
+
+
+@admin.register(Event)
+class EventAdmin(ExplainedAdmin[Event]):
+    explanation = "What happened and somebody listened for. What was sent is kept for 30 days and not shown."
+    list_display = ("created_at", "type", "community", "deliveries", "is_kept", "rounding", "id")
+    list_filter = ("type",)
+    list_select_related = ("community",)
+    search_fields = ("=id", "=community__id")
+    ordering = ("-created_at",)
+    # Never the body, nor whom it names.
+    fields = ("type", "community", "created_at", "rounding", "is_kept", "deliveries")
+    readonly_fields = ("is_kept", "deliveries")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
+        return super().get_queryset(request).defer("body").annotate(is_kept=Q(body__isnull=False))
+
+    @admin.display(description="body is kept", boolean=True)
+    def is_kept(self, event: Any) -> bool:
+        return bool(event.is_kept)
+
+    @admin.display(description="deliveries")
+    def deliveries(self, event: Event) -> SafeString:
+        return deliveries_of(event__id__exact=event.pk)
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(ExplainedAdmin[Delivery]):
+    explanation = "One event for one webhook, with what became of the last attempt to send it."
+    list_display = (
+        *("created_at", "status", "attempt_count", "response_status", "event_link", "webhook_link"),
+        *("community", "due_at", "last_attempt_at", "id"),
+    )
+    list_filter = ("status", "event__type")
+    list_select_related = ("event", "webhook__community")
+    search_fields = ("=id", "=event__id", "=webhook__id", "=webhook__community__id")
+    ordering = ("-created_at",)
+    # Never what the endpoint answered: it may repeat the body.
+    fields = (
+        *("event_link", "webhook_link", "community", "status", "attempt_count", "due_at", "even_if_off"),
+        *("response_status", "error", "last_attempt_at", "created_at"),
+    )
+    readonly_fields = ("event_link", "webhook_link", "community")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
+        shown = super().get_queryset(request).filter(webhook__deleted_at__isnull=True)
+        return shown.defer("response_body", "event__body")
+
+    @admin.display(description="event", ordering="event__type")
+    def event_link(self, delivery: Delivery) -> SafeString:
+        return page_of(delivery.event, delivery.event.get_type_display())
+
+    @admin.display(description="webhook", ordering="webhook_id")
+    def webhook_link(self, delivery: Delivery) -> SafeString:
+        return page_of(delivery.webhook, delivery.webhook)
+
+    @admin.display(description="community", ordering="webhook__community")
+    def community(self, delivery: Delivery) -> str:
+        return str(delivery.webhook.community)

@@ -1,0 +1,18 @@
+"""The names of what can happen (interface 6, decisions 10.2)."""
+
+from django.db.models import TextChoices
+
+API_VERSION = "v1"
+ALL = "*"  # in a webhook's `events`: whatever happens
+
+
+class EventType(TextChoices):
+    PROJECT_CREATED = "project.created"
+    PROJECT_OPENED = "project.opened"
+    PROJECT_CLOSED = "project.closed"
+    PROJECT_DELETED = "project.deleted"
+    RESPONSE_SUBMITTED = "response.submitted"
+    RESPONSE_DELETED = "response.deleted"
+    ANALYSIS_COMPLETED = "analysis.completed"
+    ANALYSIS_FAILED = "analysis.failed"
+    WEBHOOK_PING = "webhook.ping"

@@ -1,0 +1,185 @@
+"""Who wants to hear, what happened, and what became of telling it: the outbox."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from webhooks.events import EventType
+from webhooks.rounding import Rounding
+
+
+class WebhookQuerySet(models.QuerySet["Webhook"]):
+    def in_community(self, community_id: int) -> Self:
+        """Those that a community has; every read from outside starts here."""
+        return self.filter(community_id=community_id, deleted_at__isnull=True)
+
+
+class Webhook(models.Model):
+    """An address that wants to hear of a community's events.
+
+    Deleting one only marks it, so that nobody who writes an event waits; its rows go by and by.
+    """
+
+    class SwitchedOff(models.TextChoices):
+        GONE = "gone", "the endpoint answered 410"
+        FAILING = "failing", "nothing but failures for 5 days"
+
+    community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+")
+    name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 (the interface tells null)
+    url = models.CharField("URL", max_length=2048)
+    events = ArrayField(models.CharField(max_length=32), help_text="Types of events; * is all.")
+    sealed_secret = models.BinaryField(help_text="The signing secret, encrypted.")
+    secret_prefix = models.CharField(max_length=10)
+    sealed_previous_secret = models.BinaryField(null=True)
+    previous_secret_expires_at = models.DateTimeField(null=True)
+    is_active = models.BooleanField(default=True)
+    switched_off = models.CharField(  # noqa: DJ001
+        max_length=8,
+        choices=SwitchedOff,
+        null=True,
+        blank=True,
+        help_text="Why the service itself switched it off.",
+    )
+    failing_since = models.DateTimeField(
+        null=True, blank=True, help_text="The first failure since the last success, to the full hour after."
+    )
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    objects = WebhookQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(sealed_previous_secret__isnull=True, previous_secret_expires_at__isnull=True)
+                | Q(sealed_previous_secret__isnull=False, previous_secret_expires_at__isnull=False),
+                name="webhook_previous_secret_ends",
+            ),
+            models.CheckConstraint(
+                condition=Q(switched_off__isnull=True) | Q(is_active=False),
+                name="webhook_switched_off_is_not_active",
+            ),
+            models.CheckConstraint(
+                condition=Q(deleted_at__isnull=True) | Q(is_active=False),
+                name="webhook_deleted_is_not_active",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name or self.url} ({self.pk})"
+
+
+class Event(models.Model):
+    """Something that happened, with the body that every attempt sends, byte for byte.
+
+    Written in the transaction of the change it tells of. `person_id` is the user whom the body names, so
+    that the name can be erased; no foreign key, as the event outlives the person.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
+    type = models.CharField(max_length=32, choices=EventType)
+    body = models.TextField(null=True, help_text="JSON, frozen; gone after 30 days.")  # noqa: DJ001
+    person_id = models.BigIntegerField(null=True, blank=True)
+    rounding = models.CharField(  # noqa: DJ001
+        max_length=4,
+        choices=Rounding,
+        null=True,
+        blank=True,
+        help_text="How exactly times may be kept: it tells of an anonymous response where this is set.",
+    )
+    is_settled = models.BooleanField(
+        default=True,
+        help_text="False while one of an anonymous response stands where and when it was written.",
+    )
+    created_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["created_at"], condition=Q(body__isnull=False), name="event_to_forget"),
+            models.Index(fields=["created_at"], condition=Q(is_settled=False), name="event_to_settle"),
+            models.Index(
+                fields=["community", "person_id"],
+                condition=Q(person_id__isnull=False),
+                name="event_of_person",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} ({self.pk})"
+
+
+class Delivery(models.Model):
+    """One event for one webhook. `due_at` is when it is to be tried; null once it is over.
+
+    A lane is tried by one worker at a time, so a slow endpoint takes few of them. `even_if_off` are those
+    that somebody asked for by hand: a ping, a redelivery.
+    """
+
+    LANES = 4  # of each webhook
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        DELIVERED = "delivered"
+        FAILED = "failed"
+        ABANDONED = "abandoned"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="+", db_index=False)
+    event = models.ForeignKey(Event, models.CASCADE, related_name="deliveries")
+    lane = models.PositiveSmallIntegerField()
+    status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
+    attempt_count = models.PositiveIntegerField(default=0)
+    due_at = models.DateTimeField(null=True, blank=True, help_text="When it is to be tried; empty once over.")
+    even_if_off = models.BooleanField(
+        default=False, help_text="Asked for by hand, so it is sent though the webhook is off."
+    )
+    response_status = models.PositiveSmallIntegerField(null=True, blank=True)
+    response_body = models.TextField(null=True, blank=True)  # noqa: DJ001
+    error = models.TextField(  # noqa: DJ001
+        null=True, blank=True, help_text="Why the last attempt brought no answer."
+    )
+    is_settled = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+    last_attempt_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status__in=["pending", "failed"], due_at__isnull=False)
+                | Q(status__in=["delivered", "abandoned"], due_at__isnull=True),
+                name="delivery_is_due_until_it_is_over",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status="pending") | Q(attempt_count=0), name="delivery_pending_is_untried"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["webhook", "-created_at", "-id"], name="delivery_newest_of_webhook"),
+            models.Index(
+                fields=["webhook", "lane", "due_at"],
+                condition=Q(due_at__isnull=False),
+                name="delivery_due_in_lane",
+            ),
+            models.Index(
+                fields=["webhook", "lane"],
+                condition=Q(due_at__isnull=False, even_if_off=True),
+                name="delivery_asked_for_by_hand",
+            ),
+            models.Index(
+                fields=["webhook", "status", "-created_at"],
+                condition=~Q(status="delivered"),
+                name="delivery_not_delivered",
+            ),
+            models.Index(fields=["created_at"], condition=Q(is_settled=False), name="delivery_to_settle"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Delivery {self.pk} to webhook {self.webhook_id}"

@@ -1,0 +1,70 @@
+"""How the outbox stands, in numbers for those who look after the installation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from communities.statements import found
+
+# Served by the partial index of what is not delivered.
+_NOT_DELIVERED = """
+    SELECT status, count(*) FROM webhooks_delivery WHERE status <> 'delivered' GROUP BY status
+"""
+_DELIVERED = "SELECT count(*) FROM webhooks_delivery WHERE status = 'delivered'"
+_DUE = """
+    SELECT count(*) FROM webhooks_delivery delivery JOIN webhooks_webhook webhook ON webhook.id = webhook_id
+    WHERE due_at <= %s AND deleted_at IS NULL AND (is_active OR even_if_off)
+"""
+# What tells of an anonymous response has only the begin of its hour or day: it is at least as old as the end.
+# So the first may not be the oldest; a hundred are looked at, as all would take 3 ms for each thousand.
+_OLDEST = """
+    SELECT min(first.created_at + CASE first.rounding
+        WHEN 'hour' THEN interval '1 hour' WHEN 'day' THEN interval '1 day' ELSE interval '0' END)
+    FROM webhooks_webhook webhook
+    CROSS JOIN (VALUES ('pending'), ('failed')) AS waiting (status)
+    CROSS JOIN LATERAL (
+        SELECT delivery.created_at, event.rounding
+        FROM webhooks_delivery delivery JOIN webhooks_event event ON event.id = event_id
+        WHERE webhook_id = webhook.id AND status = waiting.status AND status <> 'delivered'
+        ORDER BY delivery.created_at LIMIT 100
+    ) first
+    WHERE is_active AND deleted_at IS NULL
+"""
+_WEBHOOKS = """
+    SELECT CASE WHEN is_active THEN 'on' WHEN switched_off IS NULL THEN 'off' ELSE 'switched_off' END,
+        count(*)
+    FROM webhooks_webhook WHERE deleted_at IS NULL GROUP BY 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """`not_delivered` by status; `due` are to be sent now; the oldest has waited for so many seconds.
+
+    `webhooks` are those that are on, off, and switched_off by the service itself.
+    """
+
+    not_delivered: Mapping[str, int]
+    due: int
+    seconds_of_oldest: float
+    webhooks: Mapping[str, int]
+
+
+def outbox(*, at: datetime) -> Outbox:
+    """The figures that cost little: their statements look at what is not delivered, and at webhooks."""
+    [(due,)] = found(_DUE, [at])
+    [(oldest,)] = found(_OLDEST, [])
+    return Outbox(
+        not_delivered={"pending": 0, "failed": 0, "abandoned": 0, **dict(found(_NOT_DELIVERED, []))},
+        due=due,
+        seconds_of_oldest=max(0.0, (at - oldest).total_seconds()) if oldest else 0.0,
+        webhooks={"on": 0, "off": 0, "switched_off": 0, **dict(found(_WEBHOOKS, []))},
+    )
+
+
+def delivered() -> int:
+    """How many deliveries reached their endpoint. Reads the whole table: 0.1 s for each million rows."""
+    [(count,)] = found(_DELIVERED, [])
+    return int(count)

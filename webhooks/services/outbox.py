@@ -1,0 +1,118 @@
+"""Writing down what happened, for everyone who listens, in the transaction in which it happens."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db import connection
+
+from communities import wire
+from communities.queue import wake
+from communities.statements import prepared
+from webhooks import rounding
+from webhooks.events import ALL, API_VERSION, EventType
+from webhooks.models import Delivery
+
+DELIVER = "webhooks.deliver"
+# Who listens is looked for and told in one statement: 0.1 ms of CPU where nobody does.
+_EMIT = f"""
+    WITH listening AS MATERIALIZED (
+        SELECT id FROM webhooks_webhook
+        WHERE community_id = %(community_id)s
+            AND (id = %(only_id)s::bigint OR %(only_id)s::bigint IS NULL
+                AND is_active AND deleted_at IS NULL AND events && %(heard_as)s::varchar[])
+    ), event AS (
+        INSERT INTO webhooks_event
+            (id, community_id, type, body, person_id, rounding, is_settled, created_at)
+        SELECT %(id)s, %(community_id)s, %(type)s, %(body)s, %(person_id)s::bigint, %(rounding)s::varchar,
+            %(is_settled)s, %(created_at)s
+        WHERE EXISTS (SELECT FROM listening)
+    )
+    INSERT INTO webhooks_delivery
+        (id, webhook_id, event_id, lane, status, attempt_count, due_at, even_if_off, is_settled, created_at)
+    SELECT gen_random_uuid(), id, %(id)s, floor(random() * {Delivery.LANES}), 'pending', 0, %(created_at)s,
+        %(only_id)s::bigint IS NOT NULL, %(is_settled)s, %(created_at)s
+    FROM listening
+    RETURNING id, webhook_id, lane
+"""
+
+
+def emit(
+    *,
+    community_id: int,
+    type: EventType,
+    data: Mapping[str, object],
+    at: datetime,
+    happened_at: datetime | None = None,
+    person_id: int | None = None,
+    rounded_to: rounding.Rounding | None = None,
+) -> None:
+    """Write an event with a delivery for each webhook that listens. Call inside the change's transaction.
+
+    The body is frozen here. `happened_at` is when it happened, where that was before `at`. `person_id` is
+    the user whom `data` names, if any. `rounded_to` is set where it tells of an anonymous response, beside
+    which no exact time may stand.
+    """
+    _write(
+        community_id,
+        type,
+        data,
+        at,
+        happened_at=happened_at,
+        person_id=person_id,
+        rounded_to=rounded_to,
+    )
+
+
+def emit_to(
+    *, webhook_id: int, community_id: int, type: EventType, data: Mapping[str, object], at: datetime
+) -> uuid.UUID:
+    """Write an event for one webhook, whatever it listens to and even while it is off; the delivery's id."""
+    [delivery_id] = _write(community_id, type, data, at, only_id=webhook_id)
+    return delivery_id
+
+
+def _write(
+    community_id: int,
+    type: EventType,
+    data: Mapping[str, object],
+    at: datetime,
+    *,
+    only_id: int | None = None,
+    happened_at: datetime | None = None,
+    person_id: int | None = None,
+    rounded_to: rounding.Rounding | None = None,
+) -> list[uuid.UUID]:
+    assert connection.in_atomic_block, "An event is written in the transaction of its change."
+    event_id = uuid.uuid4()
+    written_at = rounding.down(at, rounded_to)
+    body = {
+        "id": str(event_id),
+        "type": type.value,
+        "timestamp": rounding.down(happened_at or at, rounded_to),
+        "api_version": API_VERSION,
+        "community_id": str(community_id),
+        "data": data,
+    }
+    with prepared() as cursor:
+        cursor.execute(
+            _EMIT,
+            {
+                "id": event_id,
+                "community_id": community_id,
+                "only_id": only_id,
+                "heard_as": [type.value, ALL],
+                "type": type.value,
+                "body": wire.render(body).decode(),
+                "person_id": person_id,
+                "rounding": rounded_to and rounded_to.value,
+                "is_settled": rounded_to is None,
+                "created_at": written_at,
+            },
+        )
+        written = cursor.fetchall()
+    for _, webhook_id, lane in written:
+        wake(DELIVER, webhook_id=webhook_id, lane=lane)
+    return [delivery_id for delivery_id, _, _ in written]
