@@ -11,7 +11,7 @@ endif
 # There is one settings module; a variable left over from another project shall not name its own.
 unexport DJANGO_SETTINGS_MODULE
 
-.PHONY: help setup run test check fmt schema bench lock \
+.PHONY: help setup run test check fmt schema bench torture lock \
 	check-lint check-types check-imports check-migrations check-deployment check-openapi
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make fmt    format the code"
 	@echo "make schema write tests/openapi.yml anew"
 	@echo "make bench  measure"
+	@echo "make torture  kill programs under load, and see that no event is lost"
 	@echo "make lock   write the requirements files anew after a change of pyproject.toml"
 
 setup: $(LOCKED)
@@ -70,6 +71,9 @@ schema: setup
 
 bench: setup
 	$(PY) -m tests.bench $(ARGS)
+
+torture: setup
+	$(PY) -m tests.torture $(ARGS)
 
 lock:
 	$(VENV)/bin/uv pip compile --universal --generate-hashes --no-header pyproject.toml -o requirements.txt -q

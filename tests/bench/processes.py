@@ -15,33 +15,36 @@ def cpu_ms(roots: Iterable[int]) -> float:
     A process that ended counts too, from the moment its parent has fetched its exit code.
     """
     stats = _stats()
-    children = defaultdict(list)
-    for pid, fields in stats.items():
-        children[int(fields[PARENT])].append(pid)
-    waiting, seen = list(roots), set()
-    ticks = 0
-    while waiting:
-        pid = waiting.pop()
-        if pid in seen or pid not in stats:
-            continue
-        seen.add(pid)
-        ticks += sum(map(int, stats[pid][FIRST_TIME:AFTER_TIMES]))
-        waiting += children[pid]
-    return ticks * MS_PER_TICK
+    ticks = (sum(map(int, stats[pid][FIRST_TIME:AFTER_TIMES])) for pid in _family(roots, stats))
+    return sum(ticks) * MS_PER_TICK
 
 
 def memory_mb(root: int) -> float:
     """Memory of a process and all below it, shared pages counted once (PSS), in megabytes."""
-    stats = _stats()
-    inside = {root}
-    while more := {pid for pid, fields in stats.items() if int(fields[PARENT]) in inside} - inside:
-        inside |= more
     kilobytes = 0
-    for pid in inside:
+    for pid in family([root]):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
                 kilobytes += int(line.split()[1])
     return kilobytes / 1024
+
+
+def family(roots: Iterable[int]) -> set[int]:
+    """Those of these processes that live, and all below them."""
+    return _family(roots, _stats())
+
+
+def _family(roots: Iterable[int], stats: dict[int, list[str]]) -> set[int]:
+    children = defaultdict(list)
+    for pid, fields in stats.items():
+        children[int(fields[PARENT])].append(pid)
+    waiting, seen = list(roots), set[int]()
+    while waiting:
+        pid = waiting.pop()
+        if pid not in seen and pid in stats:
+            seen.add(pid)
+            waiting += children[pid]
+    return seen
 
 
 def _stats() -> dict[int, list[str]]:

@@ -141,12 +141,12 @@ def answers(bench: Bench) -> list[Result]:
     people = max(50, bench.repetitions // QUESTIONS)
     client = bench.colloquy.client()
     for _ in range(10):
-        _converse(bench, client)
+        converse(bench, client)
     before = _completed(bench.world.survey)
     talks: list[str] = []
-    begin = cost(bench.colloquy, [lambda: talks.append(_begin(bench, client))] * people)
+    begin = cost(bench.colloquy, [lambda: talks.append(begin_talk(bench, client))] * people)
     steps = [
-        cost(bench.colloquy, [partial(_answer, bench, client, talk, block) for talk in talks])
+        cost(bench.colloquy, [partial(answer_block, bench, client, talk, block) for talk in talks])
         for block in bench.world.question_ids
     ]
     assert _completed(bench.world.survey) - before == people, "Not every conversation was completed."
@@ -200,18 +200,18 @@ def _typed(form: Form) -> Form:
     return form
 
 
-def _converse(bench: Bench, client: Client) -> None:
-    talk = _begin(bench, client)
+def converse(bench: Bench, client: Client) -> None:
+    talk = begin_talk(bench, client)
     for block in bench.world.question_ids:
-        _answer(bench, client, talk, block)
+        answer_block(bench, client, talk, block)
 
 
-def _begin(bench: Bench, client: Client) -> str:
+def begin_talk(bench: Bench, client: Client) -> str:
     path = bench.api(f"/projects/{bench.world.survey.pk}/conversations")
     return str(client.call("POST", path, b"{}", headers=bench.headers(), expect=201).json()["id"])
 
 
-def _answer(bench: Bench, client: Client, talk: str, block: int) -> None:
+def answer_block(bench: Bench, client: Client, talk: str, block: int) -> None:
     body = orjson.dumps(bench.world.reply(block))
     client.call("POST", bench.api(f"/conversations/{talk}/answers"), body, headers=bench.headers())
 
@@ -388,7 +388,7 @@ def crowd_of_voters(bench: Bench) -> list[Result]:
 
 def crowd_of_respondents(bench: Bench) -> list[Result]:
     count = max(40, bench.repetitions // 5)
-    seconds, times, errors = _crowd(bench.colloquy, count, lambda client, _: _converse(bench, client))
+    seconds, times, errors = _crowd(bench.colloquy, count, lambda client, _: converse(bench, client))
     note = f"{errors} errors, p95 of a whole conversation {_p95(times):.0f} ms"
     what = f"{CLIENTS} clients, ten answers each (interface)"
     return [Result("15", what, count / seconds, None, 35, 60, "per s", True, note)]

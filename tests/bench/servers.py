@@ -28,6 +28,9 @@ TOLD = {
     # Both defences of the open pages are on; thousands of visitors behind one address are let through.
     "CONVERSATIONS_PER_ADDRESS_AND_HOUR": "1000000",
     "LEAST_SECONDS_TO_FIRST_ANSWER": "0",
+    # Endpoints of webhooks stand on this machine.
+    "WEBHOOKS_ALLOW_HTTP": "true",
+    "WEBHOOKS_ALLOW_PRIVATE_NETWORKS": "true",
 }
 
 
@@ -46,7 +49,7 @@ class DataServers:
             **TOLD,
             "DATABASE_URL": self.database_url,
             "REDIS_URL": self.redis_url,
-            "CELERY_BROKER_URL": self.redis_url,
+            "CELERY_BROKER_URL": "",  # the same
             "VAR_DIR": str(self.var_dir),
             "SECRET_KEY": "only-for-this-measurement-" + "0123456789abcdef" * 3,
         }
@@ -106,7 +109,7 @@ def _pid_of(redis_url: str) -> int:
 @contextmanager
 def site(data: DataServers, *, settings: str) -> Iterator[Site]:
     """Serve one set of settings as `make run` serves the site."""
-    port = _free_port()
+    port = free_port()
     told = {**os.environ, **data.environment, "DJANGO_SETTINGS_MODULE": settings}
     told |= {"PORT": str(port), "BASE_URL": f"http://127.0.0.1:{port}", "WEB_CONCURRENCY": "2"}
     command = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"]
@@ -115,15 +118,32 @@ def site(data: DataServers, *, settings: str) -> Iterator[Site]:
         _wait_for(process, port)
         yield Site(port, process.pid, data)
     finally:
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=30)
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+        _end(process)
 
 
-def _free_port() -> int:
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=30)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def worker(data: DataServers) -> Iterator[int]:
+    """The workers of one machine; the process that keeps them."""
+    told = {**os.environ, **data.environment, "DJANGO_SETTINGS_MODULE": "config.settings"}
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "worker"], cwd=ROOT, env=told, stdin=subprocess.DEVNULL
+    )
+    try:
+        yield process.pid
+    finally:
+        _end(process)
+
+
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
