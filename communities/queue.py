@@ -18,6 +18,7 @@ from celery import current_app
 from django.db import transaction
 
 MOST_WAITING = 10_000  # different wakes; what comes beyond is left to the sweep
+MOST_IN_A_QUEUE = 1_000  # messages in the broker
 SECONDS_BETWEEN_ROUNDS = 0.1
 SECONDS_TO_LEAVE_BROKER_ALONE = 1.0
 
@@ -68,7 +69,10 @@ class Waker:
         Any fault counts as the broker's, for the thread has to outlive every one.
         """
         try:
+            crowded = {task for task in {task for task, *_ in waiting} if _is_crowded(task)}
             for task, kwargs, countdown in waiting:
+                if task in crowded:
+                    continue
                 current_app.send_task(
                     task, kwargs=dict(kwargs), countdown=countdown, retry=False, ignore_result=True
                 )
@@ -81,6 +85,17 @@ class Waker:
             log.info("queue.broker_is_back")
         self._broker_is_down = False
         return True
+
+
+def _is_crowded(task: str) -> bool:
+    """Whether so many messages wait for the workers of a task that one more would wake nobody sooner.
+
+    While those workers are away the broker's memory would fill, for wakes of the same rows come again.
+    """
+    queue = current_app.amqp.router.route({}, task)["queue"].name
+    with current_app.producer_pool.acquire(block=True) as producer:
+        redis: Any = producer.channel.client  # type: ignore[union-attr]
+        return bool(redis.llen(queue) >= MOST_IN_A_QUEUE)
 
 
 _waker = Waker()

@@ -3,11 +3,14 @@
 import gc
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 from environs import Env, EnvError
+
+from config import servers
 
 bind = f"{os.environ.get('BIND', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
@@ -28,6 +31,11 @@ def pre_fork(server: Any, worker: Any) -> None:
     """What was loaded by now lives for ever: collecting garbage shall not look at it, nor copy its pages."""
     gc.collect()
     gc.freeze()
+
+
+def post_fork(server: Any, worker: Any) -> None:
+    """A process whose master is killed goes too, or it would hold the port against the next one."""
+    servers.die_with_parent(signal.SIGTERM)
 
 
 def child_exit(server: Any, worker: Any) -> None:

@@ -103,8 +103,9 @@ class _Outage:
 
     def tell(self, calls: int) -> None:
         with self._lock:
-            let_through.inc(max(0, calls - self.told))
-            self.told = calls
+            if calls > self.told:
+                let_through.inc(calls - self.told)
+                self.told = calls
 
 
 _outage = _Outage()

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import django_stubs_ext
 from environs import Env
+from kombu import Exchange, Queue
 
 from config import embedded, environment, logs
 from config.servers import CannotStart
@@ -231,27 +232,29 @@ SPECTACULAR_SETTINGS = {
 
 # Work for later: rows are the truth, Celery only wakes those who look at them
 
-CELERY_BROKER_URL = environment.celery_broker(CELERY_BROKER_URL or REDIS_URL)
+# Not under the name of the variable: Celery reads that itself, and knows no Unix socket by our spelling.
+CELERY_BROKER_READ_URL = CELERY_BROKER_WRITE_URL = environment.celery_broker(CELERY_BROKER_URL or REDIS_URL)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "visibility_timeout": 900,  # seconds until a killed worker's tasks are given out again: above the longest
-    "unacked_restore_throttle": 1,
     "socket_connect_timeout": 2,
     "socket_timeout": 5,
 }
-# What a pool of threads works off. Where it is down the sweep waits with the rest, and wakes do not pile up.
+# Two workers: what endpoints keep waiting, a pool of threads works off. Messages are not acknowledged, as
+# they only wake: what they were about is found again in the rows, and a worker has nothing to give back.
+CELERY_TASK_QUEUES = [
+    Queue(name, Exchange(name), routing_key=name, no_ack=True) for name in ("celery", "webhooks")
+]
+# Where the second is down the sweep waits with the rest, and wakes do not pile up.
 CELERY_TASK_ROUTES = {
     "webhooks.deliver": {"queue": "webhooks"},
     "webhooks.sweep": {"queue": "webhooks"},
 }
-CELERY_TASK_ACKS_LATE = True
-CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SOFT_TIME_LIMIT = 300  # not for threads, which cannot be ended: each step there has its own limit
 CELERY_TASK_TIME_LIMIT = 330
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3  # seconds to finish in; what is not finished is given back
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3  # seconds to finish in; what is not finished is found again
 CELERY_WORKER_ENABLE_SOFT_SHUTDOWN_ON_IDLE = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_DB_REUSE_MAX = 1_000_000_000  # or Celery would connect to the database anew for each task

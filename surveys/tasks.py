@@ -10,7 +10,7 @@ from surveys.services import privacy, schedules
 
 @shared_task(name="surveys.open_and_close")
 def open_and_close(**_later: object) -> None:
-    """Every ten seconds: bring projects up to date whose scheduled opening or closing has come."""
+    """Every two seconds: bring projects up to date whose scheduled opening or closing has come."""
     schedules.open_and_close_due(at=timezone.now())
 
 

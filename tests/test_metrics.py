@@ -273,3 +273,13 @@ def test_while_the_database_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyP
     assert value(samples, "colloquy_database_up") == 0
     assert value(samples, "colloquy_webhooks", state="on") is None
     assert value(samples, "colloquy_broker_up") == 1
+
+
+def test_two_threads_that_tell_of_one_outage_count_each_call_once() -> None:
+    outage = metrics._Outage()
+    before = metrics.let_through._value.get()
+
+    for calls in (5, 7, 6, 7):  # one read 7 and another 6, and they came in this order
+        outage.tell(calls)
+
+    assert metrics.let_through._value.get() - before == 7

@@ -52,16 +52,16 @@ class WebhookAdmin(ExplainedAdmin[Webhook]):
         "Admins of a community register webhooks over the interface, where the secret is shown once."
     )
     list_display = (
-        *("id", "name", "is_active", "deliveries", "community", "switched_off", "failing_since"),
+        *("id", "name", "is_active", "deliveries", "community", "disabled_reason", "failing_since"),
         *("listens_to", "url"),
     )
     list_display_links = ("id", "name")
-    list_filter = ("is_active", "switched_off")
+    list_filter = ("is_active", "disabled_reason")
     list_select_related = ("community",)
     search_fields = ("=id", "name", "url", "=community__id", "community__name")
     ordering = ("-id",)
     fields = (
-        *("community", "name", "url", "listens_to", "is_active", "switched_off", "failing_since"),
+        *("community", "name", "url", "listens_to", "is_active", "disabled_reason", "failing_since"),
         *("secret_prefix", "previous_secret_expires_at", "created_at", "updated_at", "deliveries"),
     )
     readonly_fields = ("listens_to", "deliveries")

@@ -25,7 +25,7 @@ class Webhook(models.Model):
     Deleting one only marks it, so that nobody who writes an event waits; its rows go by and by.
     """
 
-    class SwitchedOff(models.TextChoices):
+    class DisabledReason(models.TextChoices):
         GONE = "gone", "the endpoint answered 410"
         FAILING = "failing", "nothing but failures for 5 days"
 
@@ -38,9 +38,9 @@ class Webhook(models.Model):
     sealed_previous_secret = models.BinaryField(null=True)
     previous_secret_expires_at = models.DateTimeField(null=True)
     is_active = models.BooleanField(default=True)
-    switched_off = models.CharField(  # noqa: DJ001
+    disabled_reason = models.CharField(  # noqa: DJ001
         max_length=8,
-        choices=SwitchedOff,
+        choices=DisabledReason,
         null=True,
         blank=True,
         help_text="Why the service itself switched it off.",
@@ -62,8 +62,8 @@ class Webhook(models.Model):
                 name="webhook_previous_secret_ends",
             ),
             models.CheckConstraint(
-                condition=Q(switched_off__isnull=True) | Q(is_active=False),
-                name="webhook_switched_off_is_not_active",
+                condition=Q(disabled_reason__isnull=True) | Q(is_active=False),
+                name="webhook_disabled_is_not_active",
             ),
             models.CheckConstraint(
                 condition=Q(deleted_at__isnull=True) | Q(is_active=False),

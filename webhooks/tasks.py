@@ -9,14 +9,20 @@ from celery.signals import worker_shutting_down
 from django.utils import timezone
 
 from webhooks.services import housekeeping, sending
+from webhooks.services.due import Early
 from webhooks.services.outbox import DELIVER
 
 
-# Acknowledged when it begins: the rows know what is left to do, and the sweep finds them.
-@shared_task(name=DELIVER, acks_late=False)
-def deliver(*, webhook_id: int, lane: int, early: str | None = None, **_later: object) -> None:
-    """Send what is due in one lane of a webhook, and the delivery `early` though its row says later."""
-    sending.drain(webhook_id=webhook_id, lane=lane, early=uuid.UUID(early) if early else None)
+@shared_task(name=DELIVER)
+def deliver(
+    *, webhook_id: int, lane: int, early: str | None = None, attempts: int = 0, **_later: object
+) -> None:
+    """Send what is due in one lane of a webhook.
+
+    The delivery `early` is sent though its row says later, unless it was tried since those `attempts`.
+    """
+    before_its_time = Early(uuid.UUID(early), attempts) if early else None
+    sending.drain(webhook_id=webhook_id, lane=lane, early=before_its_time)
 
 
 @worker_shutting_down.connect

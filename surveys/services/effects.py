@@ -65,16 +65,16 @@ class Recipient:
             return self.at
         return self.at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
-    def session(self, *, is_completing: bool = False) -> str:
+    def session(self, *, ends: int = 0) -> str:
         """This session of the respondent's, hashed.
 
         On anonymous projects, where one may begin as often as one likes, it is told by how many are
-        completed, this one too where it is completing; a conversation's id would mark a member's answers.
+        completed, and `ends` are about to be; a conversation's id would mark a member's answers.
         """
         session = str(self.conversation.pk)
         if self.project.is_anonymous:
-            number = rows.sessions(project_id=self.project.pk, respondent=self.respondent)
-            session = f"{self.respondent}:{number + is_completing}"
+            completed = rows.sessions(project_id=self.project.pk, respondent=self.respondent)
+            session = f"{self.respondent}:{completed + ends}"
         return privacy.session_hash(project_id=self.project.pk, session=session)
 
     def award(self, amount: int, kind: XpEntry.SourceKind) -> int:
@@ -154,7 +154,7 @@ def due_at_end(recipient: Recipient, script: Script, state: State) -> list[Gift]
         gifts.append(Gift("vote", recipient.respondent, question, XpEntry.SourceKind.POLL_VOTE))
     for block in outros.with_amounts(script, project=project, settings=settings).outro:
         if _may_fire(recipient, script, state, block):
-            scope = _scope(recipient, block, is_completing=True)
+            scope = _scope(recipient, block, ends=1)
             gifts.append(Gift(str(block.name), scope, block, XpEntry.SourceKind.SURVEY_COMPLETION))
     return gifts
 
@@ -196,10 +196,10 @@ def _may_fire(recipient: Recipient, script: Script, state: State, block: Block) 
     return recipient.settings.gives_xp and not gives_nothing
 
 
-def _scope(recipient: Recipient, block: Block, *, is_completing: bool = False) -> str:
+def _scope(recipient: Recipient, block: Block, *, ends: int = 0) -> str:
     """For whom an action fires once: each respondent, or each of their sessions."""
     is_of_session = (block.action_config or NO_CONFIG).fire_scope == "session"
-    return recipient.session(is_completing=is_completing) if is_of_session else recipient.respondent
+    return recipient.session(ends=ends) if is_of_session else recipient.respondent
 
 
 def _carry_out(

@@ -189,7 +189,7 @@ def complete(
     the last place, nor fire twice.
     """
     sql = """
-        WITH done AS (
+        WITH counted AS (
             INSERT INTO surveys_completion AS done (project_id, respondent, completions, last_session)
             VALUES (%s, %s, 1, 1)
             ON CONFLICT (project_id, respondent) DO UPDATE
@@ -198,10 +198,11 @@ def complete(
             RETURNING last_session
         ), fired AS (
             INSERT INTO surveys_firedaction (project_id, action, scope)
-            SELECT %s, due.action, due.scope FROM done, unnest(%s::text[], %s::text[]) AS due(action, scope)
+            SELECT %s, due.action, due.scope
+            FROM counted, unnest(%s::text[], %s::text[]) AS due(action, scope)
             ON CONFLICT DO NOTHING RETURNING action
         )
-        SELECT last_session, ARRAY(SELECT action FROM fired) FROM done
+        SELECT last_session, ARRAY(SELECT action FROM fired) FROM counted
     """
     due = sorted(actions)  # two that fire the same wait for each other in one order
     names, scopes = [action for action, _ in due], [scope for _, scope in due]

@@ -67,9 +67,10 @@ def open_and_close_due(*, at: datetime) -> int:
 def catch_up(project: Project, *, at: datetime) -> None:
     """Settle a project that respondents enter before the tick, so that it is told open before their answers.
 
-    One that somebody else holds is left to them.
+    One that somebody else holds is left to them. An anonymous one is left to the tick: what is written with
+    the first respondent's answer would tell when they came.
     """
-    if project.opens_at is not None and project.opens_at <= at:
+    if not project.is_anonymous and project.opens_at is not None and project.opens_at <= at:
         _settle_one(project.pk, at=at)
 
 

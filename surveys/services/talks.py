@@ -136,27 +136,27 @@ def save(
 
     Completion drops the answers that became hidden. Refuses a completion over the limit.
     """
-    earlier = talk.state.replies.get(block.id or 0) if block else None
-    answered = answers.is_answer(reply) - answers.is_answer(earlier)
     completes = turn.completes and not talk.is_completed
+    replaced = talk.state.replies.get(block.id or 0) if block else None
     was_listed = talk.conversation.is_listed
     reached = _reached(talk, turn)
     talk.state = turn.state
     recipient = _recipient(talk, at) if reached or completes else None
-    dropped = _drop_hidden(talk) if completes else []
+    dropped = _drop_hidden(talk) if completes else {}
     if recipient is not None:
         talk.state = effects.reach(recipient, talk.script, talk.state, reached)
     if completes:
         _complete(talk, recipient, at)
     _note(talk, at)
+    taken_away = sum(answers.is_answer(kept) for kept in (replaced, *dropped.values()))
     move = Move(
         conversation=talk.conversation,
         block_id=block.id if block else None,
         given=tuple(answers.rows(block, reply)) if block and reply else (),
-        replaces=answers.is_answer(earlier),
-        drops=[hidden.id or 0 for hidden, _ in dropped],
+        replaces=answers.is_answer(replaced),
+        drops=tuple(dropped),
         counts=Counts(
-            answered=answered - sum(answers.is_answer(kept) for _, kept in dropped),
+            answered=answers.is_answer(reply) - taken_away,
             completed=int(completes),
             listed=talk.conversation.is_listed - was_listed,
         ),
@@ -213,11 +213,10 @@ def most_completions(project: Project) -> int | None:
     return project.max_completes_per_user
 
 
-def _drop_hidden(talk: Talk) -> list[tuple[Block, Reply]]:
-    """Take the answers that became hidden out of the state; which they were."""
-    dropped = list(runner.hidden_replies(talk.script, talk.state))
-    hidden = {block.id for block, _ in dropped}
-    kept = {block_id: reply for block_id, reply in talk.state.replies.items() if block_id not in hidden}
+def _drop_hidden(talk: Talk) -> dict[int, Reply]:
+    """Take the answers that became hidden out of the state; which they were, by block."""
+    dropped = {block.id or 0: reply for block, reply in runner.hidden_replies(talk.script, talk.state)}
+    kept = {block_id: reply for block_id, reply in talk.state.replies.items() if block_id not in dropped}
     talk.state = replace(talk.state, replies=kept)
     return dropped
 

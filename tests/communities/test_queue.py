@@ -81,6 +81,7 @@ class Sender:
 def sender(monkeypatch: pytest.MonkeyPatch) -> Sender:
     sender = Sender()
     monkeypatch.setattr(queue, "current_app", sender)
+    monkeypatch.setattr(queue, "_is_crowded", lambda task: False)
     return sender
 
 
@@ -129,6 +130,17 @@ def test_a_wake_may_be_for_later(redis: Any) -> None:
     wait_until(lambda: redis.llen("celery"))
     [message] = messages(redis)
     assert message["headers"]["eta"] is not None
+
+
+def test_a_queue_that_is_long_enough_takes_no_more(redis: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "MOST_IN_A_QUEUE", 2)
+    redis.rpush("webhooks", "one", "two")
+
+    wake("webhooks.deliver", webhook_id=17, lane=3)
+    wake("some.task", number=1)
+
+    wait_until(lambda: redis.llen("celery"))
+    assert redis.llen("webhooks") == 2
 
 
 def test_what_is_rolled_back_wakes_nobody(sender: Sender) -> None:

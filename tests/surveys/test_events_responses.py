@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from surveys.models import Project
-from surveys.services import admission, conversations
+from surveys.services import admission, conversations, schedules
 from surveys.services.talks import LimitReached
 from tests.surveys import hearing, talking
 from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller
@@ -235,6 +235,21 @@ def test_beside_an_anonymous_response_no_exact_time_is_kept(
     assert {each.pk.version for each in written} == {4}
     assert not any(each.is_settled for each in written)
     assert {event.person_id for event in events} == {None}
+
+
+def test_the_first_to_enter_an_anonymous_project_leaves_its_opening_to_the_tick(caller: Caller) -> None:
+    made = talking.poll(
+        community=caller.community, privacy_mode="anonymous", status="inactive", opens_at=talking.NOON
+    )
+    hearing.listener(caller.community.pk, "project.opened")
+    raw = {"block_id": talking.script(made).blocks[0].id, "value": "red"}
+
+    conversations.vote(project_id=made.pk, respondent=admission.NAMELESS, raw=raw, at=talking.NOON)
+    told_with_the_vote = [type for type, _ in heard(caller)]
+    schedules.open_and_close_due(at=talking.NOON)
+
+    assert told_with_the_vote == ["response.submitted"]
+    assert Event.objects.filter(type="project.opened").count() == 1
 
 
 @pytest.mark.django_db(transaction=True)  # what is kept in memory is kept once it is committed

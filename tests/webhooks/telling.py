@@ -65,6 +65,7 @@ def comes_out(delivery: Delivery, answer: Answer, *, at: datetime) -> bool:
     due = Due(
         id=delivery.pk,
         webhook_id=delivery.webhook_id,
+        url=delivery.webhook.url,
         attempt_count=delivery.attempt_count,
         event_id=event.pk,
         body=event.body or "",

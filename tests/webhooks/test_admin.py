@@ -178,12 +178,12 @@ def test_staff_switch_webhooks_off_and_on(staff: Client) -> None:
 
 
 def test_what_failed_before_counts_no_more_once_a_webhook_is_switched_on(staff: Client) -> None:
-    hook = webhook(is_active=False, switched_off="failing", failing_since=NOON)
+    hook = webhook(is_active=False, disabled_reason="failing", failing_since=NOON)
 
     switch(staff, "switch_on", hook)
 
     hook.refresh_from_db()
-    assert (hook.is_active, hook.switched_off, hook.failing_since) == (True, None, None)
+    assert (hook.is_active, hook.disabled_reason, hook.failing_since) == (True, None, None)
 
 
 def test_a_webhook_that_is_on_stays_as_it_is_when_it_is_switched_on(staff: Client) -> None:

@@ -36,7 +36,7 @@ def test_an_empty_outbox_is_told_as_zeros() -> None:
         not_delivered={"pending": 0, "failed": 0, "abandoned": 0},
         due=0,
         seconds_of_oldest=0.0,
-        webhooks={"on": 0, "off": 0, "switched_off": 0},
+        webhooks={"on": 0, "off": 0, "disabled": 0},
     )
     assert figures.delivered() == 0
 
@@ -105,10 +105,10 @@ def test_webhooks_are_on_or_off_or_switched_off() -> None:
     webhook()
     webhook()
     webhook(is_active=False)
-    webhook(is_active=False, switched_off="gone")
-    webhook(is_active=False, switched_off="failing")
+    webhook(is_active=False, disabled_reason="gone")
+    webhook(is_active=False, disabled_reason="failing")
     webhook(is_active=False, deleted_at=NOW)
 
     outbox = figures.outbox(at=NOW)
 
-    assert outbox.webhooks == {"on": 2, "off": 1, "switched_off": 2}
+    assert outbox.webhooks == {"on": 2, "off": 1, "disabled": 2}

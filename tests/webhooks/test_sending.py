@@ -17,6 +17,7 @@ from webhooks import retries
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
 from webhooks.services import deliveries, sealing, sending, webhooks
+from webhooks.services.due import Early
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOW = datetime(2026, 2, 1, 9, 30, tzinfo=UTC)
@@ -146,7 +147,7 @@ def test_a_410_ends_the_delivery_and_switches_the_webhook_off(receiver: Receiver
     sent(to, at=NOW)
 
     to.refresh_from_db()
-    assert (to.is_active, to.switched_off, to.updated_at) == (False, "gone", NOW)
+    assert (to.is_active, to.disabled_reason, to.updated_at) == (False, "gone", NOW)
     assert sorted(Delivery.objects.values_list("status", flat=True)) == ["abandoned", "pending"]
     assert len(receiver.heard()) == 1
 
@@ -181,7 +182,7 @@ def test_five_days_of_failures_switch_a_webhook_off(
     sent(to, at=NOW)
 
     to.refresh_from_db()
-    assert (to.is_active, to.switched_off) == (is_active, None if is_active else "failing")
+    assert (to.is_active, to.disabled_reason) == (is_active, None if is_active else "failing")
     assert state(delivery)[:2] == ("failed", 1)
 
 
@@ -194,7 +195,7 @@ def test_a_webhook_that_its_owner_switched_off_is_not_said_to_be_off_by_itself(r
     sent(to, at=NOW)
 
     to.refresh_from_db()
-    assert (to.is_active, to.switched_off, to.updated_at) == (False, None, NOON)
+    assert (to.is_active, to.disabled_reason, to.updated_at) == (False, None, NOON)
     assert state(ping)[:2] == ("abandoned", 1)
 
 
@@ -237,7 +238,7 @@ def test_nothing_is_sent_to_a_deleted_webhook_however_much_it_was_asked_for(rece
     webhooks.remove(community_id=to.community_id, webhook_id=to.pk, at=NOW)
 
     sent(to)
-    sending.drain(webhook_id=to.pk, lane=ping.lane, early=ping.pk)
+    sending.drain(webhook_id=to.pk, lane=ping.lane, early=Early(ping.pk, 0))
 
     assert receiver.heard() == []
 
@@ -248,7 +249,7 @@ def test_an_event_whose_body_is_forgotten_is_never_sent(receiver: Receiver) -> N
     Event.objects.update(body=None)
 
     sent(to)
-    sending.drain(webhook_id=to.pk, lane=delivery.lane, early=delivery.pk)
+    sending.drain(webhook_id=to.pk, lane=delivery.lane, early=Early(delivery.pk, delivery.attempt_count))
 
     assert receiver.heard() == []
     assert state(delivery)[:2] == ("pending", 0)
@@ -331,6 +332,6 @@ def test_a_delivery_that_is_gone_when_its_answer_comes_is_no_error(
 
 
 def test_an_unknown_webhook_or_early_delivery_is_nothing_to_do() -> None:
-    sending.drain(webhook_id=404, lane=0, early=uuid.uuid4())
+    sending.drain(webhook_id=404, lane=0, early=Early(uuid.uuid4(), 0))
 
     assert sending.wake_due(at=NOW) == 0

@@ -13,6 +13,7 @@ from tests.webhooks.sending_to import sent, told, webhook
 from tests.webhooks.telling import rows
 from webhooks.rounding import Rounding
 from webhooks.services import sending
+from webhooks.services.due import Early
 from webhooks.services.outbox import DELIVER
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,9 +56,15 @@ def test_a_failure_is_kept_to_the_hour_or_day_and_tried_again_after_seconds(
         "webhook_id": to.pk,
         "lane": delivery.lane,
         "early": str(delivery.pk),
+        "attempts": delivery.attempt_count,
     }
 
-    sending.drain(webhook_id=to.pk, lane=delivery.lane, early=delivery.pk, now=lambda: NOW)
+    sending.drain(
+        webhook_id=to.pk,
+        lane=delivery.lane,
+        early=Early(delivery.pk, delivery.attempt_count),
+        now=lambda: NOW,
+    )
     delivery.refresh_from_db()
 
     assert (delivery.status, delivery.attempt_count, delivery.last_attempt_at) == ("delivered", 2, span[0])

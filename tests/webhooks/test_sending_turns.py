@@ -20,6 +20,7 @@ from tests.webhooks.sending_to import sent, told, told_often, try_for, wait_unti
 from tests.webhooks.telling import NOON, at_once
 from webhooks.models import Delivery, Webhook
 from webhooks.services import lanes, sending, webhooks
+from webhooks.services.due import Early
 from webhooks.services.outbox import DELIVER
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -309,7 +310,7 @@ def test_an_early_delivery_whose_lane_is_taken_comes_again(receiver: Receiver, w
     Delivery.objects.update(due_at=NOW)
 
     with held_elsewhere(lambda: lanes.hold(to.pk, early.lane)):
-        sending.drain(webhook_id=to.pk, lane=early.lane, early=early.pk, now=lambda: NOON)
+        sending.drain(webhook_id=to.pk, lane=early.lane, early=Early(early.pk, 0), now=lambda: NOON)
 
     assert receiver.heard() == []
     assert woken == [
@@ -319,6 +320,7 @@ def test_an_early_delivery_whose_lane_is_taken_comes_again(receiver: Receiver, w
             "webhook_id": to.pk,
             "lane": early.lane,
             "early": str(early.pk),
+            "attempts": 0,
         }
     ]
 
@@ -330,8 +332,8 @@ def test_an_early_delivery_is_tried_once_before_what_is_due(receiver: Receiver) 
     told_often(to, 1)
     Delivery.objects.update(lane=0)
 
-    sending.drain(webhook_id=to.pk, lane=0, early=early.pk, now=lambda: NOON)
-    sending.drain(webhook_id=to.pk, lane=0, early=uuid.uuid4(), now=lambda: NOON)
+    sending.drain(webhook_id=to.pk, lane=0, early=Early(early.pk, 0), now=lambda: NOON)
+    sending.drain(webhook_id=to.pk, lane=0, early=Early(uuid.uuid4(), 0), now=lambda: NOON)
 
     assert receiver.heard()[0].headers["webhook-id"] == str(early.event_id)
     assert statuses() == {"failed": 1, "delivered": 1}

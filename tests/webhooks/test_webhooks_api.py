@@ -239,7 +239,7 @@ def test_nothing_sent_changes_nothing(caller: Caller, webhook: dict[str, Any]) -
 
 
 def failing(webhook: dict[str, Any], *, is_off: bool) -> None:
-    off = {"is_active": False, "switched_off": Webhook.SwitchedOff.FAILING} if is_off else {}
+    off = {"is_active": False, "disabled_reason": Webhook.DisabledReason.FAILING} if is_off else {}
     Webhook.objects.filter(pk=webhook["id"]).update(failing_since=NOON, **off)
 
 

@@ -14,6 +14,7 @@ from django.db import connection
 from django.utils import timezone
 
 from communities.queue import wake
+from config.management.commands import worker
 from tests.webhooks.processes import running
 from tests.webhooks.receiving import Receiver, Scripted
 from tests.webhooks.sending_to import told_often, try_for, wait_until, webhook
@@ -72,7 +73,7 @@ def test_told_to_stop_it_ends_soon_though_an_endpoint_hangs_and_nothing_is_lost(
     wait_until(lambda: try_for(to, delivered=2))
 
 
-def test_it_ends_with_a_failure_when_one_of_its_workers_ends() -> None:
+def test_it_ends_with_a_failure_when_one_of_its_workers_cannot_begin() -> None:
     with running(*WORKER) as process:
         wait_until(lambda: len(children_of(process)) == 2)
         first, second = children_of(process)
@@ -81,6 +82,21 @@ def test_it_ends_with_a_failure_when_one_of_its_workers_ends() -> None:
 
     assert code == 1
     assert not lives(second)
+
+
+def test_a_worker_that_ends_after_a_while_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "SECONDS_OF_A_BEGINNING", 0.0)
+    started = worker._start("default", worker.workers()["default"])
+    first = started.process
+    first.kill()
+    first.wait()
+
+    try:
+        assert worker._lives(started)
+        assert started.process.pid != first.pid
+        assert lives(started.process.pid)
+    finally:
+        worker._stop([started.process])
 
 
 def test_its_workers_end_when_it_is_killed() -> None:

@@ -64,7 +64,7 @@ class WebhookOut(serializers.Serializer[Webhook]):
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     disabled_reason = serializers.ChoiceField(
-        choices=Webhook.SwitchedOff.choices,
+        choices=Webhook.DisabledReason.choices,
         allow_null=True,
         help_text="Why the service itself switched it off.",
     )

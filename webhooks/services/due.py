@@ -26,9 +26,14 @@ _READ = f"""
     {_IN_LANE}
 """
 _BATCH = f"{_READ} AND d.due_at <= %s ORDER BY d.due_at LIMIT {MOST_AT_ONCE}"
-_EARLY = f"{_READ} AND d.due_at IS NOT NULL AND d.id = %s"
+_EARLY = f"{_READ} AND d.due_at IS NOT NULL AND d.id = %s AND d.attempt_count = %s"
 _IS_ANY = f"SELECT EXISTS (SELECT {_IN_LANE} AND d.due_at <= %s)"
-# Jumps from one lane in which something waits to the next, so it costs by lanes and not by deliveries.
+_DUE = """
+    FROM webhooks_delivery d
+    WHERE d.webhook_id = lane.webhook_id AND d.lane = lane.lane AND d.due_at <= %(at)s
+"""
+# Jumps from one lane in which something waits to the next, so it costs by lanes and not by deliveries; what
+# waits for a webhook that is off is not walked through, as those asked for by hand have an index.
 _LANES = f"""
     WITH RECURSIVE lane AS (
         (SELECT webhook_id, lane FROM webhooks_delivery WHERE due_at IS NOT NULL
@@ -40,13 +45,9 @@ _LANES = f"""
             ORDER BY d.webhook_id, d.lane LIMIT 1
         ) next
     )
-    SELECT lane.webhook_id, lane.lane FROM lane
-    JOIN webhooks_webhook w ON w.id = lane.webhook_id
-    CROSS JOIN LATERAL (
-        SELECT FROM webhooks_delivery d
-        WHERE d.webhook_id = lane.webhook_id AND d.lane = lane.lane AND d.due_at <= %s AND {_WANTED}
-        LIMIT 1
-    ) one
+    SELECT lane.webhook_id, lane.lane FROM lane JOIN webhooks_webhook w ON w.id = lane.webhook_id
+    WHERE w.deleted_at IS NULL
+        AND (w.is_active AND EXISTS (SELECT {_DUE}) OR EXISTS (SELECT {_DUE} AND d.even_if_off))
     ORDER BY random()
 """
 
@@ -57,11 +58,20 @@ class Due:
 
     id: uuid.UUID
     webhook_id: int
+    url: str
     attempt_count: int
     event_id: uuid.UUID
     body: str
     person_id: int | None
     rounding: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """A delivery that is to be tried before its row says so, once it was tried so often and not more."""
+
+    delivery_id: uuid.UUID
+    attempts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +87,9 @@ def read(*, webhook_id: int, lane: int, at: datetime) -> Batch | None:
     return _batch(webhook_id, _BATCH, [webhook_id, lane, at])
 
 
-def read_early(*, webhook_id: int, lane: int, delivery_id: uuid.UUID) -> Batch | None:
-    """One delivery, whenever it is due; None once it is over."""
-    return _batch(webhook_id, _EARLY, [webhook_id, lane, delivery_id])
+def read_early(*, webhook_id: int, lane: int, early: Early) -> Batch | None:
+    """One delivery, whenever it is due; None where it is over, or was tried since."""
+    return _batch(webhook_id, _EARLY, [webhook_id, lane, early.delivery_id, early.attempts])
 
 
 def is_any(*, webhook_id: int, lane: int, at: datetime) -> bool:
@@ -93,7 +103,7 @@ def is_any(*, webhook_id: int, lane: int, at: datetime) -> bool:
 def lanes(*, at: datetime) -> list[tuple[int, int]]:
     """Every webhook and lane in which something is due, in no order: none comes always first."""
     with prepared() as cursor:
-        cursor.execute(_LANES, [at])
+        cursor.execute(_LANES, {"at": at})
         found: list[tuple[int, int]] = cursor.fetchall()
     return found
 
@@ -114,4 +124,4 @@ def _batch(webhook_id: int, sql: str, values: Sequence[Any]) -> Batch | None:
         previous_secret_expires_at=expires_at,
         failing_since=failing_since,
     )
-    return Batch(webhook, [Due(row[6], webhook_id, *row[7:]) for row in rows])
+    return Batch(webhook, [Due(row[6], webhook_id, url, *row[7:]) for row in rows])

@@ -33,7 +33,7 @@ _OLDEST = """
     WHERE is_active AND deleted_at IS NULL
 """
 _WEBHOOKS = """
-    SELECT CASE WHEN is_active THEN 'on' WHEN switched_off IS NULL THEN 'off' ELSE 'switched_off' END,
+    SELECT CASE WHEN is_active THEN 'on' WHEN disabled_reason IS NULL THEN 'off' ELSE 'disabled' END,
         count(*)
     FROM webhooks_webhook WHERE deleted_at IS NULL GROUP BY 1
 """
@@ -43,7 +43,7 @@ _WEBHOOKS = """
 class Outbox:
     """`not_delivered` by status; `due` are to be sent now; the oldest has waited for so many seconds.
 
-    `webhooks` are those that are on, off, and switched_off by the service itself.
+    `webhooks` are those that are on, off, and disabled by the service itself.
     """
 
     not_delivered: Mapping[str, int]
@@ -60,7 +60,7 @@ def outbox(*, at: datetime) -> Outbox:
         not_delivered={"pending": 0, "failed": 0, "abandoned": 0, **dict(found(_NOT_DELIVERED, []))},
         due=due,
         seconds_of_oldest=max(0.0, (at - oldest).total_seconds()) if oldest else 0.0,
-        webhooks={"on": 0, "off": 0, "switched_off": 0, **dict(found(_WEBHOOKS, []))},
+        webhooks={"on": 0, "off": 0, "disabled": 0, **dict(found(_WEBHOOKS, []))},
     )
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+import structlog
 from django.conf import settings
 from django.db import Error, connection
 
 from communities.statements import prepared
+
+log = structlog.get_logger("colloquy.webhooks")
 
 # However many endpoints are dead, this process has threads left for those that answer.
 _for_failing = threading.BoundedSemaphore(max(1, settings.WEBHOOKS_THREADS // 2))
@@ -53,10 +56,12 @@ def _lock(name: str) -> Iterator[None]:
 
 
 def _unlock(name: str) -> None:
-    try:
-        _said("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", name)
-    except Error:
-        connection.close()  # and the lock ends with it
+    with suppress(Error):
+        if _said("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", name):
+            return
+        # A pooler stands between, or the connection was replaced.
+        log.error("webhooks.lock_of_another_session")
+    connection.close()  # and the lock ends with it
 
 
 def _said(sql: str, name: str) -> bool:

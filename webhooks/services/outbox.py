@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -14,6 +15,7 @@ from communities.statements import prepared
 from webhooks import rounding
 from webhooks.events import ALL, API_VERSION, EventType
 from webhooks.models import Delivery
+from webhooks.rounding import Rounding
 
 DELIVER = "webhooks.deliver"
 # Who listens is looked for and told in one statement: 0.1 ms of CPU where nobody does.
@@ -26,17 +28,18 @@ _EMIT = f"""
     ), event AS (
         INSERT INTO webhooks_event
             (id, community_id, type, body, person_id, rounding, is_settled, created_at)
-        SELECT %(id)s, %(community_id)s, %(type)s, %(body)s, %(person_id)s::bigint, %(rounding)s::varchar,
-            %(is_settled)s, %(created_at)s
+        SELECT %(id)s::uuid, %(community_id)s, %(type)s, %(body)s, %(person_id)s::bigint,
+            %(rounding)s::varchar, %(is_settled)s, %(created_at)s
         WHERE EXISTS (SELECT FROM listening)
     )
     INSERT INTO webhooks_delivery
         (id, webhook_id, event_id, lane, status, attempt_count, due_at, even_if_off, is_settled, created_at)
-    SELECT gen_random_uuid(), id, %(id)s, floor(random() * {Delivery.LANES}), 'pending', 0, %(created_at)s,
-        %(only_id)s::bigint IS NOT NULL, %(is_settled)s, %(created_at)s
+    SELECT gen_random_uuid(), id, %(id)s::uuid, floor(random() * {Delivery.LANES}), 'pending', 0,
+        %(created_at)s, %(only_id)s::bigint IS NOT NULL, %(is_settled)s, %(created_at)s
     FROM listening
     RETURNING id, webhook_id, lane
 """
+_PLAIN = {"only_id": None, "person_id": None, "rounding": None, "is_settled": True}
 
 
 def emit(
@@ -47,7 +50,7 @@ def emit(
     at: datetime,
     happened_at: datetime | None = None,
     person_id: int | None = None,
-    rounded_to: rounding.Rounding | None = None,
+    rounded_to: Rounding | None = None,
 ) -> None:
     """Write an event with a delivery for each webhook that listens. Call inside the change's transaction.
 
@@ -55,63 +58,50 @@ def emit(
     the user whom `data` names, if any. `rounded_to` is set where it tells of an anonymous response, beside
     which no exact time may stand.
     """
-    _write(
-        community_id,
-        type,
-        data,
-        at,
-        happened_at=happened_at,
-        person_id=person_id,
-        rounded_to=rounded_to,
-    )
+    moment = rounding.down(happened_at or at, rounded_to)
+    event = _told(community_id, type, data, moment)
+    values = {
+        "person_id": person_id,
+        "rounding": rounded_to and rounded_to.value,
+        "is_settled": rounded_to is None,
+        "created_at": rounding.down(at, rounded_to),
+    }
+    _write(event, values)
 
 
 def emit_to(
     *, webhook_id: int, community_id: int, type: EventType, data: Mapping[str, object], at: datetime
 ) -> uuid.UUID:
     """Write an event for one webhook, whatever it listens to and even while it is off; the delivery's id."""
-    [delivery_id] = _write(community_id, type, data, at, only_id=webhook_id)
+    event = _told(community_id, type, data, at)
+    [delivery_id] = _write(event, {"only_id": webhook_id, "created_at": at})
     return delivery_id
 
 
-def _write(
-    community_id: int,
-    type: EventType,
-    data: Mapping[str, object],
-    at: datetime,
-    *,
-    only_id: int | None = None,
-    happened_at: datetime | None = None,
-    person_id: int | None = None,
-    rounded_to: rounding.Rounding | None = None,
-) -> list[uuid.UUID]:
-    assert connection.in_atomic_block, "An event is written in the transaction of its change."
-    event_id = uuid.uuid4()
-    written_at = rounding.down(at, rounded_to)
-    body = {
-        "id": str(event_id),
+def _told(community_id: int, type: EventType, data: Mapping[str, object], at: datetime) -> dict[str, Any]:
+    """The body that every attempt sends (decisions 10.3)."""
+    return {
+        "id": str(uuid.uuid4()),
         "type": type.value,
-        "timestamp": rounding.down(happened_at or at, rounded_to),
+        "timestamp": at,
         "api_version": API_VERSION,
         "community_id": str(community_id),
         "data": data,
     }
+
+
+def _write(event: Mapping[str, Any], values: Mapping[str, Any]) -> list[uuid.UUID]:
+    """The ids of the deliveries that are written."""
+    assert connection.in_atomic_block, "An event is written in the transaction of its change."
+    said = {
+        "id": event["id"],
+        "community_id": int(event["community_id"]),
+        "type": event["type"],
+        "heard_as": [event["type"], ALL],
+        "body": wire.render(event).decode(),
+    }
     with prepared() as cursor:
-        cursor.execute(
-            _EMIT,
-            {
-                "id": event_id,
-                "community_id": community_id,
-                "only_id": only_id,
-                "heard_as": [type.value, ALL],
-                "type": type.value,
-                "body": wire.render(body).decode(),
-                "person_id": person_id,
-                "rounding": rounded_to and rounded_to.value,
-                "is_settled": rounded_to is None,
-                "created_at": written_at,
-            },
-        )
+        cursor.execute(_EMIT, {**_PLAIN, **said, **values})
         written = cursor.fetchall()
     for _, webhook_id, lane in written:
         wake(DELIVER, webhook_id=webhook_id, lane=lane)

@@ -36,7 +36,7 @@ _AGAIN = f"WITH {_NAMED} {_WRITE}"
 _DELIVERED = f"""
     WITH {_NAMED}, webhook AS (
         UPDATE webhooks_webhook SET failing_since = NULL
-        WHERE id = %(webhook_id)s AND failing_since IS NOT NULL
+        WHERE id = %(webhook_id)s AND url = %(url)s AND failing_since IS NOT NULL
     ) {_WRITE}
 """
 _NOT_DELIVERED = f"""
@@ -44,16 +44,16 @@ _NOT_DELIVERED = f"""
         UPDATE webhooks_webhook
         SET failing_since = coalesce(failing_since, %(failing_since)s),
             is_active = is_active AND NOT (%(is_gone)s OR coalesce(failing_since <= %(off_before)s, FALSE)),
-            switched_off = CASE
-                WHEN NOT is_active THEN switched_off
-                WHEN %(is_gone)s THEN '{Webhook.SwitchedOff.GONE.value}'
-                WHEN failing_since <= %(off_before)s THEN '{Webhook.SwitchedOff.FAILING.value}'
+            disabled_reason = CASE
+                WHEN NOT is_active THEN disabled_reason
+                WHEN %(is_gone)s THEN '{Webhook.DisabledReason.GONE.value}'
+                WHEN failing_since <= %(off_before)s THEN '{Webhook.DisabledReason.FAILING.value}'
             END,
             updated_at = CASE
                 WHEN is_active AND (%(is_gone)s OR failing_since <= %(off_before)s)
                 THEN greatest(updated_at, %(last_attempt_at)s) ELSE updated_at
             END
-        WHERE id = %(webhook_id)s AND deleted_at IS NULL
+        WHERE id = %(webhook_id)s AND deleted_at IS NULL AND url = %(url)s
             AND (failing_since IS NULL OR is_active AND (%(is_gone)s OR failing_since <= %(off_before)s))
     ) {_WRITE}
 """
@@ -107,6 +107,7 @@ def write(due: Due, attempt: Attempt, outcome: Outcome) -> bool:
     values: dict[str, Any] = {
         "id": due.id,
         "webhook_id": due.webhook_id,
+        "url": due.url,  # what another address answered says nothing of the one that it has by now
         "event_id": due.event_id,
         "person_id": due.person_id,
         "attempt_count": due.attempt_count,

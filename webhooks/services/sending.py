@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 import threading
 import time
-import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import datetime, timedelta
@@ -23,7 +22,7 @@ from webhooks import signing
 from webhooks.models import Webhook
 from webhooks.sender import Answer, Line, NotAnswered
 from webhooks.services import due, lanes, outcomes
-from webhooks.services.due import Batch, Due
+from webhooks.services.due import Batch, Due, Early
 from webhooks.services.outbox import DELIVER
 from webhooks.services.outcomes import Attempt, Outcome
 from webhooks.services.webhooks import signing_secrets
@@ -52,7 +51,7 @@ def wake_due(*, at: datetime) -> int:
     return len(found)
 
 
-def drain(*, webhook_id: int, lane: int, early: uuid.UUID | None = None, now: Clock = timezone.now) -> None:
+def drain(*, webhook_id: int, lane: int, early: Early | None = None, now: Clock = timezone.now) -> None:
     """Send what is due in one lane, and the delivery `early` though its row says later.
 
     Where another worker is at it nothing is done, for that one looks again when it is through.
@@ -68,6 +67,8 @@ def drain(*, webhook_id: int, lane: int, early: uuid.UUID | None = None, now: Cl
             if time.monotonic() >= ends:
                 wake(DELIVER, webhook_id=webhook_id, lane=lane)
                 break
+        else:  # told to stop before it came to that
+            turn.put_early_off()
     except lanes.Taken:
         turn.put_early_off()
     finally:
@@ -77,7 +78,7 @@ def drain(*, webhook_id: int, lane: int, early: uuid.UUID | None = None, now: Cl
 class _Turn:
     """A worker's turn at one lane, with the connection that it keeps to the endpoint."""
 
-    def __init__(self, webhook_id: int, lane: int, early: uuid.UUID | None, now: Clock) -> None:
+    def __init__(self, webhook_id: int, lane: int, early: Early | None, now: Clock) -> None:
         self._webhook_id = webhook_id
         self._lane = lane
         self._early = early
@@ -110,9 +111,9 @@ class _Turn:
 
     def _read(self) -> Batch | None:
         if self._early is not None:
-            early = due.read_early(webhook_id=self._webhook_id, lane=self._lane, delivery_id=self._early)
-            if early is not None:
-                return early
+            batch = due.read_early(webhook_id=self._webhook_id, lane=self._lane, early=self._early)
+            if batch is not None:
+                return batch
             self._early = None
         return due.read(webhook_id=self._webhook_id, lane=self._lane, at=self._now())
 
@@ -164,16 +165,18 @@ class _Turn:
         is_written = outcomes.write(delivery, attempt, outcome)
         if is_written and delivery.rounding and outcome.wait and outcome.wait <= LONGEST_COUNTDOWN:
             # Its row names the end of an hour or a day, which is too late.
-            self._wake_early(delivery.id, seconds=outcome.wait.total_seconds())
+            early = Early(delivery.id, attempts=delivery.attempt_count + 1)
+            self._wake_early(early, seconds=outcome.wait.total_seconds())
         _tell(delivery, attempt, outcome)
 
-    def _wake_early(self, delivery_id: uuid.UUID, *, seconds: float) -> None:
+    def _wake_early(self, early: Early, *, seconds: float) -> None:
         wake(
             DELIVER,
             countdown=seconds,
             webhook_id=self._webhook_id,
             lane=self._lane,
-            early=str(delivery_id),
+            early=str(early.delivery_id),
+            attempts=early.attempts,
         )
 
 

@@ -31,7 +31,7 @@ def as_json(webhook: Webhook) -> dict[str, object]:
         "is_active": webhook.is_active,
         "created_at": webhook.created_at,
         "updated_at": webhook.updated_at,
-        "disabled_reason": webhook.switched_off,
+        "disabled_reason": webhook.disabled_reason,
     }
 
 
@@ -81,11 +81,11 @@ def change(*, community_id: int, webhook_id: int, fields: Mapping[str, Any], at:
     if not fields:
         return webhook
     if fields.get("is_active") or fields.get("url", webhook.url) != webhook.url:
-        webhook.failing_since = webhook.switched_off = None
+        webhook.failing_since = webhook.disabled_reason = None
     for name, value in fields.items():
         setattr(webhook, name, _each_once(value) if name == "events" else value)
     webhook.updated_at = at
-    webhook.save(update_fields=[*fields, "failing_since", "switched_off", "updated_at"])
+    webhook.save(update_fields=[*fields, "failing_since", "disabled_reason", "updated_at"])
     return webhook
 
 

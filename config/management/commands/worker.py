@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
@@ -24,6 +25,7 @@ from config import servers
 
 SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_TO_STOP = 4  # honcho kills after 5
+SECONDS_OF_A_BEGINNING = 10.0
 CELERY = (
     "-m",
     "celery",
@@ -33,7 +35,11 @@ CELERY = (
     "worker",
     "--without-gossip",
     "--without-mingle",
+    "--disable-prefetch",
 )
+
+
+log = structlog.get_logger("colloquy.worker")
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class Worker:
 
 def workers() -> dict[str, Worker]:
     return {
-        # Told to stop, it has some seconds to finish in, and gives back what it has not finished.
+        # Told to stop, it has some seconds to finish in.
         "default": Worker(
             ["--queues", "celery", "--concurrency", "2"], signal.SIGTERM, {"REMAP_SIGTERM": "SIGQUIT"}
         ),
@@ -56,7 +62,7 @@ def workers() -> dict[str, Worker]:
         "webhooks": Worker(
             [
                 *("--queues", "webhooks", "--pool", "threads"),
-                *("--concurrency", str(settings.WEBHOOKS_THREADS), "--disable-prefetch"),
+                *("--concurrency", str(settings.WEBHOOKS_THREADS)),
             ],
             signal.SIGKILL,
         ),
@@ -64,7 +70,7 @@ def workers() -> dict[str, Worker]:
 
 
 class Command(BaseCommand):
-    help = "Runs this machine's workers, and ends when one of them ends."
+    help = "Runs this machine's workers. One that ends is started again, unless it has just begun."
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -75,13 +81,36 @@ class Command(BaseCommand):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda received, _: told_to_stop.append(received))
         running = [_start(name, worker) for name, worker in workers().items() if only is None or name == only]
-        while not told_to_stop and all(process.poll() is None for process in running):
+        while not told_to_stop and all(map(_lives, running)):
             time.sleep(SECONDS_BETWEEN_LOOKS)
-        _stop(running)
+        _stop([each.process for each in running])
         sys.exit(0 if told_to_stop else 1)
 
 
-def _start(name: str, worker: Worker) -> subprocess.Popen[bytes]:
+@dataclass
+class Running:
+    name: str
+    worker: Worker
+    process: subprocess.Popen[bytes]
+    started_at: float  # by the monotonic clock
+
+
+def _lives(running: Running) -> bool:
+    """Whether it works. One that ends by itself is started again, unless it has just begun."""
+    if running.process.poll() is None:
+        return True
+    if time.monotonic() < running.started_at + SECONDS_OF_A_BEGINNING:
+        return False
+    log.error("worker.ended", worker=running.name, code=running.process.returncode)
+    running.process, running.started_at = _process(running.name, running.worker), time.monotonic()
+    return True
+
+
+def _start(name: str, worker: Worker) -> Running:
+    return Running(name, worker, _process(name, worker), time.monotonic())
+
+
+def _process(name: str, worker: Worker) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [
             *(sys.executable, *CELERY, "--loglevel", settings.LOG_LEVEL),
