@@ -23,16 +23,20 @@ SECONDS_BETWEEN_ROUNDS = 0.1
 SECONDS_TO_LEAVE_BROKER_ALONE = 1.0
 
 log = structlog.get_logger("colloquy.queue")
-Wake = tuple[str, tuple[tuple[str, Any], ...], float | None]
+Wake = tuple[str, tuple[tuple[str, Any], ...]]
 
 
-def wake(task: str, *, countdown: float | None = None, **kwargs: object) -> None:
+def wake(task: str, **kwargs: object) -> None:
     """Have a worker run a task, soon after the transaction commits or at once where there is none.
 
-    `countdown` is in seconds. `kwargs` are plain values.
+    `kwargs` are plain values.
     """
-    what = task, tuple(sorted(kwargs.items())), countdown
-    transaction.on_commit(lambda: _waker.add(what), robust=True)
+    transaction.on_commit(lambda: wake_at_once(task, **kwargs), robust=True)
+
+
+def wake_at_once(task: str, **kwargs: object) -> None:
+    """The same without a look at the database, of which some threads know nothing."""
+    _waker.add((task, tuple(sorted(kwargs.items()))))
 
 
 class Waker:
@@ -69,13 +73,10 @@ class Waker:
         Any fault counts as the broker's, for the thread has to outlive every one.
         """
         try:
-            crowded = {task for task in {task for task, *_ in waiting} if _is_crowded(task)}
-            for task, kwargs, countdown in waiting:
-                if task in crowded:
-                    continue
-                current_app.send_task(
-                    task, kwargs=dict(kwargs), countdown=countdown, retry=False, ignore_result=True
-                )
+            crowded = {task for task in {task for task, _ in waiting} if _is_crowded(task)}
+            for task, kwargs in waiting:
+                if task not in crowded:
+                    current_app.send_task(task, kwargs=dict(kwargs), retry=False, ignore_result=True)
         except Exception as failure:
             if not self._broker_is_down:
                 log.error("queue.broker_is_down", cause=type(failure).__name__)

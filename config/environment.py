@@ -63,6 +63,12 @@ def is_log_level(text: str) -> None:
         raise ValidationError(f"it must be one of {', '.join(LOG_LEVELS)}.")
 
 
+def is_token(text: str) -> None:
+    """A check that this can be sent in a header, and is not empty by mistake."""
+    if not text or not all("!" <= character <= "~" for character in text):
+        raise ValidationError("it must be visible ASCII characters, without blanks.")
+
+
 def is_named_host_list(hosts: list[str]) -> None:
     """A check that hosts are given without scheme, port or blanks."""
     wrong = [host for host in hosts if "/" in host or " " in host]

@@ -39,7 +39,9 @@ def settings(*, debug: bool, level: str) -> dict[str, Any]:
     """The configuration of Python's logging, through which structlog's loggers go too."""
     rendering: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
     if debug:
-        rendering += [structlog.dev.ConsoleRenderer(colors=False)]
+        rendering += [
+            structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+        ]
     else:
         rendering += [
             structlog.processors.format_exc_info,

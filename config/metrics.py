@@ -125,7 +125,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def _page(request: HttpRequest) -> HttpResponse:
-    if settings.METRICS_TOKEN and not _knows_token(request):
+    if settings.METRICS_TOKEN is not None and not _knows_token(request):
         return HttpResponse(
             "The metrics are told to those who send METRICS_TOKEN, as `Authorization: Bearer <token>`.\n",
             status=401,
@@ -138,7 +138,7 @@ def _page(request: HttpRequest) -> HttpResponse:
 def _knows_token(request: HttpRequest) -> bool:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     # Both are compared, so that the time it takes tells nothing.
-    is_right = hmac.compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode())
+    is_right = hmac.compare_digest(token.strip().encode(), str(settings.METRICS_TOKEN).encode())
     return is_right and scheme.lower() == "bearer"
 
 

@@ -45,7 +45,7 @@ WEBHOOKS_ALLOW_PRIVATE_NETWORKS = _env.bool("WEBHOOKS_ALLOW_PRIVATE_NETWORKS", F
 # Deliveries that one worker sends at one time.
 WEBHOOKS_THREADS = _env.int("WEBHOOKS_THREADS", 16, validate=environment.between(1, 500))
 METRICS = _env.bool("METRICS", False)
-METRICS_TOKEN = _env.str("METRICS_TOKEN", "")
+METRICS_TOKEN: str | None = _env.str("METRICS_TOKEN", None, validate=environment.is_token)
 
 environment.stop_at_wrong_values(_env)
 

@@ -47,7 +47,7 @@ def place() -> dict[str, Any]:
     caller.post(f"/conversations/{conversation['id']}/continue")
     answer = {"block_id": question["id"], "option_id": question["options"][0]["id"]}
     assert caller.post(f"/conversations/{conversation['id']}/answers", answer).status_code == 200
-    webhook = caller.post("/webhooks", {"url": "https://example.com/"}).json()
+    webhook = caller.post("/webhooks", {"url": "https://example.com/", "events": ["*"]}).json()
     return {
         "key": caller.secret,
         "community_id": str(caller.community.pk),

@@ -91,6 +91,10 @@ def test_the_key_for_development_stops_the_start_without_debug(tmp_path: Path) -
         ("CONVERSATIONS_PER_ADDRESS_AND_HOUR", "0"),
         ("LEAST_SECONDS_TO_FIRST_ANSWER", "soon"),
         ("LOG_LEVEL", "LOUD"),
+        ("WEBHOOKS_ALLOW_HTTP", "perhaps"),
+        ("WEBHOOKS_THREADS", "0"),
+        ("METRICS_TOKEN", ""),
+        ("METRICS_TOKEN", "two words"),
     ],
 )
 def test_a_wrong_value_stops_the_start_with_one_sentence_that_names_it(

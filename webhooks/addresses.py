@@ -95,7 +95,7 @@ def endpoint(url: str) -> Endpoint:
     except ValueError:
         raise BadAddress("`url` must be a URL.") from None
     if parts.scheme not in PORTS:
-        raise BadAddress("`url` must begin with https://.")
+        raise BadAddress("`url` must begin with https://, or with http:// where that is allowed.")
     if "@" in parts.netloc:
         raise BadAddress("`url` must not hold a name or password.", code="not_allowed")
     if "#" in url:

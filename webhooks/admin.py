@@ -27,6 +27,11 @@ class ExplainedAdmin(ReadAdmin[M]):
     """A list that says above its rows, or above none, where they come from."""
 
     explanation: str
+    lookups: frozenset[str]
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """The page's own filters and links alone: one by what is not shown would tell it all the same."""
+        return lookup in self.lookups
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -55,6 +60,7 @@ class WebhookAdmin(ExplainedAdmin[Webhook]):
         *("id", "name", "is_active", "deliveries", "community", "disabled_reason", "failing_since"),
         *("listens_to", "url"),
     )
+    lookups = frozenset({"is_active__exact", "disabled_reason__exact", "disabled_reason__isnull"})
     list_display_links = ("id", "name")
     list_filter = ("is_active", "disabled_reason")
     list_select_related = ("community",)
@@ -108,6 +114,7 @@ def _switch(chosen: QuerySet[Webhook], *, is_active: bool) -> int:
 @admin.register(Event)
 class EventAdmin(ExplainedAdmin[Event]):
     explanation = "What happened and somebody listened for. What was sent is kept for 30 days and not shown."
+    lookups = frozenset({"type__exact"})
     list_display = ("created_at", "type", "community", "deliveries", "is_kept", "rounding", "id")
     list_filter = ("type",)
     list_select_related = ("community",)
@@ -132,6 +139,7 @@ class EventAdmin(ExplainedAdmin[Event]):
 @admin.register(Delivery)
 class DeliveryAdmin(ExplainedAdmin[Delivery]):
     explanation = "One event for one webhook, with what became of the last attempt to send it."
+    lookups = frozenset({"status__exact", "event__type__exact", "event__id__exact", "webhook__id__exact"})
     list_display = (
         *("created_at", "status", "attempt_count", "response_status", "event_link", "webhook_link"),
         *("community", "due_at", "last_attempt_at", "id"),

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import uuid
-
 from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.utils import timezone
 
 from webhooks.services import housekeeping, sending
-from webhooks.services.due import Early
 from webhooks.services.outbox import DELIVER
 
 
 @shared_task(name=DELIVER)
-def deliver(
-    *, webhook_id: int, lane: int, early: str | None = None, attempts: int = 0, **_later: object
-) -> None:
-    """Send what is due in one lane of a webhook.
-
-    The delivery `early` is sent though its row says later, unless it was tried since those `attempts`.
-    """
-    before_its_time = Early(uuid.UUID(early), attempts) if early else None
-    sending.drain(webhook_id=webhook_id, lane=lane, early=before_its_time)
+def deliver(*, webhook_id: int, lane: int, **_later: object) -> None:
+    """Send what is due in one lane of a webhook."""
+    sending.drain(webhook_id=webhook_id, lane=lane)
 
 
 @worker_shutting_down.connect

@@ -15,20 +15,23 @@ _LIMITS = ", ".join(f"{name} {tier.requests_per_minute}" for name, tier in TIERS
 _WEBHOOKS = """\
 **Webhooks** spare you polling. Register an address at `.../webhooks` with the types of events it wants
 (`*` is all); who hears of an event is decided when it happens. Every event is written in the transaction of
-its change, and told at least once: so deduplicate by `webhook-id`. The order is not promised: `timestamp`
-says when it happened. A `POST` carries `{"id", "type", "timestamp", "api_version": "v1", "community_id",
+its change, and told at least once: so deduplicate by `webhook-id`. What happens to one object comes in
+order, unless an attempt fails; beyond that no order is promised. `timestamp` says when it happened, to the
+second. A `POST` carries `{"id", "type", "timestamp", "api_version": "v1", "community_id",
 "data"}`, and `data` is what the interface gave for the object at that moment:
 
 - `project.created`, `project.opened`, `project.closed`, `project.deleted`: `{"project": Project}`. Where the
   clock opened or closed it, `timestamp` is the scheduled moment.
 - `response.submitted`: `{"project_id", "response": Response}`, once, when the response is completed. A vote
   that is changed later is not told again; one that is taken back is `response.deleted`.
-- `response.deleted`: `{"project_id", "response_id"}`.
+- `response.deleted`: `{"project_id", "response_id"}`, of a partial response too. Those that go with their
+  project are not told one by one.
 - `analysis.completed`, `analysis.failed`: `{"project_id", "analysis": Analysis}`.
 - `webhook.ping`: `{"webhook": Webhook}`, to one webhook that was asked for it, whatever its `events`.
 
-Of anonymous projects, `timestamp` and all times of deliveries are rounded to the hour, or to the day where
-the project's times are; ids of events and deliveries are random.
+Of responses to anonymous projects, `timestamp` and all times of deliveries are rounded to the hour, or to
+the day where the project's times are, and what the endpoint answers is not kept: its numbers and times would
+tell in which order they came. What was written down before a response was deleted is delivered all the same.
 
 **Signatures** follow Standard Webhooks (standardwebhooks.com), which has libraries for most languages. Each
 attempt sends the same body, byte for byte, with the headers `webhook-id` (the event's `id`, the same on each

@@ -27,6 +27,7 @@ def project_changed(
         data={"project": project_as_json(project, at=happened_at or at)},
         at=at,
         happened_at=happened_at,
+        about=f"project {project.pk}",
         person_id=project.author_id,
     )
 
@@ -71,6 +72,7 @@ def _tell(
         type=type,
         data=data,
         at=at,
+        about=f"response {conversation.pk}",
         person_id=person_id,
         rounded_to=_rounding(project),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import structlog
 from django.db import transaction
 
 from communities import services as communities
@@ -15,6 +16,7 @@ from surveys.models import Project
 from surveys.services import events, finding, groups
 from webhooks.events import EventType
 
+log = structlog.get_logger("colloquy.schedules")
 BATCH = 500  # projects a tick brings up to date at most; the next tick takes the rest
 
 
@@ -61,7 +63,13 @@ def open_and_close_due(*, at: datetime) -> int:
     It may run twice or beside itself: a row that another run holds is left to that run.
     """
     due = Project.objects.due_to_change(at=at).order_by("pk").values_list("pk", flat=True)[:BATCH]
-    return sum(_settle_one(project_id, at=at) for project_id in due)
+    changed = 0
+    for project_id in due:
+        try:
+            changed += _settle_one(project_id, at=at)
+        except Exception:  # one that has a fault shall not hold up the others
+            log.exception("schedules.fault", project_id=project_id)
+    return changed
 
 
 def catch_up(project: Project, *, at: datetime) -> None:

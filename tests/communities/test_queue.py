@@ -124,14 +124,6 @@ def test_a_wake_reaches_the_queue_of_its_task_after_the_commit(redis: Any) -> No
     assert message["headers"]["published_at"] <= time.time()
 
 
-def test_a_wake_may_be_for_later(redis: Any) -> None:
-    wake("some.task", countdown=60, number=1)
-
-    wait_until(lambda: redis.llen("celery"))
-    [message] = messages(redis)
-    assert message["headers"]["eta"] is not None
-
-
 def test_a_queue_that_is_long_enough_takes_no_more(redis: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "MOST_IN_A_QUEUE", 2)
     redis.rpush("webhooks", "one", "two")
@@ -198,7 +190,7 @@ def test_a_broker_that_never_answers_holds_no_writer_up(use_broker: Callable[...
             connection.settimeout(LIMIT)
             assert connection.recv(1)
             wake("some.task", number=2)
-            assert list(queue._waker._waiting) == [("some.task", (("number", 2),), None)]
+            assert list(queue._waker._waiting) == [("some.task", (("number", 2),))]
     wait_until(lambda: queue._waker._broker_is_down)
 
 

@@ -252,6 +252,24 @@ def test_the_first_to_enter_an_anonymous_project_leaves_its_opening_to_the_tick(
     assert Event.objects.filter(type="project.opened").count() == 1
 
 
+def test_what_tells_of_one_response_is_sent_in_order(caller: Caller) -> None:
+    project = caller.make_open(TEXT)
+    talks = [Talk(caller, project, member_id=a_member(caller)) for _ in range(8)]
+
+    for talk in talks:
+        talk.through("e4")
+        caller.delete(f"/responses/{talk.told['id']}")
+
+    lanes = {
+        talk.told["id"]: set(
+            Delivery.objects.filter(event__body__contains=talk.told["id"]).values_list("lane", flat=True)
+        )
+        for talk in talks
+    }
+    assert {len(own) for own in lanes.values()} == {1}
+    assert len(set.union(*lanes.values())) > 1
+
+
 @pytest.mark.django_db(transaction=True)  # what is kept in memory is kept once it is committed
 @pytest.mark.parametrize("listeners", [0, 1, 5])
 def test_telling_takes_one_statement_however_many_listen(listeners: int) -> None:

@@ -18,7 +18,7 @@ URL = "https://example.com/colloquy"
 
 def listen(caller: Caller, **fields: object) -> dict[str, Any]:
     """A new webhook, as its registration answers it."""
-    answer = caller.post("/webhooks", {"url": URL, **fields})
+    answer = caller.post("/webhooks", {"url": URL, "events": ["*"], **fields})
     assert answer.status_code == 201, answer.content
     return answer.json()
 

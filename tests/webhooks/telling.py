@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import connection, transaction
 
@@ -50,12 +50,20 @@ def tell(
     *,
     of: Community | None = None,
     at: datetime = NOON,
+    about: str | None = None,
     **fields: Any,
 ) -> Event:
-    """The event that everybody who listens is told."""
+    """The event that everybody who listens is told; about an object of its own, unless one is named."""
     before = set(Event.objects.values_list("pk", flat=True))
     with transaction.atomic():
-        outbox.emit(community_id=(of or community()).pk, type=type, data=data or {}, at=at, **fields)
+        outbox.emit(
+            community_id=(of or community()).pk,
+            type=type,
+            data=data or {},
+            at=at,
+            about=about or str(uuid4()),
+            **fields,
+        )
     return Event.objects.exclude(pk__in=before).get()
 
 

@@ -17,7 +17,7 @@ from webhooks import retries
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
 from webhooks.services import deliveries, sealing, sending, webhooks
-from webhooks.services.due import Early
+from webhooks.services.early import Early, reminders
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOW = datetime(2026, 2, 1, 9, 30, tzinfo=UTC)
@@ -238,7 +238,7 @@ def test_nothing_is_sent_to_a_deleted_webhook_however_much_it_was_asked_for(rece
     webhooks.remove(community_id=to.community_id, webhook_id=to.pk, at=NOW)
 
     sent(to)
-    sending.drain(webhook_id=to.pk, lane=ping.lane, early=Early(ping.pk, 0))
+    sending.drain(webhook_id=to.pk, lane=ping.lane, now=lambda: NOW)
 
     assert receiver.heard() == []
 
@@ -249,7 +249,7 @@ def test_an_event_whose_body_is_forgotten_is_never_sent(receiver: Receiver) -> N
     Event.objects.update(body=None)
 
     sent(to)
-    sending.drain(webhook_id=to.pk, lane=delivery.lane, early=Early(delivery.pk, delivery.attempt_count))
+    sending.drain(webhook_id=to.pk, lane=delivery.lane, now=lambda: NOW)
 
     assert receiver.heard() == []
     assert state(delivery)[:2] == ("pending", 0)
@@ -332,6 +332,8 @@ def test_a_delivery_that_is_gone_when_its_answer_comes_is_no_error(
 
 
 def test_an_unknown_webhook_or_early_delivery_is_nothing_to_do() -> None:
-    sending.drain(webhook_id=404, lane=0, early=Early(uuid.uuid4(), 0))
+    reminders.add(404, 0, Early(uuid.uuid4(), 0), wait=timedelta())
+
+    sending.drain(webhook_id=404, lane=0)
 
     assert sending.wake_due(at=NOW) == 0

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import random
+import time
+import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from tests.webhooks.receiving import Receiver, Scripted
-from tests.webhooks.sending_to import sent, told, webhook
+from tests.webhooks.sending_to import sent, told, wait_until, webhook
 from tests.webhooks.telling import rows
+from tests.webhooks.test_sending_turns import held_elsewhere
 from webhooks.rounding import Rounding
-from webhooks.services import sending
-from webhooks.services.due import Early
-from webhooks.services.outbox import DELIVER
+from webhooks.services import early, lanes, sending
+from webhooks.services.early import reminders
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOW = datetime(2026, 2, 1, 9, 34, 56, 789, tzinfo=UTC)
 HOUR = (datetime(2026, 2, 1, 9, tzinfo=UTC), datetime(2026, 2, 1, 10, tzinfo=UTC))
 DAY = (datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 2, 2, tzinfo=UTC))
-Wakes = list[dict[str, Any]]
 
 
 @pytest.fixture(autouse=True)
@@ -28,16 +29,29 @@ def without_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random, "random", lambda: 0.0)
 
 
+class Clock:
+    """The clock of what is kept in mind."""
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+
+    def passes(self, seconds: float) -> None:
+        self._ahead += seconds
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._ahead
+
+
 @pytest.fixture
-def woken(monkeypatch: pytest.MonkeyPatch) -> Wakes:
-    wakes: Wakes = []
-    monkeypatch.setattr(sending, "wake", lambda task, **kwargs: wakes.append({"task": task, **kwargs}))
-    return wakes
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(early, "time", clock)
+    return clock
 
 
 @pytest.mark.parametrize(("rounding", "span"), [(Rounding.HOUR, HOUR), (Rounding.DAY, DAY)])
 def test_a_failure_is_kept_to_the_hour_or_day_and_tried_again_after_seconds(
-    receiver: Receiver, woken: Wakes, rounding: Rounding, span: tuple[datetime, datetime]
+    receiver: Receiver, clock: Clock, rounding: Rounding, span: tuple[datetime, datetime]
 ) -> None:
     to = webhook(receiver.script("/", Scripted(status=500), Scripted()))
     delivery = told(at=NOW, rounded_to=rounding)
@@ -45,41 +59,31 @@ def test_a_failure_is_kept_to_the_hour_or_day_and_tried_again_after_seconds(
     sent(to, at=NOW)
     delivery.refresh_from_db()
     to.refresh_from_db()
-    again = woken.pop()
 
     assert (delivery.last_attempt_at, delivery.due_at) == span
     assert to.failing_since == span[1]
     assert not delivery.is_settled
-    assert again == {
-        "task": DELIVER,
-        "countdown": 5.0,
-        "webhook_id": to.pk,
-        "lane": delivery.lane,
-        "early": str(delivery.pk),
-        "attempts": delivery.attempt_count,
-    }
+    sending.drain(webhook_id=to.pk, lane=delivery.lane, now=lambda: NOW)
+    assert len(receiver.heard()) == 1
 
-    sending.drain(
-        webhook_id=to.pk,
-        lane=delivery.lane,
-        early=Early(delivery.pk, delivery.attempt_count),
-        now=lambda: NOW,
-    )
+    clock.passes(5.0)
+    sending.drain(webhook_id=to.pk, lane=delivery.lane, now=lambda: NOW)
     delivery.refresh_from_db()
 
     assert (delivery.status, delivery.attempt_count, delivery.last_attempt_at) == ("delivered", 2, span[0])
-    assert woken == []
+    assert reminders.lanes_due() == []
 
 
-def test_longer_waits_are_left_to_the_rows(receiver: Receiver, woken: Wakes) -> None:
+def test_longer_waits_are_left_to_the_rows(receiver: Receiver, clock: Clock) -> None:
     to = webhook(receiver.script("/", Scripted(status=503, headers={"Retry-After": "331"})))
     delivery = told(at=NOW, rounded_to=Rounding.HOUR)
 
     sent(to, at=NOW)
 
     delivery.refresh_from_db()
+    clock.passes(331)
     assert delivery.due_at == HOUR[1]
-    assert woken == []
+    assert reminders.due(to.pk, delivery.lane) is None
 
 
 @pytest.mark.parametrize("status", [200, 410, 500])
@@ -104,3 +108,81 @@ def test_no_column_and_no_line_of_the_log_has_the_moment(
     assert str(delivery.pk) not in caplog.text
     assert str(delivery.event_id) not in caplog.text
     assert "webhooks.attempt" in caplog.text
+
+
+def test_what_an_endpoint_answers_is_not_kept_as_it_may_count_or_time_it(receiver: Receiver) -> None:
+    to = webhook(receiver.script("/", Scripted(body='{"id": 1052}')))
+    delivery = told(at=NOW, rounded_to=Rounding.HOUR)
+
+    sent(to, at=NOW)
+
+    delivery.refresh_from_db()
+    assert (delivery.status, delivery.response_status, delivery.response_body) == ("delivered", 200, None)
+
+
+def test_an_early_one_that_was_tried_since_waits_for_its_time(receiver: Receiver, clock: Clock) -> None:
+    asks_for_time = Scripted(status=503, headers={"Retry-After": "7200"})
+    to = webhook(receiver.script("/", Scripted(status=500), asks_for_time, Scripted(status=500)))
+    before_ten, ten = HOUR[1] - timedelta(seconds=10), HOUR[1]
+    delivery = told(at=before_ten, rounded_to=Rounding.HOUR)
+    sent(to, at=before_ten)
+    clock.passes(-60)  # so that the row's time comes first
+    sent(to, at=ten)
+
+    clock.passes(66)
+    sent(to, at=ten)
+
+    delivery.refresh_from_db()
+    assert (delivery.attempt_count, delivery.due_at) == (2, ten + timedelta(hours=2))
+
+
+def test_an_early_one_whose_lane_is_taken_stays_in_mind(receiver: Receiver, clock: Clock) -> None:
+    to = webhook(receiver.script("/", Scripted(status=500), Scripted()))
+    delivery = told(at=NOW, rounded_to=Rounding.HOUR)
+    sent(to, at=NOW)
+    clock.passes(5)
+
+    with held_elsewhere(lambda: lanes.hold(to.pk, delivery.lane)):
+        sent(to, at=NOW)
+    assert reminders.lanes_due() == [(to.pk, delivery.lane)]
+    sent(to, at=NOW)
+
+    delivery.refresh_from_db()
+    assert delivery.status == "delivered"
+
+
+def test_a_worker_is_woken_when_the_time_of_an_early_one_has_come(
+    receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[dict[str, Any]] = []
+    monkeypatch.setattr(early, "SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(early, "wake_at_once", lambda task, **lane: woken.append(lane))
+    to = webhook(receiver.script("/", Scripted(status=500)))
+    delivery = told(at=NOW, rounded_to=Rounding.DAY)
+
+    sent(to, at=NOW)
+    assert woken == []
+    clock.passes(5)
+
+    wait_until(lambda: woken)
+    assert woken[0] == {"webhook_id": to.pk, "lane": delivery.lane}
+
+
+def test_what_is_never_free_is_left_to_its_row(receiver: Receiver, clock: Clock) -> None:
+    to = webhook(receiver.script("/", Scripted(status=500)))
+    told(at=NOW, rounded_to=Rounding.HOUR)
+    sent(to, at=NOW)
+
+    clock.passes(5 + early.SECONDS_UNTIL_GIVEN_UP)
+
+    assert reminders.lanes_due() == []
+    assert reminders._count == 0
+
+
+def test_no_more_is_kept_in_mind_than_memory_bears(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(early, "MOST", 2)
+
+    for _ in range(3):
+        reminders.add(1, 0, early.Early(uuid.uuid4(), 1), wait=timedelta(hours=1))
+
+    assert reminders._count == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -16,11 +15,10 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.webhooks.processes import running
 from tests.webhooks.receiving import Receiver, Scripted
-from tests.webhooks.sending_to import sent, told, told_often, try_for, wait_until, webhook
+from tests.webhooks.sending_to import sent, told_often, try_for, wait_until, webhook
 from tests.webhooks.telling import NOON, at_once
 from webhooks.models import Delivery, Webhook
 from webhooks.services import lanes, sending, webhooks
-from webhooks.services.due import Early
 from webhooks.services.outbox import DELIVER
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -200,14 +198,14 @@ def test_a_failing_webhook_is_tried_by_one_worker_whatever_the_lane(receiver: Re
 def test_failing_webhooks_leave_threads_to_others(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "_for_failing", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(lanes, "_share", threading.BoundedSemaphore(1))
     failing, healthy = (
         webhook(receiver.url("/failing"), failing_since=NOON),
         webhook(receiver.url("/healthy")),
     )
     told_often(healthy, 1)
 
-    with held_elsewhere(lambda: lanes.hold_failing(404)):
+    with lanes.hold_share():
         sent(failing)
         sent(healthy)
 
@@ -304,36 +302,34 @@ def test_looking_for_what_is_due_is_one_statement_however_much_there_is(woken: W
     assert len(statements) == 1
 
 
-def test_an_early_delivery_whose_lane_is_taken_comes_again(receiver: Receiver, woken: Wakes) -> None:
+def test_a_slow_endpoint_gives_its_thread_back_though_it_answers(
+    receiver: Receiver, woken: Wakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "SECONDS_OF_A_TURN", 0)
+    monkeypatch.setattr(sending, "SECONDS_OF_A_BATCH", 0)
     to = webhook(receiver.url())
-    early = told()
-    Delivery.objects.update(due_at=NOW)
+    told_often(to, 5, lane=0)
 
-    with held_elsewhere(lambda: lanes.hold(to.pk, early.lane)):
-        sending.drain(webhook_id=to.pk, lane=early.lane, early=Early(early.pk, 0), now=lambda: NOON)
+    sending.drain(webhook_id=to.pk, lane=0, now=lambda: NOW)
 
-    assert receiver.heard() == []
-    assert woken == [
-        {
-            "task": DELIVER,
-            "countdown": sending.SECONDS_UNTIL_EARLY_AGAIN,
-            "webhook_id": to.pk,
-            "lane": early.lane,
-            "early": str(early.pk),
-            "attempts": 0,
-        }
-    ]
+    assert len(receiver.heard()) == 1
+    assert [(wake["webhook_id"], wake["lane"]) for wake in woken] == [(to.pk, 0)]
 
 
-def test_an_early_delivery_is_tried_once_before_what_is_due(receiver: Receiver) -> None:
-    to = webhook(receiver.script("/", Scripted(status=500), Scripted()))
-    early = told()
-    Delivery.objects.update(due_at=NOW, lane=0)
-    told_often(to, 1)
-    Delivery.objects.update(lane=0)
+def test_slow_endpoints_leave_threads_to_the_others(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "_share", threading.BoundedSemaphore(1))
+    slow, quick = webhook(receiver.url("/slow")), webhook(receiver.url("/quick"))
+    told_often(quick, 4)  # and the slow one, which listens too
+    lanes.note_pace(slow.pk, seconds=lanes.SECONDS_OF_SLOW + 1)
 
-    sending.drain(webhook_id=to.pk, lane=0, early=Early(early.pk, 0), now=lambda: NOON)
-    sending.drain(webhook_id=to.pk, lane=0, early=Early(uuid.uuid4(), 0), now=lambda: NOON)
+    with lanes.hold_share():
+        sent(slow)
+        sent(quick)
 
-    assert receiver.heard()[0].headers["webhook-id"] == str(early.event_id)
-    assert statuses() == {"failed": 1, "delivered": 1}
+    heard = [each.path for each in receiver.heard()]
+    assert heard == ["/quick"] * 4
+    sent(slow)
+    assert not lanes.is_slow(slow.pk)
+    assert len(receiver.heard()) == 8

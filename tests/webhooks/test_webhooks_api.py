@@ -72,12 +72,12 @@ def test_a_webhook_is_registered_and_its_secret_told_once(caller: Caller) -> Non
 def test_what_is_not_said_has_defaults(caller: Caller) -> None:
     made = listen(caller)
 
-    assert (made["events"], made["name"], made["is_active"]) == (["*"], None, True)
+    assert (made["name"], made["is_active"]) == (None, True)
 
 
 def test_secrets_are_not_readable_in_the_database(caller: Caller, caplog: pytest.LogCaptureFixture) -> None:
     headers = {"Idempotency-Key": str(uuid.uuid4())}
-    made = caller.post("/webhooks", {"url": URL}, **headers).json()
+    made = caller.post("/webhooks", {"url": URL, "events": ["*"]}, **headers).json()
 
     rotated = caller.post(
         f"/webhooks/{made['id']}/rotate_secret", **headers | {"Idempotency-Key": "2"}
@@ -93,7 +93,7 @@ def test_secrets_are_not_readable_in_the_database(caller: Caller, caplog: pytest
 def test_a_registration_sent_again_answers_the_same_secret(caller: Caller) -> None:
     headers = {"Idempotency-Key": str(uuid.uuid4())}
 
-    answers = [caller.post("/webhooks", {"url": URL}, **headers) for _ in range(2)]
+    answers = [caller.post("/webhooks", {"url": URL, "events": ["*"]}, **headers) for _ in range(2)]
 
     assert answers[0].content == answers[1].content
     assert answers[1]["Idempotency-Replayed"] == "true"
@@ -103,7 +103,6 @@ def test_a_registration_sent_again_answers_the_same_secret(caller: Caller) -> No
 @pytest.mark.parametrize(
     ("fields", "fault"),
     [
-        ({}, ("url", "required")),
         ({"url": None}, ("url", "null")),
         ({"url": ""}, ("url", "blank")),
         ({"url": 5}, ("url", "invalid_type")),
@@ -130,16 +129,18 @@ def test_a_registration_sent_again_answers_the_same_secret(caller: Caller) -> No
 def test_fields_that_are_refused(
     caller: Caller, webhook: dict[str, Any], fields: dict[str, object], fault: tuple[str, str]
 ) -> None:
-    body = fields if "url" in fields or not fields else {"url": URL, **fields}
+    whole = {"url": URL, "events": ["*"], **fields}
 
-    answers = [caller.post("/webhooks", body)]
-    if fields:
-        answers.append(caller.patch(f"/webhooks/{webhook['id']}", fields))
-
-    for answer in answers:
+    for answer in (caller.post("/webhooks", whole), caller.patch(f"/webhooks/{webhook['id']}", fields)):
         assert refusal(answer) == (400, "invalid_request")
         assert faults(answer) == {fault}
     assert caller.get("/webhooks").json()["data"] == [webhook]
+
+
+def test_where_and_what_of_have_to_be_said(caller: Caller) -> None:
+    answer = caller.post("/webhooks", {})
+
+    assert faults(answer) == {("url", "required"), ("events", "required")}
 
 
 def test_every_fault_is_told_at_once_in_sentences(caller: Caller) -> None:
@@ -158,7 +159,7 @@ def test_an_installation_may_allow_http_and_private_networks(caller: Caller, set
     settings.WEBHOOKS_ALLOW_HTTP = settings.WEBHOOKS_ALLOW_PRIVATE_NETWORKS = True
 
     assert listen(caller, url="http://127.0.0.1:8080/")["url"] == "http://127.0.0.1:8080/"
-    refused = caller.post("/webhooks", {"url": "http://127.0.0.1:22/"})
+    refused = caller.post("/webhooks", {"url": "http://127.0.0.1:22/", "events": ["*"]})
     assert faults(refused) == {("url", "not_allowed")}
 
 
@@ -195,7 +196,7 @@ def test_what_nobody_knows_is_named_and_what_is_read_only_ignored(
 def test_a_community_has_at_most_20_webhooks(caller: Caller) -> None:
     made = [listen(caller) for _ in range(20)]
 
-    refused = caller.post("/webhooks", {"url": URL})
+    refused = caller.post("/webhooks", {"url": URL, "events": ["*"]})
 
     assert refusal(refused) == (409, "conflict")
     listen(Caller())
@@ -269,7 +270,7 @@ def test_other_changes_leave_failures_as_they_are(caller: Caller, webhook: dict[
 
 
 def test_it_cannot_be_replaced(caller: Caller, webhook: dict[str, Any]) -> None:
-    answer = caller.put(f"/webhooks/{webhook['id']}", {"url": URL})
+    answer = caller.put(f"/webhooks/{webhook['id']}", {"url": URL, "events": ["*"]})
 
     assert refusal(answer) == (405, "method_not_allowed")
     assert answer["Allow"] == "DELETE, GET, PATCH"
@@ -395,6 +396,6 @@ def test_webhooks_are_admins_business(caller: Caller, access: str) -> None:
     other = caller.beside(access)
 
     answers = [other.call(method, f"/webhooks/{webhook_id}{path}") for method, path in CALLS]
-    answers += [other.get("/webhooks"), other.post("/webhooks", {"url": URL})]
+    answers += [other.get("/webhooks"), other.post("/webhooks", {"url": URL, "events": ["*"]})]
 
     assert {refusal(answer) for answer in answers} == {(403, "forbidden")}

@@ -24,7 +24,7 @@ from webhooks.services import deliveries, webhooks
 TAG = "Webhooks"
 
 
-class WebhookIn(serializers.Serializer[Any]):
+class ChangedWebhookIn(serializers.Serializer[Any]):
     accepted_and_ignored = frozenset(examples.NEW_WEBHOOK)
 
     url = Text(
@@ -35,11 +35,10 @@ class WebhookIn(serializers.Serializer[Any]):
         child=Choice(choices=[*EventType.values, ALL]),
         allow_empty=False,
         min_length=1,  # for the description alone, which does not see the line above
-        default=[ALL],
         help_text="What it wants to hear of; `*` is all, also what is yet to be invented.",
     )
-    name = Text(max_length=200, allow_null=True, default=None)
-    is_active = Truth(default=True, help_text="Only a ping and a redelivery reach one that is not.")
+    name = Text(max_length=200, allow_null=True, required=False)
+    is_active = Truth(required=False, help_text="Only a ping and a redelivery reach one that is not.")
 
     def validate_url(self, url: str) -> str:
         try:
@@ -51,6 +50,11 @@ class WebhookIn(serializers.Serializer[Any]):
         except addresses.BadAddress as refused:
             raise serializers.ValidationError(str(refused), code=refused.code) from None
         return url
+
+
+class NewWebhookIn(ChangedWebhookIn):
+    name = Text(max_length=200, allow_null=True, default=None)
+    is_active = Truth(default=True, help_text="Only a ping and a redelivery reach one that is not.")
 
 
 class WebhookOut(serializers.Serializer[Webhook]):
@@ -100,7 +104,7 @@ class WebhookViewSet(CommunityViewSet):
             "address that is private by its text, in any spelling, is refused here; what a name resolves to "
             "is checked at each attempt. A community has at most 20 webhooks: one more is `409 conflict`."
         ),
-        request=WebhookIn,
+        request=NewWebhookIn,
         responses={201: NewWebhookOut},
         examples=[
             OpenApiExample("For two types of events", examples.NEW_WEBHOOK_SENT, request_only=True),
@@ -110,7 +114,7 @@ class WebhookViewSet(CommunityViewSet):
     @once
     def create(self, request: Request, **kwargs: Any) -> Response:
         webhook, secret = webhooks.register(
-            community_id=self.key.community_id, at=self.at, **self.read(WebhookIn)
+            community_id=self.key.community_id, at=self.at, **self.read(NewWebhookIn)
         )
         return Response({**webhooks.as_json(webhook), "secret": secret}, status=201)
 
@@ -136,7 +140,7 @@ class WebhookViewSet(CommunityViewSet):
             "it was off is sent once it is on, as long as its body is kept. What happened while it was off "
             "is not told later."
         ),
-        request=WebhookIn,
+        request=ChangedWebhookIn,
         responses=WebhookOut,
         examples=[
             OpenApiExample("Another name", {"name": "The board"}, request_only=True),
@@ -148,7 +152,7 @@ class WebhookViewSet(CommunityViewSet):
         webhook = webhooks.change(
             community_id=self.key.community_id,
             webhook_id=webhook_id,
-            fields=self.read(WebhookIn, partial=True),
+            fields=self.read(ChangedWebhookIn, partial=True),
             at=self.at,
         )
         return Response(webhooks.as_json(webhook))

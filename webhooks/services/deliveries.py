@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import uuid
 from datetime import datetime
 
@@ -82,7 +81,7 @@ def redeliver(*, community_id: int, delivery_id: uuid.UUID, at: datetime) -> Del
     again = Delivery.objects.create(
         webhook_id=earlier.webhook_id,
         event=event,
-        lane=random.randrange(Delivery.LANES),
+        lane=earlier.lane,
         due_at=told_at,
         even_if_off=True,
         is_settled=event.rounding is None,

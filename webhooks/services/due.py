@@ -10,6 +10,7 @@ from typing import Any
 
 from communities.statements import prepared
 from webhooks.models import Webhook
+from webhooks.services.early import Early
 
 MOST_AT_ONCE = 20  # deliveries of a batch
 # A webhook that is off is sent only what somebody asked for by hand, and a deleted one nothing.
@@ -64,14 +65,6 @@ class Due:
     body: str
     person_id: int | None
     rounding: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Early:
-    """A delivery that is to be tried before its row says so, once it was tried so often and not more."""
-
-    delivery_id: uuid.UUID
-    attempts: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,10 @@ from communities.statements import found
 
 # Served by the partial index of what is not delivered.
 _NOT_DELIVERED = """
-    SELECT status, count(*) FROM webhooks_delivery WHERE status <> 'delivered' GROUP BY status
+    SELECT status, count(*)
+    FROM webhooks_delivery JOIN webhooks_webhook webhook ON webhook.id = webhook_id
+    WHERE status <> 'delivered' AND deleted_at IS NULL
+    GROUP BY status
 """
 _DELIVERED = "SELECT count(*) FROM webhooks_delivery WHERE status = 'delivered'"
 _DUE = """

@@ -18,8 +18,22 @@ from communities.statements import prepared
 
 log = structlog.get_logger("colloquy.webhooks")
 
-# However many endpoints are dead, this process has threads left for those that answer.
-_for_failing = threading.BoundedSemaphore(max(1, settings.WEBHOOKS_THREADS // 2))
+SECONDS_OF_SLOW = 1.0
+SECONDS_OF_A_LEASE = 60  # without a word from who holds a lock; an attempt is shorter
+
+# A process that is stopped, though not dead, loses its connection after the lease, and so its locks.
+_TAKE = f"""
+    SELECT pg_try_advisory_lock(hashtextextended(%s, 0))
+        AND set_config('idle_session_timeout', '{SECONDS_OF_A_LEASE}s', FALSE) IS NOT NULL
+"""
+_GIVE_BACK = """
+    SELECT pg_advisory_unlock(hashtextextended(%s, 0))
+        AND set_config('idle_session_timeout', '0', FALSE) IS NOT NULL
+"""
+
+# However many endpoints are dead or slow, this process has threads left for those that answer.
+_share = threading.BoundedSemaphore(max(1, settings.WEBHOOKS_THREADS // 2))
+_slow: set[int] = set()
 
 
 class Taken(Exception):
@@ -36,18 +50,33 @@ def hold(webhook_id: int, lane: int) -> Iterator[None]:
 @contextmanager
 def hold_failing(webhook_id: int) -> Iterator[None]:
     """Be the only one who tries a webhook that is failing, whatever the lane. Raises Taken."""
-    if not _for_failing.acquire(blocking=False):
+    with _lock(f"webhook {webhook_id}, failing"):
+        yield
+
+
+@contextmanager
+def hold_share() -> Iterator[None]:
+    """Be one of the threads that this process has for endpoints that fail or are slow. Raises Taken."""
+    if not _share.acquire(blocking=False):
         raise Taken
     try:
-        with _lock(f"webhook {webhook_id}, failing"):
-            yield
+        yield
     finally:
-        _for_failing.release()
+        _share.release()
+
+
+def note_pace(webhook_id: int, *, seconds: float) -> None:
+    """Keep in mind how long the last attempt of this process took."""
+    (_slow.add if seconds > SECONDS_OF_SLOW else _slow.discard)(webhook_id)
+
+
+def is_slow(webhook_id: int) -> bool:
+    return webhook_id in _slow
 
 
 @contextmanager
 def _lock(name: str) -> Iterator[None]:
-    if not _said("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", name):
+    if not _said(_TAKE, name):
         raise Taken
     try:
         yield
@@ -57,7 +86,7 @@ def _lock(name: str) -> Iterator[None]:
 
 def _unlock(name: str) -> None:
     with suppress(Error):
-        if _said("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", name):
+        if _said(_GIVE_BACK, name):
             return
         # A pooler stands between, or the connection was replaced.
         log.error("webhooks.lock_of_another_session")

@@ -114,7 +114,8 @@ def write(due: Due, attempt: Attempt, outcome: Outcome) -> bool:
         "status": outcome.status.value,
         "due_at": None if wait is None else rounding.up(attempt.ended_at + wait, due.rounding),
         "response_status": answer.status if answer else None,
-        "response_body": answer.text if answer else None,
+        # What an endpoint answers may number or time what it was told.
+        "response_body": answer.text if answer and due.rounding is None else None,
         "error": attempt.error,
         "last_attempt_at": rounding.down(attempt.begun_at, due.rounding),
         "is_settled": due.rounding is None,

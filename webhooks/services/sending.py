@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import structlog
 from django.conf import settings
@@ -22,15 +22,14 @@ from webhooks import signing
 from webhooks.models import Webhook
 from webhooks.sender import Answer, Line, NotAnswered
 from webhooks.services import due, lanes, outcomes
-from webhooks.services.due import Batch, Due, Early
+from webhooks.services.due import Batch, Due
+from webhooks.services.early import LONGEST, Early, reminders
 from webhooks.services.outbox import DELIVER
 from webhooks.services.outcomes import Attempt, Outcome
 from webhooks.services.webhooks import signing_secrets
 
 SECONDS_OF_A_TURN = 10  # then other lanes have theirs
 SECONDS_OF_A_BATCH = 1  # that long may what was read of a webhook be out of date
-SECONDS_UNTIL_EARLY_AGAIN = 5
-LONGEST_COUNTDOWN = timedelta(minutes=5.5)
 OUR_FAULT = "Colloquy could not send this, by a fault of its own."
 
 log = structlog.get_logger("colloquy.webhooks")
@@ -51,26 +50,23 @@ def wake_due(*, at: datetime) -> int:
     return len(found)
 
 
-def drain(*, webhook_id: int, lane: int, early: Early | None = None, now: Clock = timezone.now) -> None:
-    """Send what is due in one lane, and the delivery `early` though its row says later.
+def drain(*, webhook_id: int, lane: int, now: Clock = timezone.now) -> None:
+    """Send what is due in one lane.
 
     Where another worker is at it nothing is done, for that one looks again when it is through.
     """
-    ends = time.monotonic() + SECONDS_OF_A_TURN
-    turn = _Turn(webhook_id, lane, early, now)
+    turn = _Turn(webhook_id, lane, now)
     try:
         while not _told_to_stop.is_set():
             turn.work()
             # Now that the lane is free: whoever was woken while it was not has gone without a word.
             if not due.is_any(webhook_id=webhook_id, lane=lane, at=now()):
                 break
-            if time.monotonic() >= ends:
+            if turn.is_over():
                 wake(DELIVER, webhook_id=webhook_id, lane=lane)
                 break
-        else:  # told to stop before it came to that
-            turn.put_early_off()
     except lanes.Taken:
-        turn.put_early_off()
+        pass  # what is early stays in mind
     finally:
         turn.hang_up()
 
@@ -78,31 +74,35 @@ def drain(*, webhook_id: int, lane: int, early: Early | None = None, now: Clock 
 class _Turn:
     """A worker's turn at one lane, with the connection that it keeps to the endpoint."""
 
-    def __init__(self, webhook_id: int, lane: int, early: Early | None, now: Clock) -> None:
+    def __init__(self, webhook_id: int, lane: int, now: Clock) -> None:
         self._webhook_id = webhook_id
         self._lane = lane
-        self._early = early
         self._now = now
+        self._ends = time.monotonic() + SECONDS_OF_A_TURN
+        self._early: Early | None = None  # what the batch was read for
         self._line: Line | None = None
         self._url = ""
         self._secrets: list[str] = []
 
+    def is_over(self) -> bool:
+        return time.monotonic() >= self._ends
+
     def work(self) -> None:
-        """Send what is due until one fails or somebody says stop. Raises lanes.Taken."""
-        is_alone = False
+        """Send what is due until one fails, the turn is over or somebody says stop. Raises lanes.Taken."""
+        has_share = is_alone = False
         with lanes.hold(self._webhook_id, self._lane), ExitStack() as held:
             while batch := self._read():
-                if batch.webhook.failing_since is not None and not is_alone:
+                fails = batch.webhook.failing_since is not None
+                if not has_share and (fails or lanes.is_slow(self._webhook_id)):
+                    held.enter_context(lanes.hold_share())
+                    has_share = True
+                if not is_alone and fails:
                     held.enter_context(lanes.hold_failing(self._webhook_id))
                     is_alone = True
-                self._early = None
-                if not self._send(batch):
+                if self._early is not None:
+                    reminders.remove(self._webhook_id, self._lane, self._early)
+                if not self._send(batch) or self.is_over():
                     return
-
-    def put_early_off(self) -> None:
-        """Have the early one come again: whoever holds the lane knows nothing of it."""
-        if self._early is not None:
-            self._wake_early(self._early, seconds=SECONDS_UNTIL_EARLY_AGAIN)
 
     def hang_up(self) -> None:
         if self._line is not None:
@@ -110,11 +110,14 @@ class _Turn:
             self._line = None
 
     def _read(self) -> Batch | None:
-        if self._early is not None:
-            batch = due.read_early(webhook_id=self._webhook_id, lane=self._lane, early=self._early)
+        """What is early first, as its time is the shortest."""
+        while (early := reminders.due(self._webhook_id, self._lane)) is not None:
+            batch = due.read_early(webhook_id=self._webhook_id, lane=self._lane, early=early)
             if batch is not None:
+                self._early = early
                 return batch
-            self._early = None
+            reminders.remove(self._webhook_id, self._lane, early)
+        self._early = None
         return due.read(webhook_id=self._webhook_id, lane=self._lane, at=self._now())
 
     def _send(self, batch: Batch) -> bool:
@@ -142,7 +145,9 @@ class _Turn:
         except Exception:  # a failure like others, or this one would stand before all the rest for ever
             log.exception("webhooks.fault", webhook_id=webhook.pk)
             error = OUR_FAULT
-        return Attempt(begun_at, self._now(), answer, error)
+        attempt = Attempt(begun_at, self._now(), answer, error)
+        lanes.note_pace(webhook.pk, seconds=(attempt.ended_at - attempt.begun_at).total_seconds())
+        return attempt
 
     def _post(self, webhook: Webhook, delivery: Due, at: datetime) -> Answer:
         self._secrets = self._secrets or signing_secrets(webhook, at=at)
@@ -163,21 +168,11 @@ class _Turn:
     def _write(self, delivery: Due, attempt: Attempt) -> None:
         outcome = outcomes.judge(attempt, attempts=delivery.attempt_count + 1, jitter=random.random())
         is_written = outcomes.write(delivery, attempt, outcome)
-        if is_written and delivery.rounding and outcome.wait and outcome.wait <= LONGEST_COUNTDOWN:
+        if is_written and delivery.rounding and outcome.wait and outcome.wait <= LONGEST:
             # Its row names the end of an hour or a day, which is too late.
             early = Early(delivery.id, attempts=delivery.attempt_count + 1)
-            self._wake_early(early, seconds=outcome.wait.total_seconds())
+            reminders.add(self._webhook_id, self._lane, early, wait=outcome.wait)
         _tell(delivery, attempt, outcome)
-
-    def _wake_early(self, early: Early, *, seconds: float) -> None:
-        wake(
-            DELIVER,
-            countdown=seconds,
-            webhook_id=self._webhook_id,
-            lane=self._lane,
-            early=str(early.delivery_id),
-            attempts=early.attempts,
-        )
 
 
 def _tell(delivery: Due, attempt: Attempt, outcome: Outcome) -> None:
