@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 
 from tests.webhooks.receiving import Receiver, Scripted
-from tests.webhooks.sending_to import sent, told, webhook
+from tests.webhooks.sending_to import sent, told, wait_until, webhook
 from tests.webhooks.telling import NOON
-from tests.webhooks.test_sending_turns import before_each_post
+from tests.webhooks.test_sending_turns import before_each_post, held_elsewhere
 from webhooks.services import lanes, webhooks
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -45,3 +45,19 @@ def test_a_lock_that_another_session_took_is_given_up_with_the_connection() -> N
 
     with lanes.hold(1, 0):
         pass
+
+
+def test_a_worker_that_stands_still_loses_its_lane_with_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as short_leases:
+        short_leases.setattr(lanes, "_TAKE", lanes._TAKE.replace(f"{lanes.SECONDS_OF_A_LEASE}s", "100ms"))
+        with held_elsewhere(lambda: lanes.hold(1, 0)):
+            short_leases.undo()
+            wait_until(lambda: can_be_taken(1, 0))
+
+
+def can_be_taken(webhook_id: int, lane: int) -> bool:
+    try:
+        with lanes.hold(webhook_id, lane):
+            return True
+    except lanes.Taken:
+        return False

@@ -45,7 +45,11 @@ class DeliveryOut(serializers.Serializer[Delivery]):
         allow_null=True, help_text="What the endpoint answered to the last attempt; null without an answer."
     )
     response_body = serializers.CharField(
-        allow_null=True, help_text="The answer's first 1000 characters; forgotten after 30 days."
+        allow_null=True,
+        help_text=(
+            "The answer's first 1000 characters; forgotten after 30 days, and never kept of what tells of "
+            "anonymous responses."
+        ),
     )
     last_attempt_at = serializers.DateTimeField(allow_null=True)
     next_retry_at = serializers.DateTimeField(allow_null=True, help_text="Told for `failed` alone.")
