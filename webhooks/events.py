@@ -1,5 +1,7 @@
 """The names of what can happen (interface 6, decisions 10.2)."""
 
+import enum
+
 from django.db.models import TextChoices
 
 API_VERSION = "v1"
@@ -16,3 +18,8 @@ class EventType(TextChoices):
     ANALYSIS_COMPLETED = "analysis.completed"
     ANALYSIS_FAILED = "analysis.failed"
     WEBHOOK_PING = "webhook.ping"
+
+    @enum.property
+    def label(self) -> str:
+        """As it is written everywhere else."""
+        return str(self.value)

@@ -97,8 +97,8 @@ logic, in formulas, and as tokens such as `[score]`. They count the blocks shown
 the one that is reached; without a bucket they are the sums over all. Scoring has to be on when the script
 is written: else points are ignored, as the script's `warnings` then tell.
 
-**Formulas** of calculated blocks take three forms, which nest: arithmetic with `[variables]`, numbers, `+
-- * / ( )`; `if <condition> then <value> else <value>`, whose values may be formulas, `"texts"` or bare
+**Formulas** of calculated blocks take three forms, which nest: arithmetic with `[variables]`, numbers and
+`+ - * / ( )`; `if <condition> then <value> else <value>`, whose values may be formulas, `"texts"` or bare
 words; and `argmax([score_a], [score_b], ...)`, the name of the bucket with the most points, the first of
 equals. What is unknown or unanswered is 0, and so is a division by zero. Numbers are decimals, told with
 at most 6 of them.
