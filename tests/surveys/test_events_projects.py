@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from surveys.services import openings, projects, schedules
 from tests.surveys import hearing
 from tests.surveys.calling import CHOICE, TEXT, Caller
 from tests.surveys.earning import Talk, a_member
+from tests.webhooks.telling import at_once
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -163,6 +165,23 @@ def test_a_tick_tells_an_opening_and_a_closing_once_each(caller: Caller) -> None
         ("project.opened", "2999-01-01T00:00:00Z", "active"),
         ("project.closed", "2999-01-02T00:00:00Z", "inactive"),
     ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_schedulers_at_once_and_somebody_who_closes_tell_each_change_once(caller: Caller) -> None:
+    made = [scheduled(caller) for _ in range(5)]
+    tick = partial(schedules.open_and_close_due, at=OPENING)
+    close = partial(
+        openings.close_project, community_id=caller.community.pk, project_id=int(made[0]["id"]), at=OPENING
+    )
+
+    at_once(tick, tick, close, tick)
+
+    told = [(type, data["project"]["id"]) for type, data in hearing.heard(caller.community.pk)]
+    opened = [project_id for type, project_id in told if type == "project.opened"]
+    closed = [project_id for type, project_id in told if type == "project.closed"]
+    assert sorted(opened) == sorted(project["id"] for project in made)
+    assert closed == [made[0]["id"]]
 
 
 def test_a_tick_that_comes_late_tells_both_as_of_their_moments(caller: Caller) -> None:
