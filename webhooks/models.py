@@ -118,9 +118,9 @@ class Event(models.Model):
 class Delivery(models.Model):
     """One event for one webhook. `due_at` is when it is to be tried; null once it is over.
 
-    A lane is tried by one worker at a time, so a slow endpoint takes few of them; what tells of one object
-    is in one lane, and so in order. `even_if_off` are those
-    that somebody asked for by hand: a ping, a redelivery.
+    A lane is tried by one worker at a time, so a slow endpoint takes few of them. What tells of one object
+    is in one lane, and so in order. `even_if_off` are those that somebody asked for by hand: a ping, a
+    redelivery.
     """
 
     LANES = 4  # of each webhook

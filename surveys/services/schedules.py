@@ -8,7 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 
 import structlog
-from django.db import transaction
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import connection, transaction
 
 from communities import services as communities
 from communities.errors import Conflict
@@ -67,8 +68,12 @@ def open_and_close_due(*, at: datetime) -> int:
     for project_id in due:
         try:
             changed += _settle_one(project_id, at=at)
+        except SoftTimeLimitExceeded:
+            raise
         except Exception:  # one that has a fault shall not hold up the others
             log.exception("schedules.fault", project_id=project_id)
+            if not connection.is_usable():
+                raise
     return changed
 
 

@@ -197,6 +197,26 @@ def test_a_tick_that_comes_late_tells_both_as_of_their_moments(caller: Caller) -
     assert json.loads(opened.body or "")["data"]["project"]["info"]["scheduled_open_at"] is None
 
 
+def test_a_project_with_a_fault_holds_no_other_up(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    faulty, sound = scheduled(caller), scheduled(caller)
+    settle = schedules._settle_one
+
+    def settle_or_fail(project_id: int, *, at: datetime) -> bool:
+        if str(project_id) == faulty["id"]:
+            raise LookupError
+        return settle(project_id, at=at)
+
+    monkeypatch.setattr(schedules, "_settle_one", settle_or_fail)
+
+    assert schedules.open_and_close_due(at=OPENING) == 1
+
+    told = [data["project"]["id"] for type, data in hearing.heard(caller.community.pk) if "opened" in type]
+    assert told == [sound["id"]]
+    assert "schedules.fault" in caplog.text
+
+
 def test_without_any_tick_whoever_changes_the_project_tells_it(caller: Caller) -> None:
     made = scheduled(caller)
     own = {"community_id": caller.community.pk, "project_id": int(made["id"])}

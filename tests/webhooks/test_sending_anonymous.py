@@ -9,13 +9,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
 from tests.webhooks.receiving import Receiver, Scripted
 from tests.webhooks.sending_to import sent, told, wait_until, webhook
 from tests.webhooks.telling import rows
 from tests.webhooks.test_sending_turns import held_elsewhere
+from webhooks.models import Delivery
 from webhooks.rounding import Rounding
-from webhooks.services import early, lanes, sending
+from webhooks.services import early, lanes, outcomes, sending
 from webhooks.services.early import reminders
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -134,6 +136,42 @@ def test_an_early_one_that_was_tried_since_waits_for_its_time(receiver: Receiver
 
     delivery.refresh_from_db()
     assert (delivery.attempt_count, delivery.due_at) == (2, ten + timedelta(hours=2))
+
+
+def test_once_an_endpoint_is_well_again_all_that_is_early_is_sent_at_once(
+    receiver: Receiver, clock: Clock
+) -> None:
+    to = webhook(receiver.script("/", *[Scripted(status=500)] * 6, Scripted()))
+    for _ in range(6):
+        told(at=NOW, rounded_to=Rounding.HOUR)
+    Delivery.objects.update(lane=0)
+    for _ in range(6):
+        sending.drain(webhook_id=to.pk, lane=0, now=lambda: NOW)
+    assert {each.status for each in Delivery.objects.all()} == {"failed"}
+    clock.passes(5)
+
+    sending.drain(webhook_id=to.pk, lane=0, now=lambda: NOW)
+
+    assert {each.status for each in Delivery.objects.all()} == {"delivered"}
+
+
+def test_an_early_one_whose_outcome_could_not_be_written_stays_in_mind(
+    receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to = webhook(receiver.script("/", Scripted(status=500), Scripted()))
+    delivery = told(at=NOW, rounded_to=Rounding.HOUR)
+    sent(to, at=NOW)
+    clock.passes(5)
+
+    def fail(*_: object) -> None:
+        raise OperationalError
+
+    with monkeypatch.context() as without_database:
+        without_database.setattr(outcomes, "write", fail)
+        with pytest.raises(OperationalError):
+            sent(to, at=NOW)
+
+    assert reminders.lanes_due() == [(to.pk, delivery.lane)]
 
 
 def test_an_early_one_whose_lane_is_taken_stays_in_mind(receiver: Receiver, clock: Clock) -> None:

@@ -316,6 +316,21 @@ def test_a_slow_endpoint_gives_its_thread_back_though_it_answers(
     assert [(wake["webhook_id"], wake["lane"]) for wake in woken] == [(to.pk, 0)]
 
 
+def test_a_turn_with_a_share_leaves_it_to_the_sweep_who_is_next(
+    receiver: Receiver, woken: Wakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "SECONDS_OF_A_TURN", 0)
+    monkeypatch.setattr(sending, "SECONDS_OF_A_BATCH", 0)
+    to = webhook(receiver.url())
+    told_often(to, 5, lane=0)
+    lanes.note_pace(to.pk, seconds=lanes.SECONDS_OF_SLOW + 1)
+
+    sending.drain(webhook_id=to.pk, lane=0, now=lambda: NOW)
+
+    assert len(receiver.heard()) == 1
+    assert woken == []
+
+
 def test_slow_endpoints_leave_threads_to_the_others(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,8 @@ def _lock(name: str) -> Iterator[None]:
 
 
 def _unlock(name: str) -> None:
+    if connection.connection is None:
+        return  # it was closed since, and the lock ended with it
     with suppress(Error):
         if _said(_GIVE_BACK, name):
             return

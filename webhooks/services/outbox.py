@@ -57,9 +57,9 @@ def emit(
     """Write an event with a delivery for each webhook that listens. Call inside the change's transaction.
 
     The body is frozen here. `happened_at` is when it happened, where that was before `at`. `about` names the
-    object: what happens to one object is sent in order, unless something fails. `person_id` is the user whom
-    `data` names, if any. `rounded_to` is set where it tells of an anonymous response, beside
-    which no exact time may stand.
+    object: what happens to one object is sent in order, unless something fails or the order is to be
+    forgotten. `person_id` is the user whom `data` names, if any. `rounded_to` is set where it tells of an
+    anonymous response, beside which no exact time may stand.
     """
     moment = rounding.down(happened_at or at, rounded_to)
     event = _told(community_id, type, data, moment)

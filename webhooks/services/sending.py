@@ -63,7 +63,8 @@ def drain(*, webhook_id: int, lane: int, now: Clock = timezone.now) -> None:
             if not due.is_any(webhook_id=webhook_id, lane=lane, at=now()):
                 break
             if turn.is_over():
-                wake(DELIVER, webhook_id=webhook_id, lane=lane)
+                if not turn.had_share:  # else the sweep says whose turn it is, or this one would always win
+                    wake(DELIVER, webhook_id=webhook_id, lane=lane)
                 break
     except lanes.Taken:
         pass  # what is early stays in mind
@@ -79,6 +80,7 @@ class _Turn:
         self._lane = lane
         self._now = now
         self._ends = time.monotonic() + SECONDS_OF_A_TURN
+        self.had_share = False  # of the threads for endpoints that fail or are slow
         self._early: Early | None = None  # what the batch was read for
         self._line: Line | None = None
         self._url = ""
@@ -95,13 +97,14 @@ class _Turn:
                 fails = batch.webhook.failing_since is not None
                 if not has_share and (fails or lanes.is_slow(self._webhook_id)):
                     held.enter_context(lanes.hold_share())
-                    has_share = True
+                    has_share = self.had_share = True
                 if not is_alone and fails:
                     held.enter_context(lanes.hold_failing(self._webhook_id))
                     is_alone = True
+                goes_on = self._send(batch)
                 if self._early is not None:
                     reminders.remove(self._webhook_id, self._lane, self._early)
-                if not self._send(batch) or self.is_over():
+                if not goes_on or self.is_over():
                     return
 
     def hang_up(self) -> None:
@@ -121,7 +124,7 @@ class _Turn:
         return due.read(webhook_id=self._webhook_id, lane=self._lane, at=self._now())
 
     def _send(self, batch: Batch) -> bool:
-        """Whether to read on at once: this batch was full or has become old, and none failed."""
+        """Whether to read on at once: there may be more, and none failed."""
         good_until = time.monotonic() + SECONDS_OF_A_BATCH
         self._secrets = []
         for delivery in batch.deliveries:
@@ -133,7 +136,7 @@ class _Turn:
                 return False
             if time.monotonic() > good_until:
                 return True
-        return len(batch.deliveries) == due.MOST_AT_ONCE
+        return self._early is not None or len(batch.deliveries) == due.MOST_AT_ONCE
 
     def _try(self, webhook: Webhook, delivery: Due) -> Attempt:
         begun_at = self._now()

@@ -89,19 +89,21 @@ class Command(BaseCommand):
 
 @dataclass
 class Running:
+    """A worker with its process of the moment; `started_at` is by the monotonic clock."""
+
     name: str
     worker: Worker
     process: subprocess.Popen[bytes]
-    started_at: float  # by the monotonic clock
+    started_at: float
 
 
 def _lives(running: Running) -> bool:
     """Whether it works. One that ends by itself is started again, unless it has just begun."""
     if running.process.poll() is None:
         return True
+    log.error("worker.ended", worker=running.name, code=running.process.returncode)
     if time.monotonic() < running.started_at + SECONDS_OF_A_BEGINNING:
         return False
-    log.error("worker.ended", worker=running.name, code=running.process.returncode)
     running.process, running.started_at = _process(running.name, running.worker), time.monotonic()
     return True
 
