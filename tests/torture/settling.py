@@ -20,8 +20,8 @@ AFTER_THE_SECOND_ATTEMPT = timedelta(seconds=10)
 def settle(keeper: Keeper, answering: list[Endpoint], dead: Endpoint, *, seconds: float) -> int:
     """Wait for the end, at most so long; the checks tell what is not over then.
 
-    What tells of an anonymous response and failed is due at a full hour, and its early wake gets lost with
-    the broker that holds it. The hour is let pass; returns for how many.
+    What tells of an anonymous response and failed is due at a full hour, and that it is to be tried sooner is
+    forgotten with the worker that knew. The hour is let pass; returns for how many.
     """
     until = time.monotonic() + seconds
     hastened = 0
@@ -45,9 +45,11 @@ def _is_something_left(answering: list[Endpoint], dead: Endpoint) -> bool:
 def _let_hours_pass(answering: list[Endpoint]) -> int:
     """Once the time of an early wake is over."""
     now = timezone.now()
-    return Delivery.objects.filter(
+    waiting = Delivery.objects.filter(
         webhook_id__in=[endpoint.webhook_id for endpoint in answering],
         event__rounding__isnull=False,
-        status=Delivery.Status.FAILED,
         due_at__gt=now + AFTER_THE_SECOND_ATTEMPT,
-    ).update(due_at=now)
+    )
+    # Looked up first: what comes out meanwhile is seen by its own columns alone.
+    failed = Delivery.objects.filter(pk__in=list(waiting.values_list("pk", flat=True)))
+    return failed.filter(status=Delivery.Status.FAILED).update(due_at=now)
