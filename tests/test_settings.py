@@ -18,6 +18,14 @@ json.dump({name: getattr(settings, name) for name in sys.argv[1:]}, sys.stdout, 
 """
 
 
+BROKERS = """
+import django
+django.setup()
+from celery import current_app as app
+print(app.connection_for_write().as_uri(), app.connection_for_read().as_uri())
+"""
+
+
 def _start(var_dir: Path, *names: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Read the settings in a process of their own and print those named."""
     told = {"DJANGO_SETTINGS_MODULE": "config.settings", "COLLOQUY_SERVERS": "none", "VAR_DIR": str(var_dir)}
@@ -143,3 +151,24 @@ def test_a_database_url_means_what_libpq_takes_it_to_mean() -> None:
     }
     assert options["sslmode"] == conninfo_to_dict(url)["sslmode"]
     assert "statement_timeout=30s" in options["options"]
+
+
+def test_a_broker_behind_a_unix_socket_is_spelled_as_celery_wants_it(tmp_path: Path) -> None:
+    """Celery reads the variable of this name itself, and would not know the scheme."""
+    url = "unix:///run/valkey.sock?db=3"
+
+    started = subprocess.run(
+        [sys.executable, "-c", BROKERS],
+        cwd=ROOT,
+        env={
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "COLLOQUY_SERVERS": "none",
+            "VAR_DIR": str(tmp_path),
+            "CELERY_BROKER_URL": url,
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert started.stdout.split() == ["redis+socket:///run/valkey.sock"] * 2
