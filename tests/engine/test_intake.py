@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pytest
 
 from surveys.engine import fields, intake
 from surveys.engine.kinds import Choice, Shape, Text, Truth, Whole
 from surveys.engine.script import (
     Block,
-    Bucket,
     Violation,
 )
 from tests.engine.checking import (
@@ -263,82 +260,6 @@ def test_what_the_database_cannot_keep_is_refused(text: str) -> None:
     assert ("blocks[1].show_when.value", "invalid") in faults([TEXT, {**TEXT, "show_when": condition}])
     listed = {"block": "q0", "op": "in", "value": [text]}
     assert ("blocks[1].hide_when.value[0]", "invalid") in faults([TEXT, {**TEXT, "hide_when": listed}])
-
-
-# --- Score values ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("weights", "expected"),
-    [
-        ({"score": 1}, []),
-        ({"score": -1.5, "b": 0}, []),
-        ({"score": 10**15}, []),
-        ({}, []),
-        ({"score": 10**15 + 1}, [("score_values.score", "invalid")]),
-        ({"score": 10**400}, [("score_values.score", "invalid")]),
-        ({"score": float("inf")}, [("score_values.score", "invalid")]),
-        ({"score": float("nan")}, [("score_values.score", "invalid")]),
-        ({"score": True}, [("score_values.score", "invalid_type")]),
-        ({"score": "1"}, [("score_values.score", "invalid_type")]),
-        ({"score": None}, [("score_values.score", "invalid_type")]),
-        ({"": 1}, [("score_values", "invalid")]),
-        ({"a\nb": 1}, [("score_values", "invalid")]),
-        ({f"bucket {n}": 1 for n in range(101)}, [("score_values", "too_many")]),
-        ([1], [("score_values", "invalid_type")]),
-        (7, [("score_values", "invalid_type")]),
-    ],
-)
-def test_score_values_are_a_map_of_finite_numbers(weights: object, expected: list[tuple[str, str]]) -> None:
-    raw = {**CHOICE, "options": [{"value": "a", "score_values": weights}]}
-
-    assert block_faults(raw, scoring=True) == [(f"options[0].{field}", code) for field, code in expected]
-
-
-@pytest.mark.parametrize("weights", [{"score": "x"}, 7, "text", {"": []}, {"unknown": 1}])
-def test_no_score_values_are_refused_while_scoring_is_off(weights: object) -> None:
-    raw = {**CHOICE, "options": [{"value": "a", "score_values": weights}]}
-
-    assert block_faults(raw, scoring=False, bucket_keys=["score"]) == []
-
-
-def test_a_bucket_is_the_same_whichever_way_its_accent_was_typed() -> None:
-    composed, apart = "caf\u00e9", "cafe\u0301"
-    weighed = {**CHOICE, "options": [{"value": "a", "score_values": {apart: 1}}]}
-    twins = {**CHOICE, "options": [{"value": "a", "score_values": {composed: 1, apart: 2}}]}
-    action = {**ACTION, "action_config": {"source_key": f"score_{apart}"}}
-
-    assert read_one(weighed).options[0].score_values == {composed: Decimal(1)}
-    assert Bucket(apart.title()).key == composed
-    assert block_faults(twins, scoring=True) == [("options[0].score_values.caf?", "duplicate")]
-    assert block_faults(action, scoring=True, bucket_keys=[composed]) == []
-
-
-@pytest.mark.parametrize("scoring", [False, True])
-@pytest.mark.parametrize(
-    ("scores", "are_any"),
-    [({"score": 1}, True), ({"score": "many"}, True), ({}, False), (None, False)],
-)
-def test_points_that_are_passed_over_are_noted(scores: object, are_any: bool, scoring: bool) -> None:
-    raw = {**CHOICE, "options": [{"value": "a"}, {"value": "b", "score_values": scores}]}
-
-    (block,) = intake.read_blocks([raw], path="blocks", scoring=scoring).blocks
-    (patched,) = intake.read_patch({"options": raw["options"]}, block=block, scoring=scoring).blocks
-
-    assert block.scores_ignored is patched.scores_ignored is (are_any and not scoring)
-
-
-@pytest.mark.parametrize("options", ["text", ["text", None], None])
-def test_options_that_are_none_have_no_points(options: object) -> None:
-    (block,) = intake.read_blocks([{**CHOICE, "options": options}], path="blocks", scoring=False).blocks
-
-    assert not block.scores_ignored
-
-
-def test_score_values_are_exact_decimals() -> None:
-    block = read_one({**CHOICE, "options": [{"value": "a", "score_values": {"score": 0.1}}]})
-
-    assert block.options[0].score_values == {"score": Decimal("0.1")}
 
 
 # --- Order, outro, conditions ---------------------------------------------------------------------

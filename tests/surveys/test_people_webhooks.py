@@ -13,7 +13,7 @@ from surveys.services import openings
 from tests.surveys import partaking, talking
 from tests.surveys.calling import CHOICE, TEXT, Caller
 from tests.surveys.partaking import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
-from tests.surveys.test_people_api import InThread, at_once, erasing
+from tests.surveys.test_people_parallel import InThread, at_once, erasing
 from tests.surveys.test_privacy import dump
 from tests.webhooks.telling import webhook
 from webhooks.models import Delivery, Event

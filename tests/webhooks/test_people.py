@@ -10,7 +10,7 @@ import pytest
 from django.db import transaction
 
 from tests.surveys import talking
-from tests.surveys.test_people_api import InThread
+from tests.surveys.test_people_parallel import InThread
 from tests.webhooks.telling import NOON, comes_out, community, tell, tried, webhook
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event

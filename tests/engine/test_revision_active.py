@@ -1,0 +1,124 @@
+"""What may change in a script while its project is active, and what may not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from surveys.engine import revision
+from surveys.engine.places import Place
+from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
+from tests.engine.test_revision import RAW
+
+KITCHEN = Block(
+    "multi_punch",
+    "Which?",
+    id=5,
+    name="more",
+    options=(Option("a", 51, display_order=0), Option("b", 52, display_order=1)),
+    position=0,
+)
+ACTION = Block(
+    "action_block",
+    "Take this.",
+    id=6,
+    name="gift",
+    action_kind="give_xp",
+    action_config=ActionConfig(xp_amount=1),
+    position=1,
+)
+ACTIVE = Script(blocks=(KITCHEN, ACTION, replace(RAW, position=2)), scoring_enabled=True)
+
+
+def frozen(*blocks: Block, before: Script = ACTIVE) -> list[str]:
+    script = replace(before, blocks=blocks)
+    places = tuple(Place(f"blocks[{n}]", tuple(range(len(each.options)))) for n, each in enumerate(blocks))
+    told = revision.frozen_changes(before, script, places=places)
+    assert {each.code for each in told} <= {"read_only"}
+    return [each.field for each in told]
+
+
+WORDING: list[tuple[int, dict[str, Any]]] = [
+    (0, {"prompt": "Other?"}),
+    (0, {"image_url": "https://example.com/a"}),
+    (0, {"thumbnail_url": "https://example.com/a"}),
+    (0, {"when_correct": "Yes", "when_incorrect": "No"}),
+    (0, {"options": (replace(KITCHEN.options[0], label="A", emoji="👍"), KITCHEN.options[1])}),
+    (1, {"color": "ffffff"}),
+    (1, {"continue_": Continue("pause", 5)}),
+    (2, {"scale": Scale("stars", "Bad", "So so", "Good")}),
+    # Null, false and empty are one.
+    (0, {"randomize_options": False, "required": False, "correct_answer_ids": ()}),
+    (0, {"options": (replace(KITCHEN.options[0], score_values={}), KITCHEN.options[1])}),
+]
+
+
+@pytest.mark.parametrize(("at", "changes"), WORDING)
+def test_wording_may_change_while_active(at: int, changes: dict[str, Any]) -> None:
+    blocks = list(ACTIVE.blocks)
+    blocks[at] = replace(blocks[at], **changes)
+
+    assert frozen(*blocks) == []
+
+
+STRUCTURE: list[tuple[int, dict[str, Any], str]] = [
+    (0, {"name": "other"}, "blocks[0].name"),
+    (0, {"name": "MORE"}, "blocks[0].name"),
+    (0, {"type": "single_punch"}, "blocks[0].type"),
+    (0, {"section": "intro"}, "blocks[0].section"),
+    (0, {"required": True}, "blocks[0].required"),
+    (0, {"min": 0}, "blocks[0].min"),
+    (0, {"max": 2}, "blocks[0].max"),
+    (0, {"precondition": "q1 = 1"}, "blocks[0].precondition"),
+    (0, {"precondition": "q1 = 1", "hide_when": {"a": 1}}, "blocks[0].hide_when"),
+    (0, {"correct_answer_ids": (51,)}, "blocks[0].correct_answer_ids"),
+    (0, {"randomize_options": True}, "blocks[0].randomize_options"),
+    (
+        0,
+        {"options": (replace(KITCHEN.options[0], value="c"), KITCHEN.options[1])},
+        "blocks[0].options[0].value",
+    ),
+    (
+        0,
+        {"options": (KITCHEN.options[0], replace(KITCHEN.options[1], score_values={"score": Decimal(1)}))},
+        "blocks[0].options[1].score_values",
+    ),
+    (0, {"options": KITCHEN.options[:1]}, "blocks[0].options"),
+    (0, {"options": (*KITCHEN.options, Option("c"))}, "blocks[0].options"),
+    (0, {"options": KITCHEN.options[::-1]}, "blocks[0].options"),
+    (1, {"action_config": ActionConfig(xp_amount=2)}, "blocks[1].action_config"),
+    (2, {"scale": Scale("numbers")}, "blocks[2].scale.icon"),
+]
+
+
+@pytest.mark.parametrize(("at", "changes", "field"), STRUCTURE)
+def test_structure_waits_while_active(at: int, changes: dict[str, Any], field: str) -> None:
+    blocks = list(ACTIVE.blocks)
+    blocks[at] = replace(blocks[at], **changes)
+
+    assert frozen(*blocks) == [field]
+
+
+def test_blocks_are_not_added_removed_or_reordered_while_active() -> None:
+    one, two, three = ACTIVE.blocks
+
+    assert frozen(one, two, three) == []
+    assert frozen(one, two) == ["blocks"]
+    assert frozen(one, two, three, Block("open_text", "New?")) == ["blocks[3]"]
+    assert frozen(two, one, three) == ["blocks"]
+
+
+def test_scores_that_are_passed_over_are_no_change() -> None:
+    scored = replace(
+        KITCHEN, options=(replace(KITCHEN.options[0], score_values={"a": Decimal(1)}), KITCHEN.options[1])
+    )
+    before = Script(blocks=(scored,), scoring_enabled=False)
+
+    assert frozen(KITCHEN, before=before) == []
+
+
+def test_that_scores_were_ignored_is_no_structure() -> None:
+    assert frozen(*(replace(block, scores_ignored=True) for block in ACTIVE.blocks)) == []

@@ -1,0 +1,358 @@
+"""Whoever is erased while something else happens to them, or while the process is killed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from communities.errors import Conflict, NotFound, Refusal
+from communities.models import Identity, Member, User
+from communities.services import people as places
+from surveys.models import Completion, Conversation, FiredAction, Project
+from surveys.services import people, rows
+from tests.communities.test_idempotency_killed import die, dying_after, in_a_process_that_dies
+from tests.surveys import partaking, talking
+from tests.surveys.calling import CHOICE, TEXT, Caller
+from tests.surveys.earning import QUESTION, Talk, a_member, giving
+from tests.surveys.partaking import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
+from tests.surveys.test_privacy import dump
+from xp.models import Standing, XpEntry
+from xp.services import ledger
+from xp.services import people as earnings
+
+DATA = f"/members/{MEMBER_ID}/data"
+pytestmark = pytest.mark.django_db
+
+
+# --- At the same time -------------------------------------------------------------------------------
+
+at_once = pytest.mark.django_db(transaction=True)
+
+
+class InThread:
+    """A move in a thread with a connection of its own, and what came of it."""
+
+    def __init__(self, move: Callable[[], Any]) -> None:
+        self._move = move
+        self.result: Any = None
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.result = self._move()
+        except Exception as fault:
+            self.result = fault
+        finally:
+            connection.close()
+
+    def is_waiting(self) -> bool:
+        """Until it waits for a lock that this thread holds; False where it ended without."""
+        while self._thread.is_alive():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_stat_clear_snapshot()")  # which a transaction would keep
+                cursor.execute(
+                    "SELECT count(*) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                )
+                if cursor.fetchone()[0]:
+                    return True
+        return False
+
+    def ended(self) -> Any:
+        self._thread.join()
+        return self.result
+
+
+def erasing(caller: Caller) -> Callable[[], None]:
+    return lambda: people.erase(
+        community_id=caller.community.pk, member_id=MEMBER_ID, by_user_id=caller.user.pk
+    )
+
+
+def nothing_is_left() -> bool:
+    return not (
+        any(model.objects.exists() for model in (Completion, Standing, XpEntry))
+        or Conversation.objects.filter(user=USER_ID).exists()
+        or User.objects.filter(pk=USER_ID).exists()
+        or Member.objects.filter(pk=MEMBER_ID).exists()
+    )
+
+
+@at_once
+@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
+def test_an_answer_before_is_waited_for_and_one_after_is_nameless(privacy_mode: str) -> None:
+    caller = Caller()
+    partaking.person(caller.community)
+    survey = caller.make_open(CHOICE, GIVES_XP, TEXT, privacy_mode=privacy_mode, **AUDIENCE)
+    first, second = partaking.begin(survey), None
+    if privacy_mode == "anonymous":
+        second = partaking.begin(survey)
+
+    with transaction.atomic():
+        told = talking.say(first, 0, at=AT)  # gives XP
+        told = talking.go_on(told, at=AT)
+        eraser = InThread(erasing(caller))
+        assert eraser.is_waiting()
+    assert eraser.ended() is None
+
+    assert nothing_is_left()
+    assert talking.say(told, "The end.", at=AT).is_completed
+    assert second is None or talking.say(second, 0, at=AT)
+    assert nothing_is_left()
+    project = Project.objects.get(pk=survey["id"])
+    assert talking.counts(project) == talking.recounted(project)
+
+
+@at_once
+@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
+def test_an_answer_that_comes_while_erasing_is_taken_without_a_name(privacy_mode: str) -> None:
+    caller = Caller()
+    partaking.person(caller.community)
+    survey = caller.make_open(GIVES_XP, TEXT, privacy_mode=privacy_mode, **AUDIENCE)
+    told = talking.go_on(partaking.begin(survey), at=AT)
+
+    with transaction.atomic():
+        erasing(caller)()
+        answerer = InThread(lambda: talking.say(told, "The end.", at=AT))
+        assert answerer.is_waiting()
+
+    assert answerer.ended().is_completed
+    assert nothing_is_left()
+    assert Conversation.objects.filter(completed_at__isnull=False).count() == 1
+
+
+@at_once
+@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
+def test_who_begins_while_being_erased_is_refused(privacy_mode: str) -> None:
+    caller = Caller()
+    partaking.person(caller.community)
+    survey = caller.make_open(TEXT, privacy_mode=privacy_mode, **AUDIENCE)
+
+    with transaction.atomic():
+        erasing(caller)()
+        beginner = InThread(lambda: partaking.begin(survey))
+        assert beginner.is_waiting()
+
+    assert isinstance(beginner.ended(), Refusal)
+    assert nothing_is_left()
+    assert Conversation.objects.count() == 0
+
+
+@at_once
+@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
+def test_a_conversation_that_begins_before_is_waited_for(privacy_mode: str) -> None:
+    caller = Caller()
+    partaking.person(caller.community)
+    survey = caller.make_open(TEXT, privacy_mode=privacy_mode, **AUDIENCE)
+
+    with transaction.atomic():
+        told = partaking.begin(survey)
+        eraser = InThread(erasing(caller))
+        assert eraser.is_waiting()
+
+    assert eraser.ended() is None
+    assert nothing_is_left()
+    row = Conversation.objects.get(pk=told.conversation.pk)
+    assert (row.user_id, row.platform_id, row.respondent, row.sealed_respondent) == (None,) * 4
+
+
+@at_once
+def test_who_begins_and_answers_while_the_erasing_begins_has_it_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    caller = Caller()
+    partaking.person(caller.community)
+    survey = caller.make_open(TEXT, **AUDIENCE)
+    held, released = threading.Event(), threading.Event()
+    lock, others = places.lock, []
+
+    def hold(told: Any) -> None:
+        with transaction.atomic():
+            rows.lock(conversation_id=told.conversation.pk)
+            held.set()
+            released.wait()
+
+    def begin_first(**which: Any) -> None:
+        told = InThread(lambda: partaking.begin(survey)).ended()
+        others.append(InThread(lambda: hold(told)))
+        held.wait()
+        lock(**which)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(places, "lock", begin_first)
+        with pytest.raises(Conflict) as refused:
+            erasing(caller)()
+        released.set()
+
+    assert others[0].ended() is None
+    assert refused.value.retry_after == 1
+    assert Member.objects.filter(pk=MEMBER_ID).count() == 1
+    erasing(caller)()
+    assert nothing_is_left()
+
+
+@at_once
+def test_an_award_before_is_waited_for_and_one_after_finds_nobody() -> None:
+    caller = Caller()
+    ann = partaking.person(caller.community)
+
+    with transaction.atomic():
+        partaking.award(ann)
+        eraser = InThread(erasing(caller))
+        assert eraser.is_waiting()
+    assert eraser.ended() is None
+    assert nothing_is_left()
+    with pytest.raises(NotFound):
+        partaking.award(ann)
+
+
+@at_once
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_award_that_comes_while_erasing_finds_nobody(is_first: bool) -> None:
+    caller = Caller()
+    ann = partaking.person(caller.community)
+    if not is_first:
+        partaking.award(ann)
+
+    with transaction.atomic():
+        erasing(caller)()
+        giver = InThread(lambda: partaking.award(ann))
+        assert giver.is_waiting()
+
+    assert isinstance(giver.ended(), NotFound)
+    assert nothing_is_left()
+
+
+@at_once
+def test_two_who_erase_at_once() -> None:
+    caller = Caller()
+    everywhere(caller)
+
+    with transaction.atomic():
+        erasing(caller)()
+        other = InThread(erasing(caller))
+        assert other.is_waiting()
+
+    assert isinstance(other.ended(), NotFound)
+
+
+@at_once
+def test_everything_at_once() -> None:
+    caller = Caller()
+    ann = partaking.person(caller.community)
+    surveys = [
+        caller.make_open(CHOICE, GIVES_XP, TEXT, privacy_mode=mode, **AUDIENCE)
+        for mode in ("transparent", "anonymous")
+    ]
+    endless = {"settings": {"max_completes_per_user": None}}
+    poll = caller.make_open(CHOICE, type="poll", rewards={"use_xp": True}, **endless, **AUDIENCE)
+    ready = threading.Barrier(6)
+
+    def until_refused(move: Callable[[], Any]) -> Callable[[], Any]:
+        def run() -> Any:
+            ready.wait()
+            while True:
+                try:
+                    move()
+                except Refusal as refused:
+                    return refused
+
+        return run
+
+    def take_part(survey: dict[str, Any]) -> None:
+        told = talking.say(partaking.begin(survey), 0, at=AT)
+        talking.say(partaking.past_statements(told), "The end.", at=AT)
+
+    def give_and_take(member: Member) -> None:
+        whose = {"member_id": member.pk, "community_id": member.community_id}
+        ledger.reset(**whose, actor_id=caller.user.pk, at=AT)
+        partaking.award(member)
+
+    def erase() -> None:
+        ready.wait()
+        while True:
+            try:
+                return erasing(caller)()
+            except Conflict:
+                continue
+
+    threads = [
+        *(InThread(until_refused(partial(take_part, survey))) for survey in surveys),
+        InThread(until_refused(lambda: talking.say(partaking.begin(poll), 0, at=AT))),
+        InThread(until_refused(lambda: partaking.award(ann))),
+        InThread(until_refused(lambda: give_and_take(ann))),
+        InThread(erase),
+    ]
+
+    ended = [thread.ended() for thread in threads]
+
+    assert ended[-1] is None
+    assert [each for each in ended[:-1] if not isinstance(each, Refusal)] == []
+    assert nothing_is_left()
+    for project in Project.objects.all():
+        assert talking.counts(project) == talking.recounted(project)
+
+
+# --- Killed -----------------------------------------------------------------------------------------
+
+
+STEPS = {
+    "before the lock": (places, "lock", die, False),
+    "after the answers became nameless": (earnings, "erase", die, False),
+    "after what was earned went": (earnings, "erase", dying_after(earnings.erase), False),
+    "after the member went": (places, "erase_user", die, False),
+    "before the commit": (BaseDatabaseWrapper, "commit", die, False),
+    "after the commit": (BaseDatabaseWrapper, "commit", dying_after(BaseDatabaseWrapper.commit), True),
+}
+
+
+@at_once
+@pytest.mark.parametrize("step", STEPS)
+def test_a_process_killed_at_any_step_erases_all_or_nothing(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where, name, deadly, is_done = STEPS[step]
+    caller = Caller()
+    ann = everywhere(caller)
+    before = {table: rows for table, rows in dump().items() if table in ann.traces(dump())}
+    headers = {"Idempotency-Key": "erase-ann"}
+
+    with monkeypatch.context() as killing:
+        killing.setattr(where, name, deadly)
+        in_a_process_that_dies(lambda: caller.delete(DATA, **headers))
+
+    after = dump()
+    assert (ann.traces(after) == {}) == is_done
+    if not is_done:
+        kept = {table: rows for table, rows in after.items() if table in before}
+        kept.pop("communities_apikey"), before.pop("communities_apikey")  # the time of its last use
+        assert kept == before
+
+    again = caller.delete(DATA, **headers)
+
+    assert (again.status_code, "Idempotency-Replayed" in again) == (204, is_done)
+    assert ann.traces(dump()) == {}
+    assert Identity.objects.count() == 0
+
+
+def test_what_fired_in_sessions_of_anonymous_projects_is_told_and_goes(db: None) -> None:
+    caller = Caller()
+    member = a_member(caller)
+    block = giving(xp_amount=5, fire_scope="session")
+    project = caller.make_open(block, QUESTION, privacy_mode="anonymous")
+    Talk(caller, project, member_id=member).through()
+    Talk(caller, project, member_id=member)
+    assert FiredAction.objects.count() == 2
+
+    (told,) = caller.get(f"/members/{member}/data").json()["participation"]
+    assert len(told["actions"]) == 2
+    assert caller.delete(f"/members/{member}/data").status_code == 204
+
+    assert not FiredAction.objects.exists()
