@@ -64,7 +64,7 @@ EVENTS: dict[EventType, Told] = {
     ),
     EventType.RESPONSE_DELETED: Told(
         "A response was deleted",
-        f"Over the interface, or a vote that its voter took back. {_ROUNDED}",
+        f"Over the interface, a partial one too, or a vote that its voter took back. {_ROUNDED}",
         {"project_id": _TEXT, "response_id": {"type": "string", "format": "uuid"}},
         {"project_id": "7", "response_id": conversation_examples.RESPONSE["id"]},
     ),
