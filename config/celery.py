@@ -26,6 +26,7 @@ before_task_publish.connect(queues.say_when)
 EVERY = {
     "surveys.open_and_close": 2,
     "webhooks.sweep": 2,
+    "surveys.take_up_jobs": 5,
     "surveys.forget_silent_conversations": 600,
     "surveys.settle_anonymous_answers": 600,
     "webhooks.settle_anonymous_deliveries": 600,

@@ -40,6 +40,17 @@ def is_web_address(text: str) -> None:
         raise ValidationError("it must be an address like https://surveys.example.org.")
 
 
+def is_base_url(text: str) -> None:
+    """A check that this is where an interface can be: http or https, a host, and perhaps a path."""
+    try:
+        parts = urlsplit(text)
+        names_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        names_host = False
+    if text and (not names_host or parts.scheme not in {"http", "https"} or parts.query):
+        raise ValidationError("it must be an address like https://api.example.org.")
+
+
 def is_database_url(text: str) -> None:
     """A check that libpq understands the URL; its own words are not repeated, for they hold the password."""
     try:
@@ -57,10 +68,20 @@ def is_redis_url(text: str) -> None:
         raise ValidationError("it must be a URL like redis://host:6379/0 or unix:///path/to/socket?db=0.")
 
 
-def is_log_level(text: str) -> None:
-    """A check that Python's logging knows the level."""
-    if text not in LOG_LEVELS:
-        raise ValidationError(f"it must be one of {', '.join(LOG_LEVELS)}.")
+def is_one_of(*choices: str) -> Callable[[str], None]:
+    """A check that this is one of some words."""
+
+    def check(text: str) -> None:
+        if text not in choices:
+            raise ValidationError(f"it must be one of {', '.join(filter(None, choices))}.")
+
+    return check
+
+
+def is_blank_or_token(text: str) -> None:
+    """A check that this can be sent in a header, where it is not blank."""
+    if text:
+        is_token(text)
 
 
 def is_token(text: str) -> None:

@@ -31,7 +31,7 @@ DATABASE_URL = _env.str("DATABASE_URL", "", validate=environment.is_database_url
 REDIS_URL = _env.str("REDIS_URL", "", validate=environment.is_redis_url)
 CELERY_BROKER_URL = _env.str("CELERY_BROKER_URL", "", validate=environment.is_redis_url)
 STATEMENT_TIMEOUT_SECONDS = _env.int("STATEMENT_TIMEOUT_SECONDS", 30, validate=environment.between(0, 86_400))
-LOG_LEVEL = _env.str("LOG_LEVEL", "INFO", validate=environment.is_log_level)
+LOG_LEVEL = _env.str("LOG_LEVEL", "INFO", validate=environment.is_one_of(*environment.LOG_LEVELS))
 # How many proxies stand in front of the web server, each adding the address it saw to X-Forwarded-For.
 TRUSTED_PROXIES = _env.int("TRUSTED_PROXIES", 0, validate=environment.between(0, 10))
 CONVERSATIONS_PER_ADDRESS_AND_HOUR = _env.int(
@@ -46,8 +46,23 @@ WEBHOOKS_ALLOW_PRIVATE_NETWORKS = _env.bool("WEBHOOKS_ALLOW_PRIVATE_NETWORKS", F
 WEBHOOKS_THREADS = _env.int("WEBHOOKS_THREADS", 16, validate=environment.between(1, 500))
 METRICS = _env.bool("METRICS", False)
 METRICS_TOKEN: str | None = _env.str("METRICS_TOKEN", None, validate=environment.is_token)
+ANTHROPIC_API_KEY = _env.str("ANTHROPIC_API_KEY", "", validate=environment.is_blank_or_token)
+ANTHROPIC_BASE_URL = _env.str("ANTHROPIC_BASE_URL", "", validate=environment.is_base_url)
+# One model for all; without it each kind of work has its own (surveys/ai/claude.py).
+ANTHROPIC_MODEL = _env.str("ANTHROPIC_MODEL", "", validate=environment.is_blank_or_token)
+AI_PROVIDER = _env.str("AI_PROVIDER", "", validate=environment.is_one_of("", "anthropic", "local"))
+# Scripts and analyses that one worker is at, at one time.
+AI_THREADS = _env.int("AI_THREADS", 8, validate=environment.between(1, 100))
+CREDITS_FOR_A_SCRIPT = _env.int("CREDITS_FOR_A_SCRIPT", 1, validate=environment.between(0, 1_000_000))
+CREDITS_FOR_100_TEXTS = _env.int("CREDITS_FOR_100_TEXTS", 1, validate=environment.between(0, 1_000_000))
+SECONDS_TO_WAIT_FOR_A_SCRIPT = _env.float(
+    "SECONDS_TO_WAIT_FOR_A_SCRIPT", 60.0, validate=environment.between(0, 600)
+)
 
 environment.stop_at_wrong_values(_env)
+AI_PROVIDER = AI_PROVIDER or ("anthropic" if ANTHROPIC_API_KEY else "local")
+if AI_PROVIDER == "anthropic" and not ANTHROPIC_API_KEY:
+    environment.stop(["AI_PROVIDER cannot be anthropic without ANTHROPIC_API_KEY."])
 
 # What follows from it
 
@@ -239,13 +254,17 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 2,
     "socket_timeout": 5,
 }
-# Two workers: what endpoints keep waiting, a pool of threads works off. Messages are not acknowledged, as
-# they only wake: what they were about is found again in the rows, and a worker has nothing to give back.
+# Three workers: what endpoints and models keep waiting, a pool of threads each works off. Messages are not
+# acknowledged, as they only wake: what they were about is found again in the rows, and a worker has nothing
+# to give back.
 CELERY_TASK_QUEUES = [
-    Queue(name, Exchange(name), routing_key=name, no_ack=True) for name in ("celery", "webhooks")
+    Queue(name, Exchange(name), routing_key=name, no_ack=True) for name in ("celery", "webhooks", "ai")
 ]
-# Where the second is down the sweep waits with the rest, and wakes do not pile up.
+# Where one of the others is down its sweep waits with the rest, and wakes do not pile up.
 CELERY_TASK_ROUTES = {
+    "surveys.make_script": {"queue": "ai"},
+    "surveys.run_analysis": {"queue": "ai"},
+    "surveys.take_up_jobs": {"queue": "ai"},
     "webhooks.deliver": {"queue": "webhooks"},
     "webhooks.sweep": {"queue": "webhooks"},
 }

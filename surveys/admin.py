@@ -13,6 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, F, Model, QuerySet
 from django.forms import BaseModelFormSet, ModelForm
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
@@ -53,7 +54,7 @@ class ProjectAdmin(Kept, LockedAdmin[Project]):
     show_full_result_count = False
     inlines = [BucketInline]
     editable = ("name", "is_cloneable")
-    counts = ("responses", "completions", "answered_blocks")
+    counts = ("responses", "completions", "answered_blocks", "results")
 
     def get_queryset(self, request: HttpRequest) -> ProjectQuerySet:
         projects = Project.objects.select_related("community", "author")
@@ -77,6 +78,11 @@ class ProjectAdmin(Kept, LockedAdmin[Project]):
     @admin.display(description="answered blocks")
     def answered_blocks(self, project: Project) -> int:
         return int(getattr(project, "response_count", 0))
+
+    @admin.display(description="results")
+    def results(self, project: Project) -> SafeString:
+        address = reverse("pages:staff-results", args=[project.pk])
+        return format_html('<a href="{}">Charts, themes and export</a>', address)
 
 
 class OptionInline(Kept, admin.TabularInline[Option, Block]):

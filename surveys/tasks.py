@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from surveys.services import privacy, schedules
+from surveys.services import analysis, generation, privacy, schedules
 
 
 @shared_task(name="surveys.open_and_close")
@@ -24,3 +24,22 @@ def forget_silent_conversations(**_later: object) -> None:
 def settle_anonymous_answers(**_later: object) -> None:
     """Every ten minutes: anonymous answers whose hour is over lose the order in which they were written."""
     privacy.settle(at=timezone.now())
+
+
+@shared_task(name=generation.MAKE)
+def make_script(generation_id: int, **_later: object) -> None:
+    """Woken for each intent: have a script drafted."""
+    generation.run(generation_id=generation_id)
+
+
+@shared_task(name=analysis.RUN)
+def run_analysis(analysis_id: int, **_later: object) -> None:
+    """Woken for each analysis that is asked for: make it."""
+    analysis.run(analysis_id=analysis_id)
+
+
+@shared_task(name="surveys.take_up_jobs")
+def take_up_jobs(**_later: object) -> None:
+    """Every five seconds: wake workers for scripts and analyses that nobody makes, or whose worker died."""
+    generation.take_up(at=timezone.now())
+    analysis.take_up(at=timezone.now())

@@ -22,16 +22,24 @@ from config import embedded, servers
 
 FOLDERS = "colloquy-tests-"
 OTHER_SETTINGS = (
+    "AI_PROVIDER",
+    "AI_THREADS",
     "ALLOWED_HOSTS",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_MODEL",
     "BASE_URL",
     "CELERY_BROKER_URL",
     "CONVERSATIONS_PER_ADDRESS_AND_HOUR",
+    "CREDITS_FOR_100_TEXTS",
+    "CREDITS_FOR_A_SCRIPT",
     "DEBUG",
     "LEAST_SECONDS_TO_FIRST_ANSWER",
     "LOG_LEVEL",
     "METRICS",
     "METRICS_TOKEN",
     "PORT",
+    "SECONDS_TO_WAIT_FOR_A_SCRIPT",
     "STATEMENT_TIMEOUT_SECONDS",
     "TRUSTED_PROXIES",
     "WEBHOOKS_ALLOW_HTTP",
@@ -91,6 +99,7 @@ def _say_environment() -> None:
         os.environ.pop(name, None)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     os.environ["REDIS_URL"] = _with_number(os.environ["REDIS_URL"], int(worker) + 1)
+    os.environ["SECONDS_TO_WAIT_FOR_A_SCRIPT"] = "0"  # no worker is there, but where a test says so
     os.environ["SECRET_KEY"] = "only-for-tests-" + "0123456789abcdef" * 4
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 

@@ -21,6 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from surveys.services import analysis
 from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller
 from tests.test_openapi import described
 
@@ -47,6 +48,8 @@ def place() -> dict[str, Any]:
     caller.post(f"/conversations/{conversation['id']}/continue")
     answer = {"block_id": question["id"], "option_id": question["options"][0]["id"]}
     assert caller.post(f"/conversations/{conversation['id']}/answers", answer).status_code == 200
+    asked = caller.post(f"/projects/{project['id']}/analysis")
+    analysis.run(analysis_id=int(asked.json()["id"]))
     webhook = caller.post("/webhooks", {"url": "https://example.com/", "events": ["*"]}).json()
     return {
         "key": caller.secret,
@@ -58,6 +61,7 @@ def place() -> dict[str, Any]:
         "key_id": str(caller.community.api_keys.get().pk),
         "webhook_id": webhook["id"],
         "delivery_id": caller.post(f"/webhooks/{webhook['id']}/ping").json()["id"],
+        "template_id": "event-feedback",
         "member_id": str(caller.community.members.get().pk),
     }
 

@@ -67,9 +67,15 @@ TABLE: dict[str, tuple[str, str, Any, str]] = {
     "conversation.answer": ("post", "{conversation}/answers", {"block_id": 1, "skip": True}, OWN_OR_ANY),
     "conversation.back": ("post", "{conversation}/back", None, OWN_OR_ANY),
     "conversation.go_on": ("post", "{conversation}/continue", None, OWN_OR_ANY),
+    "template.list": ("get", "/v1/templates", None, EVERYBODY),
+    "template.retrieve": ("get", "/v1/templates/event-feedback", None, EVERYBODY),
     "response.list": ("get", "{project}/responses", None, EVERYBODY),
     "response.retrieve": ("get", "{response}", None, EVERYBODY),
     "response.destroy": ("delete", "{response}", None, OWN_OR_ANY),
+    "analysis.create": ("post", "{project}/analysis", None, OWN_OR_ANY),
+    "analysis.retrieve": ("get", "{project}/analysis", None, EVERYBODY),
+    "results.retrieve": ("get", "{project}/analysis/results", None, EVERYBODY),
+    "export.retrieve": ("get", "{project}/responses/export", None, EVERYBODY),
 }
 
 
@@ -132,6 +138,7 @@ def scene(*, privacy_mode: str = "transparent", is_open: bool = True) -> Scene:
         author.post(f"/conversations/{begun['id']}/answers", answer)
         places["conversation"] = f"{community}/conversations/{begun['id']}"
         places["response"] = f"{community}/responses/{begun['id']}"
+        author.post(f"/projects/{project['id']}/analysis?ai=false")
     return Scene(dict(zip(ROLES, (member, author, other, admin), strict=True)), places)
 
 
@@ -157,8 +164,12 @@ def test_each_role_may_what_the_table_says(action: str) -> None:
 
 
 # Of a closed project, too, everybody may read the responses where it is transparent.
+OF_CLOSED_ONES = {"analysis.retrieve", "response.list", "results.retrieve", "export.retrieve"}
+
+
 @pytest.mark.parametrize(
-    "action", [action for action, row in TABLE.items() if "{project}" in row[1] and action != "response.list"]
+    "action",
+    [action for action, row in TABLE.items() if "{project}" in row[1] and action not in OF_CLOSED_ONES],
 )
 def test_a_project_that_a_member_does_not_see_is_not_found_by_them(action: str) -> None:
     hidden = scene(is_open=False)
@@ -174,7 +185,10 @@ def test_creators_and_admins_read_projects_that_are_not_active(action: str) -> N
 
 
 @pytest.mark.parametrize("privacy_mode", ["semi-private", "anonymous"])
-@pytest.mark.parametrize("action", ["response.list", "response.retrieve"])
+@pytest.mark.parametrize(
+    "action",
+    ["analysis.retrieve", "results.retrieve", "response.list", "response.retrieve", "export.retrieve"],
+)
 def test_responses_that_are_not_transparent_are_their_creators_and_the_admins(
     action: str, privacy_mode: str
 ) -> None:

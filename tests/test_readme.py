@@ -12,7 +12,7 @@ def test_every_setting_stands_in_the_readme_and_every_setting_there_exists() -> 
     for file in ("config/gunicorn.py", "config/servers.py"):
         read += re.findall(r"""environ\.get\(["'](\w+)["']""", (ROOT / file).read_text())
 
-    told = re.findall(r"^\| `([A-Z_]+)` \|", README, re.MULTILINE)
+    told = re.findall(r"^\| `([A-Z0-9_]+)` \|", README, re.MULTILINE)
 
     assert sorted(told) == sorted(set(read))
 

@@ -1,9 +1,10 @@
 """The timetable names tasks that a worker has."""
 
 from config.celery import EVERY, app
+from surveys.services import analysis, generation
 from webhooks.services.outbox import DELIVER
 
-WOKEN = {DELIVER}  # when there is something to do, and not by the clock
+WOKEN = {DELIVER, analysis.RUN, generation.MAKE}  # when there is something to do, and not by the clock
 
 
 def test_every_task_of_the_timetable_is_registered() -> None:

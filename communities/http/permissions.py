@@ -54,9 +54,15 @@ LEAST_ROLE = {
     "conversation.answer": CREATOR,
     "conversation.back": CREATOR,
     "conversation.go_on": CREATOR,
+    "results.retrieve": MEMBER,  # whose: surveys.services.result_readers
+    "template.list": MEMBER,
+    "template.retrieve": MEMBER,
     "response.list": MEMBER,
     "response.retrieve": MEMBER,
     "response.destroy": CREATOR,
+    "analysis.create": CREATOR,
+    "analysis.retrieve": MEMBER,
+    "export.retrieve": MEMBER,  # whose responses are read: surveys.services.responses
 }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from surveys.api import conversation_examples, examples
+from surveys.api import analysis_job_examples, conversation_examples, examples
 from surveys.api.blocks import ref
 from webhooks.api.examples import WEBHOOK
 from webhooks.events import API_VERSION, EventType
@@ -19,7 +19,7 @@ _TEXT: Schema = {"type": "string"}
 _ROUNDED = "Of an anonymous project, all times are rounded and nobody is named."
 _PROJECT: Schema = {"project": ref("ProjectOut")}
 _RESPONSE: Schema = {"project_id": _TEXT, "response": ref("ResponseOut")}
-_ANALYSIS: Schema = {"project_id": _TEXT, "analysis": {"type": "object"}}
+_ANALYSIS: Schema = {"project_id": _TEXT, "analysis": ref("AnalysisOut")}
 
 
 class Told(NamedTuple):
@@ -70,15 +70,15 @@ EVENTS: dict[EventType, Told] = {
     ),
     EventType.ANALYSIS_COMPLETED: Told(
         "An analysis is finished",
-        "With the analysis as the interface tells it.",
+        f"With the analysis as the interface tells it, quotes too. {_ROUNDED}",
         _ANALYSIS,
-        {"project_id": "7", "analysis": {"id": "12", "status": "completed"}},
+        {"project_id": "7", "analysis": analysis_job_examples.COMPLETED},
     ),
     EventType.ANALYSIS_FAILED: Told(
         "An analysis failed",
-        "With the analysis as the interface tells it.",
+        f"With its `error`; its credits have been given back. {_ROUNDED}",
         _ANALYSIS,
-        {"project_id": "7", "analysis": {"id": "12", "status": "failed"}},
+        {"project_id": "7", "analysis": analysis_job_examples.FAILED},
     ),
     EventType.WEBHOOK_PING: Told(
         "Somebody asked for a ping",

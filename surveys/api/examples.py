@@ -71,6 +71,7 @@ PROJECT: dict[str, Any] = {
         "response_count": 0,
         "web_url": "https://colloquy.example/s/k3Jq0bXv9TzL",
         "scheduled_open_at": None,
+        "results_url": None,
     },
     "settings": {
         "privacy_mode": "transparent",
@@ -84,6 +85,7 @@ PROJECT: dict[str, Any] = {
     "rewards": None,
     "presentation": None,
     "scoring": {"enabled": False, "buckets": []},
+    "generation": None,
 }
 NEW_PROJECT_SENT: dict[str, Any] = {
     "name": "Opening moves",
@@ -92,6 +94,18 @@ NEW_PROJECT_SENT: dict[str, Any] = {
     "script": SCRIPT_SENT,
 }
 NEW_PROJECT = PROJECT | {"script": SCRIPT, "credits_used": 0}
+INTENT_SENT: dict[str, Any] = {
+    "name": "After the simul",
+    "type": "convo",
+    "intent": "Ask our players in 5 questions how they liked the simultaneous exhibition",
+}
+TEMPLATE_SENT: dict[str, Any] = {"name": "How was it?", "type": "convo", "template": "event-feedback"}
+PENDING_PROJECT = PROJECT | {
+    "name": "After the simul",
+    "generation": {"status": "pending", "generated_by": "anthropic", "error": None},
+    "script": None,
+    "credits_used": 1,
+}
 DELIVERY_SENT: dict[str, Any] = {
     "delivery": {
         "audience": {"participation": "open_web"},

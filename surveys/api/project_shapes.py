@@ -75,7 +75,12 @@ class ProjectSettingsIn(Group):
         Project.PollResultsMode.values, required=False, allow_null=True, help_text="Null: as `hidden`."
     )
     reveal_results = Truth(required=False, allow_null=True, help_text="Post a summary on close.")
-    share_results = Truth(required=False, help_text="Share analysis results with every member.")
+    share_results = Truth(
+        required=False,
+        help_text="Share the results, as aggregates alone: with every member, and on a public page whose "
+        "address is `info.results_url`. Switched off, the page is gone at once; switched on again, it is "
+        "back at the same address.",
+    )
 
 
 class TurnIn(Group):
@@ -249,7 +254,7 @@ class ProjectIn(Fields):
 
 
 class NewProjectIn(Fields):
-    """A project to be made: `name` and `type`, and a `script` or nothing."""
+    """A project to be made: `name` and `type`, and one of `script`, `intent` and `template`, or none."""
 
     name = Text(max_length=200)
     type = Choice(Project.Type.values)
@@ -260,7 +265,23 @@ class NewProjectIn(Fields):
         allow_blank=False,
         help_text="A wish in plain words, from which a script is made by AI.",
     )
+    template = Text(
+        max_length=64,
+        required=False,
+        allow_null=True,
+        help_text="The id of a template (`GET /v1/templates`), whose script is copied.",
+    )
     script = ScriptField(required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        sent = [name for name in ("intent", "template", "script") if attrs.get(name) is not None]
+        if len(sent) > 1:
+            last, first = sent[-1], sent[0]
+            raise serializers.ValidationError(
+                {last: f"`{last}` cannot be sent with `{first}`: one of them makes the script."},
+                code="conflicting",
+            )
+        return attrs
 
 
 class OpenIn(serializers.Serializer[Any]):
@@ -299,6 +320,9 @@ class InfoOut(serializers.Serializer[Any]):
     response_count = Whole(help_text="Answered blocks over all responses.")
     web_url = serializers.URLField(help_text="The respondent's page.")
     scheduled_open_at = Moment(allow_null=True, help_text="When a pending opening will be.")
+    results_url = serializers.URLField(
+        allow_null=True, help_text="The public page of the results, while `settings.share_results` is on."
+    )
 
 
 class ProjectSettingsOut(serializers.Serializer[Any]):
@@ -323,6 +347,14 @@ class ScoringOut(serializers.Serializer[Any]):
     )
 
 
+class GenerationOut(serializers.Serializer[Any]):
+    """What became of the `intent` that a project was made from."""
+
+    status = Choice(["pending", "completed", "failed"])
+    generated_by = Text(allow_null=True, help_text="`anthropic`, or `local`: the library of templates.")
+    error = Text(allow_null=True, help_text="Why there is no script.")
+
+
 class ProjectOut(serializers.Serializer[Any]):
     """A survey or poll. `status` is what holds at the moment of the answer."""
 
@@ -336,10 +368,11 @@ class ProjectOut(serializers.Serializer[Any]):
     rewards = RewardsIn(required=True, allow_null=True)
     presentation = PresentationIn(required=True, allow_null=True)
     scoring = ScoringOut()
+    generation = GenerationOut(allow_null=True, help_text="Null where there was no `intent`.")
 
 
 class NewProjectOut(ProjectOut):
     """A new project with its script."""
 
-    script = ScriptField()
-    credits_used = Whole(help_text="0 where no AI worked.")
+    script = ScriptField(allow_null=True, help_text="Null while it is still being made from the `intent`.")
+    credits_used = Whole(help_text="0 where no AI worked, or its work is free.")

@@ -12,9 +12,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.errors import InvalidRequest
-from communities.http.idempotency import once
+from communities.http.idempotency import Claim, WorkBefore, once
 from communities.http.views import CommunityViewSet
 from communities.tiers import TIERS
+from surveys.ai.provider import ScriptRequest
 from surveys.api import examples
 from surveys.api.project_shapes import (
     CloneIn,
@@ -25,9 +26,11 @@ from surveys.api.project_shapes import (
     ProjectIn,
     ProjectOut,
 )
+from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import ProjectQuerySet
-from surveys.services import cloning, finding, openings, projects, script_json, scripts
+from surveys.services import cloning, finding, generation, openings, projects, script_json, scripts, templates
 from surveys.services.project_json import project_as_json
+from surveys.services.projects import Created
 
 TAG = "Projects"
 _ORDER: Mapping[str, tuple[str | Lower, ...]] = {
@@ -75,6 +78,7 @@ class OwnWorkViewSet(CommunityViewSet):
 
 class ProjectViewSet(OwnWorkViewSet):
     noun = "project"
+    _generation_id: int | None = None  # the script that this request waits for, or has waited for
 
     @extend_schema(
         operation_id="projects_list",
@@ -97,17 +101,34 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Create a project",
         description=(
-            "Makes an inactive project with the `script` sent, or an empty one. All that is wrong with "
-            "the fields and with the script is told at once. `intent` asks for a script made by AI, which"
-            " needs a provider: without one it is `503 unavailable`. A new poll allows one vote for each "
-            "person, unless `max_completes_per_user` says otherwise. The service makes the outro: thanks in "
-            "the words of the community's `thank_you_type`, and a block for each of the `rewards`."
+            "Makes an inactive project with the `script` sent, that of a `template`, one that AI makes "
+            "from an `intent`, or an empty one. All that is wrong with the fields and with the script is "
+            "told at once. A new poll allows one vote for each person, unless `max_completes_per_user` "
+            "says otherwise. The service makes the outro: thanks in the words of the community's "
+            "`thank_you_type`, and a block for each of the `rewards`.\n\n"
+            "With an `intent` the request waits for the script, up to 60 seconds, and less where many "
+            "wait at once. If that is not enough, `script` is null and `generation.status` `pending`: "
+            "read the project again until it is `completed`, or `failed`, which leaves the project empty "
+            "and gives the credits back. A retry with the same `Idempotency-Key` joins the work that is "
+            "going on. Where the intent needs points, as a quiz does, and nothing is said about scoring, "
+            "scoring is enabled. Too few credits are `402 payment_required`; a provider that fails, or "
+            "writes nothing valid when told twice what was wrong, is `503 unavailable`: no project is "
+            "left and no credits are taken. The `local` provider, which fills the best of the templates, "
+            "is free."
         ),
         request=NewProjectIn,
-        responses={201: NewProjectOut},
+        responses={201: NewProjectOut, 402: TOO_FEW_CREDITS},
         examples=[
             OpenApiExample("A survey with its script", examples.NEW_PROJECT_SENT, request_only=True),
+            OpenApiExample("From an intent", examples.INTENT_SENT, request_only=True),
+            OpenApiExample("From a template", examples.TEMPLATE_SENT, request_only=True),
             OpenApiExample("Created", examples.NEW_PROJECT, response_only=True, status_codes=["201"]),
+            OpenApiExample(
+                "Its script is still being made",
+                examples.PENDING_PROJECT,
+                response_only=True,
+                status_codes=["201"],
+            ),
         ],
     )
     @once
@@ -116,17 +137,50 @@ class ProjectViewSet(OwnWorkViewSet):
             fields = self.read(NewProjectIn)
         except InvalidRequest as refused:
             raise _with_faults_of_script(refused, self.body) from None
+        if fields.get("intent") is not None:
+            return self._create_from_intent(fields)
+        fields, script = _with_template(fields)
         created = projects.create_project(
             community_id=self.key.community_id,
             author_id=self.key.user_id,
             has_premium=self.has_premium,
             fields=fields,
-            script=fields.get("script"),
+            script=script,
             at=self.at,
         )
         self.ignore(created.ignored)
-        script = script_json.told(created.project, created.script)
-        return Response({**self._told(created.project), "script": script, "credits_used": 0}, status=201)
+        return self._told_new(created)
+
+    def _create_from_intent(self, fields: dict[str, Any]) -> Response:
+        """First the script, which takes long and may not be waited for in a transaction; then the project."""
+        if self._generation_id is None:
+            request = generation.asked(
+                community_id=self.key.community_id, has_premium=self.has_premium, fields=fields, at=self.at
+            )
+            raise WorkBefore(partial(self._generate, request))
+        made = generation.keep(
+            generation_id=self._generation_id,
+            author_id=self.key.user_id,
+            has_premium=self.has_premium,
+            fields=fields,
+            at=self.at,
+        )
+        return self._told_new(made.created, credits_used=made.credits_used, has_script=not made.is_pending)
+
+    def _generate(self, request: ScriptRequest, claim: Claim | None) -> None:
+        self._generation_id = generation.begin(
+            community_id=self.key.community_id,
+            request=request,
+            claim=claim.key if claim else None,
+            fingerprint=claim.fingerprint if claim else "",
+            at=self.at,
+        )
+        generation.wait(generation_id=self._generation_id)
+
+    def _told_new(self, created: Created, *, credits_used: int = 0, has_script: bool = True) -> Response:
+        script = script_json.told(created.project, created.script) if has_script else None
+        told = {**self._told(created.project), "script": script, "credits_used": credits_used}
+        return Response(told, status=201)
 
     @extend_schema(
         operation_id="projects_get",
@@ -290,6 +344,16 @@ def _filtered(found: ProjectQuerySet, query: Mapping[str, Any], *, live: Project
     if "search" in query:
         found = found.filter(name__icontains=query["search"])
     return found
+
+
+def _with_template(fields: dict[str, Any]) -> tuple[dict[str, Any], object]:
+    """The fields with what a template that they name sets, and the script, which may be the template's."""
+    if fields.get("template") is None:
+        return fields, fields.get("script")
+    draft = templates.draft(fields["template"], type=fields["type"])
+    if draft.scoring_enabled and "scoring_enabled" not in fields and "scoring" not in fields:
+        fields = {**fields, "scoring_enabled": True}
+    return fields, {"blocks": draft.blocks}
 
 
 def _with_faults_of_script(refused: InvalidRequest, body: Mapping[str, Any]) -> InvalidRequest:

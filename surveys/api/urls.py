@@ -5,11 +5,15 @@ from __future__ import annotations
 from django.urls import path
 
 import communities.http.paths  # noqa: F401 - registers `<id:...>`
+from surveys.api.analysis import AnalysisViewSet
 from surveys.api.conversations import ConversationViewSet
+from surveys.api.exports import ExportViewSet
 from surveys.api.people import PersonViewSet
 from surveys.api.projects import ProjectViewSet
 from surveys.api.responses import ResponseViewSet
+from surveys.api.results import ResultsViewSet
 from surveys.api.scripts import ScriptViewSet
+from surveys.api.templates import TemplateViewSet
 
 _PROJECTS = "communities/<id:community_id>/projects"
 _PROJECT = f"{_PROJECTS}/<id:project_id>"
@@ -41,6 +45,15 @@ urlpatterns = [
     path(f"{_CONVERSATION}/back", ConversationViewSet.as_view({"post": "back"}), name="back"),
     path(f"{_CONVERSATION}/continue", ConversationViewSet.as_view({"post": "go_on"}), name="continue"),
     path(f"{_PROJECT}/responses", ResponseViewSet.as_view({"get": "list"}), name="responses"),
+    path(f"{_PROJECT}/responses/export", ExportViewSet.as_view({"get": "retrieve"}), name="export"),
+    path(
+        f"{_PROJECT}/analysis",
+        AnalysisViewSet.as_view({"get": "retrieve", "post": "create"}),
+        name="analysis",
+    ),
+    path(f"{_PROJECT}/analysis/results", ResultsViewSet.as_view({"get": "retrieve"}), name="results"),
     path(_RESPONSE, ResponseViewSet.as_view({"get": "retrieve", "delete": "destroy"}), name="response"),
+    path("templates", TemplateViewSet.as_view({"get": "list"}), name="templates"),
+    path("templates/<slug:template_id>", TemplateViewSet.as_view({"get": "retrieve"}), name="template"),
     path(_PERSON, PersonViewSet.as_view({"get": "retrieve", "delete": "destroy"}), name="person"),
 ]

@@ -1,14 +1,20 @@
+from surveys.models.analysis import Analysis
 from surveys.models.conversation import Answer, Completion, Conversation, FiredAction, Tally
+from surveys.models.generation import Generation
+from surveys.models.job import Job
 from surveys.models.project import Project, ProjectQuerySet
 from surveys.models.script import Block, Bucket, Option
 
 __all__ = [
+    "Analysis",
     "Answer",
     "Block",
     "Bucket",
     "Completion",
     "Conversation",
     "FiredAction",
+    "Generation",
+    "Job",
     "Option",
     "Project",
     "ProjectQuerySet",

@@ -86,6 +86,9 @@ class Conversation(models.Model):
                 name="conversation_to_forget",
             ),
             models.Index(fields=["started_at"], condition=Q(is_settled=False), name="conversation_to_settle"),
+            models.Index(
+                fields=["project"], condition=Q(completed_at__isnull=True), name="conversation_unfinished"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -109,7 +112,12 @@ class Answer(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["block", "option", "number"], name="answer_for_distributions"),
+            # Both count answers without a look at the table (services/figures.py). No floating-point number
+            # in the first: only so does PostgreSQL store equal keys once, which makes it a fifth as large.
+            models.Index(fields=["block", "option", "ordinal"], name="answer_by_block"),
+            models.Index(
+                fields=["block", "number"], condition=Q(option__isnull=True), name="answer_by_number"
+            ),
             models.Index(fields=["option"], condition=Q(option__isnull=False), name="answer_by_option"),
         ]
 
@@ -161,6 +169,9 @@ class Tally(models.Model):
     answered = models.BigIntegerField(default=0, help_text="Answered blocks; may be negative in one slot.")
     completed = models.BigIntegerField(default=0)
     listed = models.BigIntegerField(default=0)
+    changes = models.BigIntegerField(
+        default=0, db_default=0, help_text="Grows with every change of what is counted."
+    )
 
     class Meta:
         verbose_name_plural = "tallies"

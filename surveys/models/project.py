@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+import uuid
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from django.conf import settings
+from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
@@ -109,6 +111,17 @@ class Project(models.Model):
     )
     reveal_results = models.BooleanField(null=True, blank=True)
     share_results = models.BooleanField(default=False)
+    results_token = models.UUIDField(
+        unique=True,
+        default=uuid.uuid4,
+        db_default=RandomUUID(),
+        editable=False,
+        help_text="The unguessable part of the results page's address, which is there while they are shared.",
+    )
+
+    generation = models.JSONField(
+        null=True, blank=True, help_text="Made from an intent: its status, who generated it, and an error."
+    )
 
     # Groups told as they were set; what decisions are made by stands in columns above and below.
     delivery = models.JSONField(null=True, blank=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from surveys.models import Conversation, Project
+from surveys.models import Analysis, Conversation, Project
+from surveys.services import analysis_json
 from surveys.services.project_json import project_as_json
 from surveys.services.response_json import teller
 from surveys.services.rows import Stored
@@ -57,6 +58,19 @@ def response_deleted(conversation: Conversation, *, at: datetime) -> None:
     """Tell that a response is gone, as its id alone; a vote that was taken back too."""
     data = {"project_id": str(conversation.project_id), "response_id": str(conversation.pk)}
     _tell(EventType.RESPONSE_DELETED, conversation, data, at, None)
+
+
+def analysis_ended(analysis: Analysis, project: Project, *, at: datetime) -> None:
+    """Tell of an analysis that has just been completed, or has failed."""
+    is_done = analysis.status == Analysis.Status.COMPLETED
+    outbox.emit(
+        community_id=project.community_id,
+        type=EventType.ANALYSIS_COMPLETED if is_done else EventType.ANALYSIS_FAILED,
+        data={"project_id": str(project.pk), "analysis": analysis_json.as_json(analysis)},
+        at=at,
+        about=f"analysis {analysis.pk}",
+        rounded_to=_rounding(project),
+    )
 
 
 def _tell(

@@ -12,7 +12,7 @@ from communities import services as communities
 from communities.errors import Conflict
 from surveys.engine import rules
 from surveys.models import Project
-from surveys.services import events, finding, groups, projects, schedules, scripts
+from surveys.services import events, finding, groups, projects, schedules, scripts, sent_fields
 from webhooks.events import EventType
 
 _STATE = ["status", "opens_at", "closes_at"]
@@ -43,7 +43,7 @@ def open_project(
     before = project.delivery
     violations = []
     if fields and "delivery" in fields:
-        violations += projects.lay_delivery_over(project, fields["delivery"], at=at)
+        violations += sent_fields.lay_delivery_over(project, fields["delivery"], at=at)
     if project.delivery and not violations:
         violations += groups.check_delivery(project.delivery, before=None, at=at)
     if violations:

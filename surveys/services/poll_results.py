@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
 
-from django.db import connection
-
-from surveys.engine.script import Block
+from communities.statements import found
+from surveys.engine.script import SCALES, Block
 from surveys.models import Project
 
 # To count takes longer with every vote, and every look and every vote counts. From this many voters on, each
@@ -71,23 +70,21 @@ def count(*, block: Block, at: datetime) -> PollResults:
 
 
 def _count(block: Block) -> PollResults:
-    """One statement; an index covers all but a multi punch's voters."""
-    parts = ["SELECT option_id, number, count(*) FROM surveys_answer WHERE block_id = %s GROUP BY 1, 2"]
-    if block.type == "multi_punch":
-        parts.append(
-            "SELECT NULL::bigint, NULL::float8, count(DISTINCT conversation_id)"
-            " FROM surveys_answer WHERE block_id = %s"
+    """One statement, over an index alone. Who chose several options is one voter, by the first of them."""
+    if block.type in SCALES:
+        points = found(
+            "SELECT number, count(*) FROM surveys_answer"
+            " WHERE block_id = %s AND option_id IS NULL AND number IS NOT NULL GROUP BY number",
+            [block.id],
         )
-    with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join(parts), [block.id] * len(parts))
-        rows = cursor.fetchall()
-    by_option = {option_id: votes for option_id, _, votes in rows if option_id is not None}
-    points = [
-        (number, votes) for option_id, number, votes in rows if option_id is None and number is not None
-    ]
-    by_number = {int(number): votes for number, votes in points}
-    if block.type == "multi_punch":
-        voters = next(votes for option_id, number, votes in rows if option_id is None and number is None)
-    else:
-        voters = sum(by_option.values()) + sum(by_number.values())
-    return PollResults(by_option, by_number, voters)
+        by_number = {int(number): votes for number, votes in points}
+        return PollResults({}, by_number, sum(by_number.values()))
+    rows = found(
+        "SELECT option_id, ordinal, count(*) FROM surveys_answer"
+        " WHERE block_id = %s AND option_id IS NOT NULL GROUP BY option_id, ordinal",
+        [block.id],
+    )
+    by_option: dict[int, int] = {}
+    for option_id, _, votes in rows:
+        by_option[option_id] = by_option.get(option_id, 0) + votes
+    return PollResults(by_option, {}, sum(votes for _, ordinal, votes in rows if ordinal == 0))

@@ -34,6 +34,7 @@ def project_as_json(project: Project, *, at: datetime) -> dict[str, object]:
             "scheduled_open_at": groups.as_text(project.opens_at)
             if project.opens_at and project.opens_at > at
             else None,
+            "results_url": results_url(project) if project.share_results else None,
         },
         "settings": {
             "privacy_mode": project.privacy_mode,
@@ -52,9 +53,15 @@ def project_as_json(project: Project, *, at: datetime) -> dict[str, object]:
             if project.scoring_enabled
             else [],
         },
+        "generation": project.generation,
     }
 
 
 def web_url(project: Project) -> str:
     """Where a respondent finds it on the web."""
     return f"{settings.BASE_URL}/s/{project.slug}"
+
+
+def results_url(project: Project) -> str:
+    """Where its results are shown to anybody, while they are shared."""
+    return f"{settings.BASE_URL}/r/{project.results_token}"

@@ -11,28 +11,16 @@ from typing import Any
 from django.db import connection, transaction
 
 from communities import services as communities
-from communities.errors import ChannelRequired, Conflict, InvalidRequest, TierRequired, Unavailable
+from communities.errors import ChannelRequired, Conflict, InvalidRequest, TierRequired
+from communities.models import CommunitySettings
 from surveys.engine import rules
 from surveys.engine.places import as_stored
 from surveys.engine.script import Block, Bucket, Script, Violation
 from surveys.models import Bucket as BucketRow
 from surveys.models import Conversation, Project
-from surveys.services import events, finding, groups, outros, schedules, scripts
+from surveys.services import events, finding, groups, outros, schedules, scripts, sent_fields
+from surveys.services.scripts import NewScript
 from webhooks.events import EventType
-
-_PRIVACY_BY_DEFAULT = {
-    None: (Project.PrivacyMode.TRANSPARENT, False),
-    "no": (Project.PrivacyMode.TRANSPARENT, False),
-    "yes": (Project.PrivacyMode.ANONYMOUS, False),
-    "more_anonymous": (Project.PrivacyMode.ANONYMOUS, True),
-}
-_PLAIN_SETTINGS = (
-    "max_completes_per_user",
-    "change_poll",
-    "poll_results_mode",
-    "reveal_results",
-    "share_results",
-)
 
 
 @dataclass(frozen=True)
@@ -47,6 +35,16 @@ class Created:
 # --- Making ---------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Planned:
+    """A project in memory with a script that was found right, and what its community says."""
+
+    project: Project
+    new: NewScript
+    bucket_names: tuple[str, ...]
+    settings: CommunitySettings
+
+
 @transaction.atomic
 def create_project(
     *,
@@ -55,59 +53,68 @@ def create_project(
     has_premium: bool,
     fields: Mapping[str, Any],
     script: object = None,
+    generation: Mapping[str, object] | None = None,
     at: datetime,
 ) -> Created:
     """Make a project, inactive, with the script sent or an empty one.
 
-    `fields` are the validated fields of the interface, `script` is raw JSON. Refuses both an `intent` and
-    a script, what breaks a rule (all violations at once), and premium fields on the basic tier.
+    `fields` are the validated fields of the interface, `script` is raw JSON, `generation` what is told of a
+    script that AI makes. Refuses what breaks a rule (all violations at once), and premium fields on the basic
+    tier.
     """
-    intent = fields.get("intent")
-    if intent is not None and script is not None:
-        fault = Violation(
-            "script", "conflicting", "`script` cannot be sent with `intent`: one makes the other."
-        )
-        raise invalid([fault])
-    if intent is not None:
-        raise Unavailable("No AI provider is configured, so no script can be made from `intent`.")
-
-    settings = communities.get_settings(community_id=community_id)
-    privacy_mode, rounds = _PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
-    project = Project(
-        community_id=community_id,
-        author_id=author_id,
-        type=fields["type"],
-        created_at=at,
-        privacy_mode=privacy_mode,
-        rounds_times_to_day=rounds,
-        max_completes_per_user=1 if fields["type"] == Project.Type.POLL else None,
-    )
-    violations = list(_lay_over(project, fields, default_privacy=(privacy_mode, rounds), at=at))
-    bucket_names = _bucket_names(fields)
-    new, faults = scripts.read_new(
-        script,
-        is_poll=project.is_poll,
-        scoring_enabled=project.scoring_enabled,
-        bucket_names=bucket_names or (),
-        chat=project.response_channel == Project.ResponseChannel.CHAT,
-    )
-    violations += faults
-    if violations:
-        raise invalid(violations)
-    require_tier(project.delivery, before=None, has_premium=has_premium)
-
+    planned = _plan(community_id, has_premium, fields, script, at)
+    project, new = planned.project, planned.new
+    project.author_id = author_id
+    project.generation = generation
     scripts.reserve_achievements(community_id, new.script)
     outros.number_achievement(project)
     project.script_is_scored = new.script.is_scored
     told = insert(
         project,
         new.script.blocks,
-        outros.made(project, settings),
+        outros.made(project, planned.settings),
         like=new.script,
-        bucket_names=bucket_names or new.bucket_names,
+        bucket_names=planned.bucket_names,
     )
     events.project_changed(EventType.PROJECT_CREATED, project, at=at)
     return Created(project, told, new.ignored)
+
+
+def check_new(
+    *, community_id: int, has_premium: bool, fields: Mapping[str, Any], at: datetime
+) -> tuple[Project, CommunitySettings]:
+    """The project that these fields would make, in memory. Refuses as `create_project` does."""
+    planned = _plan(community_id, has_premium, fields, None, at)
+    return planned.project, planned.settings
+
+
+def _plan(
+    community_id: int, has_premium: bool, fields: Mapping[str, Any], script: object, at: datetime
+) -> _Planned:
+    settings = communities.get_settings(community_id=community_id)
+    privacy_mode, rounds = sent_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
+    project = Project(
+        community_id=community_id,
+        type=fields["type"],
+        created_at=at,
+        privacy_mode=privacy_mode,
+        rounds_times_to_day=rounds,
+        max_completes_per_user=1 if fields["type"] == Project.Type.POLL else None,
+    )
+    violations = sent_fields.lay_over(project, fields, default_privacy=(privacy_mode, rounds), at=at)
+    declared = sent_fields.bucket_names(fields) or ()
+    new, faults = scripts.read_new(
+        script,
+        is_poll=project.is_poll,
+        scoring_enabled=project.scoring_enabled,
+        bucket_names=declared,
+        chat=project.response_channel == Project.ResponseChannel.CHAT,
+    )
+    violations += faults
+    if violations:
+        raise invalid(violations)
+    require_tier(project.delivery, before=None, has_premium=has_premium)
+    return _Planned(project, new, declared or new.bucket_names, settings)
 
 
 def insert(
@@ -152,10 +159,10 @@ def update_project(
     schedules.settle(project, at=at)
     was = copy(project)
     default_privacy = (Project.PrivacyMode(project.privacy_mode), project.rounds_times_to_day)
-    if _clears_privacy(fields):
+    if sent_fields.clears_privacy(fields):
         settings = communities.get_settings(community_id=community_id)
-        default_privacy = _PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
-    violations = list(_lay_over(project, fields, default_privacy=default_privacy, at=at))
+        default_privacy = sent_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
+    violations = list(sent_fields.lay_over(project, fields, default_privacy=default_privacy, at=at))
     violations += _settle_scoring(project, was, fields, at=at)
     if project.response_channel != was.response_channel:
         violations += chat_faults(project, scripts.load(project_id=project.pk, revision=was.revision))
@@ -223,66 +230,6 @@ def require_chat_platform(project: Project) -> None:
         raise Conflict("No chat platform is connected, so `response_channel` cannot be `chat`.")
 
 
-def _lay_over(
-    project: Project,
-    fields: Mapping[str, Any],
-    *,
-    default_privacy: tuple[str, bool],
-    at: datetime,
-) -> list[Violation]:
-    """Put the fields sent into the project, in memory; tells what of them cannot be."""
-    violations: list[Violation] = []
-    if "name" in fields:
-        project.name = fields["name"]
-    settings = fields.get("settings") or {}
-    for key in _PLAIN_SETTINGS:
-        if key in settings:
-            setattr(project, key, settings[key])
-    violations += _lay_privacy_over(project, fields, default_privacy)
-    for name in ("rewards", "presentation"):
-        if name in fields:
-            setattr(project, name, groups.laid_over(name, getattr(project, name), fields[name]))
-    if "delivery" in fields:
-        violations += lay_delivery_over(project, fields["delivery"], at=at)
-    violations += _lay_scoring_over(project, fields)
-    return violations
-
-
-def lay_delivery_over(project: Project, sent: Mapping[str, Any] | None, *, at: datetime) -> list[Violation]:
-    """Put a delivery group into the project, and what is decided by it into its columns."""
-    before = project.delivery
-    project.delivery = after = groups.laid_over("delivery", before, sent)
-    audience = (after or groups.empty("delivery"))["audience"]
-    project.participation = audience["participation"]
-    project.response_channel = audience["response_channel"]
-    return list(groups.check_delivery(after, before=before, at=at)) if after else []
-
-
-def _lay_privacy_over(
-    project: Project, fields: Mapping[str, Any], default: tuple[str, bool]
-) -> list[Violation]:
-    """Privacy is told in `settings` and may be sent there or beside it; both have to say the same."""
-    settings = fields.get("settings") or {}
-    sent = [each["privacy_mode"] for each in (fields, settings) if "privacy_mode" in each]
-    if len(sent) == 2 and sent[0] != sent[1]:
-        message = "`settings.privacy_mode` and `privacy_mode` say different things."
-        return [Violation("settings.privacy_mode", "conflicting", message)]
-    if not sent:
-        return []
-    if sent[0] is None:
-        project.privacy_mode, project.rounds_times_to_day = default
-    elif sent[0] != project.privacy_mode:
-        project.privacy_mode, project.rounds_times_to_day = sent[0], False
-    return []
-
-
-def _clears_privacy(fields: Mapping[str, Any]) -> bool:
-    return any(
-        "privacy_mode" in each and each["privacy_mode"] is None
-        for each in (fields, fields.get("settings") or {})
-    )
-
-
 def _change_privacy(project: Project) -> None:
     """Conversations that have begun without an answer yet are begun anew, under the other rules."""
     conversations = Conversation.objects.filter(project=project)
@@ -290,32 +237,6 @@ def _change_privacy(project: Project) -> None:
         raise Conflict("`privacy_mode` cannot change once there are responses.")
     with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
         cursor.execute("DELETE FROM surveys_conversation WHERE project_id = %s", [project.pk])
-
-
-def _lay_scoring_over(project: Project, fields: Mapping[str, Any]) -> list[Violation]:
-    sent = [fields["scoring_enabled"]] if "scoring_enabled" in fields else []
-    if "scoring" in fields:
-        scoring = fields["scoring"]
-        if scoring is None:
-            sent.append(False)
-        elif "enabled" in scoring:
-            sent.append(scoring["enabled"])
-    if len(sent) == 2 and sent[0] != sent[1]:
-        message = "`scoring.enabled` and `scoring_enabled` say different things."
-        return [Violation("scoring.enabled", "conflicting", message)]
-    if sent:
-        project.scoring_enabled = sent[0]
-    return []
-
-
-def _bucket_names(fields: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The buckets sent, in their order; None where nothing is said about them."""
-    scoring = fields.get("scoring", {})
-    if scoring is None or "buckets" not in scoring:
-        return () if scoring is None else None
-    sent = list(enumerate(scoring["buckets"]))
-    sent.sort(key=lambda each: (each[1].get("order", each[0]), each[0]))
-    return tuple(bucket["name"] for _, bucket in sent)
 
 
 def _settle_scoring(
@@ -326,7 +247,7 @@ def _settle_scoring(
     Scoring off reads back without buckets: an empty list that is sent then says nothing.
     """
     stored = [bucket.name for bucket in project.buckets_in_order]
-    names = _bucket_names(fields)
+    names = sent_fields.bucket_names(fields)
     if names is None or (not names and not project.scoring_enabled and fields.get("scoring") is not None):
         names = tuple(stored)
     is_told_to_score = "scoring" in fields or not was.scoring_enabled

@@ -142,7 +142,7 @@ def insert(*, conversation: Conversation) -> bool:
 def save(move: Move) -> None:
     """Write a move in one statement: the conversation, the answer given, answers dropped, the tally."""
     parts, values = _parts(move)
-    if move.counts:
+    if move.counts or move.given or move.drops:
         last, more = _tally(move.conversation.project_id, move.counts)
     else:
         last, more = "SELECT 1", []
@@ -156,7 +156,7 @@ def save_last(move: Move) -> Stored:
     A statement sees the rows as they were before it, so what it gives and drops is reckoned in.
     """
     parts, values = _parts(move)
-    if move.counts:
+    if move.counts or move.given or move.drops:
         sql, more = _tally(move.conversation.project_id, move.counts)
         parts.append(f"counted AS ({sql})")
         values += more
@@ -332,10 +332,10 @@ def _add_conversation(conversation: Conversation, is_new: bool, parts: list[str]
 def _tally(project_id: int, counts: Counts) -> tuple[str, list[Any]]:
     slot = random.randrange(Tally.SLOTS)
     return (
-        "INSERT INTO surveys_tally AS tally (project_id, slot, answered, completed, listed)"
-        " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (project_id, slot) DO UPDATE SET"
+        "INSERT INTO surveys_tally AS tally (project_id, slot, answered, completed, listed, changes)"
+        " VALUES (%s, %s, %s, %s, %s, 1) ON CONFLICT (project_id, slot) DO UPDATE SET"
         " answered = tally.answered + excluded.answered, completed = tally.completed + excluded.completed,"
-        " listed = tally.listed + excluded.listed",
+        " listed = tally.listed + excluded.listed, changes = tally.changes + 1",
         [project_id, slot, counts.answered, counts.completed, counts.listed],
     )
 

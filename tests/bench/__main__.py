@@ -33,7 +33,16 @@ def main() -> None:
     with data_servers() as data:
         _set_up(data)
         # Only now, with Django set up on the servers of this run, can what speaks of models be loaded.
-        from tests.bench import deliveries, listeners, profiling, rows, statements, world  # noqa: PLC0415
+        from tests.bench import (  # noqa: PLC0415
+            deliveries,
+            exports,
+            figures,
+            listeners,
+            profiling,
+            rows,
+            statements,
+            world,
+        )
 
         made = world.make()
         known = {**rows.ROWS, "12": listeners.listening, "13": deliveries.delivered}
@@ -55,6 +64,19 @@ def main() -> None:
                 data.settle()
                 results += rows.listing(bench, filled)
                 report.say_progress(results, begun)
+            if {"9", "10", "11"} & {*asked.rows}:
+                filled = [
+                    (size, world.project_with_responses(data.database_url, size)) for size in asked.sizes
+                ]
+                data.settle()
+                results += figures.measured(bench, filled, data)
+                report.say_progress(results, begun)
+            if "19" in asked.rows:
+                size = min(asked.responses, exports.MOST)
+                project = world.project_with_responses(data.database_url, size)
+                data.settle()
+                results += exports.exported(bench, project, size)
+                report.say_progress(results, begun)
             if {"17", "18"} & {*asked.rows}:
                 world.members_with_xp(data.database_url, MEMBERS)
                 data.settle()
@@ -67,13 +89,15 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description="Measures rows of the table.")
-    rows = "1,2,3,4,5,6,7,8,12,13,14,15,16,17,18"
+    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19"
     parser.add_argument("--rows", default=os.environ.get("ROWS") or rows, help=f"Which, of {rows}.")
-    parser.add_argument("--responses", type=int, default=int(os.environ.get("RESPONSES") or 1_000_000))
+    parser.add_argument("--responses", type=int, default=int(os.environ.get("RESPONSES") or 0))
     parser.add_argument("--repetitions", type=int, default=int(os.environ.get("REPETITIONS") or 1_000))
     parser.add_argument("--profile", action="store_true", help="Tell the hottest functions instead.")
     asked = parser.parse_args()
     asked.rows = asked.rows.split(",")
+    asked.sizes = sorted({10_000, 100_000, asked.responses} - {0})
+    asked.responses = asked.responses or 1_000_000
     return asked
 
 

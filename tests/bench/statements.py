@@ -31,6 +31,7 @@ def counted(world: World) -> list[tuple[str, int, int]]:
 
     script = f"{community}/projects/{world.script.pk}/script"
     listing = f"{community}/projects/{world.survey.pk}/responses?per_page=100"
+    figures = f"{community}/projects/{world.survey.pk}/analysis/results"
     answer()
     client.call("GET", script, headers=headers)
     client.call("GET", listing, headers=headers)
@@ -39,6 +40,7 @@ def counted(world: World) -> list[tuple[str, int, int]]:
         ("answer", _count(answer), 8),
         ("script", _count(lambda: client.call("GET", script, headers=headers)), 4),
         ("page of responses", _count(lambda: client.call("GET", listing, headers=headers)), 4),
+        ("all distributions", _count(lambda: client.call("GET", figures, headers=headers)), 4),
     ]
 
 

@@ -30,7 +30,9 @@ def test_a_new_project_is_told_with_every_field_and_its_script():
         "completion_count": 0,
         "response_count": 0,
         "scheduled_open_at": None,
+        "results_url": None,
     }
+    assert made["generation"] is None
     assert made["settings"] == {
         "privacy_mode": "transparent",
         "max_completes_per_user": None,
@@ -157,13 +159,6 @@ def test_the_message_is_right_about_faults_of_fields_and_script_together():
 
     assert len(answer["violations"]) == 3
     assert answer["message"] == answer["violations"][0]["message"]
-
-
-def test_an_intent_is_told_that_no_provider_is_there():
-    answer = Caller().post("/projects", {"name": "N", "type": "convo", "intent": "Ask about chess."})
-
-    assert refusal(answer) == (503, "unavailable")
-    assert int(answer.headers["Retry-After"]) >= 1
 
 
 @pytest.mark.parametrize("kind", ["single_punch", "multi_punch", "rating", "opinion_scale", "nps"])

@@ -67,7 +67,7 @@ def test_told_to_stop_it_ends_soon_though_an_endpoint_hangs_and_nothing_is_lost(
         code = process.wait(timeout=SECONDS_TO_END)
 
     assert code == 0
-    assert len(children) == 2
+    assert len(children) == 3
     assert not any(map(lives, children))
     assert set(Delivery.objects.values_list("status", "attempt_count")) == {("pending", 0)}
     wait_until(lambda: try_for(to, delivered=2))

@@ -31,6 +31,7 @@ Colloquy is running. Ctrl-C ends it.
 PAGES = {  # by their role in the demo; one that was seeded earlier may lack some
     "survey": "A survey to answer   {address}",
     "poll": "A poll to vote in    {address}",
+    "results": "The survey's results {address}",
     "piece": "A personality quiz   {address}",
     "quiz": "A graded quiz        {address}   (who is signed in to the admin earns XP)",
 }

@@ -30,6 +30,7 @@ from xp.services import achievements
 DEMO = Path(__file__).resolve().parent.parent.parent / "demo"
 COMMUNITY_ID = 1042117710208434176
 COMMUNITY = "Harbour Chess Club"
+CREDITS = 50  # for whoever tries it with a key of Anthropic's
 KEY_NAME = "Demo"
 LOGIN = "demo"
 SEEDING = 0x436F6C6C6F717579  # the advisory lock of one who seeds
@@ -48,6 +49,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = 0")  # another that seeds may take its time
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SEEDING])
             if not Community.objects.filter(pk=COMMUNITY_ID).exists():
                 _seed(at=timezone.now())
@@ -108,11 +110,13 @@ def _addresses() -> dict[str, str]:
     slugs = dict(
         Project.objects.filter(community_id=COMMUNITY_ID).order_by("-pk").values_list("name", "slug")
     )
-    return {
+    pages = {
         script["role"]: f"/s/{slugs[script['project']['name']]}"
         for script in scripts()
         if script["project"]["name"] in slugs
     }
+    shared = Project.objects.filter(community_id=COMMUNITY_ID, share_results=True).order_by("pk").first()
+    return pages | ({"results": f"/r/{shared.results_token}"} if shared else {})
 
 
 def _write(demo: Mapping[str, str]) -> None:
@@ -136,7 +140,13 @@ def scripts() -> Iterator[dict[str, Any]]:
 
 def _seed(*, at: datetime) -> None:
     call_command(
-        "create_community", id=COMMUNITY_ID, name=COMMUNITY, tier="premium", verbosity=0, stdout=_Silent()
+        "create_community",
+        id=COMMUNITY_ID,
+        name=COMMUNITY,
+        tier="premium",
+        credits=CREDITS,
+        verbosity=0,
+        stdout=_Silent(),
     )
     admin = members.create_member(community_id=COMMUNITY_ID, name="Ada Lindqvist", access="admin", at=at).user
     admin.username, admin.is_staff, admin.is_superuser = LOGIN, True, True

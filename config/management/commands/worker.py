@@ -1,6 +1,6 @@
-"""The workers of this machine: one that sends webhooks, by threads, and one for all other tasks.
+"""The workers of this machine: one that sends webhooks and one for AI, by threads, and one for all else.
 
-A worker of its own, so that neither waits for the other: endpoints may take their time, and nothing that
+Each its own, so that none waits for another: endpoints and models may take their time, and nothing that
 computes shall hold up deliveries.
 """
 
@@ -64,6 +64,11 @@ def workers() -> dict[str, Worker]:
                 *("--queues", "webhooks", "--pool", "threads"),
                 *("--concurrency", str(settings.WEBHOOKS_THREADS)),
             ],
+            signal.SIGKILL,
+        ),
+        # The same: what a model keeps waiting is taken up again once its lease has run out.
+        "ai": Worker(
+            ["--queues", "ai", "--pool", "threads", "--concurrency", str(settings.AI_THREADS)],
             signal.SIGKILL,
         ),
     }

@@ -1,0 +1,64 @@
+"""Files that are made while they are sent."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Generator, Iterator
+from urllib.parse import quote
+
+from django.http import HttpRequest, StreamingHttpResponse
+from rest_framework.request import Request
+
+from communities.http import envelope
+
+Chunks = Generator[bytes, None, None]
+_IN_PLAIN_NAMES = frozenset("()-._ ")
+
+
+class BrokenOff(Exception):
+    """Ends a connection in the middle of a file, so that nobody takes it for the whole."""
+
+
+def download(
+    request: HttpRequest | Request, *, content_type: str, file_name: str, chunks: Chunks
+) -> StreamingHttpResponse:
+    """A file, to be saved under this name; for HEAD its headers alone.
+
+    Its first chunk is made at once: what fails until then can still be told in place of the file.
+    """
+    body = iter(()) if request.method == "HEAD" else _Begun(chunks)
+    response = StreamingHttpResponse(body, content_type=content_type)
+    response["Content-Disposition"] = attachment(file_name)
+    return response
+
+
+def attachment(file_name: str) -> str:
+    """Content-Disposition with the name in full (RFC 6266), and in ASCII for who reads no more."""
+    stem, dot, extension = file_name.rpartition(".") if "." in file_name else (file_name, "", "")
+    known = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
+    kept = "".join(sign for sign in known if sign.isalnum() or sign in _IN_PLAIN_NAMES)
+    plain = " ".join(kept.split()).strip(". ") or "download"
+    return f"attachment; filename=\"{plain}{dot}{extension}\"; filename*=UTF-8''{quote(file_name, safe='')}"
+
+
+class _Begun(Iterator[bytes]):
+    """Chunks, the first of them made. Closed with the response, also when the client has gone."""
+
+    def __init__(self, chunks: Chunks) -> None:
+        self._chunks = chunks
+        self._first: bytes | None = next(chunks, b"")
+
+    def __next__(self) -> bytes:
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        try:
+            return next(self._chunks)
+        except StopIteration:
+            raise
+        except Exception as fault:
+            envelope.log_fault(fault)
+            raise BrokenOff("The file broke off; the log says where.") from None  # not its words: see there
+
+    def close(self) -> None:
+        self._chunks.close()

@@ -1,0 +1,28 @@
+"""A community's credits for AI, spent before the work and given back where it fails (decisions 11.4)."""
+
+from __future__ import annotations
+
+from django.db.models import F
+
+from communities.errors import PaymentRequired
+from communities.models import Community
+
+
+def spend_credits(*, community_id: int, amount: int) -> None:
+    """Take credits, all or none: two at once cannot spend the same one. Refuses where there are too few."""
+    if not amount:
+        return
+    enough = Community.objects.filter(pk=community_id, bot_credits__gte=amount)
+    if not enough.update(bot_credits=F("bot_credits") - amount):
+        left = Community.objects.values_list("bot_credits", flat=True).get(pk=community_id)
+        raise PaymentRequired(f"This takes {_credits(amount)}, and the community has {_credits(left)} left.")
+
+
+def return_credits(*, community_id: int, amount: int) -> None:
+    """Give credits back that were taken for work that failed."""
+    if amount:
+        Community.objects.filter(pk=community_id).update(bot_credits=F("bot_credits") + amount)
+
+
+def _credits(amount: int) -> str:
+    return "1 credit" if amount == 1 else f"{amount:,} credits"

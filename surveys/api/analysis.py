@@ -1,0 +1,159 @@
+"""Analyses: a job that reads all responses, and what came of it (interface 4, row 7; decisions 11)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.errors import Forbidden, NotFound
+from communities.http.idempotency import once
+from surveys.api.analysis_job_examples import COMPLETED, FAILED, PENDING
+from surveys.api.analysis_shapes import AnalysisBlockOut
+from surveys.api.conversations import owner_only
+from surveys.api.projects import OwnWorkViewSet
+from surveys.api.refusals import TOO_FEW_CREDITS
+from surveys.models import Analysis, Project
+from surveys.services import analysis, finding
+from surveys.services.result_readers import NO_PROJECT
+
+TAG = "Analysis"
+NO_ANALYSIS = "There is no such analysis of this project."
+
+
+@extend_schema_field({"type": "boolean"})
+class YesOrNo(serializers.Field[bool, object, bool, Any]):
+    """`true` or `false` in a query."""
+
+    default_error_messages = {"invalid": "must be true or false."}
+
+    def to_internal_value(self, data: object) -> bool:
+        if data not in ("true", "false"):
+            self.fail("invalid")
+        return data == "true"
+
+    def to_representation(self, value: bool) -> bool:
+        return value
+
+
+class AskIn(serializers.Serializer[Any]):
+    """What an analysis is to cover."""
+
+    ai = YesOrNo(default=True, help_text="`false`: everything but the texts and the summary, free.")
+    status = serializers.ChoiceField(
+        choices=Analysis.Covers.values, default="all", help_text="Which responses: by default all."
+    )
+
+
+class ReadIn(serializers.Serializer[Any]):
+    """Which of the analyses; without any of these the newest."""
+
+    ai = YesOrNo(required=False, help_text="The newest that was asked for with, or without, AI.")
+    status = serializers.ChoiceField(
+        choices=Analysis.Covers.values, required=False, help_text="The newest of these responses."
+    )
+
+
+class AnalysisOut(serializers.Serializer[Any]):
+    """An analysis: a job, and what came of it. Its counts are the project's when it was made."""
+
+    id = serializers.CharField()
+    project_id = serializers.CharField()
+    status = serializers.ChoiceField(choices=Analysis.Status.values)
+    ai = serializers.BooleanField(help_text="Whether texts are read and put into words.")
+    covers = serializers.ChoiceField(choices=Analysis.Covers.values, help_text="Which responses.")
+    progress = serializers.FloatField(min_value=0, max_value=1, help_text="0 to 1.")
+    created_at = serializers.DateTimeField(help_text="Rounded on anonymous projects, as all times there.")
+    completed_at = serializers.DateTimeField(allow_null=True)
+    completion_count = serializers.IntegerField()
+    response_count = serializers.IntegerField(help_text="Answered blocks.")
+    credits_used = serializers.IntegerField(help_text="0 where it failed: credits are given back.")
+    generated_by = serializers.CharField(
+        allow_null=True, help_text="Who wrote summaries and named themes: `anthropic` or `local`."
+    )
+    summary = serializers.CharField(allow_null=True)
+    blocks = AnalysisBlockOut(many=True, help_text="Empty until it is completed.")
+    error = serializers.CharField(allow_null=True, help_text="A sentence, where it failed.")
+
+
+class AnalysisViewSet(OwnWorkViewSet):
+    noun = "analysis"
+    with_query = frozenset({"create"})
+
+    @extend_schema(
+        operation_id="analysis_create",
+        tags=[TAG],
+        summary="Analyse the responses",
+        description=(
+            "Starts an analysis over every response, partial ones too, and answers `202` with it; "
+            "`analysis.completed` or `analysis.failed` tells of its end, or read it again. One that is going "
+            "on is given back with `202`, a finished one with `200` while no response and nothing in the "
+            "script has changed since; neither costs anything. One that failed may be asked for again.\n\n"
+            "Distributions and statistics are counted in the database, never over a sample. The answers to "
+            "open questions are read by AI, which names themes and assigns answers to them; counts and "
+            "percentages are computed from what it assigned, and quotes are verbatim parts of answers. At "
+            "most 12 themes a question are told. Themes of an earlier analysis keep their titles, and come "
+            "back under them, also after an analysis in which nobody had them. On anonymous projects "
+            "nobody is quoted below 5 answers to a question, nor the only one with a theme.\n\n"
+            "It takes 1 credit for each started 100 answers to open questions, 0 where there are none, and "
+            "nothing with `ai=false` or the `local` provider. Too few are `402 payment_required`. Of "
+            "analyses that cover the same the last is kept."
+        ),
+        parameters=[AskIn],
+        request=None,
+        responses={202: AnalysisOut, 200: AnalysisOut, 402: TOO_FEW_CREDITS},
+        examples=[
+            OpenApiExample("Begun", PENDING, response_only=True, status_codes=["202"]),
+            OpenApiExample("Nothing has changed", COMPLETED, response_only=True, status_codes=["200"]),
+        ],
+    )
+    @once
+    def create(self, request: Request, project_id: int) -> Response:
+        query = self.query(AskIn)
+        project = finding.one(Project.objects.in_community(self.key.community_id), project_id)
+        owner_only(self.key, otherwise=NO_PROJECT)(project)
+        asked, _ = analysis.ask(project=project, with_ai=query["ai"], covers=query["status"], at=self.at)
+        status = 200 if asked.status == Analysis.Status.COMPLETED else 202
+        return Response(analysis.as_json(asked), status=status)
+
+    @extend_schema(
+        operation_id="analysis_get",
+        tags=[TAG],
+        summary="Read the analysis",
+        description=(
+            "The newest analysis, as far as it is; `404 not_found` where there is none. Of a `transparent` "
+            "project everybody may read it, else its creator and admins. Where it is shared "
+            "(`settings.share_results`) everybody: those who may not read single responses without quotes, "
+            "and only the newest of all responses, so that two cannot be compared. Role member reads that "
+            "of an open poll by its `poll_results_mode`."
+        ),
+        parameters=[ReadIn],
+        responses=AnalysisOut,
+        examples=[
+            OpenApiExample("Completed", COMPLETED, response_only=True),
+            OpenApiExample("Failed", FAILED, response_only=True),
+        ],
+    )
+    def retrieve(self, request: Request, project_id: int) -> Response:
+        query = self.query(ReadIn)
+        project = finding.one(Project.objects.in_community(self.key.community_id), project_id)
+        role, user_id = self.key.role, self.key.user_id
+        analysis.refuse_unless_readable(project=project, role=role, user_id=user_id, at=self.at)
+        if analysis.reads_people(project=project, role=role, user_id=user_id):
+            return self._answer(project, covers=query.get("status"), with_ai=query.get("ai"))
+        if query.get("ai") is not None or query.get("status", Analysis.Covers.ALL) != Analysis.Covers.ALL:
+            raise Forbidden(
+                "This analysis is shared as a whole: others are for the project's creator and admins."
+            )
+        return self._answer(project, covers=Analysis.Covers.ALL, is_quoted=False)
+
+    def _answer(
+        self, project: Project, *, covers: str | None, with_ai: bool | None = None, is_quoted: bool = True
+    ) -> Response:
+        told = analysis.rendered(project_id=project.pk, covers=covers, with_ai=with_ai)
+        if told is None:
+            raise NotFound(NO_ANALYSIS)
+        return Response(told if is_quoted else analysis.without_quotes(told))

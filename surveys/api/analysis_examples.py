@@ -1,0 +1,46 @@
+"""Examples of results and analyses for the OpenAPI description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_NONE: dict[str, Any] = {"distribution": None, "stats": None, "ranking": None, "nps": None}
+BLOCKS: list[dict[str, Any]] = [
+    {
+        "block_id": 41,
+        "block_name": "first_move",
+        "block_type": "single_punch",
+        "prompt": "Which first move do you prefer?",
+        "position": 0,
+        "is_archived": False,
+        "drop_off": {"left": 2, "percentage": 5.0},
+        "response_count": 38,
+        **_NONE,
+        "distribution": [
+            {"option_id": 310, "value": "e4", "label": None, "count": 21, "percentage": 55.26},
+            {"option_id": 312, "value": "other", "label": "Another one", "count": 17, "percentage": 44.74},
+        ],
+        "open_text": None,
+    },
+    {
+        "block_id": 42,
+        "block_name": "q1",
+        "block_type": "open_text",
+        "prompt": "Which one?",
+        "position": 1,
+        "is_archived": False,
+        "drop_off": {"left": 0, "percentage": 0.0},
+        "response_count": 17,
+        **_NONE,
+        "open_text": None,
+    },
+]
+RESULTS: dict[str, Any] = {
+    "project_id": "7",
+    "filters": {"status": "all", "submitted_after": None, "submitted_before": None, "provider": None},
+    "conversation_count": 38,
+    "completion_count": 38,
+    "response_count": 55,
+    "segment_by": None,
+    "blocks": BLOCKS,
+}

@@ -1,0 +1,104 @@
+"""Exports: all responses of a project as one file (decisions 8.15)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from communities.http.downloads import download
+from communities.http.views import CommunityViewSet
+from communities.models import Identity
+from surveys.api.conversation_examples import RESPONSE
+from surveys.api.fields import Moment
+from surveys.api.responses import TAG, ResponseOut
+from surveys.models import Project
+from surveys.services import exports, finding, responses
+from surveys.services.figures import Selection
+
+CSV, XLSX, NDJSON = "text/csv", exports.MEDIA_TYPES["xlsx"], exports.MEDIA_TYPES["ndjson"]
+_DESCRIPTION = (
+    "All responses that the listing would tell, in its order, as a file; who may read the listing may take "
+    "it. `json` and `ndjson` tell each as the listing does.\n\n"
+    "`csv` and `xlsx` have a row for each response. The first columns are `id`, `status`, `session_number`, "
+    "`started_at`, `submitted_at`, `user_id`, `platform_id` and `provider`; then comes a column for each "
+    "question in script order, headed by its prompt, and one for each option of a multi punch or ranking, "
+    "headed `prompt: option label`; then removed questions that have answers. Equal headers get the block's "
+    "name in parentheses; where that is not enough, also the option's value, or the id. A cell holds the "
+    "chosen option's label, the number, or the text; of a multi punch `1` for what was chosen and `0` for "
+    "what was not, of a ranking the rank. What was not answered or not ranked is empty. A text or header "
+    "that a spreadsheet could take for a formula stands behind an apostrophe.\n\n"
+    "`csv` is UTF-8 with lines ended by CR LF; `xlsx` goes on in a further sheet after 1,048,575 responses "
+    "and is refused where there would be more than 16,384 columns. The file is made while it is sent, so "
+    "there is no `Content-Length`; should it fail in the middle, the connection breaks off."
+)
+
+
+class ExportIn(serializers.Serializer[Any]):
+    """The kind of file, and filters as those of the listing."""
+
+    format = serializers.ChoiceField(choices=list(exports.MEDIA_TYPES), default="csv")
+    status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
+    submitted_after = Moment(required=False, help_text="Completed then or later.")
+    submitted_before = Moment(required=False, help_text="Completed before then.")
+    provider = serializers.ChoiceField(choices=Identity.Provider.values, required=False)
+    bom = serializers.ChoiceField(
+        choices=["0", "1"],
+        default="0",
+        help_text="`1` begins a `csv` with a byte order mark, by which Excel knows it for UTF-8.",
+    )
+
+
+class ExportOut(serializers.Serializer[Any]):
+    """All responses."""
+
+    data = ResponseOut(many=True)  # type: ignore[assignment]
+
+
+class ExportViewSet(CommunityViewSet):
+    noun = "export"
+
+    @extend_schema(
+        operation_id="responses_export",
+        tags=[TAG],
+        summary="Export responses",
+        description=_DESCRIPTION,
+        parameters=[ExportIn],
+        responses={
+            (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="The file."),
+            (200, XLSX): OpenApiResponse(OpenApiTypes.BINARY, description="The file."),
+            (200, "application/json"): OpenApiResponse(ExportOut, description="The file."),
+            (200, NDJSON): OpenApiResponse(OpenApiTypes.STR, description="The file."),
+        },
+        examples=[
+            OpenApiExample(
+                "One response",
+                {"data": [RESPONSE]},
+                response_only=True,
+                status_codes=["200"],
+                media_type="application/json",
+            ),
+        ],
+    )
+    def retrieve(self, request: Request, /, project_id: int, **kwargs: Any) -> StreamingHttpResponse:
+        query = self.query(ExportIn)
+        project = finding.one(Project.objects.in_community(self.key.community_id), project_id)
+        responses.refuse_unless_readable(
+            project=project, role=self.key.role, user_id=self.key.user_id, at=self.at
+        )
+        made = exports.export(
+            project=project,
+            format=query["format"],
+            selection=Selection(
+                covers=query["status"],
+                submitted_after=query.get("submitted_after"),
+                submitted_before=query.get("submitted_before"),
+                provider=query.get("provider"),
+            ),
+            with_bom=query["bom"] == "1",
+        )
+        return download(request, content_type=made.content_type, file_name=made.file_name, chunks=made.chunks)

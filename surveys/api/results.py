@@ -1,0 +1,133 @@
+"""Results: what the answers come to, counted as they stand now (interface 2.11, decisions 11.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.errors import Forbidden
+from communities.models import Identity
+from surveys.api.analysis_examples import RESULTS
+from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut
+from surveys.api.fields import MAX_ID, Moment
+from surveys.api.projects import OwnWorkViewSet
+from surveys.models import Project
+from surveys.services import figures, finding, result_readers
+from surveys.services.figures import Selection
+
+TAG = "Analysis"
+STATUSES = ("all", "completed", "partial")
+_FILTERS = ("status", "submitted_after", "submitted_before", "provider")
+_WHOLE_ALONE = (
+    "These results are shared as a whole: filters and segments, which could single out a person, are for "
+    "the project's creator and admins."
+)
+
+
+class ResultsIn(serializers.Serializer[Any]):
+    """Which responses are counted, and what they are divided by."""
+
+    status = serializers.ChoiceField(choices=STATUSES, default="all")
+    submitted_after = Moment(required=False, help_text="Completed then or later.")
+    submitted_before = Moment(required=False, help_text="Completed before then.")
+    provider = serializers.ChoiceField(choices=Identity.Provider.values, required=False)
+    segment_by = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MAX_ID,
+        help_text="A choice or scale of this project by its id: each block is told for each of its options.",
+    )
+
+
+class FiltersOut(serializers.Serializer[Any]):
+    """The filters as they were applied."""
+
+    status = serializers.ChoiceField(choices=STATUSES)
+    submitted_after = serializers.DateTimeField(allow_null=True)
+    submitted_before = serializers.DateTimeField(allow_null=True)
+    provider = serializers.ChoiceField(choices=Identity.Provider.choices, allow_null=True)
+
+
+class SegmentOut(EntryOut):
+    count = serializers.IntegerField(help_text="Responses that gave this answer.")
+
+
+class SegmentByOut(serializers.Serializer[Any]):
+    """The block that results are divided by, and its options or points, also those that nobody chose."""
+
+    block_id = serializers.IntegerField()
+    block_name = serializers.CharField(allow_null=True)
+    prompt = serializers.CharField()
+    segments = SegmentOut(many=True)
+
+
+class ResultBlockOut(AnalysisBlockOut):
+    segments = BlockSegmentOut(
+        many=True, required=False, help_text="With `segment_by`: one for each of its segments, in its order."
+    )
+
+
+class ResultsOut(serializers.Serializer[Any]):
+    project_id = serializers.CharField()
+    filters = FiltersOut()
+    conversation_count = serializers.IntegerField(help_text="Responses that were counted.")
+    completion_count = serializers.IntegerField(help_text="Those of them that are completed.")
+    response_count = serializers.IntegerField(help_text="Answered blocks in them.")
+    segment_by = SegmentByOut(allow_null=True)
+    blocks = ResultBlockOut(many=True)
+
+
+class ResultsViewSet(OwnWorkViewSet):
+    noun = "results"
+
+    @extend_schema(
+        operation_id="analysis_results",
+        tags=[TAG],
+        summary="Count the answers",
+        description=(
+            "Distributions, statistics, rankings and where respondents left, over every response as it "
+            "stands now: no AI, no credits. First the questions and content blocks in script order, then "
+            "removed questions that have answers. Filters are those of the responses listing. `segment_by` "
+            "tells every block once more for each option of one choice, or each point of one scale; who "
+            "chose several options of a multi punch is in several segments. Of a `transparent` project "
+            "everybody may read this, else its creator and admins; where it is shared "
+            "(`settings.share_results`) everybody, but without filters and segments, because these could "
+            "single out a person."
+        ),
+        parameters=[ResultsIn],
+        responses=ResultsOut,
+        examples=[OpenApiExample("Results", RESULTS, response_only=True)],
+    )
+    def retrieve(self, request: Request, project_id: int) -> Response:
+        query = self.query(ResultsIn)
+        project = finding.one(Project.objects.in_community(self.key.community_id), project_id)
+        selection = Selection(
+            covers=query["status"],
+            submitted_after=query.get("submitted_after"),
+            submitted_before=query.get("submitted_before"),
+            provider=query.get("provider"),
+        )
+        segment_by = query.get("segment_by")
+        self._refuse_unless_readable(project, in_part=(selection, segment_by) != (figures.ALL, None))
+        counted = figures.count(project=project, selection=selection, segment_by=segment_by)
+        return Response(
+            {
+                "project_id": str(project.pk),
+                "filters": {name: query.get(name) for name in _FILTERS},
+                "conversation_count": counted.conversation_count,
+                "completion_count": counted.completion_count,
+                "response_count": counted.response_count,
+                "segment_by": counted.segment_by,
+                "blocks": counted.blocks,
+            }
+        )
+
+    def _refuse_unless_readable(self, project: Project, *, in_part: bool) -> None:
+        role, user_id = self.key.role, self.key.user_id
+        result_readers.refuse_unless_readable(project=project, role=role, user_id=user_id, at=self.at)
+        if in_part and not result_readers.reads_people(project=project, role=role, user_id=user_id):
+            raise Forbidden(_WHOLE_ALONE)

@@ -1,0 +1,47 @@
+"""An analysis of a project's responses, as it stood when it was asked for."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from surveys.models.job import Job
+from surveys.models.project import Project
+
+
+class Analysis(Job):
+    """Numbers over all responses and, with AI, themes of the open texts.
+
+    `revision` and `changes` are those of the project's script and tally that it saw: while they are the same,
+    nothing has changed. `checkpoint` is how far the texts have been read, for a worker that takes over.
+    """
+
+    class Covers(models.TextChoices):
+        ALL = "all"
+        COMPLETED = "completed"
+        PARTIAL = "partial"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+")
+    covers = models.CharField(max_length=9, choices=Covers, default=Covers.ALL)
+    with_ai = models.BooleanField(default=True)
+    revision = models.PositiveIntegerField()
+    changes = models.BigIntegerField()
+    completion_count = models.PositiveBigIntegerField(default=0)
+    response_count = models.PositiveBigIntegerField(default=0)
+    progress = models.FloatField(default=0.0, help_text="0 to 1.")
+    checkpoint = models.JSONField(null=True, blank=True)
+    summary = models.TextField(null=True, blank=True)  # noqa: DJ001
+    blocks = models.JSONField(null=True, blank=True, help_text="AnalysisBlocks, as the interface tells them.")
+
+    class Meta:
+        verbose_name_plural = "analyses"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "with_ai", "covers"],
+                condition=Job.UNFINISHED,
+                name="analysis_runs_once_for_a_project",
+            ),
+        ]
+        indexes = [models.Index(fields=["project", "-id"], name="analysis_newest_of_project")]
+
+    def __str__(self) -> str:
+        return f"Analysis {self.pk} of project {self.project_id}"

@@ -1,0 +1,118 @@
+"""Analyses: asked for, paid, read. Made they are in `analysis_run`.
+
+    ask(project=…, with_ai=…, covers=…, at=…)   one that is to be made, is being made, or still holds
+    latest(project=…)                           the newest, whatever has become of it
+    run(analysis_id=…)                          for the worker
+    take_up(at=…)                               for the sweep
+
+Who may read them is said in `result_readers`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet, Sum
+
+from communities import services as communities
+from communities.errors import NotFound
+from communities.queue import wake
+from surveys.ai import provider_is_free
+from surveys.models import Analysis, Project, Tally
+from surveys.services import jobs, open_texts, privacy
+from surveys.services.analysis_json import as_json, rendered, without_quotes
+from surveys.services.analysis_run import LOCAL, give_up, run
+from surveys.services.result_readers import NO_PROJECT, reads_people, refuse_unless_readable
+
+__all__ = [
+    "as_json",
+    "ask",
+    "give_up",
+    "latest",
+    "price",
+    "reads_people",
+    "refuse_unless_readable",
+    "rendered",
+    "run",
+    "take_up",
+    "without_quotes",
+]
+
+RUN = "surveys.run_analysis"
+TEXTS_FOR_A_PRICE = 100
+
+
+@transaction.atomic
+def ask(*, project: Project, with_ai: bool, covers: str, at: datetime) -> tuple[Analysis, bool]:
+    """The analysis that answers this, and whether it was begun just now.
+
+    One that is going on is joined, a finished one given back while nothing has changed since; neither costs
+    anything. Two at once make one: the project's row is locked, answers go on all the same. Refuses where
+    there are too few credits.
+    """
+    locked = Project.objects.select_for_update(no_key=True).filter(pk=project.pk).first()
+    if locked is None:
+        raise NotFound(NO_PROJECT)
+    kept = Tally.objects.filter(project=locked).aggregate(
+        changes=Sum("changes"), completed=Sum("completed"), answered=Sum("answered")
+    )
+    changes = kept["changes"] or 0
+    alike = Analysis.objects.filter(project=locked, with_ai=with_ai, covers=covers)
+    if (known := _still_good(alike.defer("checkpoint").order_by("-pk"), locked, changes)) is not None:
+        return known, False
+    cost = price(project=locked, covers=covers) if with_ai else 0
+    communities.spend_credits(community_id=locked.community_id, amount=cost)
+    made = Analysis.objects.create(
+        project=locked,
+        with_ai=with_ai,
+        covers=covers,
+        revision=locked.revision,
+        changes=changes,
+        completion_count=kept["completed"] or 0,
+        response_count=kept["answered"] or 0,
+        credits_used=cost,
+        created_at=privacy.rounded(project=locked, at=at),
+    )
+    wake(RUN, analysis_id=made.pk)
+    return made, True
+
+
+def take_up(*, at: datetime) -> None:
+    """Wake workers for what waits or was left by one that died; end what was attempted too often."""
+    for analysis_id in jobs.given_up(Analysis, at=at):
+        give_up(analysis_id=analysis_id, at=at)
+    for analysis_id in jobs.waiting(Analysis, at=at):
+        wake(RUN, analysis_id=analysis_id)
+
+
+def latest(*, project: Project, covers: str | None = None, with_ai: bool | None = None) -> Analysis | None:
+    """The newest analysis, whatever its status, of those that cover this and were asked for so."""
+    found = Analysis.objects.filter(project=project)
+    if covers is not None:
+        found = found.filter(covers=covers)
+    if with_ai is not None:
+        found = found.filter(with_ai=with_ai)
+    return found.order_by("-pk").first()
+
+
+def _still_good(alike: QuerySet[Analysis], project: Project, changes: int) -> Analysis | None:
+    """One that is going on, or was finished when everything was as it is now."""
+    running = alike.filter(Analysis.UNFINISHED).first()
+    if running is not None:
+        return running
+    done = alike.filter(status=Analysis.Status.COMPLETED).first()
+    if done is None or (done.revision, done.changes) != (project.revision, changes):
+        return None
+    # A provider that has been connected since reads better than the texts' statistics.
+    is_outdone = done.generated_by == LOCAL and not provider_is_free()
+    return None if is_outdone and open_texts.count(project_id=project.pk, covers=done.covers) else done
+
+
+def price(*, project: Project, covers: str) -> int:
+    """Credits that an analysis with AI takes now; nothing where no model reads the texts."""
+    if provider_is_free():
+        return 0
+    texts = open_texts.count(project_id=project.pk, covers=covers)
+    return settings.CREDITS_FOR_100_TEXTS * -(-texts // TEXTS_FOR_A_PRICE)

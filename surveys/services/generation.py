@@ -1,0 +1,359 @@
+"""A script from an intent, by AI (decisions 11.2 to 11.4): asked for, drafted by a worker, fetched.
+
+    begin     a row, paid for, and a worker woken        the request, before its own transaction
+    wait      until it is finished, or time is up        the request, holding nothing
+    run       the drafts, corrected, until one is valid  the worker
+    keep      the project with its script, or without    the request's transaction, with its idempotent answer
+    deliver   the script into a project made without     the worker
+    clear     what nobody came back for                  the sweep
+
+Credits are taken in `begin` and are either spent by `keep` and `deliver`, or given back with the row's end.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from communities import services as communities
+from communities.errors import Conflict, InvalidRequest, Unavailable
+from communities.queue import wake
+from surveys import ai
+from surveys.ai.provider import Correction, ProviderFailed, ScriptDraft, ScriptRequest
+from surveys.engine.script import Violation
+from surveys.models import Generation, Job, Project
+from surveys.services import jobs, projects, scripts, sent_fields
+from surveys.services.projects import Created
+
+MAKE = "surveys.make_script"
+MOST_CORRECTIONS = 2
+KEPT_FOR = timedelta(minutes=10)  # a finished one, for a caller who broke off and tries again
+# A web process has four threads, and others wish to be served meanwhile. Who finds both places taken waits a
+# little, and is told of a script that is still being made.
+_places = threading.BoundedSemaphore(2)
+SECONDS_WITHOUT_A_PLACE = 5.0
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.03, 0.5  # seconds between two looks
+
+log = structlog.get_logger("colloquy.generation")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A project made from an intent. `is_pending` says that its script comes later."""
+
+    created: Created
+    credits_used: int
+    is_pending: bool
+
+
+# --- Asked for ------------------------------------------------------------------------------------
+
+
+def asked(*, community_id: int, has_premium: bool, fields: Mapping[str, Any], at: datetime) -> ScriptRequest:
+    """What the fields of a new project ask of a provider. Refuses them as `projects.create_project` does."""
+    project, of_community = projects.check_new(
+        community_id=community_id, has_premium=has_premium, fields=fields, at=at
+    )
+    return ScriptRequest(
+        intent=fields["intent"],
+        type=project.type,
+        scoring=_wants_scoring(fields),
+        bucket_names=sent_fields.bucket_names(fields) or (),
+        for_chat=project.response_channel == Project.ResponseChannel.CHAT,
+        locale=of_community.locale,
+    )
+
+
+def _wants_scoring(fields: Mapping[str, Any]) -> bool | None:
+    """What was said about scoring; None leaves it to what the intent needs."""
+    if "scoring_enabled" in fields:
+        return bool(fields["scoring_enabled"])
+    scoring = fields.get("scoring", {})
+    return False if scoring is None else scoring.get("enabled")
+
+
+@transaction.atomic
+def begin(
+    *,
+    community_id: int,
+    request: ScriptRequest,
+    claim: str | None = None,
+    fingerprint: str = "",
+    at: datetime,
+) -> int:
+    """Have a worker make a script; the id of that work.
+
+    `claim` and `fingerprint` are hashes of the idempotency key and of all that was asked: a retry joins the
+    work of the first, and pays nothing. Refuses another request under the claim, and too few credits.
+    """
+    fields = {"community_id": community_id, "request": asdict(request), "created_at": at}
+    if claim is None:
+        made, is_new = Generation.objects.create(**fields), True
+    else:
+        fields["fingerprint"] = fingerprint
+        made, is_new = Generation.objects.get_or_create(claim=claim, defaults=fields)
+        if made.fingerprint != fingerprint:
+            raise Conflict("This Idempotency-Key was used for another request.")
+    if is_new:
+        made.credits_used = 0 if ai.provider_is_free() else settings.CREDITS_FOR_A_SCRIPT
+        made.save(update_fields=["credits_used"])
+        communities.spend_credits(community_id=community_id, amount=made.credits_used)
+    wake(MAKE, generation_id=made.pk)
+    return made.pk
+
+
+def wait(*, generation_id: int) -> None:
+    """Wait until a script is made or could not be, but no longer than the settings say. Holds nothing."""
+    with _a_place() as has_place:
+        most = settings.SECONDS_TO_WAIT_FOR_A_SCRIPT
+        ends = time.monotonic() + (most if has_place else min(most, SECONDS_WITHOUT_A_PLACE))
+        pause = _SHORTEST_PAUSE
+        while (left := ends - time.monotonic()) > 0 and not _is_over(generation_id):
+            jobs.let_go()
+            time.sleep(min(pause, left))
+            pause = min(pause * 1.3, _LONGEST_PAUSE)
+
+
+def _is_over(generation_id: int) -> bool:
+    return not Generation.objects.filter(Job.UNFINISHED, pk=generation_id).exists()
+
+
+@contextmanager
+def _a_place() -> Iterator[bool]:
+    has_place = _places.acquire(blocking=False)
+    try:
+        yield has_place
+    finally:
+        if has_place:
+            _places.release()
+
+
+@transaction.atomic
+def keep(
+    *,
+    generation_id: int,
+    author_id: int | None,
+    has_premium: bool,
+    fields: Mapping[str, Any],
+    at: datetime,
+) -> Made:
+    """Make the project with the script that was drafted; where that takes too long, without it.
+
+    Refuses as `projects.create_project` does, and where no script could be made.
+    """
+    own = Generation.objects.select_for_update().filter(pk=generation_id).first()
+    if own is None or own.status == Job.Status.FAILED:
+        raise Unavailable((own and own.error) or NOTHING_MADE, retry_after=(own and own.retry_after) or 30)
+    is_pending = own.status != Job.Status.COMPLETED
+    draft = None if is_pending else _draft_of(own)
+    if draft is not None and draft.scoring_enabled and own.request["scoring"] is None:
+        fields = {**fields, "scoring_enabled": True}
+    created = projects.create_project(
+        community_id=own.community_id,
+        author_id=author_id,
+        has_premium=has_premium,
+        fields=fields,
+        script=None if draft is None else {"blocks": draft.blocks},
+        generation=_told("pending" if is_pending else "completed", own),
+        at=at,
+    )
+    if is_pending:
+        own.project, own.claim = created.project, None
+        own.save(update_fields=["project", "claim"])
+    else:
+        own.delete()
+    return Made(created, own.credits_used, is_pending)
+
+
+# --- Made -----------------------------------------------------------------------------------------
+
+NOTHING_MADE = "No script could be made. Nothing was kept, and no credits were taken: please try again."
+NOT_VALID = "The AI provider wrote no valid script for this intent. No credits were taken."
+WRITTEN_MEANWHILE = "The script was written by hand meanwhile, so the one from the intent was left out."
+
+
+def run(*, generation_id: int) -> None:
+    """Draft the script, as a worker does. Whoever comes second, or too late, changes nothing."""
+    job = jobs.take(Generation, generation_id, at=timezone.now())
+    if job is not None:
+        try:
+            draft = _drafted(job)
+        except jobs.TakenOver:
+            return
+        except ProviderFailed as failure:
+            _fail(job, failure.message, retry_after=failure.retry_after)
+        except (OperationalError, InterfaceError):  # the lease runs out, and another worker goes on
+            raise
+        except Exception as fault:  # or its caller would wait in vain
+            jobs.log_fault("generation.fault", fault, generation_id=generation_id)
+            _fail(job, NOTHING_MADE)
+        else:
+            _complete(job, draft)
+    deliver(generation_id=generation_id, at=timezone.now())
+
+
+def _drafted(job: Generation) -> ScriptDraft:
+    """A valid script. Raises ProviderFailed where the provider wrote none, also when told what was wrong."""
+    provider, request = ai.get_provider(), _request_of(job)
+    correction = None
+    for _ in range(1 + MOST_CORRECTIONS):
+        jobs.keep(job, at=timezone.now(), generated_by=provider.name)
+        job.generated_by = provider.name
+        jobs.let_go()
+        draft = provider.draft_script(request, correction)
+        if request.scoring is not None:
+            draft = replace(draft, scoring_enabled=request.scoring)
+        violations = faults_of(draft, request)
+        log.info("generation.drafted", generation_id=job.pk, violations=len(violations))
+        if not violations:
+            return draft
+        correction = Correction(draft, [violation.as_json() for violation in violations])
+    raise ProviderFailed(NOT_VALID)
+
+
+def faults_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violation]:
+    """What is wrong with a draft: what would be wrong were it written by hand, and what no draft may hold."""
+    new, violations = scripts.read_new(
+        {"blocks": list(draft.blocks)},
+        is_poll=request.type == Project.Type.POLL,
+        scoring_enabled=draft.scoring_enabled,
+        bucket_names=request.bucket_names,
+        chat=request.for_chat,
+    )
+    if not violations and not any(block.asks for block in new.script.blocks):
+        violations.append(Violation("script.blocks", "required", "`blocks` must hold at least one question."))
+    for n, block in enumerate(draft.blocks):
+        if block.get("type") == "action_block":
+            told = "`type` cannot be `action_block` in a draft: what is given away is the author's to say."
+            violations.append(Violation(f"script.blocks[{n}].type", "not_allowed", told))
+    return violations
+
+
+@transaction.atomic
+def _complete(job: Generation, draft: ScriptDraft) -> None:
+    try:
+        own = jobs.locked(job)
+    except jobs.TakenOver:
+        return
+    own.draft = {"blocks": list(draft.blocks), "scoring_enabled": draft.scoring_enabled}
+    own.status, own.completed_at = Job.Status.COMPLETED, timezone.now()
+    own.save(update_fields=["draft", "status", "completed_at"])
+
+
+@transaction.atomic
+def _fail(job: Generation, message: str, *, retry_after: int | None = None) -> None:
+    try:
+        own = jobs.locked(job)
+    except jobs.TakenOver:
+        return
+    own.retry_after = retry_after
+    _end_in_vain(own, message)
+
+
+def _end_in_vain(own: Generation, message: str) -> None:
+    """Give the credits back, and let the caller's key be free for another try."""
+    communities.return_credits(community_id=own.community_id, amount=own.credits_used)
+    own.status, own.completed_at, own.error = Job.Status.FAILED, timezone.now(), message
+    own.credits_used, own.claim = 0, None
+    own.save(update_fields=["status", "completed_at", "error", "retry_after", "credits_used", "claim"])
+
+
+@transaction.atomic
+def deliver(*, generation_id: int, at: datetime) -> None:
+    """Put a finished script into the project that was made without it; or tell that there is none.
+
+    The project is locked first, as by all who change one.
+    """
+    finished = Generation.objects.filter(pk=generation_id, project__isnull=False).exclude(Job.UNFINISHED)
+    found = finished.values_list("project_id", flat=True).first()
+    if found is None:
+        return
+    project = Project.objects.select_for_update().filter(pk=found).first()
+    own = finished.select_for_update().first()
+    if project is None or own is None:
+        return
+    if own.status == Job.Status.COMPLETED and (refused := _refusal_of_writing(project, own, at)):
+        _end_in_vain(own, refused)
+    project.generation = _told(own.status, own)
+    project.save(update_fields=["generation"])
+    own.delete()
+
+
+def _refusal_of_writing(project: Project, own: Generation, at: datetime) -> str | None:
+    """Write the draft as the project's script; why that cannot be, where it cannot."""
+    if project.revision or project.block_count:
+        return WRITTEN_MEANWHILE
+    draft = _draft_of(own)
+    try:
+        with transaction.atomic():
+            if draft.scoring_enabled and own.request["scoring"] is None:
+                Project.objects.filter(pk=project.pk).update(scoring_enabled=True)
+            scripts.replace_script(
+                community_id=own.community_id,
+                project_id=project.pk,
+                only_of=None,
+                body={"blocks": list(draft.blocks)},
+                revisions_allowed=None,
+                at=at,
+            )
+    except (InvalidRequest, Conflict) as refusal:
+        return f"The script does not fit the project any more: {refusal.message}"
+    return None
+
+
+# --- Left behind ----------------------------------------------------------------------------------
+
+
+def take_up(*, at: datetime) -> None:
+    """Wake workers for what waits or was left by one that died, and clear what nobody came back for."""
+    for generation_id in jobs.given_up(Generation, at=at):
+        _give_up(generation_id)
+    undelivered = Generation.objects.filter(project__isnull=False).exclude(Job.UNFINISHED)
+    for generation_id in [*jobs.waiting(Generation, at=at), *undelivered.values_list("pk", flat=True)[:1000]]:
+        wake(MAKE, generation_id=generation_id)
+    _clear(at)
+
+
+@transaction.atomic
+def _give_up(generation_id: int) -> None:
+    own = Generation.objects.select_for_update().filter(pk=generation_id, status=Job.Status.RUNNING).first()
+    if own is not None:
+        _end_in_vain(own, NOTHING_MADE)
+
+
+@transaction.atomic
+def _clear(at: datetime) -> None:
+    """Give back what was taken for scripts that nobody fetched. Their projects, if any, are gone."""
+    left = Generation.objects.filter(Q(completed_at__lt=at - KEPT_FOR), project__isnull=True)
+    for own in left.exclude(Job.UNFINISHED).select_for_update(skip_locked=True)[:1000]:
+        communities.return_credits(community_id=own.community_id, amount=own.credits_used)
+        own.delete()
+
+
+def _told(status: str, own: Generation) -> dict[str, object]:
+    """The project's `generation` (decisions 14.7)."""
+    return {
+        "status": status,
+        "generated_by": own.generated_by or settings.AI_PROVIDER,
+        "error": own.error,
+    }
+
+
+def _request_of(job: Generation) -> ScriptRequest:
+    return ScriptRequest(**{**job.request, "bucket_names": tuple(job.request["bucket_names"])})
+
+
+def _draft_of(own: Generation) -> ScriptDraft:
+    assert own.draft is not None
+    return ScriptDraft(own.draft["blocks"], own.draft["scoring_enabled"])

@@ -1,0 +1,28 @@
+"""The provider `anthropic` on a line to a loopback, which sleeps through no pause."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from surveys.ai.claude import Claude
+from tests.ai.loopback import Loopback
+
+KEY = "sk-ant-the-key"
+
+
+@pytest.fixture
+def anthropic() -> Iterator[Loopback]:
+    with Loopback() as loopback:
+        yield loopback
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    """What the provider would have slept."""
+    return []
+
+
+@pytest.fixture
+def claude(anthropic: Loopback, pauses: list[float]) -> Iterator[Claude]:
+    with Claude(api_key=KEY, base_url=anthropic.url, pause=pauses.append) as provider:
+        yield provider

@@ -1,0 +1,165 @@
+"""One line for each question, which tells what it cost and nothing of what was in it."""
+
+import logging
+from typing import Any
+
+import pytest
+import structlog
+
+from surveys.ai.claude import Claude, prices
+from surveys.ai.claude.prices import Usage
+from surveys.ai.provider import Overview, ProviderFailed, ScriptRequest, TextBatch
+from tests.ai.conftest import KEY
+from tests.ai.loopback import Loopback
+
+OVERVIEW = Overview("Tea", completion_count=3, conversation_count=4, blocks=[])
+SAID = "Xanthippe says so"
+
+
+def asked(claude: Claude, *, fails: bool = False) -> dict[str, Any]:
+    """The line of one question."""
+    with structlog.testing.capture_logs() as log:
+        if fails:
+            with pytest.raises(ProviderFailed):
+                claude.summarize(OVERVIEW)
+        else:
+            claude.summarize(OVERVIEW)
+    (line,) = log
+    assert line.pop("event") == "ai.asked"
+    assert line.pop("duration_ms") >= 0
+    return dict(line)
+
+
+def test_a_question_is_told_with_its_tokens_and_its_cost(claude: Claude, anthropic: Loopback) -> None:
+    usage = {
+        "input_tokens": 1_000,
+        "output_tokens": 200,
+        "cache_creation_input_tokens": 500,
+        "cache_read_input_tokens": 10_000,
+    }
+    anthropic.say({"summary": "Fine."}, usage=usage)
+
+    assert asked(claude) == {
+        "log_level": "info",
+        "provider": "anthropic",
+        "model": "claude-haiku-5-5",
+        "purpose": "summary",
+        "outcome": "answered",
+        "attempts": 1,
+        "provider_request_id": "req_loopback",
+        "stop_reason": "end_turn",
+        "input_tokens": 11_500,
+        "output_tokens": 200,
+        "cache_write_tokens": 500,
+        "cache_read_tokens": 10_000,
+        "cost_usd": pytest.approx((1_000 * 0.1 + 200 * 0.5 + 500 * 0.125 + 10_000 * 0.01) / 1e6, abs=1e-6),
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "cost"),
+    [
+        ("claude-sonnet-5-5", Usage(fresh=1_000_000, output=100_000), 3.0),
+        ("claude-sonnet-5-5", Usage(cache_writes=1_000_000, cache_reads=1_000_000), 2.6),
+        ("claude-haiku-5-5", Usage(fresh=100_000, output=1_000_000), 0.51),
+        ("claude-haiku-5-5", Usage(fresh=1, cache_reads=100_000, output=1_000_000), 2.505),
+        ("claude-sonnet-9", Usage(fresh=1_000_000), None),
+    ],
+)
+def test_the_cost_follows_the_price_of_the_model(model: str, usage: Usage, cost: float | None) -> None:
+    assert prices.cost(model, usage) == cost
+
+
+def test_a_model_of_the_settings_takes_the_place_of_both(anthropic: Loopback) -> None:
+    anthropic.say({"summary": "Fine."})
+    with Claude(api_key=KEY, base_url=anthropic.url, model="claude-next") as claude:
+        line = asked(claude)
+        claude.draft_script(ScriptRequest("Tea", "convo"))
+
+    assert line["cost_usd"] is None
+    assert [each.body["model"] for each in anthropic.requests] == ["claude-next"] * 2
+    assert "effort" not in anthropic.requests[0].body["output_config"]
+
+
+def test_models_that_can_be_told_how_much_to_think_are(claude: Claude, anthropic: Loopback) -> None:
+    claude.summarize(OVERVIEW)
+    claude.draft_script(ScriptRequest("Tea", "convo"))
+
+    told = [(each.body["model"], each.body["output_config"]["effort"]) for each in anthropic.requests]
+    assert told == [("claude-haiku-5-5", "low"), ("claude-sonnet-5-5", "medium")]
+
+
+def test_a_failure_is_a_warning_with_its_status_and_its_tries(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.always_fail(529, "overloaded_error", SAID, headers={"request-id": "req_7"})
+
+    line = asked(claude, fails=True)
+
+    told = {
+        key: line[key]
+        for key in ("log_level", "outcome", "status", "code", "attempts", "provider_request_id")
+    }
+    assert told == {
+        "log_level": "warning",
+        "outcome": "overloaded",
+        "status": 529,
+        "code": None,
+        "attempts": 3,
+        "provider_request_id": "req_7",
+    }
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 404])
+def test_what_the_operator_must_mend_is_an_error(claude: Claude, anthropic: Loopback, status: int) -> None:
+    anthropic.fail(status, "some_error")
+
+    line = asked(claude, fails=True)
+
+    assert (line["log_level"], line["outcome"], line["status"]) == ("error", "misconfigured", status)
+
+
+def test_tokens_of_an_answer_that_was_no_use_are_told_too(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.say({"summary": "F"}, stop_reason="max_tokens", usage={"output_tokens": 4_000})
+
+    line = asked(claude, fails=True)
+
+    assert (line["outcome"], line["stop_reason"], line["output_tokens"]) == ("cut_off", "max_tokens", 4_000)
+
+
+def test_usage_that_makes_no_sense_counts_as_none(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.say({"summary": "Fine."}, usage={"input_tokens": SAID, "output_tokens": -1}, stop_reason=SAID)
+
+    line = asked(claude)
+
+    assert (line["input_tokens"], line["output_tokens"], line["stop_reason"]) == (0, 0, "unknown")
+
+
+def test_an_answer_without_usage_is_taken(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.say_raw(
+        b'{"type": "message", "content": [{"type": "text", "text": "{\\"summary\\": \\"Fine.\\"}"}]}'
+    )
+
+    assert asked(claude)["input_tokens"] == 0
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_no_log_level_brings_content_or_the_key_into_the_log(
+    anthropic: Loopback, caplog: pytest.LogCaptureFixture, fails: bool
+) -> None:
+    for name in ("", "httpcore2"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    if fails:
+        anthropic.always_fail(400, "invalid_request_error", SAID, headers={"request-id": SAID})
+    else:
+        reading = {"n": 0, "themes": [SAID], "sentiment": "neutral", "quote": SAID}
+        theme = {"title": SAID, "description": SAID}
+        anthropic.always({"new_themes": [theme], "texts": [reading]}, stop_reason=SAID)
+
+    with Claude(api_key=KEY, base_url=anthropic.url) as claude:
+        try:
+            claude.read_texts(TextBatch(SAID, [SAID]))
+        except ProviderFailed:
+            assert fails
+
+    assert "ai.asked" in caplog.text
+    assert "Xanthippe" not in caplog.text.replace(f"(b'request-id', b'{SAID}')", "")
+    assert KEY not in caplog.text

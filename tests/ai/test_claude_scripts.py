@@ -1,0 +1,312 @@
+"""Scripts drafted by the real SDK over a loopback, as far as the engine's own rules."""
+
+from typing import Any
+
+import pytest
+
+from surveys.ai.claude import Claude, schemas
+from surveys.ai.provider import Correction, ProviderFailed, ScriptDraft, ScriptRequest
+from surveys.services import scripts
+from tests.ai.improvising import data_of, improvise
+from tests.ai.loopback import Loopback
+from tests.ai.schemas import faults_of_schema, misfits
+
+SURVEY = ScriptRequest(intent="Do people like our new board?", type="convo")
+ASKED: dict[str, Any] = {"required": True, "show_when": []}
+OPTIONS = [{"value": "Yes"}, {"value": "No", "emoji": "👎"}, {"value": "Other", "stays_last": True}]
+CHOSEN: dict[str, Any] = {**ASKED, "prompt": "Which?", "options": OPTIONS, "randomize_options": True}
+YES_OR_NO = [{"value": "Yes"}, {"value": "No", "emoji": "👎"}, {"value": "Other", "anchor_position": "last"}]
+
+# Each block as the model writes it, and as the interface takes it.
+KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "content_block": (
+        {"section": "intro", "prompt": "Welcome.", "show_when": []},
+        {"section": "intro", "prompt": "Welcome."},
+    ),
+    "single_punch": (
+        CHOSEN,
+        {"prompt": "Which?", "required": True, "options": YES_OR_NO, "randomize_options": True},
+    ),
+    "multi_punch": (
+        {**CHOSEN, "min": 1, "max": 2, "randomize_options": False},
+        {"prompt": "Which?", "required": True, "options": YES_OR_NO, "min": 1, "max": 2},
+    ),
+    "open_text": ({**ASKED, "prompt": "Why?", "required": False}, {"prompt": "Why?", "required": False}),
+    "open_numeric": (
+        {**ASKED, "prompt": "How many?", "min": 0},
+        {"prompt": "How many?", "required": True, "min": 0},
+    ),
+    "rating": (
+        {**ASKED, "prompt": "How good?", "max": 5, "label_left": "Poor", "label_right": "Great"},
+        {
+            "prompt": "How good?",
+            "required": True,
+            "min": 1,
+            "max": 5,
+            "scale": {"label_left": "Poor", "label_right": "Great"},
+        },
+    ),
+    "opinion_scale": (
+        {**ASKED, "prompt": "How sure?", "min": 0, "max": 6},
+        {"prompt": "How sure?", "required": True, "min": 0, "max": 6},
+    ),
+    "nps": ({**ASKED, "prompt": "Recommend?"}, {"prompt": "Recommend?", "required": True}),
+    "ranking": (
+        {**CHOSEN, "options": OPTIONS[:2], "rank_top_n": 1},
+        {
+            "prompt": "Which?",
+            "required": True,
+            "options": YES_OR_NO[:2],
+            "randomize_options": True,
+            "rank_top_n": 1,
+        },
+    ),
+    "calculated_block": ({"calculated_formula": "1 + 1"}, {"prompt": "", "calculated_formula": "1 + 1"}),
+}
+QUESTION = {"type": "open_text", "name": "Why", **KINDS["open_text"][0]}
+
+
+def script(*blocks: dict[str, Any], scoring: bool = False) -> dict[str, Any]:
+    return {"scoring_enabled": scoring, "blocks": list(blocks)}
+
+
+def faults_of(draft: ScriptDraft, request: ScriptRequest = SURVEY) -> list[str]:
+    _, violations = scripts.read_new(
+        {"blocks": list(draft.blocks)},
+        is_poll=request.type == "poll",
+        scoring_enabled=draft.scoring_enabled,
+        bucket_names=request.bucket_names,
+        chat=request.for_chat,
+    )
+    return [f"{violation.field}: {violation.message}" for violation in violations]
+
+
+@pytest.mark.parametrize("type_", KINDS)
+def test_each_kind_of_block_becomes_the_interfaces(claude: Claude, anthropic: Loopback, type_: str) -> None:
+    written, told = KINDS[type_]
+    sent = script({"type": type_, "name": "Thing", **written}, QUESTION)
+    anthropic.say(sent)
+
+    draft = claude.draft_script(SURVEY)
+
+    assert misfits(sent, schemas.CONVO) == []
+    assert draft.blocks[0] == {"type": type_, "name": "Thing", **told}
+    assert faults_of(draft) == []
+
+
+def test_a_quiz_with_a_result_passes_the_rules(claude: Claude, anthropic: Loopback) -> None:
+    scored = [{"value": "Red", "scores": [{"bucket": "Fire Mage", "points": 2}]}, {"value": "Blue"}]
+    graded = {"correct_answer_index": 0, "when_correct": "Right!", "when_incorrect": "It was [Colour]."}
+    shown = [{"block": "Level", "op": "eq", "value": "Expert"}]
+    sent = script(
+        {"type": "single_punch", "name": "Colour", **CHOSEN, "options": scored, **graded},
+        {
+            "type": "calculated_block",
+            "name": "Level",
+            "calculated_formula": "if [correct_answers] >= 1 then Expert else New",
+        },
+        {
+            "type": "content_block",
+            "name": "End",
+            "section": "main",
+            "prompt": "You have [score].",
+            "show_when": shown,
+        },
+        scoring=True,
+    )
+    anthropic.say(sent)
+
+    draft = claude.draft_script(SURVEY)
+
+    assert misfits(sent, schemas.CONVO) == []
+    assert draft.scoring_enabled
+    assert faults_of(draft) == []
+    colour, _, end = draft.blocks
+    assert colour["options"] == [{"value": "Red", "score_values": {"fire_mage": 2}}, {"value": "Blue"}]
+    assert {key: colour[key] for key in graded} == graded
+    assert end["show_when"] == {"block": "Level", "op": "eq", "value": "Expert"}
+
+
+def test_conditions_name_blocks_and_variables(claude: Claude, anthropic: Loopback) -> None:
+    conditions = [
+        {"block": "Which", "op": "in", "value": "Yes"},
+        {"block": "score", "op": "gte", "value": 3},
+    ]
+    anthropic.say(
+        script(
+            {"type": "multi_punch", "name": "Which", **CHOSEN},
+            {**QUESTION, "show_when": conditions},
+            scoring=True,
+        )
+    )
+
+    draft = claude.draft_script(SURVEY)
+
+    assert draft.blocks[1]["show_when"] == {
+        "all": [
+            {"block": "Which", "op": "in", "value": ["Yes"]},
+            {"variable": "score", "op": "gte", "value": 3},
+        ]
+    }
+    assert faults_of(draft) == []
+
+
+def test_points_are_left_out_where_the_request_wants_none(claude: Claude, anthropic: Loopback) -> None:
+    options = [{"value": "Red", "scores": [{"bucket": "score", "points": 2}]}, {"value": "Blue"}]
+    sent = script({"type": "single_punch", "name": "Colour", **CHOSEN, "options": options}, scoring=True)
+    anthropic.say(sent, sent)
+
+    without = claude.draft_script(ScriptRequest("Colours", "convo", scoring=False))
+    left_open = claude.draft_script(ScriptRequest("Colours", "convo"))
+
+    assert not without.scoring_enabled
+    assert without.blocks[0]["options"] == [{"value": "Red"}, {"value": "Blue"}]
+    assert left_open.scoring_enabled
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        SURVEY,
+        ScriptRequest("12 questions about tea", "convo", for_chat=True),
+        ScriptRequest("A poll on lunch", "poll"),
+        ScriptRequest("Quiz", "convo", scoring=True, bucket_names=("Fire Mage", "Healer")),
+    ],
+)
+def test_what_the_loopback_makes_up_is_of_the_form_and_passes_the_rules(
+    claude: Claude, anthropic: Loopback, request_: ScriptRequest
+) -> None:
+    draft = claude.draft_script(request_)
+
+    (asked,) = anthropic.requests
+    assert misfits(improvise(asked.body), asked.schema) == []
+    assert faults_of(draft, request_) == []
+
+
+@pytest.mark.parametrize("schema", [schemas.CONVO, schemas.POLL, schemas.READING, schemas.SUMMARY])
+def test_the_schemas_are_within_what_the_provider_holds_a_model_to(schema: dict[str, Any]) -> None:
+    assert faults_of_schema(schema) == []
+
+
+def test_a_poll_can_only_ask_what_polls_ask(claude: Claude, anthropic: Loopback) -> None:
+    claude.draft_script(ScriptRequest("Lunch?", "poll"))
+
+    kinds = anthropic.requests[0].schema["properties"]["blocks"]["items"]["anyOf"]
+    assert [kind["properties"]["type"]["const"] for kind in kinds] == [
+        "content_block",
+        "single_punch",
+        "multi_punch",
+        "rating",
+        "opinion_scale",
+        "nps",
+    ]
+
+
+def test_the_request_says_all_that_is_wanted(claude: Claude, anthropic: Loopback) -> None:
+    request = ScriptRequest("Quiz", "convo", True, ("Fire Mage",), for_chat=True)
+
+    claude.draft_script(request)
+
+    (asked,) = anthropic.requests
+    assert data_of(asked.body) == {
+        "intent": "Quiz",
+        "type": "convo",
+        "scoring": True,
+        "bucket_keys": ["fire_mage"],
+        "for_chat": True,
+    }
+
+
+def test_a_correction_gives_the_draft_and_its_faults_back(claude: Claude, anthropic: Loopback) -> None:
+    draft = ScriptDraft([{"type": "nps", "prompt": ""}])
+    fault = {"field": "script.blocks[0].prompt", "code": "blank", "message": "`prompt` must not be blank."}
+    anthropic.say(script(QUESTION))
+
+    corrected = claude.draft_script(SURVEY, Correction(draft, [fault]))
+
+    (asked,) = anthropic.requests
+    assert faults_of(corrected) == []
+    assert (
+        '"draft":[{"type":"nps","prompt":""}],"violations":[{"field":"script.blocks[0].prompt"'
+        in asked.prompt
+    )
+    assert "every violation mended" in asked.system
+
+
+NONE_OF_OURS: dict[str, object] = {
+    "no object": [],
+    "no blocks": {"scoring_enabled": True},
+    "empty": {"scoring_enabled": True, "blocks": []},
+    "blocks that are no list": {"blocks": {}},
+    "a block that is a text": {"blocks": ["nps"]},
+    "an unknown type": {"blocks": [{**QUESTION, "type": "action_block"}]},
+    "no type": {"blocks": [{"prompt": "Why?"}]},
+    "a prompt that is a number": {"blocks": [{**QUESTION, "prompt": 5}]},
+    "a prompt without end": {"blocks": [{**QUESTION, "prompt": "x" * 10_001}]},
+    "required that is a text": {"blocks": [{**QUESTION, "required": "yes"}]},
+    "more blocks than there may be": {"blocks": [QUESTION] * 201},
+    "more options than there may be": {
+        "blocks": [{"type": "ranking", "name": "R", **CHOSEN, "options": OPTIONS * 40}]
+    },
+    "a range that is a text": {"blocks": [{**QUESTION, "type": "open_numeric", "min": "0"}]},
+    "half a point": {"blocks": [{**QUESTION, "type": "rating", "max": 4.5}]},
+    "a condition that is a text": {"blocks": [{**QUESTION, "show_when": ["score > 3"]}]},
+    "a condition on nothing": {"blocks": [{**QUESTION, "show_when": [{"block": "A", "op": "eq"}]}]},
+    "a condition on an object": {
+        "blocks": [{**QUESTION, "show_when": [{"block": "A", "op": "eq", "value": {"a": 1}}]}]
+    },
+    "points that are a text": {
+        "blocks": [
+            {
+                "type": "single_punch",
+                "name": "S",
+                **CHOSEN,
+                "options": [{"value": "a", "scores": [{"bucket": "score", "points": "2"}]}],
+            }
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("answer", NONE_OF_OURS.values(), ids=NONE_OF_OURS)
+def test_an_answer_of_another_form_is_no_draft(claude: Claude, anthropic: Loopback, answer: object) -> None:
+    anthropic.say(answer)
+
+    with pytest.raises(ProviderFailed, match="not of the form"):
+        claude.draft_script(SURVEY)
+
+    assert len(anthropic.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no JSON",
+        '{"blocks": [',
+        '{"scoring_enabled": NaN, "blocks": []}',
+        "[" * 100_000,
+        '{"blocks": 1' + "0" * 5_000 + "}",
+        "null",
+    ],
+    ids=["words", "half", "NaN", "depth", "digits", "null"],
+)
+def test_a_text_that_is_no_object_is_no_draft(claude: Claude, anthropic: Loopback, text: str) -> None:
+    anthropic.say_text(text)
+
+    with pytest.raises(ProviderFailed, match="not of the form"):
+        claude.draft_script(SURVEY)
+
+
+def test_what_only_the_rules_know_to_be_wrong_is_left_to_them(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.say(script({"type": "rating", "name": "1st", **ASKED, "prompt": "", "max": 99}))
+
+    draft = claude.draft_script(SURVEY)
+
+    assert len(faults_of(draft)) == 3
+
+
+def test_an_infinite_number_is_no_number(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.say_text('{"blocks": [{"type": "rating", "name": "A", "prompt": "B", "max": 1e999}]}')
+
+    with pytest.raises(ProviderFailed, match="not of the form"):
+        claude.draft_script(SURVEY)

@@ -1,0 +1,226 @@
+"""Texts read by the real SDK over a loopback: what is taken from an answer, and what is not."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from surveys.ai.claude import Claude, readings
+from surveys.ai.provider import ProviderFailed, Reading, ReadText, TextBatch, Theme
+from tests.ai.improvising import data_of
+from tests.ai.loopback import Loopback
+
+SLOW = {"title": "Slow search", "description": "Finding things takes long."}
+
+
+def text(n: int, *themes: str, **other: Any) -> dict[str, Any]:
+    return {"n": n, "themes": list(themes), "sentiment": "neutral", **other}
+
+
+def answer(*texts: dict[str, Any], new: list[Any] | None = None) -> dict[str, Any]:
+    return {"new_themes": new or [], "texts": list(texts)}
+
+
+def all_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A reading of each answer in the request, with a word of its own as quote."""
+    return answer(*(text(each["n"], quote=each["text"][:3]) for each in data_of(body)["answers"]))
+
+
+def test_answers_get_themes_a_sentiment_and_a_quote(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.say(
+        answer(
+            text(0, "Slow search", "Friendly people", sentiment="negative", quote="takes for ever"),
+            text(1, "Friendly people", sentiment="positive"),
+            new=[SLOW],
+        )
+    )
+    batch = TextBatch(
+        "What now?", ["It takes for ever", "All nice"], known=[Theme("Friendly people")], room=3
+    )
+
+    reading = claude.read_texts(batch)
+
+    assert reading == Reading(
+        themes=[Theme("Slow search", "Finding things takes long.")],
+        texts=[
+            ReadText(("Slow search", "Friendly people"), "negative", "takes for ever"),
+            ReadText(("Friendly people",), "positive", None),
+        ],
+    )
+    assert data_of(anthropic.requests[0].body) == {
+        "question": "What now?",
+        "known_themes": [{"title": "Friendly people"}],
+        "room": 3,
+        "answers": [{"n": 0, "text": "It takes for ever"}, {"n": 1, "text": "All nice"}],
+    }
+
+
+def test_texts_left_out_are_unread_and_of_two_readings_the_first_counts(
+    claude: Claude, anthropic: Loopback
+) -> None:
+    anthropic.say(
+        answer(text(2, sentiment="positive"), text(2, sentiment="negative"), text(7), text(-1), text(0))
+    )
+
+    reading = claude.read_texts(TextBatch("Why?", ["a", "b", "c"]))
+
+    assert reading.texts == [ReadText(), None, ReadText(sentiment="positive")]
+
+
+def test_titles_that_nobody_named_are_dropped(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.say(answer(text(0, "slow SEARCH", "Invented", "Slow search"), new=[SLOW]))
+
+    reading = claude.read_texts(TextBatch("Why?", ["a"]))
+
+    assert reading.texts == [ReadText(("Slow search",))]
+
+
+def test_new_themes_are_as_many_as_there_is_room_for_and_none_twice(
+    claude: Claude, anthropic: Loopback
+) -> None:
+    new = [{"title": title, "description": ""} for title in ("known", " ", "One", "ONE", "Two", "Three")]
+    anthropic.say(answer(text(0, "One", "Two", "Three", "Known"), new=new))
+
+    reading = claude.read_texts(TextBatch("Why?", ["a"], known=[Theme("Known")], room=2))
+
+    assert reading.themes == [Theme("One"), Theme("Two")]
+    assert reading.texts == [ReadText(("One", "Two", "Known"))]
+
+
+def test_new_themes_of_no_text_are_dropped(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.say(answer(text(0), new=[SLOW]))
+
+    assert claude.read_texts(TextBatch("Why?", ["a"])).themes == []
+
+
+def test_titles_and_quotes_are_cut_to_what_can_be_kept(claude: Claude, anthropic: Loopback) -> None:
+    long = "word " * 100
+    said = "said\x00 it " * 100
+    anthropic.say(answer(text(0, long, quote=said), new=[{"title": f"{long}\n\x00", "description": long}]))
+
+    reading = claude.read_texts(TextBatch("Why?", [said]))
+
+    (theme,), (read,) = reading.themes, reading.texts
+    assert read is not None
+    assert theme.title == ("word " * 16).strip()
+    assert len(theme.description) <= 300
+    assert read.themes == (theme.title,)
+    assert read.quote is not None
+    assert len(read.quote) <= 300
+    assert read.quote in said
+
+
+def test_long_batches_go_in_pieces_and_themes_on_to_the_next(claude: Claude, anthropic: Loopback) -> None:
+    long = [f"{n}" * 10_000 for n in range(8)]
+    anthropic.say(
+        answer(*(text(n, "Slow search") for n in range(6)), new=[SLOW]),
+        answer(text(6, "Slow search"), text(7), new=[{"title": "Late", "description": ""}]),
+    )
+
+    reading = claude.read_texts(TextBatch("Why?", long, room=2))
+
+    first, second = (data_of(asked.body) for asked in anthropic.requests)
+    assert [each["n"] for each in first["answers"]] == [0, 1, 2, 3, 4, 5]
+    assert second["known_themes"] == [SLOW]
+    assert second["room"] == 1
+    assert [each["text"] for each in second["answers"]] == long[6:]
+    assert reading.themes == [Theme(**SLOW)]
+    assert reading.texts == [ReadText(("Slow search",))] * 7 + [ReadText()]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda loopback: loopback.say({}, stop_reason="refusal"),
+        lambda loopback: loopback.say_content([], stop_reason="refusal"),
+        lambda loopback: loopback.say_text('{"texts": [', stop_reason="max_tokens"),
+        lambda loopback: loopback.say_text("Sorry, no."),
+        lambda loopback: loopback.say({"new_themes": [], "texts": []}),
+        lambda loopback: loopback.say(answer(text(0, sentiment="angry"))),
+        lambda loopback: loopback.say(answer(text(0), new=["Slow"])),
+        lambda loopback: loopback.fail(413, "request_too_large"),
+    ],
+    ids=["refused", "refused without words", "cut off", "no JSON", "no texts", "mood", "theme", "too large"],
+)
+def test_a_batch_that_comes_to_nothing_is_asked_in_halves(
+    claude: Claude, anthropic: Loopback, spoil: Any
+) -> None:
+    spoil(anthropic)
+    anthropic.always(all_of)
+
+    reading = claude.read_texts(TextBatch("Why?", ["aaa", "bbb", "ccc"]))
+
+    assert [read and read.quote for read in reading.texts] == ["aaa", "bbb", "ccc"]
+    pieces = [[each["n"] for each in data_of(asked.body)["answers"]] for asked in anthropic.requests]
+    assert pieces == [[0, 1, 2], [0], [1, 2]]
+
+
+def test_one_text_that_the_model_will_not_read_does_not_hold_up_the_others(
+    claude: Claude, anthropic: Loopback
+) -> None:
+    def squeamish(body: Mapping[str, Any]) -> object:
+        told = [each["text"] for each in data_of(body)["answers"]]
+        return "No." if "poison" in told else all_of(body)
+
+    anthropic.always(squeamish)
+
+    reading = claude.read_texts(TextBatch("Why?", ["fine"] * 50 + ["poison"] + ["fine"] * 49))
+
+    assert [n for n, read in enumerate(reading.texts) if read is None] == [50]
+
+
+def test_a_batch_of_which_nothing_can_be_read_fails(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.always({}, stop_reason="refusal")
+
+    with pytest.raises(ProviderFailed, match="declined"):
+        claude.read_texts(TextBatch("Why?", ["a", "b"]))
+
+    assert len(anthropic.requests) == 3
+
+
+def test_halving_comes_to_an_end(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.always("No.")
+
+    with pytest.raises(ProviderFailed):
+        claude.read_texts(TextBatch("Why?", ["a"] * 100))
+
+    assert len(anthropic.requests) == 1 + 2 * readings.MOST_HALVINGS
+
+
+def test_an_overloaded_provider_is_not_asked_in_halves(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.always_fail(529, "overloaded_error")
+
+    with pytest.raises(ProviderFailed, match="overloaded"):
+        claude.read_texts(TextBatch("Why?", ["a", "b"]))
+
+    assert len(anthropic.requests) == 3
+
+
+def test_texts_that_there_is_no_time_for_are_left_unread(anthropic: Loopback) -> None:
+    now = [0.0]
+
+    def slow(body: Mapping[str, Any]) -> object:
+        now[0] += 50
+        return all_of(body)
+
+    anthropic.always(slow)
+    with Claude(api_key="key", base_url=anthropic.url, clock=lambda: now[0]) as claude:
+        reading = claude.read_texts(TextBatch("Why?", ["x" * 10_000] * 20))
+
+    assert [n for n, read in enumerate(reading.texts) if read] == list(range(12))
+    assert len(reading.texts) == 20
+
+
+def test_a_batch_of_nothing_asks_nothing(claude: Claude, anthropic: Loopback) -> None:
+    assert claude.read_texts(TextBatch("Why?", [])) == Reading([], [])
+    assert anthropic.requests == ()
+
+
+def test_a_full_batch_has_room_for_its_answer(claude: Claude, anthropic: Loopback) -> None:
+    anthropic.always(all_of)
+
+    reading = claude.read_texts(TextBatch("Why?", ["word"] * claude.texts_at_once))
+
+    assert None not in reading.texts
+    assert anthropic.requests[0].body["max_tokens"] == 16_000
+    assert anthropic.requests[0].body["model"] == "claude-haiku-5-5"

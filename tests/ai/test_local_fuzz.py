@@ -1,0 +1,57 @@
+"""Whatever an intent says, its draft breaks no rule."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from surveys.ai.local import library, wishes
+from surveys.ai.provider import MAX_INTENT, ScriptRequest
+from tests.ai.drafting import drafted, questions
+
+_WORDS = [word for each in library.all_templates() for word in (*each.keywords, *each.decisive)]
+_JOINTS = 'a an the our my of on for about with and or between options: results: , . ? ! ( ) " “ ” - /'
+_ODDS = (
+    "\n|5 questions|ten questions|100 questions|0 questions|3 options|quiz|poll|survey|Elden Ring|[UserName]|"
+    "{topic}|<<x>>|<:a:1>|🍕🍕|C++|score_correct|correct|true|\x00|\u202e|é|火|\n- a\n- b"
+)
+PIECES = st.sampled_from([*_WORDS, *_JOINTS.split(), *_ODDS.split("|")])
+INTENTS = st.one_of(
+    st.text(min_size=1, max_size=MAX_INTENT),
+    st.lists(PIECES, min_size=1, max_size=30).map(" ".join),
+    st.lists(st.one_of(PIECES, st.text(max_size=12)), min_size=1, max_size=60).map(", ".join),
+).map(lambda intent: intent[:MAX_INTENT])
+BUCKETS = st.lists(
+    st.sampled_from(
+        ["Score", "Fire Mage", "Sea", "Explorer", "Achiever", "Connector", "Creator", "C++", "co-op"]
+    ),
+    unique=True,
+).map(tuple)
+
+
+@settings(deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))
+@given(
+    intent=INTENTS,
+    type=st.sampled_from(["convo", "poll"]),
+    scoring=st.sampled_from([None, True, False]),
+    bucket_names=BUCKETS,
+    for_chat=st.booleans(),
+)
+def test_any_intent_gives_a_draft_under_the_rules(intent, type, scoring, bucket_names, for_chat) -> None:
+    draft = drafted(intent, type, scoring=scoring, bucket_names=bucket_names, for_chat=for_chat)
+
+    wanted = wishes.read(ScriptRequest(intent, type)).questions
+    low, high = (wanted.low, wanted.high) if wanted and type == "convo" else (1, 12)
+    assert low <= len(questions(draft)) <= high
+    assert scoring is None or draft.scoring_enabled is scoring
+
+
+@settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
+@given(
+    sign=st.sampled_from(list("a ,.:'\"?A5(\n-/“")), word=st.sampled_from(["", "or", "a", "of", "5", "The"])
+)
+def test_an_intent_of_nothing_but_repetition_is_read_as_well(sign, word) -> None:
+    intent = (f"{word}{sign}" * MAX_INTENT)[:MAX_INTENT]
+
+    assert questions(drafted(intent, "poll"))
+    assert questions(drafted(intent))

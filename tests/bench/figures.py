@@ -1,0 +1,69 @@
+"""Rows 9, 10 and 11: all distributions, an analysis read again, and the memory of who makes one."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+import psycopg
+
+from surveys.models import Project
+from tests.bench.rows import Bench, Result, cost
+from tests.bench.servers import DataServers
+from tests.bench.world import QUESTIONS
+
+_GOALS = {10_000: (30.0, 10.0), 100_000: (250.0, 100.0), 1_000_000: (2_500.0, 1_000.0)}
+_PLAIN = """
+    SELECT block_id, option_id, number, count(*) FROM surveys_answer
+    WHERE block_id = ANY(%s) GROUP BY 1, 2, 3
+"""
+
+
+def measured(bench: Bench, filled: Sequence[tuple[int, Project]], data: DataServers) -> list[Result]:
+    """Rows 9 to 11 over projects with so many responses each; the last is analysed."""
+    results = [_distributions(bench, project, size, data) for size, project in filled]
+    size, project = filled[-1]
+    return [*results, *_analysis(bench, project, size, data)]
+
+
+def _distributions(bench: Bench, project: Project, size: int, data: DataServers) -> Result:
+    client, times = bench.colloquy.client(), max(2, 300_000 // size)
+    read = partial(client.call, "GET", bench.api(f"/projects/{project.pk}/analysis/results"))
+    told = read(headers=bench.headers()).json()
+    assert isinstance(told["blocks"], list)
+    blocks = [block["block_id"] for block in told["blocks"]]
+    assert (told["response_count"], len(blocks)) == (size * QUESTIONS, QUESTIONS), "Not what was loaded."
+    with psycopg.connect(data.database_url, autocommit=True) as plain:
+        beside = cost(bench.minimal, [lambda: plain.execute(_PLAIN, [blocks]).fetchall()] * times)
+    value = cost(bench.colloquy, [lambda: read(headers=bench.headers())] * times)
+    goal, stretch = _GOALS.get(size, (None, None))
+    return Result(
+        "9", f"all distributions of {size:,} responses", value, beside, goal, stretch, note="plain SQL"
+    )
+
+
+def _analysis(bench: Bench, project: Project, size: int, data: DataServers) -> list[Result]:
+    client, path = bench.colloquy.client(), bench.api(f"/projects/{project.pk}/analysis")
+    asked = client.call("POST", f"{path}?ai=false", headers=bench.headers(), expect=202).json()
+    memory = _memory(str(asked["id"]), data)
+    times = max(50, bench.repetitions // 5)
+    again = partial(client.call, "POST", f"{path}?ai=false")
+    assert again(headers=bench.headers()).json()["status"] == "completed"
+    posted = cost(bench.colloquy, [lambda: again(headers=bench.headers())] * times)
+    read = cost(bench.colloquy, [lambda: client.call("GET", path, headers=bench.headers())] * times)
+    return [
+        Result("10", "analysis asked for again, nothing new", posted, None, 8, 3),
+        Result("10", "analysis read again", read, None, 8, 3),
+        Result(
+            "11", f"memory over idle, {size:,} responses analysed", memory, None, 100, 30, "MB", note="worker"
+        ),
+    ]
+
+
+def _memory(analysis_id: str, data: DataServers) -> float:
+    command = [sys.executable, "-m", "tests.bench.analysing", analysis_id]
+    said = subprocess.run(
+        command, env={**os.environ, **data.environment}, stdout=subprocess.PIPE, check=True, text=True
+    )
+    return float(said.stdout.split()[-1])

@@ -1,0 +1,282 @@
+"""Results pages in a browser: shared and for staff, on a desk, on a phone and on paper."""
+
+import gzip
+
+import pytest
+from django.conf import settings as installed
+from django.test import Client
+from playwright.sync_api import expect
+
+from communities.models import CommunitySettings, User
+from surveys.models import Analysis
+from surveys.pages import looks
+from surveys.services import figures
+from tests.browser import results
+from tests.surveys import talking
+from tests.surveys.talking import CHOICE, NOON
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+RECTS = "all => all.map(one => one.getBoundingClientRect().width)"
+PIXELS_OF_A4 = {"width": 688, "height": 1001}  # between the margins, at 96 dots an inch
+FITS = "document.documentElement.scrollWidth <= innerWidth"
+
+
+@pytest.fixture
+def made():
+    return results.answered(share_results=True, presentation={"theme_id": 2})
+
+
+def shared(made):
+    return f"/r/{made.results_token}"
+
+
+def for_staff(windows, made, query="", **options):
+    """The staff page, opened by somebody who is signed in."""
+    user, _ = User.objects.get_or_create(username="root", defaults={"is_staff": True, "is_superuser": True})
+    client = Client()
+    client.force_login(user)
+    name = installed.SESSION_COOKIE_NAME
+    page = windows.open(**options)
+    page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": windows.address}])
+    page.goto(f"/staff/projects/{made.pk}/results{query}")
+    return page
+
+
+def analysed(made, **fields):
+    block = talking.script(made).blocks[-1]
+    theme = {
+        "title": "More lessons",
+        "description": "Wishes to be taught.",
+        "count": 12,
+        "percentage": 35.29,
+        "sentiment": "positive",
+        "quotes": ["More lessons."],
+    }
+    open_text = {
+        "summary": "People ask for lessons.",
+        "themes": [theme, {**theme, "title": "Cold coffee", "sentiment": "negative", "quotes": []}],
+        "sentiment": {"positive": 12, "neutral": 14, "negative": 8},
+        "answer_count": 34,
+        "analysed_count": 34,
+    }
+    return Analysis.objects.create(
+        **{
+            "project": made,
+            "status": "completed",
+            "revision": made.revision,
+            "changes": figures.changes(made.pk),
+            "created_at": NOON,
+            "completed_at": NOON,
+            "generated_by": "local",
+            "summary": "Most members are content.",
+            "blocks": [{"block_id": block.id, "open_text": open_text}],
+            **fields,
+        }
+    )
+
+
+# --- Shared -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("phone", [False, True])
+def test_shared_results_are_accessible_and_nothing_is_cut_off(
+    windows, check_accessibility, made, scheme, phone
+):
+    analysed(made)
+    page = windows.open(shared(made), phone=phone, color_scheme=scheme)
+
+    expect(page.locator(".chart")).to_have_count(8)
+    assert page.evaluate(FITS)
+    check_accessibility(page)
+    for summary in page.locator("summary").all():
+        summary.click()
+    assert page.evaluate(FITS)
+    check_accessibility(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_charts_are_accessible_in_every_theme(windows, check_accessibility, made, scheme):
+    page = windows.open(shared(made), color_scheme=scheme)
+
+    for theme in range(1, looks.THEMES + 1):
+        page.evaluate("theme => document.documentElement.dataset.theme = theme", str(theme))
+        check_accessibility(page)
+
+
+def test_nothing_of_it_needs_a_script_and_no_cookie_is_kept(windows, made):
+    page = windows.open(shared(made), java_script_enabled=False)
+
+    page.locator("summary").first.click()
+
+    expect(page.locator("table").first).to_be_visible()
+    expect(page.locator("script")).to_have_count(0)
+    assert page.context.cookies() == []
+
+
+def test_tables_open_by_keyboard(windows, made):
+    page = windows.open(shared(made))
+
+    page.keyboard.press("Tab")
+    expect(page.locator("summary").first).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(page.locator("table").first).to_be_visible()
+    rows = page.locator("table").first.locator("tbody tr").all_inner_texts()
+    assert rows[0].split("\t") == ["From a friend", "23", "57.50%"]
+
+
+def test_bars_and_columns_are_as_long_as_what_they_tell(windows, made):
+    page = windows.open(shared(made))
+    blocks = talking.script(made).blocks
+    choice, scale, nps = (page.locator(f"#question-{blocks[n].id}") for n in (1, 3, 5))
+
+    whole = choice.locator(".bars svg").first.bounding_box()["width"]
+    bars = [width / whole for width in choice.locator(".bars rect").evaluate_all(RECTS)]
+    heights = scale.locator(".columns > rect").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().height)"
+    )
+    parts = nps.locator(".divided > rect:not([fill])").evaluate_all(RECTS)
+
+    assert bars == pytest.approx([23 / 40, 11 / 40, 6 / 40, 0], abs=0.01)
+    assert [each / heights[2] for each in heights] == pytest.approx([5 / 15, 4 / 15, 1, 14 / 15], abs=0.02)
+    assert [each / sum(parts) for each in parts] == pytest.approx([9 / 36, 8 / 36, 19 / 36], abs=0.01)
+
+
+def test_the_mean_is_marked_where_it_belongs(windows, made):
+    page = windows.open(shared(made))
+    scale = page.locator(f"#question-{talking.script(made).blocks[3].id}")
+
+    drawing = scale.locator(".columns").bounding_box()
+    marker = scale.locator(".mean path").bounding_box()
+
+    expect(scale.locator(".mean text")).to_have_text("mean 4")
+    middle = marker["x"] + marker["width"] / 2 - drawing["x"]
+    assert middle / drawing["width"] == pytest.approx(0.7, abs=0.01)  # the middle of the fourth of five
+
+
+def test_right_to_left_mirrors_the_bars(windows, check_accessibility):
+    CommunitySettings.objects.create(community=talking.community(), locale="he")
+    made = results.answered(12, share_results=True)
+    page = windows.open(shared(made))
+
+    bar, whole = page.locator(".bars rect").first, page.locator(".bars svg").first
+
+    assert bar.bounding_box()["x"] > whole.bounding_box()["x"] + 1
+    check_accessibility(page)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"type": "convo"}, "No responses yet."),
+        ({"type": "poll", "poll_results_mode": "hidden"}, "The votes are still coming in."),
+    ],
+)
+def test_what_cannot_be_shown_is_said_accessibly(windows, check_accessibility, fields, told):
+    made = talking.project(CHOICE, share_results=True, **fields)
+
+    page = windows.open(shared(made))
+
+    expect(page.locator("h2")).to_have_text(told)
+    check_accessibility(page)
+
+
+def test_the_shared_page_weighs_less_than_30_kilobytes(windows, made):
+    loaded: list[bytes] = []
+    page = windows.open()
+    page.on("response", lambda response: loaded.append(response.body()))
+
+    page.goto(shared(made), wait_until="networkidle")
+
+    assert len(loaded) >= 3  # page and two style sheets
+    assert sum(len(gzip.compress(body)) for body in loaded) < 30_000
+
+
+# --- For staff --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_staff_page_is_accessible_with_everything_on_it(
+    windows, check_accessibility, made, phone, scheme
+):
+    analysed(made)
+    analysed(made, status="failed", error="The model was overloaded.", blocks=None)
+    choice = talking.script(made).blocks[1].id
+
+    page = for_staff(windows, made, f"?segment_by={choice}", phone=phone, color_scheme=scheme)
+
+    expect(page.locator(".segments")).to_have_count(7)
+    for summary in page.locator("summary").all():
+        summary.click()
+    assert page.evaluate(FITS)
+    check_accessibility(page)
+
+
+def test_filters_are_set_by_keyboard_and_live_in_the_address(windows, made):
+    page = for_staff(windows, made)
+
+    page.get_by_label("Responses", exact=True).select_option("Completed")
+    page.get_by_label("Submitted from").fill("2026-02-05")
+    page.get_by_label("Side by side by").select_option("How are the club evenings?")
+    page.get_by_role("button", name="Show").press("Enter")
+
+    expect(page.locator(".facts").first).to_contain_text("25")
+    assert "status=completed&submitted_after=2026-02-05" in page.url
+    expect(page.get_by_label("Responses", exact=True)).to_have_value("completed")
+    expect(page.locator(".segments").first).to_contain_text("Side by side by: How are the club evenings?")
+    page.get_by_role("link", name="All again").click()
+    expect(page.locator(".facts").first).to_contain_text("40")
+
+
+def test_a_wrong_filter_is_told_where_it_stands(windows, check_accessibility, made):
+    page = for_staff(windows, made, "?submitted_after=2026-02-05&submitted_before=2026-02-01")
+
+    expect(page.get_by_role("alert")).to_contain_text("The last day must not be before the first.")
+    expect(page.get_by_label("to, inclusive")).to_have_attribute("aria-invalid", "true")
+    check_accessibility(page)
+
+
+def test_while_an_analysis_runs_the_page_follows_it_by_itself(windows, check_accessibility, made):
+    running = analysed(made, status="running", progress=0.25, completed_at=None, blocks=None)
+    page = for_staff(windows, made)
+    expect(page.locator("#going")).to_contain_text("25%")
+    check_accessibility(page)
+
+    Analysis.objects.filter(pk=running.pk).update(progress=0.5)
+    expect(page.locator("#going")).to_contain_text("50%")
+    running.delete()
+    analysed(made)
+
+    expect(page.locator("#analysis")).to_contain_text("Most members are content.")
+    expect(page.locator(".themes li").first).to_contain_text("More lessons")
+
+
+# --- On paper ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_paper_all_tables_are_told_in_light_colours_and_nothing_is_to_be_pressed(windows, made, scheme):
+    analysed(made)
+    page = for_staff(windows, made, color_scheme=scheme, viewport=PIXELS_OF_A4)
+
+    page.emulate_media(media="print", color_scheme=scheme)
+
+    assert all(table.is_visible() for table in page.locator("table").all())
+    assert page.evaluate(FITS)
+    for hidden in (".choosing", ".taking", ".jump"):
+        expect(page.locator(hidden)).to_be_hidden()
+    expect(page.locator(".chart").first).to_have_css("background-color", "rgb(255, 255, 255)")
+    expect(page.locator(".bars rect").first).to_have_css("fill", "rgb(61, 64, 181)")
+
+
+def test_on_paper_no_card_of_a_chart_is_cut(windows, made):
+    page = windows.open(shared(made), viewport=PIXELS_OF_A4)
+
+    page.emulate_media(media="print")
+
+    for card in page.locator(".chart").all():
+        expect(card).to_have_css("break-inside", "avoid")
+        assert card.bounding_box()["height"] < PIXELS_OF_A4["height"]

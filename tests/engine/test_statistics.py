@@ -1,0 +1,117 @@
+from decimal import Decimal
+
+import pytest
+
+from surveys.engine import statistics
+from surveys.engine.script import Block, Option
+from surveys.engine.statistics import Group, percentage, tell
+
+COLOURS = Block("multi_punch", id=1, options=(Option("red", id=10), Option("green", id=11, label="Green")))
+BLUE = Option("blue", id=12)
+RATING = Block("rating", id=2, max=3)
+
+
+def point(number, rows, option_id=None):
+    total = Decimal(number * rows)
+    return Group(option_id, number, rows, rows, rows, total, float(number), float(number))
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "told"),
+    [(0, 0, 0.0), (1, 3, 33.33), (2, 3, 66.67), (1, 800, 0.13), (1, 16, 6.25), (7, 7, 100.0)],
+)
+def test_a_percentage_has_two_decimals_and_halves_go_up(part, whole, told):
+    assert percentage(part, whole) == told
+
+
+def test_shares_are_of_people_not_of_choices():
+    told = tell(COLOURS, (), [Group(10, None, 3, 3), Group(11, None, 2, 1)])
+
+    assert told["response_count"] == 4
+    assert [(each["value"], each["count"], each["percentage"]) for each in told["distribution"]] == [
+        ("red", 3, 75.0),
+        ("green", 2, 50.0),
+    ]
+
+
+def test_options_nobody_chose_are_left_out_and_removed_ones_come_last():
+    told = tell(COLOURS, [BLUE], [Group(12, None, 1, 1), Group(11, None, 1, 1)])
+
+    assert [each["value"] for each in told["distribution"]] == ["green", "blue"]
+
+
+def test_a_segment_has_the_entries_of_all_answers():
+    all_groups = [Group(10, None, 3, 3), Group(12, None, 1, 1)]
+
+    told = tell(COLOURS, [BLUE], [Group(10, None, 1, 1)], among=all_groups)
+
+    assert [(each["value"], each["count"]) for each in told["distribution"]] == [("red", 1), ("blue", 0)]
+
+
+def test_answers_may_be_divided_by_options_that_nobody_chose():
+    entries = statistics.every_key(COLOURS, [BLUE], [Group(11, None, 1, 1)])
+
+    assert [entry.value for entry in entries] == ["red", "green"]
+
+
+def test_points_given_before_a_scale_was_changed_stand_among_the_declared_ones():
+    told = tell(RATING, (), [point(5, 2), point(0, 1), point(3, 1)])
+
+    assert [(each["value"], each["count"]) for each in told["distribution"]] == [
+        ("0", 1),
+        ("1", 0),
+        ("2", 0),
+        ("3", 1),
+        ("5", 2),
+    ]
+    assert told["stats"] == {"count": 4, "mean": 3.25, "min": 0, "max": 5}
+
+
+def test_answers_from_when_a_scale_was_a_choice_count_as_answers_but_not_as_numbers():
+    told = tell(RATING, [BLUE], [Group(12, None, 2, 2), point(3, 1)])
+
+    assert told["response_count"] == 3
+    assert told["stats"] == {"count": 1, "mean": 3.0, "min": 3, "max": 3}
+    assert sum(each["count"] for each in told["distribution"]) == 1
+
+
+def test_a_mean_is_that_of_the_numbers_as_they_were_typed():
+    groups = [Group(None, None, 3, 3, 3, Decimal("0.3"), 0.1, 0.1)]
+
+    told = tell(Block("open_numeric", id=3), (), groups)
+
+    assert told["stats"] == {"count": 3, "mean": 0.1, "min": 0.1, "max": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("groups", "score"),
+    [
+        ([], None),
+        ([point(9, 1), point(7, 2)], 33.3),
+        ([point(6, 1), point(7, 2)], -33.3),
+        ([point(10, 1), point(0, 1)], 0.0),
+        ([point(10, 1), point(8, 15)], 6.3),
+        ([point(0, 1), point(8, 15)], -6.3),
+    ],
+)
+def test_an_nps_has_one_decimal_and_no_side(groups, score):
+    told = tell(Block("nps", id=4), (), groups)
+
+    assert told["nps"]["score"] == score
+
+
+def test_ranks_are_averaged_over_who_ranked_the_item():
+    ranking = Block("ranking", id=5, options=(Option("a", id=1), Option("b", id=2), Option("c", id=3)))
+
+    told = tell(ranking, (), [point(1, 2, 1), point(2, 1, 1), point(2, 2, 2)])
+
+    assert [
+        (each["value"], each["average_rank"], each["first_choice_count"], each["ranked_count"])
+        for each in told["ranking"]
+    ] == [("a", 4 / 3, 2, 3), ("b", 2.0, 0, 2), ("c", None, 0, 0)]
+
+
+def test_a_type_without_figures_has_none():
+    told = tell(Block("open_text", id=6), (), [Group(None, None, 2, 2)])
+
+    assert told == {"response_count": 2, "distribution": None, "stats": None, "ranking": None, "nps": None}

@@ -1,0 +1,77 @@
+"""A provider whose drafts are laid out beforehand, and a worker that works while a request waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from surveys import ai
+from surveys.ai.provider import Correction, ProviderFailed, ScriptDraft, ScriptRequest
+from surveys.services import generation
+
+INTENT = {"name": "Club evening", "type": "convo", "intent": "Ask how the club evening was, in 2 questions"}
+GOOD = ScriptDraft(
+    blocks=[
+        {"type": "rating", "prompt": "How was the club evening?", "name": "evening"},
+        {"type": "open_text", "prompt": "What should we change?", "name": "change"},
+    ]
+)
+BAD = ScriptDraft(blocks=[{"type": "rating", "prompt": ""}])
+QUIZ = ScriptDraft(
+    blocks=[
+        {
+            "type": "single_punch",
+            "prompt": "Which piece moves in an L?",
+            "options": [{"value": "Knight", "score_values": {"score": 1}}, {"value": "Rook"}],
+            "correct_answer_index": 0,
+        }
+    ],
+    scoring_enabled=True,
+)
+POLL = ScriptDraft(
+    blocks=[{"type": "single_punch", "prompt": "Blitz?", "options": [{"value": "Yes"}, {"value": "No"}]}]
+)
+
+Answer = ScriptDraft | Exception | Callable[[], ScriptDraft]
+
+
+class Drafts:
+    """A provider that answers what it was given, in turn, the last for ever; it keeps what it was asked."""
+
+    name = "anthropic"
+    texts_at_once = 100
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers) or [GOOD]
+        self.asked: list[tuple[ScriptRequest, Correction | None]] = []
+
+    def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ScriptDraft:
+        self.asked.append((request, correction))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if isinstance(answer, ScriptDraft) else answer()
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} is not asked for here.")
+
+
+def down() -> ProviderFailed:
+    return ProviderFailed("The AI provider is overloaded.", retry_after=45)
+
+
+def provide(monkeypatch: pytest.MonkeyPatch, settings: Any, *answers: Answer) -> Drafts:
+    """From now on a paid provider answers this."""
+    drafts = Drafts(*answers)
+    settings.AI_PROVIDER = "anthropic"
+    monkeypatch.setattr(ai, "get_provider", lambda: drafts)
+    return drafts
+
+
+def work_while_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker is there, and does what a request waits for."""
+    monkeypatch.setattr(
+        generation, "wait", lambda *, generation_id: generation.run(generation_id=generation_id)
+    )

@@ -1,0 +1,274 @@
+"""Credits for an analysis: one for each started 100 texts, taken once, all or none (decisions 11.4)."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from communities.models import Community
+from surveys.models import Analysis, Answer, Block, Conversation, Project, Tally
+from surveys.services import analysis, privacy
+from tests.surveys import talking
+from tests.surveys.calling import CHOICE, NOON, TEXT, Caller, refusal
+from tests.surveys.reading import (
+    DOWN,
+    Failing,
+    Reads,
+    analysed,
+    ask,
+    connecting,  # noqa: F401
+    credits_of,
+    give,
+    read,
+    survey,
+    wrote,
+)
+
+pytestmark = pytest.mark.django_db
+at_once = pytest.mark.django_db(transaction=True)
+CALLERS = 20
+
+
+def wrote_many(project: Project, count: int) -> None:
+    """As many completed answers to the first question, put there at once."""
+    block = Block.objects.filter(project=project, type="open_text").order_by("position")[0]
+    conversations = [
+        Conversation(
+            id=privacy.new_id(project=project),
+            project=project,
+            seed=n,
+            is_listed=True,
+            started_at=NOON,
+            updated_at=NOON,
+            completed_at=NOON,
+        )
+        for n in range(count)
+    ]
+    Conversation.objects.bulk_create(conversations)
+    Answer.objects.bulk_create(
+        Answer(conversation=each, block=block, ordinal=0, value=f"#slow {n}")
+        for n, each in enumerate(conversations)
+    )
+    Tally.objects.create(
+        project=project, slot=99, answered=count, completed=count, listed=count, changes=count
+    )
+
+
+@pytest.mark.parametrize(("texts", "price"), [(0, 0), (1, 1), (99, 1), (100, 1), (101, 2), (250, 3)])
+def test_each_started_hundred_texts_takes_one(texts: int, price: int, connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 7)
+    project = survey(caller)
+    wrote_many(project, texts)
+
+    told = analysed(caller, project)
+
+    assert (told["credits_used"], credits_of(caller.community)) == (price, 7 - price)
+
+
+def test_the_price_is_a_setting(connect: Any, settings: Any) -> None:
+    connect(Reads())
+    settings.CREDITS_FOR_100_TEXTS = 5
+    caller = Caller()
+    give(caller.community, 11)
+    project = survey(caller)
+    wrote_many(project, 101)
+
+    assert analysed(caller, project)["credits_used"] == 10
+
+
+def test_texts_of_all_questions_count_those_of_removed_ones_too(connect: Any, settings: Any) -> None:
+    connect(Reads())
+    settings.CREDITS_FOR_100_TEXTS = 1
+    caller = Caller()
+    give(caller.community, 5)
+    project = survey(caller, TEXT, {**TEXT, "prompt": "And?"})
+    wrote_many(project, 100)
+    talking.say(talking.begin(project), "#first", "#second")
+    caller.post(f"/projects/{project.pk}/close")
+    blocks = caller.get(f"/projects/{project.pk}/script").json()["blocks"]
+    caller.put(f"/projects/{project.pk}/script", {"blocks": blocks[1:]})
+
+    assert analysed(caller, project)["credits_used"] == 2
+
+
+def test_only_texts_that_it_covers_are_paid(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 5)
+    project = survey(caller, TEXT, CHOICE)
+    wrote_many(project, 100)
+    talking.say(talking.begin(project), "#left")
+
+    prices = {
+        status: analysed(caller, project, f"?status={status}")["credits_used"]
+        for status in ("all", "completed", "partial")
+    }
+
+    assert prices == {"all": 2, "completed": 1, "partial": 1}
+
+
+@pytest.mark.parametrize("what", ["choices alone", "without ai", "the local provider"])
+def test_what_takes_no_credits(what: str, connect: Any) -> None:
+    caller = Caller()
+    project = survey(caller, CHOICE) if what == "choices alone" else survey(caller)
+    if what == "choices alone":
+        talking.say(talking.begin(project), 0)
+    else:
+        wrote(project, "#slow")
+    if what != "the local provider":
+        connect(Reads())
+
+    told = analysed(caller, project, "?ai=false" if what == "without ai" else "")
+
+    assert (told["status"], told["credits_used"], credits_of(caller.community)) == ("completed", 0, 0)
+
+
+def test_too_few_credits_are_refused_and_nothing_is_left(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 1)
+    project = survey(caller)
+    wrote_many(project, 101)
+
+    refused = ask(caller, project)
+
+    assert refusal(refused) == (402, "payment_required")
+    assert refused.json()["message"] == "This takes 2 credits, and the community has 1 credit left."
+    assert (credits_of(caller.community), Analysis.objects.count()) == (1, 0)
+    assert refusal(read(caller, project)) == (404, "not_found")
+
+
+def test_a_refused_one_may_be_asked_for_again_under_the_same_key(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    project = survey(caller)
+    wrote(project, "#slow")
+    key = {"Idempotency-Key": "the-same"}
+
+    refused = ask(caller, project, **key)
+    give(caller.community, 1)
+    asked = ask(caller, project, **key)
+
+    assert (refused.status_code, asked.status_code) == (402, 202)
+    assert credits_of(caller.community) == 0
+
+
+def test_joining_costs_nothing_also_without_credits(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 1)
+    project = survey(caller)
+    wrote(project, "#slow")
+
+    told = [ask(caller, project).json()["credits_used"] for _ in range(3)]
+
+    assert (told, credits_of(caller.community)) == ([1, 1, 1], 0)
+
+
+# --- At the same time -------------------------------------------------------------------------------
+
+
+def together(work: Any, count: int = CALLERS) -> list[Any]:
+    """The same by so many threads at once, each with a connection of its own."""
+    ready = threading.Barrier(count)
+
+    def run(n: int) -> Any:
+        try:
+            ready.wait()
+            return work(n)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(run, range(count)))
+
+
+@at_once
+@pytest.mark.parametrize("with_key", [False, True])
+def test_twenty_callers_at_once_make_one_and_pay_once(with_key: bool, connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 1)
+    project = survey(caller)
+    wrote(project, "#slow")
+
+    def asked(n: int) -> Any:
+        return ask(caller, project, **({"Idempotency-Key": f"key-{n}"} if with_key else {}))
+
+    answers = together(asked)
+
+    assert {answer.status_code for answer in answers} == {202}
+    assert len({answer.json()["id"] for answer in answers}) == 1
+    assert (Analysis.objects.count(), credits_of(caller.community)) == (1, 0)
+
+
+@at_once
+def test_one_credit_is_spent_by_one_of_twenty_projects(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 1)
+    projects = [survey(caller) for _ in range(CALLERS)]
+    for project in projects:
+        wrote(project, "#slow")
+
+    statuses = sorted(answer.status_code for answer in together(lambda n: ask(caller, projects[n])))
+
+    assert statuses == [202] + [402] * (CALLERS - 1)
+    assert (Analysis.objects.count(), credits_of(caller.community)) == (1, 0)
+
+
+@at_once
+def test_workers_at_once_make_it_once(connect: Any) -> None:
+    provider = connect(Reads())
+    caller = Caller()
+    give(caller.community, 1)
+    project = survey(caller)
+    wrote(project, "#slow")
+    made = int(ask(caller, project).json()["id"])
+
+    together(lambda _: analysis.run(analysis_id=made), 5)
+
+    assert (len(provider.batches), read(caller, project).json()["status"]) == (1, "completed")
+
+
+@at_once
+def test_credits_given_back_while_others_spend_add_up(connect: Any) -> None:
+    connect(Failing(DOWN))
+    caller = Caller()
+    give(caller.community, CALLERS)
+    projects = [survey(caller) for _ in range(CALLERS // 2)]
+    for project in projects:
+        wrote(project, "#slow")
+
+    def ask_and_fail(n: int) -> None:
+        made = ask(caller, projects[n]).json()
+        analysis.run(analysis_id=int(made["id"]))
+
+    together(ask_and_fail, CALLERS // 2)
+
+    assert Community.objects.get(pk=caller.community.pk).bot_credits == CALLERS
+    assert set(Analysis.objects.values_list("status", "credits_used")) == {("failed", 0)}
+
+
+@at_once
+def test_an_answer_is_taken_while_somebody_asks(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 5)
+    project = survey(caller)
+    wrote(project, "#slow")
+
+    def both(n: int) -> int:
+        if n % 2:
+            wrote(project, f"#fast {n}")
+            return 202
+        return int(ask(caller, project).status_code)
+
+    assert together(both, 8) == [202] * 8
+    assert talking.counts(project) == talking.recounted(project)

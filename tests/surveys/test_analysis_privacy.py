@@ -1,0 +1,154 @@
+"""An analysis of an anonymous project tells nothing of a single person (decisions 8.8 and 11.6)."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from surveys.models import Analysis
+from surveys.services import analysis
+from tests.surveys.calling import CHOICE, Caller
+from tests.surveys.hearing import bodies, listener
+from tests.surveys.reading import (
+    DOWN,
+    Failing,
+    Reads,
+    analysed,
+    ask,
+    connecting,  # noqa: F401
+    give,
+    quotes,
+    several,
+    statuses,
+    survey,
+    themes,
+    wrote,
+)
+from webhooks.models import Delivery, Event
+
+pytestmark = pytest.mark.django_db
+
+
+def anonymous(caller: Caller, **fields: Any) -> Any:
+    give(caller.community, 50)
+    return survey(caller, privacy_mode="anonymous", **fields)
+
+
+@pytest.mark.parametrize(("answers", "quoted"), [(1, 0), (4, 0), (5, 3), (6, 3)])
+def test_nobody_is_quoted_below_five_answers(answers: int, quoted: int, connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    project = anonymous(caller)
+    wrote(project, *several("#slow", answers))
+
+    told = analysed(caller, project)
+
+    assert (themes(told), len(quotes(told))) == ({"Slow": answers}, quoted)
+
+
+def test_the_only_one_with_a_theme_is_not_quoted(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    project = anonymous(caller)
+    wrote(project, *several("#slow", 5), "#secret")
+
+    told = analysed(caller, project)
+
+    assert themes(told) == {"Slow": 5, "Secret": 1}
+    assert not [quote for quote in quotes(told) if "secret" in quote]
+
+
+def test_elsewhere_a_single_answer_may_be_quoted(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 5)
+    project = survey(caller, privacy_mode="semi-private")
+    wrote(project, "#slow")
+
+    assert quotes(analysed(caller, project)) == ["#slow"]
+
+
+def test_what_may_not_be_quoted_is_not_kept_either(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    listener(caller.community.pk, "analysis.completed")
+    project = anonymous(caller)
+    wrote(project, "#slow, says Ann from the harbour")
+
+    analysed(caller, project)
+
+    row = Analysis.objects.values().get()
+    assert "harbour" not in json.dumps(row, default=str)
+    assert "harbour" not in json.dumps(bodies(caller.community.pk))
+
+
+def test_nothing_of_an_answer_is_kept_once_it_failed(connect: Any) -> None:
+    caller = Caller()
+    project = anonymous(caller)
+    connect(Failing(None, DOWN, texts_at_once=1))
+    wrote(project, "#slow, says Ann from the harbour", "#dear")
+
+    analysed(caller, project)
+
+    row = Analysis.objects.values().get()
+    assert (row["status"], row["checkpoint"]) == ("failed", None)
+    assert "harbour" not in json.dumps(row, default=str)
+
+
+def _is_round(at: datetime, *, to_day: bool) -> bool:
+    return (at.minute, at.second, at.microsecond) == (0, 0, 0) and (not to_day or at.hour == 0)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("to_day", [False, True])
+def test_every_time_beside_it_is_rounded(to_day: bool, fails: bool, connect: Any) -> None:
+    connect(Failing(DOWN) if fails else Reads())
+    caller = Caller(default_anonymous_mode="more_anonymous" if to_day else "yes")
+    give(caller.community, 50)
+    listener(caller.community.pk, "analysis.completed", "analysis.failed")
+    project = survey(caller)
+    assert project.is_anonymous
+    wrote(project, *several("#slow", 5))
+
+    analysed(caller, project)
+
+    row = Analysis.objects.get()
+    times = [row.created_at, *([] if fails else [row.completed_at])]
+    assert all(at is not None and _is_round(at, to_day=to_day) for at in times)
+    assert row.leased_until is None
+    event, delivery = Event.objects.get(), Delivery.objects.get()
+    assert event.rounding == ("day" if to_day else "hour")
+    assert all(_is_round(at, to_day=to_day) for at in (event.created_at, delivery.created_at))
+    (body,) = bodies(caller.community.pk)
+    assert _is_round(datetime.fromisoformat(body["timestamp"]), to_day=to_day)
+
+
+def test_no_series_of_aggregates_is_kept(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    project = anonymous(caller)
+    for n in range(4):
+        wrote(project, f"#slow {n}")
+        analysed(caller, project)
+
+    assert statuses(project) == ["completed"]
+
+
+def test_respondents_are_not_named_in_what_the_provider_gets(connect: Any) -> None:
+    provider = connect(Reads())
+    caller = Caller()
+    give(caller.community, 5)
+    project = survey(caller, {"type": "open_text", "prompt": "Why?"}, CHOICE)
+    begun = caller.post(f"/projects/{project.pk}/conversations", {"external_id": "crm-5550"}).json()
+    answer = {"block_id": begun["step"]["block"]["id"], "value": "#slow"}
+    caller.post(f"/conversations/{begun['id']}/answers", answer)
+    job = ask(caller, project).json()
+
+    analysis.run(analysis_id=int(job["id"]))
+
+    sent = f"{provider.batches}{provider.counted}{provider.overviews}"
+    assert "#slow" in sent
+    assert not [word for word in ("crm-5550", begun["id"], caller.user.name) if word in sent]

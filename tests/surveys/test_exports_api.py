@@ -1,0 +1,331 @@
+"""The export over HTTP: who may take it, what it is called, and how it ends when it cannot go on."""
+
+import json
+from urllib.parse import unquote
+
+import pytest
+from django.core.handlers.wsgi import WSGIHandler
+from django.core.signals import request_finished, request_started
+from django.db import OperationalError, close_old_connections
+from django.test import RequestFactory
+
+from communities.http.downloads import BrokenOff, attachment
+from surveys.models import Project
+from surveys.services import exports, responses
+from tests.communities.asking import RATE_HEADERS
+from tests.surveys import talking
+from tests.surveys.calling import Caller, refusal
+from tests.surveys.exporting import answered, lines, sheets
+from tests.surveys.talking import CHOICE, TEXT
+
+pytestmark = pytest.mark.django_db
+FORMATS = {
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "json": "application/json",
+    "ndjson": "application/x-ndjson",
+}
+
+
+@pytest.fixture
+def admin():
+    return Caller("admin")
+
+
+def project(caller, **fields):
+    return talking.project(CHOICE, TEXT, **{"community": caller.community, "author": caller.user, **fields})
+
+
+@pytest.fixture
+def made(admin):
+    return project(admin)
+
+
+@pytest.fixture
+def three(made):
+    told = [
+        answered(made, 0, "a", who="ann"),
+        answered(made, 1, who="bob"),
+        answered(made, 0, "b", who="ann"),
+    ]
+    return [str(each.conversation.pk) for each in told]
+
+
+def export(caller, made, query="", **headers):
+    return caller.get(f"/projects/{made.pk}/responses/export{query}", **headers)
+
+
+def ids(answer):
+    assert answer.status_code == 200, answer.getvalue()
+    return [line[0] for line in lines(answer.getvalue())[1:]]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_each_format_is_a_file_with_all_headers_of_the_interface(admin, made, three, format):
+    answer = export(admin, made, f"?format={format}", **{"X-Request-Id": "mine"})
+
+    assert (answer.status_code, answer.streaming) == (200, True)
+    assert answer["Content-Type"] == FORMATS[format]
+    assert answer["Content-Disposition"].startswith(f'attachment; filename="What do you think.{format}";')
+    assert answer["X-Request-Id"] == "mine"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert set(answer.headers) >= set(RATE_HEADERS)
+    assert "Content-Length" not in answer.headers
+    assert three[1].encode() in answer.getvalue() or format == "xlsx"
+
+
+def test_a_csv_is_made_where_nothing_else_is_asked_for(admin, made, three):
+    answer = export(admin, made)
+
+    assert answer["Content-Type"] == FORMATS["csv"]
+    assert ids(answer) == three
+
+
+def test_the_json_is_the_listing(admin, made, three):
+    listed = admin.get(f"/projects/{made.pk}/responses").json()["data"]
+
+    told = export(admin, made, "?format=json").getvalue()
+    each = export(admin, made, "?format=ndjson").getvalue()
+
+    assert json.loads(told) == {"data": listed}
+    assert [json.loads(line) for line in each.splitlines()] == listed
+
+
+@pytest.mark.parametrize(
+    ("query", "places"),
+    [
+        ("status=all", [0, 1, 2]),
+        ("status=completed", [0, 2]),
+        ("status=partial", [1]),
+        ("submitted_after=2026-01-31T12:34:56Z", [0, 2]),
+        ("submitted_before=2026-01-31T12:34:56Z", []),
+        ("provider=web", [0, 1, 2]),
+        ("provider=chat", []),
+    ],
+)
+def test_filters_are_those_of_the_listing(admin, made, three, query, places):
+    chosen = [three[n] for n in places]
+    listed = admin.get(f"/projects/{made.pk}/responses?{query}").json()["data"]
+
+    assert ids(export(admin, made, f"?{query}")) == chosen
+    assert [
+        row[0] for row in sheets(export(admin, made, f"?format=xlsx&{query}").getvalue())[0][1:]
+    ] == chosen
+    assert [each["id"] for each in listed] == chosen
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "format=pdf",
+        "format=CSV",
+        "status=open",
+        "submitted_after=yesterday",
+        "submitted_before=2026-01-31T12:00:00",
+        "provider=mail",
+        "bom=yes",
+        "page=1",
+        "order=desc",
+        "format=csv&format=json",
+    ],
+)
+def test_what_a_query_cannot_mean_is_refused(admin, made, query):
+    assert refusal(export(admin, made, f"?{query}")) == (400, "invalid_request")
+
+
+def test_a_byte_order_mark_is_there_where_it_is_asked_for(admin, made, three):
+    assert export(admin, made, "?bom=1").getvalue().startswith(b"\xef\xbb\xbfid,")
+    assert export(admin, made, "?bom=0").getvalue().startswith(b"id,")
+
+
+# Who may: decisions 2.2 and 8.9.
+
+
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize(
+    ("privacy_mode", "member", "other"),
+    [("transparent", {200}, {200}), ("semi-private", {403, 404}, {403}), ("anonymous", {403, 404}, {403})],
+)
+def test_who_may_take_an_export(privacy_mode, member, other, live):
+    author = Caller("creator")
+    made = project(author, privacy_mode=privacy_mode, status="active" if live else "inactive")
+
+    def status(caller):
+        return export(caller, made).status_code
+
+    assert status(author) == status(author.beside("admin")) == 200
+    assert status(author.beside("creator")) in other
+    assert status(author.beside("member")) in member
+    assert status(Caller("admin")) == 404
+
+
+@pytest.mark.parametrize("mode", ["public", "voters_only", "hidden"])
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize("has_voted", [True, False])
+def test_members_take_the_export_of_a_poll_by_its_mode(mode, live, has_voted):
+    author = Caller("creator")
+    member = author.beside("member")
+    poll = talking.poll(community=author.community, author=author.user, poll_results_mode=mode)
+    told = answered(poll, 0)
+    if has_voted:
+        poll.conversations.filter(pk=told.conversation.pk).update(user=member.user)
+    Project.objects.filter(pk=poll.pk).update(status="active" if live else "inactive")
+
+    may = not live or mode == "public" or (mode == "voters_only" and has_voted)
+    assert export(member, poll).status_code == (200 if may else 403)
+    assert export(author.beside("creator"), poll).status_code == 200
+
+
+def test_an_anonymous_project_names_nobody(admin):
+    made = project(admin, privacy_mode="anonymous")
+    answered(made, 0, "a", who="customer-42")
+
+    (told,) = json.loads(export(admin, made, "?format=json").getvalue())["data"]
+    _, row = lines(export(admin, made).getvalue())
+
+    assert (told["user_id"], told["platform_id"], told["session_number"]) == (None, None, None)
+    assert (row[2], row[5], row[6]) == ("", "", "")
+
+
+# What the file is called.
+
+
+@pytest.mark.parametrize(
+    ("name", "plain", "full"),
+    [
+        ('"; rm -rf /\r\nX-Evil: 1', "; rm -rf X-Evil 1", "; rm -rf X-Evil 1"),
+        ("Où? 🙂", "Ou", "Où 🙂"),
+        ("استطلاع \u202egpj", "gpj", "استطلاع gpj"),
+        ("日本語", "download", "日本語"),
+        ("100 % sure; \\ ok", "100 sure ok", "100 % sure; ok"),
+    ],
+)
+def test_a_file_name_is_safe_in_a_header(admin, name, plain, full):
+    told = export(admin, project(admin, name=name))["Content-Disposition"]
+
+    head, _, tail = told.partition("; filename*=UTF-8''")
+    assert head.isascii()
+    assert head == f'attachment; filename="{plain.strip("; ")}.csv"'
+    assert tail.isascii()
+    assert unquote(tail) == f"{full}.csv"
+
+
+def test_a_name_without_an_ending_is_told_too():
+    assert attachment("README") == "attachment; filename=\"README\"; filename*=UTF-8''README"
+
+
+# How it begins and ends.
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_head_tells_the_headers_and_reads_no_response(admin, made, three, monkeypatch, format):
+    def read(**_):
+        yield pytest.fail("A response was read.")
+
+    monkeypatch.setattr(responses, "in_parts", read)
+
+    answer = admin.call("head", f"/projects/{made.pk}/responses/export?format={format}")
+
+    assert (answer.status_code, answer.getvalue()) == (200, b"")
+    assert answer["Content-Type"] == FORMATS[format]
+    assert "attachment" in answer["Content-Disposition"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_database_that_is_gone_before_the_first_byte_is_503(admin, made, three, monkeypatch, format):
+    def gone(*_):
+        raise OperationalError("connection of the secret refused")
+
+    monkeypatch.setattr("communities.statements.found", gone)
+
+    answer = export(admin, made, f"?format={format}")
+
+    assert (*refusal(answer), "Retry-After" in answer) == (503, "unavailable", True)
+    assert set(answer.headers) >= set(RATE_HEADERS)
+    assert "Content-Disposition" not in answer
+
+
+def test_a_fault_in_the_middle_of_a_workbook_comes_before_its_first_byte(admin, made, three, monkeypatch):
+    monkeypatch.setattr(responses, "FIRST_PART", 1)
+    _break_after_the_first_part(monkeypatch)
+
+    assert refusal(export(admin, made, "?format=xlsx")) == (503, "unavailable")
+
+
+def _break_after_the_first_part(monkeypatch):
+    in_parts = responses.in_parts
+
+    def broken(**told):
+        yield next(in_parts(**told))
+        raise OperationalError("a text that somebody wrote")
+
+    monkeypatch.setattr(responses, "in_parts", broken)
+    monkeypatch.setattr(exports, "CHUNK", 1)
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "ndjson"])
+def test_a_fault_in_mid_stream_breaks_off_and_is_logged_without_its_words(
+    admin, made, three, monkeypatch, caplog, format
+):
+    monkeypatch.setattr(responses, "FIRST_PART", 1)
+    _break_after_the_first_part(monkeypatch)
+    answer = export(admin, made, f"?format={format}")
+
+    taken = []
+    with pytest.raises(BrokenOff) as fault:
+        taken.extend(answer)
+
+    assert taken
+    assert three[2].encode() not in b"".join(taken)
+    assert format != "json" or taken[-1] != b"]}"
+    assert fault.value.__suppress_context__
+    assert "somebody wrote" not in str(fault.value)
+
+
+@pytest.fixture
+def begun(admin, made, three, monkeypatch):
+    """A response that has begun, as a web server holds it, without the test client's care."""
+    monkeypatch.setattr(exports, "CHUNK", 1)
+    closed = []
+    make = exports.export
+
+    def watched(**told):
+        made = make(**told)
+
+        def chunks():
+            try:
+                yield from made.chunks
+            finally:
+                closed.append(True)
+
+        return exports.Export(made.content_type, made.file_name, chunks())
+
+    monkeypatch.setattr(exports, "export", watched)
+    path = f"/v1/communities/{admin.community.pk}/projects/{made.pk}/responses/export"
+    environ = RequestFactory().get(path, headers={"X-API-Key": admin.secret}).environ
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)  # the test's transaction is on it
+    answer = WSGIHandler()(environ, lambda *_: lambda _: None)
+    assert answer.status_code == 200
+    yield answer, closed
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.mark.parametrize("taken", [0, 1, 2])
+def test_a_client_that_goes_away_ends_the_reading(begun, taken):
+    answer, closed = begun
+    finished = []
+    request_finished.connect(lambda **_: finished.append(True), weak=False, dispatch_uid="exports")
+
+    for _ in range(taken):
+        next(iter(answer))
+    assert (closed, finished) == ([], [])  # the connection is still needed
+    answer.close()
+    request_finished.disconnect(dispatch_uid="exports")
+
+    assert (closed, finished) == ([True], [True])
+
+
+def test_the_project_must_be_there(admin, made):
+    assert refusal(admin.get(f"/projects/{made.pk + 1}/responses/export")) == (404, "not_found")

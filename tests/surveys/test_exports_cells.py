@@ -1,0 +1,178 @@
+"""What stands in a cell is what was said: never a formula, a link, markup, or a part of it."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surveys.services import export_columns, export_sheets
+from surveys.services.export_columns import Number
+from tests.surveys import talking
+from tests.surveys.exporting import answered, content, in_sheet, lines, questions, sheets
+from tests.surveys.talking import TEXT
+
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    '=HYPERLINK("https://example.com";"x")',
+    "=cmd|' /C calc'!A0",
+    "\t=1",
+    "\r=1",
+    "\n1",
+    "\tharmless",
+    "  =1",
+    "\u00a0=1",
+    "\u3000=1",
+    "\ufeff=1",
+    "\u200b=1",
+    "\u202e=1",
+    "\x01=1",
+    "\x7f\x85 \ufeff@x",
+    "\uff1d1+1",
+    "\uff0b1",
+    "\uff0d1",
+    "\uff20x",
+]
+HARMLESS = ["1+1=2", "a-b", "", "'=1", "(=1)", "mail@example.com", '"=1"', "\u2013 1", "7", "é=", "🙂=1"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_what_could_be_a_formula_stands_behind_an_apostrophe(text):
+    assert export_columns.neutral(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_formula_stays_as_it_is(text):
+    assert export_columns.neutral(text) == text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("text", ["=1+1", "\uff1d1", "@x", "-5"])
+def test_formulas_are_neutral_wherever_somebody_may_write_them(text):
+    made = talking.project(
+        {**TEXT, "prompt": text, "name": "a"},
+        {"type": "multi_punch", "prompt": text, "options": [text], "name": "b"},
+        {"type": "single_punch", "prompt": "Which?", "options": [{"value": "x", "label": text}]},
+    )
+    answered(made, text, [0], 0)
+
+    headers, cells = [f"'{text}", f"'{text}: {text}", "Which?"], [f"'{text}", "1", f"'{text}"]
+    assert questions(made) == [headers, cells]
+    assert in_sheet(made) == [headers, [cells[0], 1, cells[2]]]
+
+
+HOSTILE = [
+    'He said "no", twice',
+    "a;b",
+    "a\tb",
+    "one\ntwo\r\nthree\rfour",
+    "<r><t>bold</t></r>",
+    "<r></t></is></c><c r='A2'><f>1+1</f></c></r>",
+    "</t></is></c>&amp;<![CDATA[x]]>",
+    "_x0041_ and _x000D_",
+    "https://example.com/",
+    "mailto:ann@example.com",
+    "internal:Sheet1!A1",
+    "{=SUM(A1)}",
+    "0123",
+    "1e5",
+    "TRUE",
+    "#N/A",
+    "\x01\x02\x08\x0b\x1f\x7f",
+    "\ufffe\uffff",
+    "مرحبا \u202eabc",
+    "👩‍👩‍👧‍👦 é e\u0301",
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_text_comes_back_as_it_was_said(text):
+    made = talking.project(TEXT, TEXT)
+    answered(made, text, "the next")
+    said = text.strip()
+
+    assert questions(made)[1] == [said, "the next"]
+    # A reader of XML takes each end of a line for a newline; signs that XML has none for are spelt out.
+    cell, beside = in_sheet(made)[1]
+    assert beside == "the next"
+    spelt_out = re.sub("_x([0-9A-F]{4})_", lambda code: chr(int(code[1], 16)), cell)
+    assert _ended(spelt_out) == _ended(said)
+
+
+def _ended(text):
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@pytest.mark.django_db
+def test_the_longest_text_prompt_and_labels_fit_a_cell():
+    words = "\U0001f600" * 10_000
+    labels = ["\U0001f600" * 499 + sign for sign in "ab"]
+    made = talking.project(
+        {**TEXT, "prompt": "p" * 4_000, "name": "n" * 64},
+        {**TEXT, "prompt": "p" * 4_000, "name": "m" * 64},
+        {
+            "type": "multi_punch",
+            "prompt": "q" * 4_000,
+            "name": "o" * 64,
+            "options": [{"value": value, "label": "\U0001f600" * 500} for value in labels],
+        },
+    )
+    answered(made, words, "=" * 10_000, [0])
+
+    headers, cells = in_sheet(made)
+
+    assert headers == questions(made)[0]
+    assert [len(header) for header in headers] == [4_067, 4_067, 5_072, 5_072]
+    assert cells == [words, f"'{'=' * 10_000}", 1, 0]
+
+
+def test_what_does_not_fit_a_workbook_is_never_cut_in_silence():
+    with pytest.raises(ValueError, match="does not fit"):
+        export_sheets.workbook(["Why?"], iter([["x" * 32_768]]), name="Responses")
+
+
+def test_more_rows_than_a_sheet_has_go_on_in_the_next(monkeypatch):
+    monkeypatch.setattr(export_sheets, "MOST_ROWS", 3)
+
+    def written(count):
+        with export_sheets.workbook(["n"], iter([[Number(n)] for n in range(count)]), name="R") as file:
+            return sheets(file.read())
+
+    assert written(0) == [[["n"]]]
+    assert written(2) == [[["n"], [0], [1]]]
+    assert written(3) == [[["n"], [0], [1]], [["n"], [2]]]
+    assert written(5) == [[["n"], [0], [1]], [["n"], [2], [3]], [["n"], [4]]]
+
+
+def test_a_sheet_has_as_many_rows_and_columns_as_spreadsheets_open():
+    assert (export_sheets.MOST_ROWS, export_sheets.MOST_COLUMNS) == (1_048_576, 16_384)
+
+
+@given(cells=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=2))
+@settings(deadline=None, database=None)
+def test_any_cells_come_back_from_a_csv_line(cells):
+    written = export_sheets.csv_line(cells)
+
+    assert lines(written) == [cells]
+    assert written.endswith(b"\r\n")
+
+
+def test_what_other_countries_divide_cells_by_is_quoted_too():
+    assert export_sheets.csv_line(["a;b", "a\tb", " a", "b", None]) == b'"a;b","a\tb"," a",b,\r\n'
+
+
+@pytest.mark.django_db
+def test_a_csv_is_utf_8_and_begins_with_a_byte_order_mark_where_that_is_asked_for():
+    made = talking.project({**TEXT, "prompt": "Où?"})
+
+    plain, marked = content(made), content(made, with_bom=True)
+
+    assert plain.startswith(b"id,status,")
+    assert plain.endswith("Où?\r\n".encode())
+    assert marked == b"\xef\xbb\xbf" + plain
+    for format in ("json", "ndjson"):
+        assert content(made, format, with_bom=True) == content(made, format)

@@ -1,0 +1,136 @@
+"""An export as gunicorn serves it: a real connection, a real database, and both may go."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from surveys.services.export_sheets import FOLDER
+from tests.bench.processes import family
+from tests.communities.test_outages import Installation, installation
+
+__all__ = ["installation"]
+
+LIMIT = 60  # seconds
+RESPONSES = 30_000
+_FILL = """
+    WITH made AS (
+        INSERT INTO surveys_conversation (id, project_id, provider, seed, state, is_listed, started_at,
+            updated_at, completed_at)
+        SELECT (lpad(to_hex(n), 12, '0') || '7000a000000000000000')::uuid, %(project)s, 'web', n, '{}', true,
+            now(), now(), now()
+        FROM generate_series(1, %(count)s) n
+        RETURNING id
+    )
+    INSERT INTO surveys_answer (conversation_id, block_id, ordinal, value)
+    SELECT id, %(block)s, 0, repeat('Because of the sea. ', 50) FROM made
+"""
+
+
+@pytest.fixture
+def place(installation: tuple[Installation, dict[str, Any]]) -> tuple[Installation, Any, str]:
+    """A site with a survey whose export is larger than what sockets hold, and the export's path."""
+    here, running = installation
+    script = {"blocks": [{"type": "open_text", "prompt": "Why?"}]}
+    _, _, made, _ = here.ask("POST", {"name": "Opening moves", "type": "convo", "script": script})
+    told = {"project": made["id"], "block": made["script"]["blocks"][0]["id"], "count": RESPONSES}
+    with psycopg.connect(here.environment["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(_FILL, told)
+    path = f"/v1/communities/{here.environment['COMMUNITY']}/projects/{made['id']}/responses/export"
+    return here, running, path
+
+
+@contextmanager
+def asked(here: Installation, method: str, path: str) -> Iterator[http.client.HTTPResponse]:
+    connection = http.client.HTTPConnection("127.0.0.1", here.port, timeout=LIMIT)
+    with closing(connection):
+        connection.connect()
+        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        connection.request(method, path, headers={"X-API-Key": here.key})
+        with connection.getresponse() as answer:
+            yield answer
+
+
+def statements(here: Installation, condition: str) -> int:
+    """How many connections of the site the database has for which this holds."""
+    with psycopg.connect(here.environment["DATABASE_URL"], autocommit=True) as connection:
+        row = connection.execute(
+            f"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'colloquy' AND {condition}"
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_an_export_is_whole_or_its_connection_breaks(place: tuple[Installation, Any, str]) -> None:
+    here, running, path = place
+
+    with asked(here, "GET", f"{path}?format=ndjson") as answer:
+        whole = answer.read()
+        assert answer.headers["Transfer-Encoding"] == "chunked"
+    assert len(whole.splitlines()) == RESPONSES
+    assert len(whole) > 30_000_000
+
+    # HEAD: headers alone.
+    for format in ("csv", "xlsx", "json", "ndjson"):
+        with asked(here, "HEAD", f"{path}?format={format}") as answer:
+            assert (answer.status, answer.read()) == (200, b"")
+            assert "attachment" in answer.headers["Content-Disposition"]
+            assert answer.headers["X-RateLimit-Limit"] == "60"
+
+    # A client that goes away: nobody reads on for it, and its file is gone.
+    for format in ("csv", "xlsx"):
+        with asked(here, "GET", f"{path}?format={format}") as answer:
+            assert answer.read(1)
+    _wait_until(lambda: not _exports_open() and not statements(here, "state = 'active'"))
+
+    with asked(here, "GET", f"{path}?format=json") as answer:
+        assert answer.read(1) == b"{"
+
+        # While it takes its time it holds no transaction, and so no snapshot.
+        assert statements(here, "xact_start IS NOT NULL AND state <> 'active'") == 0
+
+        # The database goes: what has come cannot be taken for the whole.
+        running.pop("postgres").stop()
+        with pytest.raises(http.client.IncompleteRead) as broken:
+            answer.read()
+        with pytest.raises(json.JSONDecodeError):
+            json.loads(b"{" + broken.value.partial)
+
+    # And where no file has begun the refusal comes in its place.
+    with asked(here, "GET", path) as answer:
+        assert (answer.status, json.load(answer)["error"]) == (503, "unavailable")
+
+
+def _exports_open() -> list[str]:
+    """Files of exports that this process or one below it has open."""
+    found = []
+    for pid in family([os.getpid()]):
+        for each in _links(Path(f"/proc/{pid}/fd")):
+            found += [each] if FOLDER in each else []
+    return found
+
+
+def _links(folder: Path) -> list[str]:
+    links = []
+    with suppress(OSError):  # the process ended meanwhile
+        for each in folder.iterdir():
+            with suppress(OSError):
+                links.append(os.readlink(each))
+    return links
+
+
+def _wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LIMIT
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

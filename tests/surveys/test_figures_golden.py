@@ -1,0 +1,68 @@
+"""Golden files: a script, what people answered through the interface, and each block as it is told then.
+
+In the files an id is what it belongs to: a block's name, an option's value. `removes` are options and blocks
+that are taken out of the script after the answers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from surveys.engine.statistics import TOLD_TYPES
+from tests.surveys.calling import Caller
+from tests.surveys.counting import OPEN_WEB, converse, results
+
+pytestmark = pytest.mark.django_db
+FILES = sorted((Path(__file__).parent / "golden").glob("*.json"))
+
+
+def walked(golden: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[int, str]]:
+    """The blocks as they are told after the talks, and what each id belongs to."""
+    caller = Caller()
+    project = caller.make_open(*golden["blocks"], delivery=OPEN_WEB)
+    for answers in golden["talks"]:
+        converse(caller, project, answers)
+    names = {
+        option["id"]: option["value"] for b in project["script"]["blocks"] for option in b["options"] or ()
+    }
+    if removed := golden.get("removes"):
+        assert caller.post(f"/projects/{project['id']}/close").status_code == 200
+        blocks = [each for each in project["script"]["blocks"] if each["name"] not in removed]
+        for block in blocks:
+            if block["options"]:
+                block["options"] = [each for each in block["options"] if each["value"] not in removed]
+        told = caller.put(f"/projects/{project['id']}/script", {"blocks": blocks})
+        assert told.status_code == 200, told.content
+    return results(caller, project)["blocks"], names
+
+
+def with_names(told: Any, names: dict[int, str]) -> Any:
+    """The same without ids: those of options as their values, a block's left out beside its name."""
+    if isinstance(told, list):
+        return [with_names(each, names) for each in told]
+    if isinstance(told, dict):
+        return {
+            key: names[value] if key == "option_id" and value is not None else with_names(value, names)
+            for key, value in told.items()
+            if key != "block_id"
+        }
+    return told
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_what_a_golden_file_says_is_told(path: Path) -> None:
+    golden = orjson.loads(path.read_bytes())
+
+    blocks, names = walked(golden)
+
+    assert with_names(blocks, names) == golden["told"]
+
+
+def test_every_type_has_a_golden_file() -> None:
+    told = {block["block_type"] for path in FILES for block in orjson.loads(path.read_bytes())["told"]}
+
+    assert told == TOLD_TYPES

@@ -1,0 +1,375 @@
+"""A project from an intent, over the interface, with a worker beside it (decisions 11.2 to 11.4, 14.7)."""
+
+from __future__ import annotations
+
+import pytest
+
+from communities.errors import Conflict
+from surveys.ai.provider import ScriptDraft, ScriptRequest
+from surveys.models import Generation, Project
+from surveys.services import generation
+from tests.surveys.calling import CHOICE, NOON, Caller, counts, faults, refusal
+from tests.surveys.drafting import (
+    BAD,
+    GOOD,
+    INTENT,
+    POLL,
+    QUIZ,
+    Drafts,
+    down,
+    provide,
+    work_while_waiting,
+)
+
+pytestmark = pytest.mark.django_db
+KEY = "5b0ad3a9-1d9a-4c8f-8a55-0f6c3f4b9d11"
+
+
+@pytest.fixture
+def caller() -> Caller:
+    made = Caller()
+    made.community.bot_credits = 3
+    made.community.save()
+    return made
+
+
+@pytest.fixture(autouse=True)
+def worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    work_while_waiting(monkeypatch)
+
+
+@pytest.fixture
+def drafts(monkeypatch, settings) -> Drafts:
+    return provide(monkeypatch, settings, GOOD)
+
+
+def credits(caller: Caller) -> int:
+    caller.community.refresh_from_db()
+    return caller.community.bot_credits
+
+
+def test_a_project_comes_with_the_script_that_was_made(caller, drafts):
+    answer = caller.post("/projects", INTENT)
+
+    made = answer.json()
+    assert answer.status_code == 201
+    assert made["status"] == "inactive"
+    assert [block["prompt"] for block in made["script"]["blocks"]] == [
+        "How was the club evening?",
+        "What should we change?",
+    ]
+    assert made["credits_used"] == 1
+    assert made["generation"] == {"status": "completed", "generated_by": "anthropic", "error": None}
+    assert made["info"]["block_count"] == 2
+
+
+def test_it_is_told_alike_when_it_is_read(caller, drafts):
+    made = caller.post("/projects", INTENT).json()
+
+    read = caller.get(f"/projects/{made['id']}").json()
+
+    assert read == {key: value for key, value in made.items() if key not in ("script", "credits_used")}
+    assert caller.get(f"/projects/{made['id']}/script").json()["blocks"] == made["script"]["blocks"]
+
+
+def test_it_can_be_opened_as_it_is(caller, drafts):
+    made = caller.post("/projects", INTENT).json()
+
+    assert caller.post(f"/projects/{made['id']}/open").json()["status"] == "active"
+
+
+def test_a_script_takes_one_credit(caller, drafts):
+    caller.post("/projects", INTENT)
+
+    assert credits(caller) == 2
+
+
+def test_its_price_is_a_setting(caller, drafts, settings):
+    settings.CREDITS_FOR_A_SCRIPT = 3
+
+    assert caller.post("/projects", INTENT).json()["credits_used"] == 3
+    assert credits(caller) == 0
+
+
+def test_the_local_provider_is_free(caller):
+    answer = caller.post("/projects", INTENT)
+
+    assert answer.json()["credits_used"] == 0
+    assert answer.json()["generation"]["generated_by"] == "local"
+    assert answer.json()["script"]["blocks"]
+    assert credits(caller) == 3
+
+
+def test_too_few_credits_are_refused_and_nothing_is_left(caller, drafts):
+    caller.community.bot_credits = 0
+    caller.community.save()
+
+    answer = caller.post("/projects", INTENT)
+
+    assert refusal(answer) == (402, "payment_required")
+    assert answer.json()["message"] == "This takes 1 credit, and the community has 0 credits left."
+    assert drafts.asked == []
+    assert not Generation.objects.exists()
+    assert counts(caller) == (0, 0)
+
+
+def test_a_project_without_an_intent_tells_of_no_generation(caller):
+    assert caller.make()["generation"] is None
+
+
+def test_nothing_is_left_of_the_work_once_it_is_fetched(caller, drafts):
+    caller.post("/projects", INTENT)
+
+    assert not Generation.objects.exists()
+
+
+# --- What the provider is asked ---------------------------------------------------------------------
+
+
+def test_the_provider_is_told_the_intent_and_what_it_is_for(caller, drafts):
+    caller.post("/projects", INTENT)
+
+    ((request, correction),) = drafts.asked
+    assert (request.intent, request.type, request.scoring, request.for_chat, correction) == (
+        INTENT["intent"],
+        "convo",
+        None,
+        False,
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("sent", "scoring"),
+    [
+        ({}, None),
+        ({"scoring_enabled": True}, True),
+        ({"scoring_enabled": False}, False),
+        ({"scoring": None}, False),
+        ({"scoring": {"enabled": True}}, True),
+        ({"scoring": {"buckets": []}}, None),
+    ],
+)
+def test_the_provider_is_told_whether_there_are_points(caller, drafts, sent, scoring):
+    caller.post("/projects", {**INTENT, **sent})
+
+    assert drafts.asked[0][0].scoring is scoring
+
+
+def test_the_provider_is_told_the_buckets(caller, monkeypatch, settings):
+    drafts = provide(monkeypatch, settings, GOOD)
+    scoring = {"enabled": True, "buckets": [{"name": "Mage"}, {"name": "Knight"}]}
+
+    caller.post("/projects", {**INTENT, "scoring": scoring})
+
+    assert drafts.asked[0][0].bucket_names == ("Mage", "Knight")
+
+
+def test_an_intent_that_needs_points_turns_scoring_on(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, QUIZ)
+
+    made = caller.post("/projects", INTENT).json()
+
+    assert made["scoring"] == {"enabled": True, "buckets": [{"name": "Score", "order": 0}]}
+    assert made["script"]["blocks"][0]["correct_answer_ids"]
+
+
+def test_scoring_that_was_turned_off_stays_off(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, QUIZ)
+
+    made = caller.post("/projects", {**INTENT, "scoring_enabled": False}).json()
+
+    assert made["scoring"]["enabled"] is False
+
+
+def test_a_poll_gets_a_script_of_a_poll(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, POLL)
+
+    made = caller.post("/projects", {**INTENT, "type": "poll"}).json()
+
+    assert made["info"]["type"] == "poll"
+    assert len(made["script"]["blocks"]) == 1
+
+
+# --- Valid or nothing -------------------------------------------------------------------------------
+
+
+def test_what_is_wrong_goes_back_to_the_provider(caller, monkeypatch, settings):
+    drafts = provide(monkeypatch, settings, BAD, GOOD)
+
+    answer = caller.post("/projects", INTENT)
+
+    correction = drafts.asked[1][1]
+    assert answer.status_code == 201
+    assert correction is not None
+    assert correction.draft == BAD
+    assert [each["field"] for each in correction.violations] == ["script.blocks[0].prompt"]
+
+
+def test_it_goes_back_twice_at_most(caller, monkeypatch, settings):
+    drafts = provide(monkeypatch, settings, BAD)
+
+    answer = caller.post("/projects", INTENT)
+
+    assert refusal(answer) == (503, "unavailable")
+    assert len(drafts.asked) == 3
+    assert credits(caller) == 3
+    assert counts(caller) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "content_block", "prompt": "Hello."},
+        {
+            "type": "action_block",
+            "prompt": "Here!",
+            "action_kind": "give_xp",
+            "action_config": {"xp_amount": 5},
+        },
+    ],
+)
+def test_a_script_without_a_question_or_that_gives_something_away_is_not_valid(
+    caller, monkeypatch, settings, block
+):
+    blocks = [block] if block["type"] == "content_block" else [*GOOD.blocks, block]
+    provide(monkeypatch, settings, ScriptDraft(blocks))
+
+    assert refusal(caller.post("/projects", INTENT)) == (503, "unavailable")
+
+
+def test_a_poll_of_two_questions_is_not_valid(caller, drafts):
+    assert refusal(caller.post("/projects", {**INTENT, "type": "poll"})) == (503, "unavailable")
+
+
+# --- Failures ---------------------------------------------------------------------------------------
+
+
+def test_a_provider_that_fails_leaves_no_project_and_takes_no_credits(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, down())
+
+    answer = caller.post("/projects", INTENT)
+
+    assert refusal(answer) == (503, "unavailable")
+    assert answer.json()["message"] == "The AI provider is overloaded."
+    assert answer["Retry-After"] == "45"
+    assert not Project.objects.exists()
+    assert credits(caller) == 3
+    assert counts(caller) == (0, 0)
+
+
+def test_a_fault_of_our_own_is_logged_and_told_in_general(caller, monkeypatch, settings, capsys):
+    provide(monkeypatch, settings, ZeroDivisionError("the intent's words"))
+
+    answer = caller.post("/projects", INTENT)
+
+    assert refusal(answer) == (503, "unavailable")
+    assert "intent's words" not in answer.json()["message"]
+    assert credits(caller) == 3
+
+
+def test_a_retry_under_the_same_key_tries_again(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, down(), GOOD)
+
+    first = caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
+    second = caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
+
+    assert (first.status_code, second.status_code) == (503, 201)
+    assert credits(caller) == 2
+
+
+# --- Fields -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"intent": ""}, ("intent", "blank")),
+        ({"intent": " \n"}, ("intent", "blank")),
+        ({"intent": 5}, ("intent", "invalid_type")),
+        ({"intent": "a" * 4001}, ("intent", "too_long")),
+        ({"script": {"blocks": [CHOICE]}}, ("script", "conflicting")),
+        ({"template": "nps"}, ("template", "conflicting")),
+        ({"name": ""}, ("name", "blank")),
+        ({"settings": {"max_completes_per_user": 0}}, ("settings.max_completes_per_user", "too_small")),
+    ],
+)
+def test_what_is_wrong_with_the_fields_is_told_before_anything_is_paid(caller, drafts, sent, fault):
+    answer = caller.post("/projects", {**INTENT, **sent})
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert fault in faults(answer)
+    assert drafts.asked == []
+    assert credits(caller) == 3
+
+
+def test_the_longest_intent_is_taken(caller, drafts):
+    assert caller.post("/projects", {**INTENT, "intent": "a" * 4000}).status_code == 201
+
+
+def test_premium_fields_are_refused_before_anything_is_paid(drafts):
+    basic = Caller(tier="basic")
+
+    answer = basic.post("/projects", {**INTENT, "delivery": {"invitation": {"footer": "Yours"}}})
+
+    assert refusal(answer) == (403, "tier_required")
+    assert drafts.asked == []
+
+
+def test_unknown_fields_are_named_once(caller, drafts):
+    answer = caller.post("/projects", {**INTENT, "intend": "x"})
+
+    assert answer["X-Ignored-Fields"] == "intend"
+
+
+def test_a_member_may_not_ask(caller, drafts):
+    assert refusal(caller.beside("member").post("/projects", INTENT)) == (403, "forbidden")
+    assert drafts.asked == []
+
+
+# --- Once -------------------------------------------------------------------------------------------
+
+
+def test_the_same_key_gets_the_same_answer_and_pays_once(caller, drafts):
+    first = caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
+    second = caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
+
+    assert second.content == first.content
+    assert second["Idempotency-Replayed"] == "true"
+    assert len(drafts.asked) == 1
+    assert credits(caller) == 2
+    assert Project.objects.count() == 1
+
+
+def test_another_intent_under_the_same_key_is_refused(caller, drafts):
+    caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
+
+    answer = caller.post("/projects", {**INTENT, "intent": "Another"}, **{"Idempotency-Key": KEY})
+
+    assert refusal(answer) == (409, "conflict")
+
+
+def test_a_caller_that_broke_off_finds_the_script_that_it_paid_for(caller, drafts, monkeypatch):
+    def break_off(*, generation_id: int) -> None:
+        generation.run(generation_id=generation_id)
+        raise ConnectionResetError
+
+    caller.client.raise_request_exception = False
+    monkeypatch.setattr(generation, "wait", break_off)
+    assert caller.post("/projects", INTENT, **{"Idempotency-Key": KEY}).status_code == 500
+    work_while_waiting(monkeypatch)
+
+    answer = caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
+
+    assert answer.status_code == 201
+    assert len(drafts.asked) == 1
+    assert credits(caller) == 2
+
+
+def test_another_request_under_the_key_of_one_that_broke_off_is_refused(caller, drafts):
+    request = ScriptRequest("Ask", "convo")
+    begin = {"community_id": caller.community.pk, "request": request, "claim": "c", "at": NOON}
+    generation.begin(**begin, fingerprint="f")
+
+    with pytest.raises(Conflict):
+        generation.begin(**begin, fingerprint="another")

@@ -1,0 +1,408 @@
+"""The work behind an intent: done by one worker, found again when that dies, paid once (decisions 11)."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Event, get_ident
+
+import pytest
+from django.db import connection, connections, transaction
+from django.utils import timezone
+
+from communities import queue
+from communities.errors import PaymentRequired, Unavailable
+from surveys import ai
+from surveys.ai.provider import ScriptDraft, ScriptRequest
+from surveys.models import Generation, Job, Project
+from surveys.services import generation, jobs
+from tests.surveys.calling import Caller, counts, refusal
+from tests.surveys.drafting import GOOD, INTENT, QUIZ, down, provide
+
+REQUEST = ScriptRequest("Ask how it was", "convo")
+
+
+@pytest.fixture
+def caller(db) -> Caller:
+    made = Caller()
+    made.community.bot_credits = 5
+    made.community.save()
+    return made
+
+
+def begin(caller: Caller) -> int:
+    return generation.begin(community_id=caller.community.pk, request=REQUEST, at=timezone.now())
+
+
+def credits(caller: Caller) -> int:
+    caller.community.refresh_from_db()
+    return caller.community.bot_credits
+
+
+def pending(caller: Caller, **fields: object) -> tuple[dict, Generation]:
+    """A project whose caller did not wait, and the work that goes on."""
+    answer = caller.post("/projects", {**INTENT, **fields})
+    assert answer.status_code == 201, answer.content
+    return answer.json(), Generation.objects.get(project_id=answer.json()["id"])
+
+
+# --- When the minute is over ------------------------------------------------------------------------
+
+
+def test_who_waited_long_enough_gets_a_project_whose_script_comes_later(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, GOOD)
+
+    made, _ = pending(caller)
+
+    assert made["script"] is None
+    assert made["generation"] == {"status": "pending", "generated_by": "anthropic", "error": None}
+    assert made["credits_used"] == 1
+    assert made["info"]["block_count"] == 0
+    assert caller.get(f"/projects/{made['id']}").json()["generation"]["status"] == "pending"
+
+
+def test_the_script_comes_into_that_project(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, GOOD)
+    made, work = pending(caller)
+
+    generation.run(generation_id=work.pk)
+
+    project = caller.get(f"/projects/{made['id']}").json()
+    assert project["generation"]["status"] == "completed"
+    assert project["info"]["block_count"] == 2
+    assert len(caller.get(f"/projects/{made['id']}/script").json()["blocks"]) == 2
+    assert credits(caller) == 4
+    assert not Generation.objects.exists()
+
+
+def test_a_quiz_that_comes_later_turns_scoring_on(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, QUIZ)
+    made, work = pending(caller)
+
+    generation.run(generation_id=work.pk)
+
+    assert caller.get(f"/projects/{made['id']}").json()["scoring"]["enabled"] is True
+
+
+def test_one_that_fails_later_leaves_the_project_empty_and_gives_the_credits_back(
+    caller, monkeypatch, settings
+):
+    provide(monkeypatch, settings, down())
+    made, work = pending(caller)
+
+    generation.run(generation_id=work.pk)
+
+    project = caller.get(f"/projects/{made['id']}").json()
+    assert project["generation"] == {
+        "status": "failed",
+        "generated_by": "anthropic",
+        "error": "The AI provider is overloaded.",
+    }
+    assert (project["status"], project["info"]["block_count"]) == ("inactive", 0)
+    assert credits(caller) == 5
+    assert not Generation.objects.exists()
+
+
+def test_a_script_written_by_hand_meanwhile_stays(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, GOOD)
+    made, work = pending(caller)
+    caller.put(f"/projects/{made['id']}/script", {"blocks": [{"type": "nps", "prompt": "Hm?"}]})
+
+    generation.run(generation_id=work.pk)
+
+    assert len(caller.get(f"/projects/{made['id']}/script").json()["blocks"]) == 1
+    told = caller.get(f"/projects/{made['id']}").json()["generation"]
+    assert (told["status"], told["error"]) == ("failed", generation.WRITTEN_MEANWHILE)
+    assert credits(caller) == 5
+
+
+def test_a_script_that_does_not_fit_any_more_is_told_as_failed(caller, monkeypatch, settings):
+    long = {"type": "single_punch", "prompt": "Q", "options": [{"value": "a" * 60}, {"value": "b"}]}
+    provide(monkeypatch, settings, ScriptDraft([long]))
+    made, work = pending(caller)
+    Project.objects.filter(pk=made["id"]).update(response_channel="chat")
+
+    generation.run(generation_id=work.pk)
+
+    told = caller.get(f"/projects/{made['id']}").json()["generation"]
+    assert told["status"] == "failed"
+    assert told["error"].startswith("The script does not fit the project any more: ")
+    assert credits(caller) == 5
+
+
+def test_the_project_may_be_deleted_meanwhile_and_the_credits_come_back(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, GOOD)
+    made, work = pending(caller)
+    assert caller.delete(f"/projects/{made['id']}").status_code == 204
+
+    generation.run(generation_id=work.pk)
+    generation.take_up(at=timezone.now() + timedelta(hours=1))
+
+    assert credits(caller) == 5
+    assert not Generation.objects.exists()
+
+
+def test_what_was_told_as_pending_is_told_so_again_under_its_key(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, GOOD)
+    key = {"Idempotency-Key": "0d4c1f57-9a0b-4f0f-a4d5-0c7f3a2b6e10"}
+    first = caller.post("/projects", INTENT, **key)
+    generation.run(generation_id=Generation.objects.get().pk)
+
+    second = caller.post("/projects", INTENT, **key)
+
+    assert second.content == first.content
+    assert counts(caller) == (1, 0)
+
+
+# --- Leases -----------------------------------------------------------------------------------------
+
+
+def test_work_is_taken_by_one_worker(caller):
+    work = begin(caller)
+    at = timezone.now()
+
+    assert jobs.take(Generation, work, at=at) is not None
+    assert jobs.take(Generation, work, at=at) is None
+
+
+def test_the_work_of_a_worker_that_died_is_taken_up_when_its_lease_is_over(caller):
+    work = begin(caller)
+    at = timezone.now()
+    jobs.take(Generation, work, at=at)
+
+    assert list(jobs.waiting(Generation, at=at + jobs.LEASE - timedelta(seconds=1))) == []
+    assert list(jobs.waiting(Generation, at=at + jobs.LEASE)) == [work]
+    assert jobs.take(Generation, work, at=at + jobs.LEASE) is not None
+
+
+def test_a_worker_that_was_given_up_changes_nothing_any_more(caller, monkeypatch, settings):
+    def overtaken() -> ScriptDraft:
+        assert jobs.take(Generation, work, at=timezone.now() + jobs.LEASE) is not None
+        return QUIZ
+
+    provide(monkeypatch, settings, overtaken)
+    work = begin(caller)
+
+    generation.run(generation_id=work)
+
+    found = Generation.objects.get()
+    assert (found.status, found.attempt, found.draft) == ("running", 2, None)
+
+
+def test_a_worker_that_fails_after_it_was_given_up_gives_nothing_back(caller, monkeypatch, settings):
+    def overtaken() -> ScriptDraft:
+        assert jobs.take(Generation, work, at=timezone.now() + jobs.LEASE) is not None
+        raise down()
+
+    provide(monkeypatch, settings, overtaken)
+    work = begin(caller)
+
+    generation.run(generation_id=work)
+
+    assert Generation.objects.get().status == "running"
+    assert credits(caller) == 4
+
+
+def test_work_whose_workers_die_again_and_again_fails_in_the_end(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, GOOD)
+    work, at = begin(caller), timezone.now()
+    for _ in range(jobs.MOST_ATTEMPTS):
+        assert jobs.take(Generation, work, at=at) is not None
+        at += jobs.LEASE
+
+    assert jobs.take(Generation, work, at=at) is None
+    generation.take_up(at=at)
+
+    assert Generation.objects.get().status == "failed"
+    assert credits(caller) == 5
+
+
+def test_finished_work_is_not_done_again(caller, monkeypatch, settings):
+    drafts = provide(monkeypatch, settings, GOOD)
+    work = begin(caller)
+    generation.run(generation_id=work)
+
+    generation.run(generation_id=work)
+
+    assert len(drafts.asked) == 1
+
+
+def test_work_that_is_gone_is_no_fault(db):
+    generation.run(generation_id=1)
+
+
+def test_the_sweep_wakes_what_nobody_was_woken_for(caller, monkeypatch, django_capture_on_commit_callbacks):
+    woken = []
+    work = begin(caller)
+    monkeypatch.setattr(generation, "wake", lambda task, **kwargs: woken.append((task, kwargs)))
+
+    generation.take_up(at=timezone.now())
+
+    assert woken == [("surveys.make_script", {"generation_id": work})]
+
+
+def test_a_finished_script_whose_worker_died_before_it_was_delivered_is_delivered(
+    caller, monkeypatch, settings
+):
+    provide(monkeypatch, settings, GOOD)
+    made, work = pending(caller)
+    monkeypatch.setattr(generation, "deliver", lambda **_: None)
+    generation.run(generation_id=work.pk)
+    monkeypatch.undo()
+    woken = []
+    monkeypatch.setattr(generation, "wake", lambda task, **kwargs: woken.append(kwargs["generation_id"]))
+
+    generation.take_up(at=timezone.now())
+    generation.run(generation_id=woken[0])
+
+    assert caller.get(f"/projects/{made['id']}").json()["generation"]["status"] == "completed"
+
+
+def test_credits_for_a_script_that_nobody_fetched_come_back(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, GOOD)
+    generation.run(generation_id=begin(caller))
+    done = Generation.objects.get().completed_at
+    assert done is not None
+
+    generation.take_up(at=done + generation.KEPT_FOR)
+    assert credits(caller) == 4
+    generation.take_up(at=done + generation.KEPT_FOR + timedelta(seconds=1))
+
+    assert credits(caller) == 5
+    assert not Generation.objects.exists()
+
+
+def test_who_comes_back_after_that_is_told_so(caller, monkeypatch, settings):
+    with pytest.raises(Unavailable):
+        generation.keep(generation_id=1, author_id=None, has_premium=True, fields=INTENT, at=timezone.now())
+
+
+def test_nothing_may_wait_for_a_model_inside_a_transaction(caller):
+    with connection.cursor(), pytest.raises(RuntimeError), transaction.atomic():
+        jobs.let_go()
+
+
+# --- All at once ------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_twenty_at_once_pay_for_as_many_as_there_are_credits_for(monkeypatch, settings):
+    monkeypatch.setattr(queue, "wake_at_once", lambda *_, **__: None)
+    settings.AI_PROVIDER = "anthropic"
+    caller = Caller()
+    caller.community.bot_credits = 7
+    caller.community.save()
+
+    def ask(_: int) -> bool:
+        try:
+            begin(caller)
+            return True
+        except PaymentRequired:
+            return False
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(20) as pool:
+        paid = list(pool.map(ask, range(20)))
+
+    assert sum(paid) == 7
+    assert Generation.objects.count() == 7
+    assert credits(caller) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_twins_pay_once_and_get_one_project(monkeypatch, settings):
+    """Both wait for the same work, holding no connection; a worker does it meanwhile."""
+    monkeypatch.setattr(queue, "wake_at_once", lambda *_, **__: None)
+    provide(monkeypatch, settings, GOOD)
+    settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 60
+    caller = Caller()
+    caller.community.bot_credits = 7
+    caller.community.save()
+    are_waiting = Event()
+    let_go, waiting = jobs.let_go, set()
+
+    def noticed() -> None:
+        let_go()
+        waiting.add(get_ident())
+        if len(waiting) == 2:
+            are_waiting.set()
+
+    monkeypatch.setattr(jobs, "let_go", noticed)
+
+    def ask(_: int) -> tuple[int, bytes]:
+        try:
+            answer = caller.post("/projects", INTENT, **{"Idempotency-Key": "twins"})
+            return answer.status_code, answer.content
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(ask, n) for n in range(2)]
+        assert are_waiting.wait(30)
+        assert _in_transaction() == 0
+        generation.run(generation_id=Generation.objects.get().pk)
+        answers = [each.result(timeout=60) for each in asked]
+
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 201
+    assert Project.objects.count() == 1
+    assert credits(caller) == 6
+
+
+def _in_transaction() -> int:
+    """Connections to this database, beside this one, that hold a transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'"
+        )
+        return int(cursor.fetchone()[0])
+
+
+# --- Places to wait ---------------------------------------------------------------------------------
+
+
+def test_who_finds_every_place_taken_waits_a_little_and_is_told_that_it_takes_longer(
+    caller, monkeypatch, settings
+):
+    settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 60
+    monkeypatch.setattr(generation, "SECONDS_WITHOUT_A_PLACE", 0.0)
+    monkeypatch.setattr(generation._places, "acquire", lambda blocking: False)
+
+    answer = caller.post("/projects", INTENT)
+
+    assert answer.status_code == 201
+    assert answer.json()["generation"]["status"] == "pending"
+
+
+def test_a_place_is_free_again_after_a_fault(monkeypatch, settings):
+    monkeypatch.setattr(generation, "_is_over", lambda _: 1 / 0)
+    settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 1.0
+
+    for _ in range(5):
+        with pytest.raises(ZeroDivisionError):
+            generation.wait(generation_id=1)
+
+    assert generation._places.acquire(blocking=False)
+    generation._places.release()
+
+
+def test_no_job_has_credits_after_it_failed(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, down())
+    answer = caller.post("/projects", INTENT)
+    generation.run(generation_id=Generation.objects.get().pk)
+
+    assert answer.status_code == 201
+    assert not Generation.objects.filter(status=Job.Status.FAILED, credits_used__gt=0).exists()
+
+
+def test_no_project_is_left_where_credits_are_missing(caller):
+    caller.community.bot_credits = 0
+    caller.community.save()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ai, "provider_is_free", lambda: False)
+        answer = caller.post("/projects", INTENT)
+
+    assert refusal(answer) == (402, "payment_required")
+    assert counts(caller) == (0, 0)

@@ -1,0 +1,143 @@
+"""What a chart draws, from the figures of a question."""
+
+import pytest
+
+from surveys.engine.script import Block, Option
+from surveys.pages import charts
+
+QUESTION = {"block_id": 7, "prompt": "Which?", "is_archived": False, "response_count": 4}
+NOTHING = {"distribution": None, "stats": None, "ranking": None, "nps": None}
+
+
+def card(type, block=None, **figures):
+    entry = {**QUESTION, **NOTHING, "block_type": type, **figures}
+    return charts.card(entry, block, number=1)
+
+
+def point(value, count=0, percentage=0.0):
+    return {"option_id": None, "value": str(value), "label": None, "count": count, "percentage": percentage}
+
+
+def chosen(id, value, count, percentage):
+    return {"option_id": id, "value": value, "label": None, "count": count, "percentage": percentage}
+
+
+@pytest.mark.parametrize(
+    ("percentage", "told"),
+    [
+        (0.0, "0%"),
+        (0.01, "<1%"),
+        (0.99, "<1%"),
+        (1.0, "1%"),
+        (33.33, "33%"),
+        (66.67, "67%"),
+        (99.0, "99%"),
+        (99.01, ">99%"),
+        (100.0, "100%"),
+    ],
+)
+def test_a_share_in_short_is_never_rounded_to_none_or_all(percentage, told):
+    assert charts.share(percentage) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (4, "4"),
+        (4.0, "4"),
+        (100, "100"),
+        (3.14159, "3.14"),
+        (2.5, "2.5"),
+        (-7, "−7"),
+        (1234567.891, "1,234,567.89"),
+    ],
+)
+def test_a_number_has_no_more_decimals_than_it_needs(value, told):
+    assert charts.number(value) == told
+
+
+def test_every_option_of_the_script_has_a_bar_and_removed_ones_come_last():
+    block = Block("single_punch", options=(Option("red", 1, "Red"), Option("blue", 2, emoji="<:wave:12>")))
+
+    drawn = card("single_punch", block, distribution=[chosen(1, "red", 3, 75.0), chosen(9, "old", 1, 25.0)])
+
+    assert [(bar.text, bar.emoji, bar.share, bar.width, bar.is_removed) for bar in drawn.bars] == [
+        ("Red", "", "75%", "75.00", False),
+        ("blue", ":wave:", "0%", "0.00", False),
+        ("old", "", "25%", "25.00", True),
+    ]
+    assert drawn.table.rows[-1] == ("old (removed)", "1", "25.00%")
+
+
+def test_a_scale_of_numbers_is_drawn_as_columns_and_one_of_words_as_bars():
+    points = [point(1, 1, 25.0), point(2, 3, 75.0)]
+    stats = {"count": 4, "mean": 1.75, "min": 1, "max": 2}
+    worded = Block("opinion_scale", options=(Option("1", 1, "Not at all"), Option("2", 2, "Very much")))
+
+    plain = card("opinion_scale", Block("opinion_scale"), distribution=points, stats=stats)
+    words = card("opinion_scale", worded, distribution=points, stats=stats)
+
+    assert [column.height for column in plain.columns] == ["33.33", "100.00"]
+    assert (plain.bars, words.columns) == ((), ())
+    assert [bar.text for bar in words.bars] == ["1 Not at all", "2 Very much"]
+    assert (plain.marker.x, words.marker.x) == ("62.50", "75.00")
+
+
+def test_the_mean_is_placed_among_points_that_are_not_next_to_each_other():
+    points = [point(1, 2, 50.0), point(2), point(9, 2, 50.0)]
+
+    drawn = card("rating", None, distribution=points, stats={"count": 4, "mean": 5.0, "min": 1, "max": 9})
+
+    assert drawn.marker.x == "64.29"  # three sevenths of the way from the second to the third of three
+
+
+def test_the_score_of_promoters_has_its_sign():
+    nps = {"score": -33.3, "promoters": 1, "passives": 0, "detractors": 2}
+
+    drawn = card("nps", None, distribution=[point(n) for n in range(11)], stats=None, nps=nps)
+
+    assert drawn.facts[0].value == "−33.3"
+    assert [(part.key, part.x, part.width) for part in drawn.parts] == [
+        ("detractors", "0.00", "66.67"),
+        ("passives", "66.67", "0.00"),
+        ("promoters", "66.67", "33.33"),
+    ]
+
+
+def item(value, rank, first, ranked):
+    return {
+        "option_id": 1,
+        "value": value,
+        "label": None,
+        "average_rank": rank,
+        "first_choice_count": first,
+        "ranked_count": ranked,
+    }
+
+
+def test_a_ranking_is_drawn_best_first_and_what_nobody_ranked_last():
+    drawn = card("ranking", ranking=[item("a", 2.5, 0, 4), item("b", None, 0, 0), item("c", 1.0, 4, 4)])
+
+    assert [(bar.text, bar.share, bar.width) for bar in drawn.places] == [
+        ("c", "1.00", "100.00"),
+        ("a", "2.50", "50.00"),
+        ("b", "–", "0"),
+    ]
+    assert "lower is better" in drawn.note
+
+
+def test_numbers_all_alike_and_none_at_all_can_be_drawn():
+    alike = card("open_numeric", stats={"count": 4, "mean": 3.0, "min": 3, "max": 3})
+    none = card("open_numeric", stats={"count": 0, "mean": None, "min": None, "max": None})
+
+    assert alike.track.x == "50.00"
+    assert none.notice == "None of the answers is a number."
+    assert none.table is None
+
+
+@pytest.mark.parametrize("type", sorted(charts.KINDS))
+def test_a_question_without_answers_says_so(type):
+    drawn = card(type, response_count=0)
+
+    assert drawn.notice == "Nobody has answered this yet."
+    assert (drawn.bars, drawn.columns, drawn.parts) == ((), (), ())

@@ -1,0 +1,338 @@
+"""The shared results: who sees them, when, and what is never in them."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from communities.models import CommunitySettings
+from surveys.models import Analysis, Option
+from tests.surveys import talking
+from tests.surveys.talking import CHOICE, NOON, SAYING, TEXT
+
+pytestmark = pytest.mark.django_db
+
+SCALE = {"type": "rating", "prompt": "How was it?"}
+NUMBER = {"type": "open_numeric", "prompt": "How old are you?"}
+
+
+def shared(*blocks, **fields):
+    return talking.project(*(blocks or (CHOICE,)), **{"share_results": True, **fields})
+
+
+def poll(**fields):
+    return shared(CHOICE, **{"type": "poll", **fields})
+
+
+def respond(made, *said, times=1):
+    for _ in range(times):
+        talking.say(talking.begin(made), *said)
+
+
+def page(made):
+    return Client().get(f"/r/{made.results_token}")
+
+
+def told(made):
+    return Client().get(f"/r/{made.results_token}.json")
+
+
+# --- Who and when -----------------------------------------------------------------------------------
+
+
+def test_results_are_at_their_address_while_they_are_shared_and_no_longer():
+    made = shared()
+    respond(made, 0)
+    assert (page(made).status_code, told(made).status_code) == (200, 200)
+
+    made.share_results = False
+    made.save(update_fields=["share_results"])
+
+    assert (page(made).status_code, told(made).status_code) == (404, 404)
+    assert "There is nothing here." in page(made).content.decode()
+    assert told(made).json() == {"error": "not_found", "message": "There are no results at this address."}
+
+
+@pytest.mark.parametrize("token", [str(uuid.UUID(int=7)), "nothing", "1"])
+def test_an_address_that_nobody_was_given_leads_nowhere(token):
+    shared()
+
+    assert Client().get(f"/r/{token}").status_code == 404
+    assert Client().get(f"/r/{token}.json").status_code == 404
+
+
+@pytest.mark.parametrize("mode", ["voters_only", "hidden", None])
+def test_an_open_polls_results_wait_for_its_closing_unless_they_are_public(mode):
+    made = poll(poll_results_mode=mode)
+    respond(made, 0)
+
+    seen, answer = page(made), told(made)
+
+    assert (seen.status_code, answer.status_code) == (403, 403)
+    assert "once the poll is closed" in seen.content.decode()
+    assert answer.json() == {
+        "error": "forbidden",
+        "message": "The results can be seen here once the poll is closed.",
+    }
+    made.status = "inactive"
+    made.save(update_fields=["status"])
+    assert (page(made).status_code, told(made).status_code) == (200, 200)
+
+
+def test_a_pending_polls_results_wait_too_and_the_day_is_told():
+    opens_at = timezone.now().replace(year=2040, month=3, day=1, hour=9, minute=0)
+    made = poll(status="inactive", opens_at=opens_at, closes_at=opens_at + timedelta(days=1))
+
+    assert told(made).json()["message"] == (
+        "The results can be seen here once the poll is closed, on 2 March 2040, 09:00 UTC."
+    )
+
+
+def test_an_open_polls_results_are_seen_where_they_are_public():
+    made = poll(poll_results_mode="public")
+    respond(made, 0)
+
+    assert told(made).json()["blocks"][0]["distribution"][0]["percentage"] == 100
+    assert "1 vote<" in page(made).content.decode()
+
+
+# --- How --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_json"),
+    [
+        ("application/json", True),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", False),
+        ("*/*", False),
+        ("application/json;q=0.5, text/html;q=0.4", True),
+        ("image/png", False),
+    ],
+)
+def test_json_is_given_to_whoever_asks_for_it(accept, is_json):
+    made = shared()
+
+    response = Client().get(f"/r/{made.results_token}", headers={"Accept": accept})
+
+    assert response["Content-Type"].startswith("application/json") == is_json
+    assert response["Vary"] == "Accept"
+
+
+@pytest.mark.parametrize("suffix", ["", ".json", "?utm_source=letter", ".json?callback=steal"])
+def test_results_set_no_cookie_and_are_kept_out_of_search_engines(suffix):
+    made = shared()
+
+    response = Client().get(f"/r/{made.results_token}{suffix}")
+
+    assert response.status_code == 200
+    assert not response.cookies
+    assert response["X-Robots-Tag"] == "noindex"
+    assert response["Cache-Control"] == "public, max-age=5"
+    assert b"steal" not in response.content
+
+
+@pytest.mark.parametrize("suffix", ["", ".json"])
+def test_only_looking_is_taken(suffix):
+    made = shared()
+    address = f"/r/{made.results_token}{suffix}"
+
+    head = Client().head(address)
+
+    assert (head.status_code, head.content) == (200, b"")
+    for method in ("post", "put", "patch", "delete"):
+        refused = getattr(Client(), method)(address)
+        assert (refused.status_code, refused["Allow"]) == (405, "GET, HEAD")
+    if suffix:
+        assert refused.json()["error"] == "method_not_allowed"
+
+
+def test_a_fault_behind_the_json_is_told_in_its_shape(monkeypatch):
+    made = shared()
+
+    def fails(**_):
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("surveys.services.shared_results.read", fails)
+    client = Client(raise_request_exception=False)
+
+    response = client.get(f"/r/{made.results_token}.json")
+
+    assert (response.status_code, response.json()["error"]) == (500, "internal_error")
+
+
+def test_the_page_speaks_the_communitys_language_and_wears_the_projects_theme():
+    CommunitySettings.objects.create(community=talking.community(), locale="ar")
+
+    seen = page(shared(presentation={"theme_id": 4, "branding": "Acme <3"})).content.decode()
+
+    assert '<html lang="ar" dir="rtl" data-theme="4">' in seen
+    assert "Acme &lt;3" in seen
+    assert '<meta name="robots" content="noindex">' in seen
+
+
+# --- What is told -----------------------------------------------------------------------------------
+
+
+def test_aggregates_alone_are_told():
+    made = shared(SAYING, CHOICE, SCALE, TEXT)
+    for colour, text in ((0, "My secret"), (0, "Another"), (1, "Third")):
+        told_ = talking.go_on(talking.begin(made, f"crm-{text}"))
+        talking.say(told_, colour, 4, text)
+    answer = told(made)
+
+    assert answer.status_code == 200
+    body = answer.json()
+    assert list(body) == [
+        "name",
+        "type",
+        "status",
+        "counted_at",
+        "conversation_count",
+        "completion_count",
+        "response_count",
+        "least_answers",
+        "blocks",
+    ]
+    assert (body["conversation_count"], body["completion_count"], body["response_count"]) == (3, 3, 9)
+    choice, scale, text = body["blocks"]
+    assert [(each["label"] or each["value"], each["count"]) for each in choice["distribution"]] == [
+        ("red", 2),
+        ("green", 1),
+    ]
+    assert scale["stats"] == {"count": 3, "mean": 4.0, "min": 4, "max": 4}
+    assert text["open_text"] == {"answer_count": 3, "sentiment": None}
+    assert "drop_off" not in choice
+    for words in (answer.content.decode(), page(made).content.decode()):
+        assert not any(secret in words for secret in ("My secret", "crm-", str(made.results_token)))
+
+
+def analysed(made, block, *, sentiment, status="completed"):
+    open_text = {
+        "summary": "They say SUMMARY.",
+        "themes": [{"title": "THEME", "quotes": ["QUOTE"], "count": 3, "percentage": 100.0}],
+        "sentiment": sentiment,
+        "answer_count": 3,
+        "analysed_count": 3,
+    }
+    return Analysis.objects.create(
+        project=made,
+        status=status,
+        revision=made.revision,
+        changes=0,
+        created_at=NOON,
+        summary="ALL SUMMARY",
+        blocks=[{"block_id": block.id, "open_text": open_text}],
+    )
+
+
+def test_of_texts_the_latest_analysis_gives_sentiments_and_no_words():
+    made = shared(TEXT)
+    respond(made, "x", times=3)
+    block = talking.script(made).blocks[0]
+    analysed(made, block, sentiment={"positive": 1, "neutral": 1, "negative": 1})
+    assert told(made).json()["blocks"][0]["open_text"]["sentiment"]["neutral"] == 1
+    analysed(made, block, sentiment={"positive": 2, "neutral": 0, "negative": 1})
+    analysed(made, block, sentiment={"positive": 9, "neutral": 9, "negative": 9}, status="failed")
+
+    answer, seen = told(made), page(made).content.decode()
+
+    assert answer.json()["blocks"][0]["open_text"] == {
+        "answer_count": 3,
+        "sentiment": {"positive": 2, "neutral": 0, "negative": 1},
+    }
+    assert "Positive<b>67%</b>" in seen
+    for words in (answer.content.decode(), seen):
+        assert not any(secret in words for secret in ("SUMMARY", "THEME", "QUOTE"))
+
+
+def test_options_that_nobody_chose_are_drawn_and_removed_ones_say_so():
+    made = shared()
+    respond(made, 0)
+    block = talking.script(made).blocks[0]
+    Option.objects.filter(pk=block.options[0].id).update(is_archived=True)
+    made.revision += 1
+    made.save(update_fields=["revision"])
+
+    seen = page(made).content.decode()
+
+    assert 'red <span class="own-mark">removed</span>' in seen
+    assert "green" in seen
+    assert '<th scope="row">green</th><td>0</td><td>0.00%</td>' in seen
+
+
+def test_what_an_author_wrote_is_escaped():
+    made = shared({**CHOICE, "prompt": "<b>Why?"}, name="A <script>")
+    respond(made, 0)
+
+    seen = page(made).content.decode()
+
+    assert "&lt;b&gt;Why?" in seen
+    assert "A &lt;script&gt;" in seen
+
+
+def test_no_answers_yet_is_said():
+    assert "No responses yet." in page(shared()).content.decode()
+    assert "No votes yet." in page(poll(poll_results_mode="public")).content.decode()
+
+
+# --- Too few ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["anonymous", "semi-private"])
+def test_fewer_than_five_responses_are_somebodys_and_not_shown(mode):
+    made = shared(CHOICE, NUMBER, privacy_mode=mode)
+    respond(made, 0, 4321, times=4)
+
+    few, seen = told(made).json(), page(made).content.decode()
+
+    assert (few["least_answers"], few["conversation_count"], few["response_count"]) == (5, 4, None)
+    assert [block["is_withheld"] for block in few["blocks"]] == [True, True]
+    assert few["blocks"][0]["distribution"] is None
+    assert "Too few to show yet." in seen
+    assert "4,321" not in seen
+    assert "4321" not in seen
+    respond(made, 1, 20)
+    assert told(made).json()["blocks"][0]["distribution"][0]["count"] == 4
+
+
+def test_a_question_with_fewer_than_five_answers_is_not_shown_beside_others():
+    made = shared(CHOICE, NUMBER, privacy_mode="anonymous")
+    respond(made, 0, 4321, times=4)
+    respond(made, 0, None)
+
+    few, seen = told(made).json(), page(made).content.decode()
+
+    assert [block["is_withheld"] for block in few["blocks"]] == [False, True]
+    assert few["blocks"][1]["response_count"] is None
+    assert few["response_count"] is None
+    assert "Too few answers to show yet." in seen
+    assert "questions with fewer than 5 answers are not shown" in seen
+
+
+def test_the_lowest_and_the_highest_number_are_one_persons_and_not_told():
+    made = shared(NUMBER, privacy_mode="anonymous")
+    respond(made, 20, times=5)
+    respond(made, 8191)
+
+    block = told(made).json()["blocks"][0]
+
+    assert block["stats"] == {"count": 6, "mean": pytest.approx(8291 / 6), "min": None, "max": None}
+    assert "8,191" not in page(made).content.decode()
+
+
+def test_transparent_projects_show_the_first_response():
+    made = shared(NUMBER)
+    respond(made, 43)
+
+    assert told(made).json()["least_answers"] is None
+    assert told(made).json()["blocks"][0]["stats"]["max"] == 43
+
+
+def test_sentiments_of_fewer_than_five_texts_are_not_told():
+    made = shared(TEXT, privacy_mode="semi-private")
+    respond(made, "x", times=6)
+    analysed(made, talking.script(made).blocks[0], sentiment={"positive": 3, "neutral": 1, "negative": 0})
+
+    assert told(made).json()["blocks"][0]["open_text"] == {"answer_count": 6, "sentiment": None}

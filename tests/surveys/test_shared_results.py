@@ -1,0 +1,149 @@
+"""How seldom shared results are counted, however many look at them."""
+
+from datetime import timedelta
+
+import pytest
+
+from surveys.services import figures, shared_results
+from tests.surveys import talking
+from tests.surveys.talking import CHOICE, NOON, TEXT
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch):
+    monkeypatch.setattr(shared_results, "_shelves", type(shared_results._shelves)())
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """How often was counted."""
+    seen = []
+    count = figures.count
+
+    def noted(**asked):
+        seen.append(asked)
+        return count(**asked)
+
+    monkeypatch.setattr(figures, "count", noted)
+    return seen
+
+
+def made_of(votes, *blocks):
+    made = talking.project(*(blocks or (CHOICE,)), share_results=True)
+    vote(made, votes)
+    return made
+
+
+def vote(made, votes=1):
+    for _ in range(votes):
+        talking.say(talking.begin(made), 1)
+
+
+def look(made, *, after=0.0):
+    return shared_results.read(project=made, at=NOON + timedelta(seconds=after))
+
+
+def test_nothing_is_counted_again_while_nothing_changes(counts):
+    made = made_of(3)
+
+    for after in (0, 5, 3600):
+        assert look(made, after=after).conversation_count == 3
+
+    assert len(counts) == 1
+
+
+def test_a_look_at_what_is_kept_takes_one_statement(django_assert_num_queries):
+    made = made_of(3)
+    look(made)
+
+    with django_assert_num_queries(1):
+        look(made)
+
+
+def test_few_responses_are_counted_whenever_they_change(counts):
+    made = made_of(3)
+    look(made)
+    vote(made)
+
+    assert look(made, after=0.1).conversation_count == 4
+    assert len(counts) == 2
+
+
+def test_many_responses_are_counted_once_in_a_while(monkeypatch):
+    monkeypatch.setattr(shared_results, "RESPONSES_PER_SECOND_KEPT", 1)
+    made = made_of(3)
+    look(made)
+    vote(made)
+
+    assert look(made, after=2.9).conversation_count == 3
+    assert look(made, after=3).conversation_count == 4
+
+
+def test_a_script_that_is_written_anew_is_counted_at_once(monkeypatch, counts):
+    monkeypatch.setattr(shared_results, "RESPONSES_PER_SECOND_KEPT", 1)
+    made = made_of(3)
+    look(made)
+
+    made.revision += 1
+    made.save(update_fields=["revision"])
+    look(made)
+
+    assert len(counts) == 2
+
+
+def test_while_one_counts_the_others_see_what_was_counted_before(monkeypatch):
+    made = made_of(3)
+    look(made)
+    vote(made)
+    seen = []
+    count = figures.count
+
+    def slowly(**asked):
+        seen.append(look(made, after=9).conversation_count)
+        return count(**asked)
+
+    monkeypatch.setattr(figures, "count", slowly)
+
+    assert look(made, after=9).conversation_count == 4
+    assert seen == [3]
+
+
+def test_a_count_that_fails_does_not_stay_away(monkeypatch):
+    made = made_of(3)
+    with monkeypatch.context() as broken:
+        broken.setattr(figures, "count", lambda **_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            look(made)
+
+    assert look(made).conversation_count == 3
+
+
+def test_what_is_kept_is_bounded(monkeypatch):
+    monkeypatch.setattr(shared_results, "MOST_KEPT", 2)
+    projects = [made_of(1) for _ in range(3)]
+
+    for made in projects:
+        look(made)
+
+    assert list(shared_results._shelves) == [made.pk for made in projects[1:]]
+
+
+def test_a_project_made_private_is_shown_less_though_it_was_counted_before(counts):
+    made = made_of(3)
+    assert look(made).blocks[0]["distribution"]
+
+    made.privacy_mode = "anonymous"
+    made.save(update_fields=["privacy_mode"])
+
+    assert look(made).blocks[0]["distribution"] is None
+    assert len(counts) == 1
+
+
+def test_texts_ask_for_an_analysis_and_other_questions_do_not(django_assert_num_queries):
+    made = talking.project(TEXT, share_results=True)
+    look(made)
+
+    with django_assert_num_queries(2):
+        look(made)
