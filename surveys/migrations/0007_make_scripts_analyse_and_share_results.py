@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
                 ('progress', models.FloatField(default=0.0, help_text='0 to 1.')),
                 ('checkpoint', models.JSONField(blank=True, null=True)),
                 ('summary', models.TextField(blank=True, null=True)),
-                ('blocks', models.JSONField(blank=True, help_text='AnalysisBlocks, as the interface tells them.', null=True)),
+                ('blocks_as_json', models.TextField(blank=True, help_text='AnalysisBlocks, as the interface tells them.', null=True)),
             ],
             options={
                 'verbose_name_plural': 'analyses',

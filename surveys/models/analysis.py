@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import orjson
 from django.db import models
 
 from surveys.models.job import Job
@@ -30,7 +33,10 @@ class Analysis(Job):
     progress = models.FloatField(default=0.0, help_text="0 to 1.")
     checkpoint = models.JSONField(null=True, blank=True)
     summary = models.TextField(null=True, blank=True)  # noqa: DJ001
-    blocks = models.JSONField(null=True, blank=True, help_text="AnalysisBlocks, as the interface tells them.")
+    # As text, since `jsonb` would lose the order in which readers expect the fields.
+    blocks_as_json = models.TextField(  # noqa: DJ001
+        null=True, blank=True, help_text="AnalysisBlocks, as the interface tells them."
+    )
 
     class Meta:
         verbose_name_plural = "analyses"
@@ -42,6 +48,12 @@ class Analysis(Job):
             ),
         ]
         indexes = [models.Index(fields=["project", "-id"], name="analysis_newest_of_project")]
+
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        """AnalysisBlocks; none until it is completed."""
+        found: list[dict[str, Any]] = orjson.loads(self.blocks_as_json or "[]")
+        return found
 
     def __str__(self) -> str:
         return f"Analysis {self.pk} of project {self.project_id}"

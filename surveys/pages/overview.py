@@ -84,7 +84,7 @@ def cards_of(
 ) -> list[StaffCard]:
     """The questions of the script, then those that were removed since. What divides is not divided itself."""
     blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
-    texts = {block["block_id"]: block.get("open_text") for block in (analysis and analysis.blocks) or ()}
+    texts = {block["block_id"]: block.get("open_text") for block in (analysis.blocks if analysis else ())}
     legend = legend_of(counted_now.segments or ())
     questions = [entry for entry in counted_now.blocks if entry["block_type"] != "content_block"]
     cards = []
@@ -107,7 +107,7 @@ def _staff_card(drawn: Card, left: int, open_text: Any, segments: Segments | Non
 
 def outlook_of(project: Project, *, covers: str) -> Outlook:
     alike = Analysis.objects.filter(project=project, with_ai=True, covers=covers).defer("checkpoint")
-    newest = alike.defer("checkpoint", "blocks").order_by("-pk").first()
+    newest = alike.defer("checkpoint", "blocks_as_json").order_by("-pk").first()
     done = newest
     if newest is None or newest.status != Analysis.Status.COMPLETED:
         done = alike.filter(status=Analysis.Status.COMPLETED).order_by("-pk").first()

@@ -22,6 +22,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from communities import services as communities
+from communities import wire
 from surveys import ai
 from surveys.ai.provider import Overview, Provider, ProviderFailed, TextBatch, TextFigures
 from surveys.models import Analysis, Job, Project, Tally
@@ -268,7 +269,8 @@ def _complete(job: Analysis, result: Result, *, at: datetime) -> None:
     own = jobs.locked(job)
     assert project is not None  # or its analysis would be gone
     own.status, own.completed_at = Job.Status.COMPLETED, privacy.rounded(project=project, at=at)
-    own.blocks, own.summary, own.generated_by = list(result.blocks), result.summary, result.generated_by
+    own.blocks_as_json = wire.render(list(result.blocks)).decode()
+    own.summary, own.generated_by = result.summary, result.generated_by
     own.progress, own.checkpoint = 1.0, dict(result.memory)
     if result.generated_by == LOCAL:  # what was to be read was deleted meanwhile
         _return_credits(own, project)

@@ -219,7 +219,7 @@ def _sentiments(project: Project) -> Mapping[int, Told]:
     shelf = _shelf(project.pk)
     if analysis_id is None or shelf.analysis_id == analysis_id:
         return shelf.sentiments if analysis_id else {}
-    blocks = Analysis.objects.values_list("blocks", flat=True).get(pk=analysis_id) or []
+    blocks = Analysis.objects.only("blocks_as_json").get(pk=analysis_id).blocks
     shelf.sentiments = {
         int(block["block_id"]): block["open_text"]["sentiment"]
         for block in blocks

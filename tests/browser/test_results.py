@@ -1,6 +1,7 @@
 """Results pages in a browser: shared and for staff, on a desk, on a phone and on paper."""
 
 import gzip
+import json
 
 import pytest
 from django.conf import settings as installed
@@ -70,7 +71,7 @@ def analysed(made, **fields):
             "completed_at": NOON,
             "generated_by": "local",
             "summary": "Most members are content.",
-            "blocks": [{"block_id": block.id, "open_text": open_text}],
+            "blocks_as_json": json.dumps([{"block_id": block.id, "open_text": open_text}]),
             **fields,
         }
     )
@@ -203,7 +204,7 @@ def test_the_staff_page_is_accessible_with_everything_on_it(
     windows, check_accessibility, made, phone, scheme
 ):
     analysed(made)
-    analysed(made, status="failed", error="The model was overloaded.", blocks=None)
+    analysed(made, status="failed", error="The model was overloaded.", blocks_as_json=None)
     choice = talking.script(made).blocks[1].id
 
     page = for_staff(windows, made, f"?segment_by={choice}", phone=phone, color_scheme=scheme)
@@ -240,7 +241,7 @@ def test_a_wrong_filter_is_told_where_it_stands(windows, check_accessibility, ma
 
 
 def test_while_an_analysis_runs_the_page_follows_it_by_itself(windows, check_accessibility, made):
-    running = analysed(made, status="running", progress=0.25, completed_at=None, blocks=None)
+    running = analysed(made, status="running", progress=0.25, completed_at=None, blocks_as_json=None)
     page = for_staff(windows, made)
     expect(page.locator("#going")).to_contain_text("25%")
     check_accessibility(page)

@@ -1,5 +1,6 @@
 """The shared results: who sees them, when, and what is never in them."""
 
+import json
 import uuid
 from datetime import timedelta
 
@@ -223,7 +224,7 @@ def analysed(made, block, *, sentiment, status="completed"):
         changes=0,
         created_at=NOON,
         summary="ALL SUMMARY",
-        blocks=[{"block_id": block.id, "open_text": open_text}],
+        blocks_as_json=json.dumps([{"block_id": block.id, "open_text": open_text}]),
     )
 
 

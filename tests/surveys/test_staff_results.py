@@ -1,6 +1,7 @@
 """The results page for staff: who may open it, what it tells, and what it asks for."""
 
 import html
+import json
 import re
 from types import SimpleNamespace
 
@@ -285,7 +286,7 @@ def test_themes_are_told_with_what_they_count_and_who_made_them(client):
         "analysed_count": 2,
     }
     blocks = [{"block_id": talking.script(made).blocks[0].id, "open_text": open_text}]
-    analysis(made, blocks=blocks, credits_used=1)
+    analysis(made, blocks_as_json=json.dumps(blocks), credits_used=1)
 
     seen = look(client, made)
 

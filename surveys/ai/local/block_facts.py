@@ -179,8 +179,10 @@ def _texts(block: Block) -> Told | None:
     if themes and (len(themes) == 1 or _count(themes[0]) > _count(themes[1])):
         theme = quoted(themes[0]["title"])
         sentence += f"; the leading theme is {theme} ({share(_count(themes[0]), read)})"
+    # Names and the like are all neutral, and tell nothing.
+    felt = (sentiment["positive"] + sentiment["negative"]) / read
     balance = abs(sentiment["positive"] - sentiment["negative"]) / read
-    return 0.6 + 0.3 * balance, f"{sentence}.", ""
+    return 0.3 + 0.4 * felt + 0.2 * balance, f"{sentence}.", ""
 
 
 TOLD_BY: Mapping[str, Callable[[Block], Told | None]] = {
