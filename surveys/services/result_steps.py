@@ -1,7 +1,7 @@
 """Shared results that go on only in steps of several responses, so that no step is one person's.
 
-Whoever looks at a page of sums before and after somebody answers knows what that was. Where single answers
-are not for everybody, an open project's sums therefore stand still until so many more have come. What stands
+Whoever looks at a page of sums before and after somebody answers knows what that was. The sums of an open
+anonymous project therefore stand still until so many more have come. What stands
 is kept in Redis, the same for all processes; while that is away the sums are shown as they are.
 """
 

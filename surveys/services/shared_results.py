@@ -23,8 +23,8 @@ from surveys.services import figures
 from surveys.services.addresses import Destination
 from surveys.services.result_steps import Step, stand_still
 
-# Where answers are not for everybody to see, fewer than these are not told in sum either: they would be
-# somebody's. Nor are they seen to come in by fewer at a time (`result_steps`).
+# On an anonymous project fewer than these are not told in sum either: they would be somebody's. Nor are they
+# seen to come in by fewer at a time (`result_steps`). Of other projects it is their creator who decides.
 LEAST_ANSWERS = 5
 # 100,000 responses are shown as they stood up to five seconds ago, which takes a twentieth of a process's
 # time at 250 ms for each count.
@@ -69,8 +69,7 @@ def waits_for_closing(*, project: Project, at: datetime) -> bool:
 
 def read(*, project: Project, at: datetime) -> SharedResults:
     """The results of a project, as far as anybody may see them."""
-    is_for_all = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
-    least = None if is_for_all else LEAST_ANSWERS
+    least = LEAST_ANSWERS if project.is_anonymous else None
     counted = _counted(project, at)
     step = Step(counted.figures, counted.at)
     if least and project.is_live_at(at):

@@ -281,9 +281,8 @@ def test_no_answers_yet_is_said():
 # --- Too few ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["anonymous", "semi-private"])
-def test_fewer_than_five_responses_are_somebodys_and_not_shown(mode):
-    made = shared(CHOICE, NUMBER, privacy_mode=mode)
+def test_fewer_than_five_anonymous_responses_are_somebodys_and_not_shown():
+    made = shared(CHOICE, NUMBER, privacy_mode="anonymous")
     respond(made, 0, 4321, times=4)
 
     few, seen = told(made).json(), page(made).content.decode()
@@ -323,8 +322,9 @@ def test_the_lowest_and_the_highest_number_are_one_persons_and_not_told():
     assert "8,191" not in page(made).content.decode()
 
 
-def test_transparent_projects_show_the_first_response():
-    made = shared(NUMBER)
+@pytest.mark.parametrize("mode", ["transparent", "semi-private"])
+def test_other_projects_show_the_first_response_as_their_creator_decided(mode):
+    made = shared(NUMBER, privacy_mode=mode)
     respond(made, 43)
 
     assert told(made).json()["least_answers"] is None
@@ -332,7 +332,7 @@ def test_transparent_projects_show_the_first_response():
 
 
 def test_sentiments_of_fewer_than_five_texts_are_not_told():
-    made = shared(TEXT, privacy_mode="semi-private")
+    made = shared(TEXT, privacy_mode="anonymous")
     respond(made, "x", times=6)
     analysed(made, talking.script(made).blocks[0], sentiment={"positive": 3, "neutral": 1, "negative": 0})
 
