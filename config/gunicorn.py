@@ -4,7 +4,10 @@ import gc
 import os
 import shutil
 import signal
+import socket
+import struct
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +27,22 @@ errorlog = "-"
 loglevel = "warning"
 control_socket_disable = True
 
+SECONDS_TO_READ_SOMETHING = 30  # of an answer that is on its way
 FOLDER_OF_METRICS = "PROMETHEUS_MULTIPROC_DIR"  # the variable by which prometheus-client finds it
+
+
+def when_ready(server: Any) -> None:
+    """Who reads nothing of an answer is dropped, after one to three times so long.
+
+    gunicorn waits for ever for room to write on, with a thread for each connection: who asks for something
+    large and reads none of it, a few times, would stop the site. On Linux a connection has this from the
+    socket that listens; where that is not so, or the time is written otherwise, all is as it was. Each
+    write of what it had room for begins the time again.
+    """
+    time = struct.pack("ll", SECONDS_TO_READ_SOMETHING, 0)
+    for listener in server.LISTENERS:
+        with suppress(OSError):
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, time)
 
 
 def pre_fork(server: Any, worker: Any) -> None:

@@ -48,7 +48,7 @@ METRICS = _env.bool("METRICS", False)
 METRICS_TOKEN: str | None = _env.str("METRICS_TOKEN", None, validate=environment.is_token)
 ANTHROPIC_API_KEY = _env.str("ANTHROPIC_API_KEY", "", validate=environment.is_blank_or_token)
 ANTHROPIC_BASE_URL = _env.str("ANTHROPIC_BASE_URL", "", validate=environment.is_base_url)
-# One model for all; without it each kind of work has its own (surveys/ai/claude.py).
+# One model for all; without it each kind of work has its own (surveys/ai/claude).
 ANTHROPIC_MODEL = _env.str("ANTHROPIC_MODEL", "", validate=environment.is_blank_or_token)
 AI_PROVIDER = _env.str("AI_PROVIDER", "", validate=environment.is_one_of("", "anthropic", "local"))
 # Scripts and analyses that one worker is at, at one time.
@@ -260,11 +260,11 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_TASK_QUEUES = [
     Queue(name, Exchange(name), routing_key=name, no_ack=True) for name in ("celery", "webhooks", "ai")
 ]
-# Where one of the others is down its sweep waits with the rest, and wakes do not pile up.
+# Where that of webhooks is down its sweep waits with the rest, and wakes do not pile up. Jobs of AI are swept
+# by another, which is free to end them when all threads are kept waiting.
 CELERY_TASK_ROUTES = {
     "surveys.make_script": {"queue": "ai"},
     "surveys.run_analysis": {"queue": "ai"},
-    "surveys.take_up_jobs": {"queue": "ai"},
     "webhooks.deliver": {"queue": "webhooks"},
     "webhooks.sweep": {"queue": "webhooks"},
 }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from celery import shared_task
+from celery.signals import worker_shutting_down
 from django.utils import timezone
 
-from surveys.services import analysis, generation, privacy, schedules
+from surveys.services import analysis, generation, jobs, privacy, schedules
 
 
 @shared_task(name="surveys.open_and_close")
@@ -43,3 +44,9 @@ def take_up_jobs(**_later: object) -> None:
     """Every five seconds: wake workers for scripts and analyses that nobody makes, or whose worker died."""
     generation.take_up(at=timezone.now())
     analysis.take_up(at=timezone.now())
+
+
+@worker_shutting_down.connect
+def give_back_jobs(**_: object) -> None:
+    """A worker is told to stop: another shall not wait for its leases to run out."""
+    jobs.give_back(at=timezone.now())

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -109,6 +110,14 @@ def _with_number(redis_url: str, number: int) -> str:
     if parts.scheme == "unix":
         return f"unix://{parts.path}?db={number}"  # urlunsplit drops the slashes of a scheme it does not know
     return urlunsplit(parts._replace(path=f"/{number}"))
+
+
+@pytest.fixture(autouse=True)
+def _places_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough for all files that tests leave unread."""
+    from communities.http import downloads  # noqa: PLC0415 - once Django is set up
+
+    monkeypatch.setattr(downloads, "_places", BoundedSemaphore(100))
 
 
 @pytest.fixture

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Generator, Iterator
+from threading import BoundedSemaphore
 from urllib.parse import quote
 
 from django.http import HttpRequest, StreamingHttpResponse
 from rest_framework.request import Request
 
+from communities.errors import Unavailable
 from communities.http import envelope
 
 Chunks = Generator[bytes, None, None]
+# Of one process. Each keeps a thread for as long as its reader likes, and the rest of the site needs some.
+AT_ONE_TIME = 2
+SECONDS_TO_WAIT = 1.0  # most are sent in less
+SECONDS_UNTIL_ONE_MAY_BE_DONE = 10
+_places = BoundedSemaphore(AT_ONE_TIME)
 _IN_PLAIN_NAMES = frozenset("()-._ ")
 
 
@@ -24,7 +31,8 @@ def download(
 ) -> StreamingHttpResponse:
     """A file, to be saved under this name; for HEAD its headers alone.
 
-    Its first chunk is made at once: what fails until then can still be told in place of the file.
+    Its first chunk is made at once: what fails until then can still be told in place of the file. So is
+    that there are `AT_ONE_TIME` already.
     """
     body = iter(()) if request.method == "HEAD" else _Begun(chunks)
     response = StreamingHttpResponse(body, content_type=content_type)
@@ -45,8 +53,8 @@ class _Begun(Iterator[bytes]):
     """Chunks, the first of them made. Closed with the response, also when the client has gone."""
 
     def __init__(self, chunks: Chunks) -> None:
-        self._chunks = chunks
-        self._first: bytes | None = next(chunks, b"")
+        self._chunks = _in_a_place(chunks)
+        self._first: bytes | None = next(self._chunks, b"")
 
     def __next__(self) -> bytes:
         if self._first is not None:
@@ -62,3 +70,20 @@ class _Begun(Iterator[bytes]):
 
     def close(self) -> None:
         self._chunks.close()
+
+
+def _in_a_place(chunks: Chunks) -> Chunks:
+    """The chunks, from the first to the last of which one of the places is taken.
+
+    It is given back once, however they end: taken, broken, closed, or lost with their response.
+    """
+    places = _places
+    if not places.acquire(timeout=SECONDS_TO_WAIT):
+        raise Unavailable(
+            "As many files as this site sends at one time are on their way. Please try again shortly.",
+            retry_after=SECONDS_UNTIL_ONE_MAY_BE_DONE,
+        )
+    try:
+        yield from chunks
+    finally:
+        places.release()

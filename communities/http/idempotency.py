@@ -100,6 +100,17 @@ def _claim_of(view: View, request: Request) -> Claim | None:
     return Claim(claim, _fingerprint(request, view.raw_body))
 
 
+def is_settled(claim: Claim | None) -> bool:
+    """Whether the answer under a claim is there by now."""
+    if claim is None:
+        return False
+    with prepared() as cursor:
+        cursor.execute(
+            "SELECT FROM communities_idempotentrequest WHERE claim = %s AND status IS NOT NULL", [claim.key]
+        )
+        return bool(cursor.rowcount)
+
+
 def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Response | HttpResponse:
     if claim is None:
         return handler()

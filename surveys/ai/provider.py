@@ -1,7 +1,7 @@
 """What is asked of a provider of AI, and what it may answer: plain data, nothing of it trusted.
 
 A provider drafts scripts and sorts texts. It never counts: what it assigns is counted by
-`surveys/services/analysis.py`, and a draft passes the same rules as a script written by hand.
+`surveys/services/open_texts.py`, and a draft passes the same rules as a script written by hand.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from surveys.api.projects import OwnWorkViewSet
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import Analysis, Project
 from surveys.services import analysis, finding
-from surveys.services.result_readers import NO_PROJECT
+from surveys.services.result_readers import NO_PROJECT, least_answers
 
 TAG = "Analysis"
 NO_ANALYSIS = "There is no such analysis of this project."
@@ -100,7 +100,7 @@ class AnalysisViewSet(OwnWorkViewSet):
             "nobody is quoted below 5 answers to a question, nor the only one with a theme.\n\n"
             "It takes 1 credit for each started 100 answers to open questions, 0 where there are none, and "
             "nothing with `ai=false` or the `local` provider. Too few are `402 payment_required`. Of "
-            "analyses that cover the same the last is kept."
+            "analyses that cover the same the last is kept, of an anonymous project the last of all."
         ),
         parameters=[AskIn],
         request=None,
@@ -124,11 +124,13 @@ class AnalysisViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the analysis",
         description=(
-            "The newest analysis, as far as it is; `404 not_found` where there is none. Of a `transparent` "
-            "project everybody may read it, else its creator and admins. Where it is shared "
-            "(`settings.share_results`) everybody: those who may not read single responses without quotes, "
-            "and only the newest of all responses, so that two cannot be compared. Role member reads that "
-            "of an open poll by its `poll_results_mode`."
+            "The newest analysis, as far as it is; `404 not_found` where there is none. Of a "
+            "`transparent` project everybody may read it, else its creator and admins. Where it is shared "
+            "(`settings.share_results`) everybody: those who may not read single responses without quotes "
+            "and what describes themes, and only the newest of all responses, so that two cannot be "
+            "compared. Of an anonymous project they get no summaries, no lowest and highest number, and "
+            "of questions with fewer than 5 answers null. Role member reads that of an open poll by its "
+            "`poll_results_mode`."
         ),
         parameters=[ReadIn],
         responses=AnalysisOut,
@@ -148,12 +150,12 @@ class AnalysisViewSet(OwnWorkViewSet):
             raise Forbidden(
                 "This analysis is shared as a whole: others are for the project's creator and admins."
             )
-        return self._answer(project, covers=Analysis.Covers.ALL, is_quoted=False)
+        return self._answer(project, covers=Analysis.Covers.ALL, is_whole=False)
 
     def _answer(
-        self, project: Project, *, covers: str | None, with_ai: bool | None = None, is_quoted: bool = True
+        self, project: Project, *, covers: str | None, with_ai: bool | None = None, is_whole: bool = True
     ) -> Response:
         told = analysis.rendered(project_id=project.pk, covers=covers, with_ai=with_ai)
         if told is None:
             raise NotFound(NO_ANALYSIS)
-        return Response(told if is_quoted else analysis.without_quotes(told))
+        return Response(told if is_whole else analysis.in_sum(told, least=least_answers(project)))

@@ -67,7 +67,11 @@ class DropOffOut(serializers.Serializer[Any]):
 class CountedOut(serializers.Serializer[Any]):
     """What the answers to a block come to, all of them or a part."""
 
-    response_count = serializers.IntegerField(help_text="Respondents who answered the block.")
+    response_count = serializers.IntegerField(
+        allow_null=True,
+        help_text="Respondents who answered the block. Null, as all that is counted, where fewer than 5 "
+        "answered on an anonymous project and it is shared with whoever reads this.",
+    )
     distribution = AnalysisDistributionItemOut(
         many=True,
         allow_null=True,
@@ -123,7 +127,7 @@ class AnalysisBlockOut(CountedOut):
     prompt = serializers.CharField()
     position = serializers.IntegerField(help_text="In the script, from 0; removed blocks come behind it.")
     is_archived = serializers.BooleanField(help_text="Removed from the script, kept for its answers.")
-    drop_off = DropOffOut()
+    drop_off = DropOffOut(allow_null=True)
     open_text = OpenTextOut(
         allow_null=True, help_text="Of `open_text`, in an analysis that has read the texts; else null."
     )

@@ -272,6 +272,14 @@ class NewProjectIn(Fields):
         help_text="The id of a template (`GET /v1/templates`), whose script is copied.",
     )
     script = ScriptField(required=False, allow_null=True)
+    # What a template is read with, beside its script.
+    accepted_and_ignored = (
+        *Fields.accepted_and_ignored,
+        "description",
+        "category",
+        "question_count",
+        "estimated_minutes",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         sent = [name for name in ("intent", "template", "script") if attrs.get(name) is not None]

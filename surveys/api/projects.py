@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.errors import InvalidRequest
+from communities.http import idempotency
 from communities.http.idempotency import Claim, WorkBefore, once
 from communities.http.views import CommunityViewSet
 from communities.tiers import TIERS
@@ -173,9 +174,11 @@ class ProjectViewSet(OwnWorkViewSet):
             request=request,
             claim=claim.key if claim else None,
             fingerprint=claim.fingerprint if claim else "",
+            is_answered=partial(idempotency.is_settled, claim),
             at=self.at,
         )
-        generation.wait(generation_id=self._generation_id)
+        if self._generation_id is not None:
+            generation.wait(generation_id=self._generation_id)
 
     def _told_new(self, created: Created, *, credits_used: int = 0, has_script: bool = True) -> Response:
         script = script_json.told(created.project, created.script) if has_script else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -16,7 +17,7 @@ from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, Entry
 from surveys.api.fields import MAX_ID, Moment
 from surveys.api.projects import OwnWorkViewSet
 from surveys.models import Project
-from surveys.services import figures, finding, result_readers
+from surveys.services import figures, finding, result_readers, shared_results
 from surveys.services.figures import Selection
 
 TAG = "Analysis"
@@ -81,6 +82,9 @@ class ResultsOut(serializers.Serializer[Any]):
     blocks = ResultBlockOut(many=True)
 
 
+_NOT_SHARED = {"is_archived": False, "drop_off": None, "open_text": None}
+
+
 class ResultsViewSet(OwnWorkViewSet):
     noun = "results"
 
@@ -93,10 +97,13 @@ class ResultsViewSet(OwnWorkViewSet):
             "stands now: no AI, no credits. First the questions and content blocks in script order, then "
             "removed questions that have answers. Filters are those of the responses listing. `segment_by` "
             "tells every block once more for each option of one choice, or each point of one scale; who "
-            "chose several options of a multi punch is in several segments. Of a `transparent` project "
+            "chose several options of a multi punch is in several segments. Segments times the options and "
+            "points of all blocks, a block without any as one, may be 50,000 at most: else it is "
+            "`400 invalid_request`, `too_many`. Of a `transparent` project "
             "everybody may read this, else its creator and admins; where it is shared "
             "(`settings.share_results`) everybody, but without filters and segments, because these could "
-            "single out a person."
+            "single out a person; of an anonymous project as on the page at `info.results_url`, where "
+            "questions with fewer than 5 answers are null."
         ),
         parameters=[ResultsIn],
         responses=ResultsOut,
@@ -113,6 +120,8 @@ class ResultsViewSet(OwnWorkViewSet):
         )
         segment_by = query.get("segment_by")
         self._refuse_unless_readable(project, in_part=(selection, segment_by) != (figures.ALL, None))
+        if project.is_anonymous and not self._reads_people(project):
+            return self._shared(project, query)
         counted = figures.count(project=project, selection=selection, segment_by=segment_by)
         return Response(
             {
@@ -126,8 +135,27 @@ class ResultsViewSet(OwnWorkViewSet):
             }
         )
 
+    def _shared(self, project: Project, query: Mapping[str, Any]) -> Response:
+        """What everybody may see, with few answers withheld."""
+        seen = shared_results.read(project=project, at=self.at)
+        return Response(
+            {
+                "project_id": str(project.pk),
+                "filters": {name: query.get(name) for name in _FILTERS},
+                "conversation_count": seen.conversation_count,
+                "completion_count": seen.completion_count,
+                "response_count": seen.response_count,
+                "segment_by": None,
+                "blocks": [{**block, **_NOT_SHARED} for block in seen.blocks],
+            }
+        )
+
+    def _reads_people(self, project: Project) -> bool:
+        role, user_id = self.key.role, self.key.user_id
+        return result_readers.reads_people(project=project, role=role, user_id=user_id)
+
     def _refuse_unless_readable(self, project: Project, *, in_part: bool) -> None:
         role, user_id = self.key.role, self.key.user_id
         result_readers.refuse_unless_readable(project=project, role=role, user_id=user_id, at=self.at)
-        if in_part and not result_readers.reads_people(project=project, role=role, user_id=user_id):
+        if in_part and not self._reads_people(project):
             raise Forbidden(_WHOLE_ALONE)

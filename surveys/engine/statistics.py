@@ -3,6 +3,7 @@
     tell(block, removed, groups)              what all answers to a block come to
     tell(block, removed, groups, among=all_)  the same of a part of them, entry for entry
     keys(block, removed, groups)              the options or points that answers may be divided by
+    most_entries(block, removed)              how many lines a block can come to, before anything is counted
 
 A `Group` is what the database counts: answer rows of one block that have option and point in common. Whole
 numbers from 0 to 20 are points, which is every point and every rank that there can be; answers that are
@@ -94,6 +95,16 @@ def every_key(block: Block, removed: Sequence[Option], groups: Iterable[Group]) 
     chosen = {group.option_id for group in groups}
     was_chosen = [option for option in removed if option.id in chosen]
     return [_entry(option) for option in (*block.options, *was_chosen)]
+
+
+def most_entries(block: Block, removed: Sequence[Option]) -> int:
+    """The lines of a distribution or a ranking if every option was chosen; 1 where there is neither."""
+    if block.type in SCALES:
+        low, high = block.points
+        return high - low + 1
+    if block.type in CHOICES or block.type == "ranking":
+        return max(len(block.options) + len(removed), 1)
+    return 1
 
 
 def percentage(part: int, whole: int) -> float:

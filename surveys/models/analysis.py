@@ -1,4 +1,4 @@
-"""An analysis of a project's responses, as it stood when it was asked for."""
+"""An analysis of a project's responses, as they stood when its making began."""
 
 from __future__ import annotations
 

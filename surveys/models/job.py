@@ -10,7 +10,7 @@ class Job(models.Model):
     """Pending until a worker takes it, running under a lease, then completed or failed for good.
 
     `attempt` counts the leases. A worker that comes back from its work writes the end only where the attempt
-    is still its own (`surveys/services/jobs.py`).
+    is still its own; `deaths` says when to give up (`surveys/services/jobs.py`).
     """
 
     class Status(models.TextChoices):
@@ -23,6 +23,9 @@ class Job(models.Model):
 
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     attempt = models.PositiveSmallIntegerField(default=0)
+    deaths = models.PositiveSmallIntegerField(
+        default=0, help_text="How many leases ran out one after the other, without anything done in them."
+    )
     leased_until = models.DateTimeField(null=True, blank=True)
     credits_used = models.PositiveIntegerField(default=0, help_text="Taken before the work.")
     generated_by = models.CharField(max_length=16, null=True, blank=True)  # noqa: DJ001

@@ -13,6 +13,8 @@ from surveys.pages.texts import Reading, counted, reading, sentiment_parts
 from surveys.services import analysis, figures, scripts
 from surveys.services.figures import Figures
 
+COMPLETED, FAILED = Analysis.Status.COMPLETED, Analysis.Status.FAILED
+
 
 @dataclass(frozen=True, slots=True)
 class StaffCard:
@@ -34,17 +36,17 @@ class Funnel:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """How the analysis of texts stands: the last that was finished, and the one that goes on or failed."""
+    """How the analysis of texts stands: the last that was finished, and the one that goes on or failed.
+
+    `has_changed` is what it covers; `can_be_asked` is true where a new one would be made.
+    """
 
     done: Analysis | None
     running: Analysis | None
     failed: Analysis | None
-    is_out_of_date: bool
+    has_changed: bool
+    can_be_asked: bool
     price: str
-
-    @property
-    def can_be_asked(self) -> bool:
-        return self.running is None and (self.done is None or self.is_out_of_date or self.failed is not None)
 
 
 def facts_of(counted_now: Figures) -> Sequence[Fact]:
@@ -80,11 +82,16 @@ def funnel_of(counted_now: Figures) -> Funnel | None:
 
 
 def cards_of(
-    project: Project, counted_now: Figures, analysis: Analysis | None, *, divided_by: int | None
+    project: Project,
+    counted_now: Figures,
+    done: Analysis | None,
+    *,
+    divided_by: int | None,
+    with_quotes: bool,
 ) -> list[StaffCard]:
     """The questions of the script, then those that were removed since. What divides is not divided itself."""
     blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
-    texts = {block["block_id"]: block.get("open_text") for block in (analysis.blocks if analysis else ())}
+    texts = {block["block_id"]: block.get("open_text") for block in (done.blocks if done else ())}
     legend = legend_of(counted_now.segments or ())
     questions = [entry for entry in counted_now.blocks if entry["block_type"] != "content_block"]
     cards = []
@@ -93,7 +100,8 @@ def cards_of(
         drawn, segments = card(entry, block, number=number), None
         if legend and not drawn.notice and drawn.id != divided_by:
             segments = segments_of(entry, block, legend)
-        cards.append(_staff_card(drawn, entry["drop_off"]["left"], texts.get(drawn.id), segments))
+        made = _staff_card(drawn, entry["drop_off"]["left"], texts.get(drawn.id), segments)
+        cards.append(made if with_quotes else _without_quotes(made))
     return cards
 
 
@@ -105,20 +113,28 @@ def _staff_card(drawn: Card, left: int, open_text: Any, segments: Segments | Non
     return StaffCard(drawn, told, reading(open_text), segments)
 
 
+def _without_quotes(made: StaffCard) -> StaffCard:
+    if made.reading is None:
+        return made
+    themes = [replace(theme, quotes=()) for theme in made.reading.themes]
+    return replace(made, reading=replace(made.reading, themes=themes))
+
+
 def outlook_of(project: Project, *, covers: str) -> Outlook:
-    alike = Analysis.objects.filter(project=project, with_ai=True, covers=covers).defer("checkpoint")
-    newest = alike.defer("checkpoint", "blocks_as_json").order_by("-pk").first()
-    done = newest
-    if newest is None or newest.status != Analysis.Status.COMPLETED:
-        done = alike.filter(status=Analysis.Status.COMPLETED).order_by("-pk").first()
+    newest = done = analysis.latest(project=project, covers=covers, with_ai=True)
+    if newest is not None and newest.status != COMPLETED:
+        done = analysis.latest(project=project, covers=covers, with_ai=True, status=COMPLETED)
     is_running = newest is not None and not newest.is_finished
-    now = (project.revision, figures.changes(project.pk))
+    changes = figures.changes(project.pk)
+    is_current = done is not None and analysis.is_current(done, project=project, changes=changes)
+    can_be_asked = not (is_running or is_current)
     return Outlook(
         done=done,
         running=newest if is_running else None,
-        failed=newest if newest is not None and newest.status == Analysis.Status.FAILED else None,
-        is_out_of_date=done is not None and (done.revision, done.changes) != now,
-        price="" if is_running else _price(project, covers),
+        failed=newest if newest is not None and newest.status == FAILED else None,
+        has_changed=done is not None and analysis.has_changed(done, project=project, changes=changes),
+        can_be_asked=can_be_asked,
+        price=_price(project, covers) if can_be_asked else "",
     )
 
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template import loader
 from django.utils import dateformat, timezone
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from communities.errors import Forbidden, NotFound
@@ -25,9 +26,10 @@ from surveys.services.addresses import Destination
 from surveys.services.shared_results import SharedResults
 
 SAFE = ("GET", "HEAD")
-CACHED = "public, max-age=5"  # seconds for which results that are no longer shared may still be seen
+CACHED = "no-cache"  # results that are no longer shared are gone at once
 
 
+@csrf_exempt  # nothing is changed here, and other methods shall hear so
 def results(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """The page, or JSON where that is asked for. Unknown parameters are passed over: links come tagged."""
     wants_json = request.get_preferred_type(["text/html", MEDIA_TYPE]) == MEDIA_TYPE
@@ -36,6 +38,7 @@ def results(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     return response
 
 
+@csrf_exempt
 def results_json(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """The same as JSON; refusals are in the interface's shape."""
     try:

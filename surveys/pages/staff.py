@@ -1,7 +1,7 @@
 """A project's results for staff of the installation: who sees what is decided by the admin's permissions.
 
 To look takes `view_project`; to ask for an analysis, which may cost the community credits, `change_project`;
-to take the responses along as a file `view_conversation`, as they are single people's.
+to read quotes and to take the responses along as a file `view_conversation`, as they are single people's.
 """
 
 from __future__ import annotations
@@ -13,31 +13,26 @@ from typing import Concatenate, ParamSpec
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import (
-    Http404,
-    HttpRequest,
-    HttpResponse,
-    HttpResponseRedirect,
-    StreamingHttpResponse,
-)
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404
 from django.template import loader
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_http_methods, require_safe
 
-from communities.errors import Refusal
+from communities.errors import InvalidRequest, Refusal
+from communities.http.downloads import download
 from communities.http.envelope import STATUS
 from surveys.models import Project
 from surveys.pages import looks, overview
 from surveys.pages.filters import COVERS, ResultsForm
 from surveys.services import analysis, exports, figures, scripts
+from surveys.services.figures import Figures
 
 UNREADABLE = 400
-LOOK, ASK, TAKE = "surveys.view_project", "surveys.change_project", "surveys.view_conversation"
+LOOK, ASK, READ = "surveys.view_project", "surveys.change_project", "surveys.view_conversation"
 FORMATS = {"csv": "CSV", "xlsx": "Excel", "json": "JSON", "ndjson": "NDJSON"}
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
@@ -85,7 +80,7 @@ def analyse(request: HttpRequest, project_id: int) -> HttpResponse:
     return HttpResponseRedirect(f"{_address(project)}?status={covers}#analysis", status=303)
 
 
-@_for_staff(TAKE)
+@_for_staff(READ)
 @require_safe
 def export(request: HttpRequest, project_id: int) -> HttpResponseBase:
     """The responses that the filters leave, as a file that is sent while it is made."""
@@ -94,12 +89,13 @@ def export(request: HttpRequest, project_id: int) -> HttpResponseBase:
     format = request.GET.get("format", "csv")
     if format not in FORMATS or not form.is_valid():
         raise Http404
-    file = exports.export(
-        project=project, format=format, selection=form.selection, with_bom=request.GET.get("bom") == "1"
-    )
-    response = StreamingHttpResponse(file.chunks, content_type=file.content_type)
-    response["Content-Disposition"] = content_disposition_header(True, file.file_name) or "attachment"
-    return response
+    try:
+        file = exports.export(
+            project=project, format=format, selection=form.selection, with_bom=request.GET.get("bom") == "1"
+        )
+        return download(request, content_type=file.content_type, file_name=file.file_name, chunks=file.chunks)
+    except Refusal as refusal:  # a workbook has no room for so many columns, or too many files are sent
+        return _page(request, project, refusal=refusal)
 
 
 # --- Parts ------------------------------------------------------------------------------------------
@@ -129,10 +125,12 @@ def _page(
 ) -> HttpResponse:
     at = timezone.now()
     form = _form(request, project, sent)
-    is_right = form.is_valid()
-    counted = figures.count(project=project, selection=form.selection, segment_by=form.divided_by)
+    reads_people = request.user.has_perm(READ)
+    counted = _counted(project, form)
     outlook = overview.outlook_of(project, covers=form.covers)
-    cards = overview.cards_of(project, counted, outlook.done, divided_by=form.divided_by)
+    cards = overview.cards_of(
+        project, counted, outlook.done, divided_by=form.divided_by, with_quotes=reads_people
+    )
     context = {
         "page": looks.PLAIN,
         "project": project,
@@ -149,13 +147,24 @@ def _page(
         "outlook": outlook,
         "has_texts": any(block["block_type"] == "open_text" for block in counted.blocks),
         "refused": refusal.message if refusal else "",
-        "formats": FORMATS if request.user.has_perm(TAKE) else {},
+        "formats": FORMATS if reads_people else {},
+        "hides_quotes": not reads_people and any(each.reading for each in cards),
         "may_ask": request.user.has_perm(ASK),
         "csrf": get_token(request),
         "address": _address(project),
     }
-    status = STATUS[refusal.code] if refusal else 200 if is_right else UNREADABLE
+    status = STATUS[refusal.code] if refusal else 200 if form.is_valid() else UNREADABLE
     return _drawn("results/staff.html", context, status=status)
+
+
+def _counted(project: Project, form: ResultsForm) -> Figures:
+    """What the form asks for; undivided where it cannot be divided so, which is said beside that."""
+    form.full_clean()
+    try:
+        return figures.count(project=project, selection=form.selection, segment_by=form.divided_by)
+    except InvalidRequest as refusal:
+        form.add_error("segment_by", refusal.message)
+        return figures.count(project=project, selection=form.selection)
 
 
 def _progress(request: HttpRequest, project: Project) -> HttpResponse:

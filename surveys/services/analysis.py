@@ -2,6 +2,7 @@
 
     ask(project=…, with_ai=…, covers=…, at=…)   one that is to be made, is being made, or still holds
     latest(project=…)                           the newest, whatever has become of it
+    is_current(done, project=…, changes=…)      whether a finished one still holds
     run(analysis_id=…)                          for the worker
     take_up(at=…)                               for the sweep
 
@@ -22,14 +23,18 @@ from communities.queue import wake
 from surveys.ai import provider_is_free
 from surveys.models import Analysis, Project, Tally
 from surveys.services import jobs, open_texts, privacy
-from surveys.services.analysis_json import as_json, rendered, without_quotes
-from surveys.services.analysis_run import LOCAL, give_up, run
+from surveys.services.analysis_json import as_json, in_sum, rendered
+from surveys.services.analysis_run import LOCAL, RUN, give_up, run
 from surveys.services.result_readers import NO_PROJECT, reads_people, refuse_unless_readable
 
 __all__ = [
+    "RUN",
     "as_json",
     "ask",
     "give_up",
+    "has_changed",
+    "in_sum",
+    "is_current",
     "latest",
     "price",
     "reads_people",
@@ -37,10 +42,8 @@ __all__ = [
     "rendered",
     "run",
     "take_up",
-    "without_quotes",
 ]
 
-RUN = "surveys.run_analysis"
 TEXTS_FOR_A_PRICE = 100
 
 
@@ -87,9 +90,13 @@ def take_up(*, at: datetime) -> None:
         wake(RUN, analysis_id=analysis_id)
 
 
-def latest(*, project: Project, covers: str | None = None, with_ai: bool | None = None) -> Analysis | None:
-    """The newest analysis, whatever its status, of those that cover this and were asked for so."""
-    found = Analysis.objects.filter(project=project)
+def latest(
+    *, project: Project, covers: str | None = None, with_ai: bool | None = None, status: str | None = None
+) -> Analysis | None:
+    """The newest analysis, whatever its status where none is named, that covers this and was asked for so."""
+    found = Analysis.objects.filter(project=project).defer("checkpoint")
+    if status is not None:
+        found = found.filter(status=status)
     if covers is not None:
         found = found.filter(covers=covers)
     if with_ai is not None:
@@ -98,16 +105,29 @@ def latest(*, project: Project, covers: str | None = None, with_ai: bool | None 
 
 
 def _still_good(alike: QuerySet[Analysis], project: Project, changes: int) -> Analysis | None:
-    """One that is going on, or was finished when everything was as it is now."""
+    """One that is going on, or was finished and could only be made the same again."""
     running = alike.filter(Analysis.UNFINISHED).first()
     if running is not None:
         return running
     done = alike.filter(status=Analysis.Status.COMPLETED).first()
-    if done is None or (done.revision, done.changes) != (project.revision, changes):
-        return None
+    return done if done is not None and is_current(done, project=project, changes=changes) else None
+
+
+def is_current(done: Analysis, *, project: Project, changes: int) -> bool:
+    """Whether a finished analysis is the answer to being asked anew: nothing has changed, nor is it outdone.
+
+    `changes` are those of the project now (`figures.changes`).
+    """
+    if has_changed(done, project=project, changes=changes):
+        return False
     # A provider that has been connected since reads better than the texts' statistics.
     is_outdone = done.generated_by == LOCAL and not provider_is_free()
-    return None if is_outdone and open_texts.count(project_id=project.pk, covers=done.covers) else done
+    return not (is_outdone and open_texts.count(project_id=project.pk, covers=done.covers))
+
+
+def has_changed(done: Analysis, *, project: Project, changes: int) -> bool:
+    """Whether the script or what is counted is another than the analysis saw."""
+    return (done.revision, done.changes) != (project.revision, changes)
 
 
 def price(*, project: Project, covers: str) -> int:

@@ -2,7 +2,7 @@
 
     as_json(analysis)                     from a row that is at hand
     rendered(project_id=…, covers=…, …)   for a read: the blocks as they are kept, passed through
-    without_quotes(told)                  for whoever may not read single responses
+    in_sum(told, least=…)                 for whoever may not read single responses
 
 Until it is completed its blocks are an empty list.
 """
@@ -19,6 +19,7 @@ from surveys.models import Analysis
 
 AnalysisJson = dict[str, Any]
 
+_COUNTED = ("distribution", "stats", "ranking", "nps", "drop_off", "open_text")
 _FIELDS = (
     "id",
     "project_id",
@@ -59,13 +60,29 @@ def rendered(*, project_id: int, covers: str | None, with_ai: bool | None) -> An
     return _told(row[:-1], orjson.Fragment(row[-1] or "[]"))
 
 
-def without_quotes(told: AnalysisJson) -> AnalysisJson:
-    """The same without anybody's words."""
-    blocks = orjson.loads(orjson.dumps(told["blocks"]))
-    for block in blocks:
-        for theme in (block.get("open_text") or {}).get("themes", ()):
-            theme["quotes"] = []
-    return {**told, "blocks": blocks}
+def in_sum(told: AnalysisJson, *, least: int | None) -> AnalysisJson:
+    """The same for whoever may not read single responses: without quotes, and what may hold people's words.
+
+    `least` is set for anonymous projects: what fewer answered is withheld there, and so are summaries and the
+    lowest and highest number.
+    """
+    blocks = [_in_sum(block, least) for block in orjson.loads(orjson.dumps(told["blocks"]))]
+    return {**told, "blocks": blocks, "summary": None if least else told["summary"]}
+
+
+def _in_sum(block: dict[str, Any], least: int | None) -> dict[str, Any]:
+    if least and block["response_count"] < least:
+        return {**block, **dict.fromkeys(("response_count", *_COUNTED))}
+    if least and block["block_type"] == "open_numeric" and block["stats"]:
+        block["stats"] |= {"min": None, "max": None}
+    if text := block["open_text"]:
+        text["summary"] = None if least else text["summary"]
+        text["themes"] = [
+            {**theme, "description": "", "quotes": []}
+            for theme in text["themes"]
+            if theme["count"] >= (least or 0)
+        ]
+    return block
 
 
 def _told(row: Sequence[Any], blocks: object) -> AnalysisJson:

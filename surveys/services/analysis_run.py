@@ -10,19 +10,19 @@ its event and its credits.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import Any, Self
 
-import structlog
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Sum
 from django.utils import timezone
 
 from communities import services as communities
 from communities import wire
+from communities.queue import wake
 from surveys import ai
 from surveys.ai.provider import Overview, Provider, ProviderFailed, TextBatch, TextFigures
 from surveys.models import Analysis, Job, Project, Tally
@@ -31,12 +31,14 @@ from surveys.services.figures import Figures, Selection
 from surveys.services.open_texts import LONGEST_SUMMARY, Findings, Title, words
 
 LOCAL = "local"  # who put figures into words where there was nothing to read
+RUN = "surveys.run_analysis"
+TURN = timedelta(minutes=2)
 MOST_TEXTS_AT_ONCE = 5_000
+MOST_CHARACTERS_AT_ONCE = 200_000  # a provider has to be done with them well within a lease
 NOTHING_MADE = "The analysis could not be made. It has cost nothing; please ask for it again."
 # How far it is once everything is counted, and once all texts are read.
 COUNTED, READ = 0.05, 0.9
 
-log = structlog.get_logger("colloquy.analysis")
 Clock = Callable[[], datetime]
 
 
@@ -63,11 +65,9 @@ def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
         _fail(job, failure.message, at=now())
     except (OperationalError, InterfaceError):  # the lease runs out, and another worker goes on
         raise
-    except Exception as fault:  # its words are not logged: they may repeat an answer
+    except Exception as fault:
         if _fail(job, NOTHING_MADE, at=now()):
-            log.error(
-                "analysis.fault", analysis_id=job.pk, fault=type(fault).__qualname__, frames=_frames(fault)
-            )
+            jobs.log_fault("analysis.fault", fault, analysis_id=job.pk)
 
 
 @transaction.atomic
@@ -77,10 +77,6 @@ def give_up(*, analysis_id: int, at: datetime) -> None:
     project = own and Project.objects.select_for_update(no_key=True).filter(pk=own).first()
     if project and analysis_id in jobs.given_up(Analysis, at=at):
         _end_in_vain(Analysis.objects.select_for_update().get(pk=analysis_id), project, NOTHING_MADE, at=at)
-
-
-def _frames(fault: BaseException) -> list[str]:
-    return [f"{at.filename}:{at.lineno} {at.name}" for at in traceback.extract_tb(fault.__traceback__)[-12:]]
 
 
 # --- The work -------------------------------------------------------------------------------------
@@ -126,8 +122,10 @@ class _Reader:
     counted: Figures
     locale: str | None
     now: Clock
+    turn_ends_at: datetime
     found: dict[str, Findings]  # by block id
     memory: Mapping[str, Any]  # of an earlier analysis: themes by block id, and by whom
+    has_got_on: bool = False  # since it was last kept
 
     @classmethod
     def of(cls, job: Analysis, project: Project, counted: Figures, now: Clock) -> Self:
@@ -140,6 +138,7 @@ class _Reader:
             counted=counted,
             locale=communities.get_settings(community_id=project.community_id).locale,
             now=now,
+            turn_ends_at=now() + TURN,
             found={block_id: Findings.from_json(kept) for block_id, kept in found.items()},
             memory=memory or {},
         )
@@ -190,13 +189,25 @@ class _Reader:
                 after=findings.last,
                 length=length,
             )
+            is_last = len(answers) < length
             if answers:
-                texts = [text for _, text in answers]
+                texts = _within([text for _, text in answers], MOST_CHARACTERS_AT_ONCE)
+                is_last = is_last and len(texts) == len(answers)
                 batch = TextBatch(block["prompt"], texts, findings.known, findings.room, self.locale)
                 self._wait(self._progress())
                 findings.add(texts, provider.read_texts(batch))
-                findings.last = str(answers[-1][0])
-            findings.is_read = len(answers) < length
+                findings.last = str(answers[len(texts) - 1][0])
+                self.has_got_on = True
+            findings.is_read = is_last
+            if not is_last and self.now() >= self.turn_ends_at:
+                self._let_others_have_a_turn()
+
+    def _let_others_have_a_turn(self) -> None:
+        """Hundreds of thousands of texts take hours, and scripts wait for the same threads."""
+        self._keep(self._progress())
+        jobs.hand_on(self.job, at=self.now())
+        wake(RUN, analysis_id=self.job.pk)
+        raise jobs.TakenOver
 
     def _summarize_texts(self, block: Mapping[str, Any], provider: Provider) -> None:
         findings = self.found[str(block["block_id"])]
@@ -227,7 +238,9 @@ class _Reader:
     def _keep(self, progress: float) -> None:
         self.job.progress = max(self.job.progress, round(progress, 3))
         found = {block_id: findings.as_json() for block_id, findings in self.found.items()}
-        jobs.keep(self.job, at=self.now(), progress=self.job.progress, checkpoint={"found": found})
+        got_on = {"deaths": 0} if self.has_got_on else {}
+        self.has_got_on = False
+        jobs.keep(self.job, at=self.now(), progress=self.job.progress, checkpoint={"found": found}, **got_on)
 
     def _overview(self) -> Overview:
         """All that was found, but for what people said themselves: a summary needs none of it."""
@@ -259,6 +272,12 @@ class _Reader:
         return {"by": by, "known": known}
 
 
+def _within(texts: Sequence[str], most: int) -> list[str]:
+    """The first of these texts, as many as have so many characters together; one at least."""
+    ends = accumulate(map(len, texts))
+    return [text for n, (text, end) in enumerate(zip(texts, ends, strict=True)) if n == 0 or end <= most]
+
+
 # --- The end --------------------------------------------------------------------------------------
 
 
@@ -275,9 +294,11 @@ def _complete(job: Analysis, result: Result, *, at: datetime) -> None:
     if result.generated_by == LOCAL:  # what was to be read was deleted meanwhile
         _return_credits(own, project)
     _end(own, project, at=at)
-    # Of those like it the one before has done its work. On an anonymous project a row of them would tell,
-    # from one to the next, what a single person answered.
-    _like(own).filter(status__in=[Job.Status.COMPLETED, Job.Status.FAILED]).delete()
+    finished = [Job.Status.COMPLETED, Job.Status.FAILED]
+    if project.is_anonymous:  # the difference between two would be what a single person answered
+        Analysis.objects.filter(project=project, status__in=finished).exclude(pk=own.pk).delete()
+    else:  # of those like it the one before has done its work
+        _like(own).filter(status__in=finished).delete()
 
 
 @transaction.atomic

@@ -30,12 +30,13 @@ FIXED = (
 )
 IN_COLUMNS = frozenset({"multi_punch", "ranking"})  # one column for each option
 # Spreadsheets take a cell that begins so for a formula, some of them behind what is not seen, and some when
-# it is written in the wide letters of Asian scripts.
-_FORMULA = re.compile(
-    "[\\s\\x00-\\x1f\\x7f-\\x9f\\xad\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff]*"
-    "[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]"
-    "|[\\t\\r\\n]"
+# it is written in the wide letters of Asian scripts. These are for use between the brackets of expressions.
+EQUALS, PLUS, MINUS, AT = "=\uff1d\ufe66", "+\uff0b\ufe62", "\\-\uff0d\ufe63", "@\uff20\ufe6b"
+UNSEEN = (
+    "\\s\\x00-\\x1f\\x7f-\\x9f\\xad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
 )
+_FORMULA = re.compile(f"[{UNSEEN}]*[{EQUALS}{PLUS}{MINUS}{AT}]|[\\t\\r\\n]")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?").fullmatch
 # Beside the archived blocks with answers, those that were answered otherwise before they had options.
 _ANSWERED = """

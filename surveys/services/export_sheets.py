@@ -1,8 +1,10 @@
-"""Tables of cells as files: comma-separated text, and workbooks for spreadsheets."""
+"""Tables of cells as workbooks for spreadsheets.
+
+The library is large: import this where a workbook is made, so that other processes go without.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -19,19 +21,6 @@ MOST_COLUMNS = 16_384  # of a sheet
 MOST_ROWS = 1_048_576
 NARROWEST, WIDEST = 10, 48  # characters
 FOLDER = "colloquy-export-"
-# Semicolons and tabs too: spreadsheets of some countries divide cells by those.
-_NEEDS_QUOTES = re.compile('[",;\t\r\n]|^\\s|\\s$').search
-
-
-def csv_line(cells: Sequence[Cell]) -> bytes:
-    """A line of RFC 4180."""
-    return (",".join(["" if cell is None else _quoted(cell) for cell in cells]) + "\r\n").encode()
-
-
-def _quoted(cell: str) -> str:
-    if _NEEDS_QUOTES(cell) is None:
-        return cell
-    return '"' + cell.replace('"', '""') + '"'
 
 
 def workbook(headers: Sequence[str], rows: Iterator[Sequence[Cell]], *, name: str) -> BinaryIO:

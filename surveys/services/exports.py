@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 from communities import wire
 from communities.errors import InvalidRequest
 from surveys.models import Project
-from surveys.services import export_columns, export_sheets, response_json, responses
-from surveys.services.export_columns import Table
+from surveys.services import export_columns, export_lines, response_json, responses
 from surveys.services.figures import ALL, Selection
 
 MEDIA_TYPES = {
@@ -77,9 +76,9 @@ def _csv(project: Project, rows: Rows, with_bom: bool) -> Chunks:
 
     def lines() -> Iterator[bytes]:
         yield BYTE_ORDER_MARK if with_bom else b""
-        yield export_sheets.csv_line(table.headers)
+        yield export_lines.line(table.headers)
         for row in rows:
-            yield export_sheets.csv_line(table.cells(row))
+            yield export_lines.line(table.cells(row))
 
     return _in_chunks(lines())
 
@@ -107,6 +106,8 @@ def _told(project: Project, rows: Rows) -> Iterator[bytes]:
 
 
 def _xlsx(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
+    from surveys.services import export_sheets  # noqa: PLC0415 - 12 MB, for those alone who make workbooks
+
     table = export_columns.table(project)
     if len(table.headers) > export_sheets.MOST_COLUMNS:
         message = (
@@ -115,18 +116,14 @@ def _xlsx(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
         )
         violation = {"field": "format", "code": "too_many", "message": message}
         raise InvalidRequest(message, violations=[violation])
-    return _workbook(table, rows)
-
-
-def _workbook(table: Table, rows: Rows) -> Chunks:
     cells = (table.cells(row) for row in rows)
-    with export_sheets.workbook(table.headers, cells, name="Responses") as file:
-        yield from _read(file)
+    return _read(lambda: export_sheets.workbook(table.headers, cells, name="Responses"))
 
 
-def _read(file: BinaryIO) -> Iterator[bytes]:
-    while chunk := file.read(CHUNK):
-        yield chunk
+def _read(make: Callable[[], BinaryIO]) -> Chunks:
+    with make() as file:
+        while chunk := file.read(CHUNK):
+            yield chunk
 
 
 def _in_chunks(parts: Iterable[bytes]) -> Chunks:

@@ -26,6 +26,10 @@ from surveys.services.script_rows import Stored
 
 __all__ = ["ALL", "Figures", "Selection", "changes", "count"]
 
+# Every segment tells every line of every block: with 60 choices of 100 options by one of them 600,000, which
+# took 16 s. These take about one.
+MOST_LINES_OF_SEGMENTS = 50_000
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -54,8 +58,9 @@ def changes(project_id: int) -> int:
 def count(*, project: Project, selection: Selection = ALL, segment_by: int | None = None) -> Figures:
     """The figures of every question and content block, then of removed ones with answers.
 
-    Refuses to divide by what is no choice or scale of this project. `drop_off.left` are the unfinished
-    conversations that stand at a block, its percentage is of all that were begun, also without an answer.
+    Refuses to divide by what is no choice or scale of this project, or into more lines than can be told.
+    `drop_off.left` are the unfinished conversations that stand at a block, its percentage is of all that were
+    begun, also without an answer.
     """
     stored = script_cache.get(project.pk, project.revision).stored
     asked = _asked(stored)
@@ -90,11 +95,26 @@ def _dividing(asked: Sequence[Asked], segment_by: int | None) -> Asked | None:
         return None
     for each in asked:
         if each.id == segment_by and each.block.type in DIVIDING_TYPES:
+            _refuse_too_many(asked, each)
             return each
-    message = "`segment_by` must be the id of a choice or a scale of this project."
-    raise InvalidRequest(
-        message, violations=[{"field": "segment_by", "code": "not_found", "message": message}]
-    )
+    raise _undivided("not_found", "`segment_by` must be the id of a choice or a scale of this project.")
+
+
+def _refuse_too_many(asked: Sequence[Asked], dividing: Asked) -> None:
+    """Before anything is counted: whoever may read results may not keep a process busy for long."""
+    segments = statistics.most_entries(dividing.block, dividing.removed)
+    entries = sum(statistics.most_entries(each.block, each.removed) for each in asked)
+    if segments * entries > MOST_LINES_OF_SEGMENTS:
+        raise _undivided(
+            "too_many",
+            f"Divided by this question's {segments:,} answers, the {entries:,} options and points of all "
+            f"questions would be {segments * entries:,} numbers, more than {MOST_LINES_OF_SEGMENTS:,}: "
+            "divide by a question with fewer options or points.",
+        )
+
+
+def _undivided(code: str, message: str) -> InvalidRequest:
+    return InvalidRequest(message, violations=[{"field": "segment_by", "code": code, "message": message}])
 
 
 def _segments(dividing: Asked, counts: Counts) -> dict[statistics.Entry, int]:

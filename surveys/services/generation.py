@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -39,10 +39,12 @@ from surveys.services.projects import Created
 MAKE = "surveys.make_script"
 MOST_CORRECTIONS = 2
 KEPT_FOR = timedelta(minutes=10)  # a finished one, for a caller who broke off and tries again
-# A web process has four threads, and others wish to be served meanwhile. Who finds both places taken waits a
-# little, and is told of a script that is still being made.
+# A web process has four threads, and others wish to be served meanwhile: two requests may wait as long as it
+# takes, a third a little, and the last thread is never kept. Who finds no place is told at once that the
+# script is still being made.
 _places = threading.BoundedSemaphore(2)
-SECONDS_WITHOUT_A_PLACE = 5.0
+_short_places = threading.BoundedSemaphore(1)
+SECONDS_IN_A_SHORT_PLACE = 5.0
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.03, 0.5  # seconds between two looks
 
 log = structlog.get_logger("colloquy.generation")
@@ -90,12 +92,14 @@ def begin(
     request: ScriptRequest,
     claim: str | None = None,
     fingerprint: str = "",
+    is_answered: Callable[[], bool] = lambda: False,
     at: datetime,
-) -> int:
+) -> int | None:
     """Have a worker make a script; the id of that work.
 
     `claim` and `fingerprint` are hashes of the idempotency key and of all that was asked: a retry joins the
-    work of the first, and pays nothing. Refuses another request under the claim, and too few credits.
+    work of the first, and pays nothing. None where the first `is_answered` by now, so that nothing is left to
+    do. Refuses another request under the claim, and too few credits.
     """
     fields = {"community_id": community_id, "request": asdict(request), "created_at": at}
     if claim is None:
@@ -105,6 +109,9 @@ def begin(
         made, is_new = Generation.objects.get_or_create(claim=claim, defaults=fields)
         if made.fingerprint != fingerprint:
             raise Conflict("This Idempotency-Key was used for another request.")
+    if is_new and is_answered():
+        transaction.set_rollback(True)
+        return None
     if is_new:
         made.credits_used = 0 if ai.provider_is_free() else settings.CREDITS_FOR_A_SCRIPT
         made.save(update_fields=["credits_used"])
@@ -115,10 +122,8 @@ def begin(
 
 def wait(*, generation_id: int) -> None:
     """Wait until a script is made or could not be, but no longer than the settings say. Holds nothing."""
-    with _a_place() as has_place:
-        most = settings.SECONDS_TO_WAIT_FOR_A_SCRIPT
-        ends = time.monotonic() + (most if has_place else min(most, SECONDS_WITHOUT_A_PLACE))
-        pause = _SHORTEST_PAUSE
+    with _seconds_to_wait() as seconds:
+        ends, pause = time.monotonic() + seconds, _SHORTEST_PAUSE
         while (left := ends - time.monotonic()) > 0 and not _is_over(generation_id):
             jobs.let_go()
             time.sleep(min(pause, left))
@@ -130,13 +135,17 @@ def _is_over(generation_id: int) -> bool:
 
 
 @contextmanager
-def _a_place() -> Iterator[bool]:
-    has_place = _places.acquire(blocking=False)
-    try:
-        yield has_place
-    finally:
-        if has_place:
-            _places.release()
+def _seconds_to_wait() -> Iterator[float]:
+    """How long this request may wait; the thread that it keeps is counted meanwhile."""
+    most = settings.SECONDS_TO_WAIT_FOR_A_SCRIPT
+    for places, seconds in ((_places, most), (_short_places, min(most, SECONDS_IN_A_SHORT_PLACE))):
+        if places.acquire(blocking=False):
+            try:
+                yield seconds
+            finally:
+                places.release()
+            return
+    yield 0.0
 
 
 @transaction.atomic
@@ -318,7 +327,7 @@ def _refusal_of_writing(project: Project, own: Generation, at: datetime) -> str 
 def take_up(*, at: datetime) -> None:
     """Wake workers for what waits or was left by one that died, and clear what nobody came back for."""
     for generation_id in jobs.given_up(Generation, at=at):
-        _give_up(generation_id)
+        _give_up(generation_id, at)
     undelivered = Generation.objects.filter(project__isnull=False).exclude(Job.UNFINISHED)
     for generation_id in [*jobs.waiting(Generation, at=at), *undelivered.values_list("pk", flat=True)[:1000]]:
         wake(MAKE, generation_id=generation_id)
@@ -326,9 +335,9 @@ def take_up(*, at: datetime) -> None:
 
 
 @transaction.atomic
-def _give_up(generation_id: int) -> None:
-    own = Generation.objects.select_for_update().filter(pk=generation_id, status=Job.Status.RUNNING).first()
-    if own is not None:
+def _give_up(generation_id: int, at: datetime) -> None:
+    own = Generation.objects.select_for_update().filter(pk=generation_id).first()
+    if own is not None and generation_id in jobs.given_up(Generation, at=at):  # still, under the lock
         _end_in_vain(own, NOTHING_MADE)
 
 
@@ -336,7 +345,8 @@ def _give_up(generation_id: int) -> None:
 def _clear(at: datetime) -> None:
     """Give back what was taken for scripts that nobody fetched. Their projects, if any, are gone."""
     left = Generation.objects.filter(Q(completed_at__lt=at - KEPT_FOR), project__isnull=True)
-    for own in left.exclude(Job.UNFINISHED).select_for_update(skip_locked=True)[:1000]:
+    found = left.exclude(Job.UNFINISHED).order_by("community_id", "pk")
+    for own in found.select_for_update(skip_locked=True)[:1000]:
         communities.return_credits(community_id=own.community_id, amount=own.credits_used)
         own.delete()
 

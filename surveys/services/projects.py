@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Sum
 
 from communities import services as communities
 from communities.errors import ChannelRequired, Conflict, InvalidRequest, TierRequired
@@ -16,8 +17,8 @@ from communities.models import CommunitySettings
 from surveys.engine import rules
 from surveys.engine.places import as_stored
 from surveys.engine.script import Block, Bucket, Script, Violation
+from surveys.models import Analysis, Conversation, Project
 from surveys.models import Bucket as BucketRow
-from surveys.models import Conversation, Project
 from surveys.services import events, finding, groups, outros, schedules, scripts, sent_fields
 from surveys.services.scripts import NewScript
 from webhooks.events import EventType
@@ -235,6 +236,8 @@ def _change_privacy(project: Project) -> None:
     conversations = Conversation.objects.filter(project=project)
     if conversations.filter(is_listed=True).exists():
         raise Conflict("`privacy_mode` cannot change once there are responses.")
+    _give_back_what_analyses_took(project)
+    Analysis.objects.filter(project=project).delete()  # of responses that were deleted since
     with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
         cursor.execute("DELETE FROM surveys_conversation WHERE project_id = %s", [project.pk])
 
@@ -290,8 +293,16 @@ def delete_project(*, community_id: int, project_id: int, only_of: int | None, a
         communities.count_projects(community_id=community_id, active=-1)
     told = finding.get(community_id=community_id, project_id=project_id)
     events.project_changed(EventType.PROJECT_DELETED, told, at=at)
+    _give_back_what_analyses_took(project)
     _delete_rows(project.pk)
     project.delete()
+
+
+def _give_back_what_analyses_took(project: Project) -> None:
+    """Of those that were going on, which go with the project: nobody will read them (decisions 11.4)."""
+    going_on = Analysis.objects.filter(Analysis.UNFINISHED, project=project)
+    taken = going_on.aggregate(credits=Sum("credits_used"))["credits"]
+    communities.return_credits(community_id=project.community_id, amount=taken or 0)
 
 
 def _delete_rows(project_id: int) -> None:

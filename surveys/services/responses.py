@@ -14,7 +14,7 @@ from django.db.models import Sum
 from communities import statements
 from communities.errors import Forbidden, NotFound
 from surveys.models import Conversation, Project, Tally
-from surveys.services import conversations, rows
+from surveys.services import conversations, quotes, rows
 from surveys.services.response_json import ResponseJson, teller
 
 NO_RESPONSE = "There is no such response."
@@ -133,6 +133,7 @@ def delete(*, response_id: uuid.UUID, may: Callable[[Project], None], at: dateti
     if conversation is None or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
     may(conversation.project)
+    quotes.drop_those_of(project_id=conversation.project_id, conversation_id=conversation.pk)
     conversations.remove(conversation=conversation, at=at)
 
 

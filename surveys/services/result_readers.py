@@ -9,6 +9,9 @@ from surveys.models import Project
 from surveys.services import responses
 
 NO_PROJECT = "There is no such project."
+# Of an anonymous project fewer answers than these are not told in sum either: they would be somebody's. Of
+# other projects it is their creator who decides.
+LEAST_ANSWERS = 5
 
 
 def refuse_unless_readable(*, project: Project, role: str, user_id: int, at: datetime) -> None:
@@ -23,6 +26,11 @@ def refuse_unless_readable(*, project: Project, role: str, user_id: int, at: dat
         raise NotFound(NO_PROJECT)
     if role == "member" and project.is_poll and project.is_live_at(at):
         responses.refuse_before_the_end(project, user_id)
+
+
+def least_answers(project: Project) -> int | None:
+    """How many answers a question needs before they are told to those with whom results are shared."""
+    return LEAST_ANSWERS if project.is_anonymous else None
 
 
 def reads_people(*, project: Project, role: str, user_id: int) -> bool:

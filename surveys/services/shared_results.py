@@ -19,13 +19,10 @@ from communities.errors import NotFound
 from communities.services import get_settings
 from surveys.engine.script import QUESTIONS
 from surveys.models import Analysis, Project
-from surveys.services import figures
+from surveys.services import figures, privacy
 from surveys.services.addresses import Destination
-from surveys.services.result_steps import Step, stand_still
+from surveys.services.result_readers import least_answers
 
-# On an anonymous project fewer than these are not told in sum either: they would be somebody's. Nor are they
-# seen to come in by fewer at a time (`result_steps`). Of other projects it is their creator who decides.
-LEAST_ANSWERS = 5
 # 100,000 responses are shown as they stood up to five seconds ago, which takes a twentieth of a process's
 # time at 250 ms for each count.
 RESPONSES_PER_SECOND_KEPT = 20_000
@@ -62,19 +59,20 @@ def find(*, token: uuid.UUID) -> Destination:
 
 
 def waits_for_closing(*, project: Project, at: datetime) -> bool:
-    """Whether a poll's results may be seen by everybody only once it is closed."""
+    """Whether a poll's results may be seen by everybody only once it is closed.
+
+    Where no mode was chosen, sharing them says enough.
+    """
     is_open = project.is_live_at(at) or project.is_pending_at(at)
-    return project.is_poll and is_open and project.poll_results_mode != Project.PollResultsMode.PUBLIC
+    hides = (Project.PollResultsMode.HIDDEN, Project.PollResultsMode.VOTERS_ONLY)
+    return project.is_poll and is_open and project.poll_results_mode in hides
 
 
 def read(*, project: Project, at: datetime) -> SharedResults:
     """The results of a project, as far as anybody may see them."""
-    least = LEAST_ANSWERS if project.is_anonymous else None
+    least = least_answers(project)
     counted = _counted(project, at)
-    step = Step(counted.figures, counted.at)
-    if least and project.is_live_at(at):
-        step = stand_still(project, step, least=least)
-    seen = step.figures
+    seen = counted.figures
     sentiments = _sentiments(project) if _has_texts(seen.blocks) else {}
     is_too_few = least is not None and seen.conversation_count < least
     blocks = [
@@ -85,7 +83,7 @@ def read(*, project: Project, at: datetime) -> SharedResults:
         if block["block_type"] in QUESTIONS and not block["is_archived"]
     ]
     return SharedResults(
-        step.at,
+        privacy.rounded(project=project, at=counted.at),
         seen.conversation_count,
         seen.completion_count,
         None if any(block["is_withheld"] for block in blocks) else seen.response_count,

@@ -138,9 +138,20 @@ def test_long_batches_go_in_pieces_and_themes_on_to_the_next(claude: Claude, ant
         lambda loopback: loopback.say({"new_themes": [], "texts": []}),
         lambda loopback: loopback.say(answer(text(0, sentiment="angry"))),
         lambda loopback: loopback.say(answer(text(0), new=["Slow"])),
+        lambda loopback: loopback.say(answer(text(10**4000))),
         lambda loopback: loopback.fail(413, "request_too_large"),
     ],
-    ids=["refused", "refused without words", "cut off", "no JSON", "no texts", "mood", "theme", "too large"],
+    ids=[
+        "refused",
+        "refused without words",
+        "cut off",
+        "no JSON",
+        "no texts",
+        "mood",
+        "theme",
+        "number",
+        "too large",
+    ],
 )
 def test_a_batch_that_comes_to_nothing_is_asked_in_halves(
     claude: Claude, anthropic: Loopback, spoil: Any

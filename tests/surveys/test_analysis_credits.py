@@ -223,6 +223,24 @@ def test_one_credit_is_spent_by_one_of_twenty_projects(connect: Any) -> None:
     assert (Analysis.objects.count(), credits_of(caller.community)) == (1, 0)
 
 
+@pytest.mark.parametrize("is_done", [False, True])
+def test_an_analysis_that_goes_with_its_project_gives_back_what_it_took(connect: Any, is_done: bool) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 3)
+    project = survey(caller)
+    wrote(project, "#slow")
+    made = int(ask(caller, project).json()["id"])
+    if is_done:
+        analysis.run(analysis_id=made)
+
+    caller.post(f"/projects/{project.pk}/close")
+    assert caller.delete(f"/projects/{project.pk}").status_code == 204
+    analysis.run(analysis_id=made)  # by a worker that comes too late
+
+    assert credits_of(caller.community) == (2 if is_done else 3)
+
+
 @at_once
 def test_workers_at_once_make_it_once(connect: Any) -> None:
     provider = connect(Reads())

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from surveys.models import Analysis
-from surveys.services import analysis
+from surveys.models import Analysis, Conversation
+from surveys.services import analysis, responses
 from tests.surveys.calling import CHOICE, Caller
 from tests.surveys.hearing import bodies, listener
 from tests.surveys.reading import (
@@ -27,6 +27,7 @@ from tests.surveys.reading import (
     themes,
     wrote,
 )
+from tests.surveys.talking import NOON
 from webhooks.models import Delivery, Event
 
 pytestmark = pytest.mark.django_db
@@ -69,6 +70,23 @@ def test_elsewhere_a_single_answer_may_be_quoted(connect: Any) -> None:
     wrote(project, "#slow")
 
     assert quotes(analysed(caller, project)) == ["#slow"]
+
+
+def test_a_response_that_was_deleted_is_quoted_no_more(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 5)
+    project = survey(caller, privacy_mode="semi-private")
+    wrote(project, "#slow one", "#slow two")
+    assert quotes(analysed(caller, project)) == ["#slow one", "#slow two"]
+
+    first = Conversation.objects.filter(project=project).order_by("pk").first()
+    assert first is not None
+    responses.delete(response_id=first.pk, may=lambda _: None, at=NOON)
+
+    latest = analysis.latest(project=project)
+    assert latest is not None
+    assert quotes(analysis.as_json(latest)) == ["#slow two"]
 
 
 def test_what_may_not_be_quoted_is_not_kept_either(connect: Any) -> None:
@@ -152,3 +170,66 @@ def test_respondents_are_not_named_in_what_the_provider_gets(connect: Any) -> No
     sent = f"{provider.batches}{provider.counted}{provider.overviews}"
     assert "#slow" in sent
     assert not [word for word in ("crm-5550", begun["id"], caller.user.name) if word in sent]
+
+
+@pytest.mark.parametrize("mode", ["semi-private", "anonymous"])
+def test_with_whom_it_is_shared_reads_it_in_sum(mode: str, connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 5)
+    project = survey(caller, privacy_mode=mode, settings={"share_results": True})
+    wrote(project, *(f"#slow {n}" for n in range(5)), "#rare")
+    analysed(caller, project)
+
+    told = caller.beside("member").get(f"/projects/{project.pk}/analysis").json()
+
+    is_anonymous = mode == "anonymous"
+    themes_told = told["blocks"][0]["open_text"]["themes"]
+    assert [theme["title"] for theme in themes_told] == (["Slow"] if is_anonymous else ["Slow", "Rare"])
+    assert {(theme["description"], tuple(theme["quotes"])) for theme in themes_told} == {("", ())}
+    assert (told["summary"] is None) is is_anonymous
+    assert (told["blocks"][0]["open_text"]["summary"] is None) is is_anonymous
+
+
+def test_of_an_anonymous_project_too_few_answers_are_withheld_from_those_with_whom_it_is_shared(
+    connect: Any,
+) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 5)
+    project = survey(caller, privacy_mode="anonymous", settings={"share_results": True})
+    wrote(project, *(f"#slow {n}" for n in range(4)))
+    analysed(caller, project)
+
+    (block,) = caller.beside("member").get(f"/projects/{project.pk}/analysis").json()["blocks"]
+
+    assert (block["response_count"], block["open_text"]) == (None, None)
+
+
+def test_an_anonymous_project_keeps_one_analysis_alone(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 5)
+    project = survey(caller, privacy_mode="anonymous")
+    wrote(project, "#slow one")
+    analysed(caller, project)
+    wrote(project, "#slow two")
+
+    asked, _ = analysis.ask(project=project, with_ai=False, covers="all", at=NOON)
+    analysis.run(analysis_id=asked.pk)
+
+    assert list(Analysis.objects.values_list("pk", flat=True)) == [asked.pk]
+
+
+def test_another_privacy_forgets_what_was_analysed_before(connect: Any) -> None:
+    connect(Reads())
+    caller = Caller()
+    give(caller.community, 5)
+    project = survey(caller, privacy_mode="semi-private")
+    wrote(project, "#slow one")
+    analysed(caller, project)
+    responses.delete(response_id=Conversation.objects.get().pk, may=lambda _: None, at=NOON)
+
+    assert caller.patch(f"/projects/{project.pk}", {"privacy_mode": "anonymous"}).status_code == 200
+
+    assert not Analysis.objects.exists()

@@ -116,7 +116,7 @@ def test_one_whose_workers_all_died_is_given_up_with_its_credits(connect: Any) -
     listener(caller.community.pk, "analysis.failed")
     job = asked_for(caller, "#slow")
     at = NOON
-    for _ in range(jobs.MOST_ATTEMPTS):
+    for _ in range(jobs.MOST_DEATHS + 1):
         with pytest.raises(Killed):
             analysis.run(analysis_id=job.pk, now=clock(at))
         analysis.give_up(analysis_id=job.pk, at=at)  # too early
@@ -137,9 +137,11 @@ def test_the_sweep_wakes_what_waits_and_ends_what_was_given_up(monkeypatch: pyte
     caller = Caller()
     ids = {name: asked_for(caller, "#slow").pk for name in ("new", "running", "left", "lost")}
     soon, past = NOON + timedelta(seconds=1), NOON - timedelta(seconds=1)
-    leases = {"running": (1, soon), "left": (1, past), "lost": (jobs.MOST_ATTEMPTS, past)}
-    for name, (attempt, until) in leases.items():
-        Analysis.objects.filter(pk=ids[name]).update(status="running", attempt=attempt, leased_until=until)
+    leases = {"running": (0, soon), "left": (0, past), "lost": (jobs.MOST_DEATHS, past)}
+    for name, (deaths, until) in leases.items():
+        Analysis.objects.filter(pk=ids[name]).update(
+            status="running", attempt=1, deaths=deaths, leased_until=until
+        )
     woken: list[Any] = []
     monkeypatch.setattr(analysis, "wake", lambda task, analysis_id: woken.append((task, analysis_id)))
 
@@ -147,6 +149,55 @@ def test_the_sweep_wakes_what_waits_and_ends_what_was_given_up(monkeypatch: pyte
 
     assert woken == [("surveys.run_analysis", ids[name]) for name in ("new", "left")]
     assert Analysis.objects.get(pk=ids["lost"]).status == "failed"
+
+
+def test_a_worker_that_gets_on_may_die_as_often_as_it_likes(connect: Any) -> None:
+    reads = Reads(texts_at_once=1)
+    caller = Caller()
+    job = asked_for(caller, *several("#slow", 6))
+    at = NOON
+    for _ in range(jobs.MOST_DEATHS + 3):  # each time one more is read before it dies
+        connect(Failing(None, Killed(), texts_at_once=1))
+        with pytest.raises(Killed):
+            analysis.run(analysis_id=job.pk, now=clock(at))
+        at += jobs.LEASE
+
+    connect(reads)
+    analysis.run(analysis_id=job.pk, now=clock(at))
+
+    assert told(caller, job)["status"] == "completed"
+
+
+def test_a_long_one_lets_others_have_their_turn(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = Reads(texts_at_once=2)
+    connect(reads)
+    monkeypatch.setattr(analysis_run, "TURN", timedelta(0))
+    woken: list[Any] = []
+    monkeypatch.setattr(analysis_run, "wake", lambda task, analysis_id: woken.append((task, analysis_id)))
+    caller = Caller()
+    job = asked_for(caller, *several("#slow", 5))
+
+    statuses = []
+    for _ in range(3):
+        analysis.run(analysis_id=job.pk)
+        statuses.append(told(caller, job)["status"])
+
+    assert statuses == ["running", "running", "completed"]
+    assert woken == [("surveys.run_analysis", job.pk)] * 2
+    assert [len(batch.answers) for batch in reads.batches] == [2, 2, 1]
+
+
+def test_few_long_texts_are_a_batch_too(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = Reads(texts_at_once=10)
+    connect(reads)
+    monkeypatch.setattr(analysis_run, "MOST_CHARACTERS_AT_ONCE", 10)
+    caller = Caller()
+    job = asked_for(caller, "#slow", "#slow", "#slow and longer than that", "#slow")
+
+    analysis.run(analysis_id=job.pk)
+
+    assert [len(batch.answers) for batch in reads.batches] == [2, 1, 1]
+    assert told(caller, job)["blocks"][0]["open_text"]["analysed_count"] == 4
 
 
 def test_a_project_deleted_meanwhile_leaves_nothing(connect: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surveys.services import export_columns, export_sheets
+from surveys.services import export_columns, export_lines, export_sheets
 from surveys.services.export_columns import Number
 from tests.surveys import talking
 from tests.surveys.exporting import answered, content, in_sheet, lines, questions, sheets
@@ -35,6 +35,13 @@ FORMULAS = [
     "\uff0b1",
     "\uff0d1",
     "\uff20x",
+    "\u180e=1",
+    "\u2800=1",
+    "\u3164=1",
+    "\u034f=1",
+    "\u061c=1",
+    "\ufe0f=1",
+    "\u115f \ufe00\uffa0-1",
 ]
 HARMLESS = ["1+1=2", "a-b", "", "'=1", "(=1)", "mail@example.com", '"=1"', "\u2013 1", "7", "é=", "🙂=1"]
 
@@ -152,17 +159,66 @@ def test_a_sheet_has_as_many_rows_and_columns_as_spreadsheets_open():
     assert (export_sheets.MOST_ROWS, export_sheets.MOST_COLUMNS) == (1_048_576, 16_384)
 
 
-@given(cells=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=2))
+LETTERS = st.characters(exclude_categories=["Cs"])
+
+
+@given(cells=st.lists(st.text(LETTERS).filter(lambda text: text == export_lines.neutral(text)), min_size=2))
 @settings(deadline=None, database=None)
 def test_any_cells_come_back_from_a_csv_line(cells):
-    written = export_sheets.csv_line(cells)
+    written = export_lines.line(cells)
 
     assert lines(written) == [cells]
     assert written.endswith(b"\r\n")
 
 
 def test_what_other_countries_divide_cells_by_is_quoted_too():
-    assert export_sheets.csv_line(["a;b", "a\tb", " a", "b", None]) == b'"a;b","a\tb"," a",b,\r\n'
+    assert export_lines.line(["a;b", "a\tb", " a", "b", None]) == b'"a;b","a\tb"," a",b,\r\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("a;=1", "a;'=1"),
+        ("a\t+1", "a\t'+1"),
+        ("a\n@x", "a\n'@x"),
+        ("a\r\n\r\n=1", "a\r\n\r\n'=1"),
+        (";=1;=2", ";'=1;'=2"),
+        ('a; "=1+1"', 'a; "\'=1+1"'),
+        ('"a";"";=1', '"a";"";\'=1'),
+        ("a;\u200b\u3164 =1", "a;\u200b\u3164 '=1"),
+        ("a;\uff1d1", "a;'\uff1d1"),
+        ("=1;=2", "'=1;'=2"),
+    ],
+)
+def test_what_begins_a_cell_where_semicolons_divide_them_is_no_formula_either(text, seen):
+    assert lines(export_lines.line(["x", export_columns.neutral(text)])) == [["x", seen]]
+
+
+@pytest.mark.parametrize(
+    "text", ["It was:\n- long\n- dull", "a, =1", "1 = 1; 2 = 2", 'a "=1"', "a;b@c.org", "a;'=1", "x\n\uff0d1"]
+)
+def test_what_begins_no_formula_inside_a_text_stays_as_it_is(text):
+    assert lines(export_lines.line([text, "x"])) == [[text, "x"]]
+
+
+@given(text=st.text(st.sampled_from(";\t\r\n \"'=+@ab\u200b\uff1d")))
+@settings(deadline=None, database=None)
+def test_no_part_of_a_text_begins_as_a_formula_wherever_it_is_divided(text):
+    ((cell, _),) = lines(export_lines.line([text, ""]))
+
+    for part in re.split("[;\t\r\n]", cell)[1:]:
+        assert part.lstrip(' "\u200b')[:1] not in {*"=+@\uff1d"}
+    assert cell.replace("'", "") == text.replace("'", "")
+
+
+@pytest.mark.django_db
+def test_only_a_csv_has_apostrophes_inside_a_text():
+    made = talking.project({**TEXT, "prompt": "Why;=1?"})
+    answered(made, "a;=1")
+
+    assert questions(made) == [["Why;'=1?"], ["a;'=1"]]
+    assert in_sheet(made) == [["Why;=1?"], ["a;=1"]]
+    assert b'"a;=1"' in content(made, "json")
 
 
 @pytest.mark.django_db

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import timedelta
 from threading import Event, get_ident
 
@@ -12,6 +13,7 @@ from django.utils import timezone
 
 from communities import queue
 from communities.errors import PaymentRequired, Unavailable
+from config import gunicorn
 from surveys import ai
 from surveys.ai.provider import ScriptDraft, ScriptRequest
 from surveys.models import Generation, Job, Project
@@ -31,7 +33,9 @@ def caller(db) -> Caller:
 
 
 def begin(caller: Caller) -> int:
-    return generation.begin(community_id=caller.community.pk, request=REQUEST, at=timezone.now())
+    begun = generation.begin(community_id=caller.community.pk, request=REQUEST, at=timezone.now())
+    assert begun is not None
+    return begun
 
 
 def credits(caller: Caller) -> int:
@@ -206,7 +210,7 @@ def test_a_worker_that_fails_after_it_was_given_up_gives_nothing_back(caller, mo
 def test_work_whose_workers_die_again_and_again_fails_in_the_end(caller, monkeypatch, settings):
     provide(monkeypatch, settings, GOOD)
     work, at = begin(caller), timezone.now()
-    for _ in range(jobs.MOST_ATTEMPTS):
+    for _ in range(jobs.MOST_DEATHS + 1):
         assert jobs.take(Generation, work, at=at) is not None
         at += jobs.LEASE
 
@@ -214,6 +218,20 @@ def test_work_whose_workers_die_again_and_again_fails_in_the_end(caller, monkeyp
     generation.take_up(at=at)
 
     assert Generation.objects.get().status == "failed"
+    assert credits(caller) == 5
+
+
+def test_nothing_is_begun_for_a_request_that_is_answered_by_now(caller):
+    """A twin came in before the first was answered, and got so far after it."""
+    begun = generation.begin(
+        community_id=caller.community.pk,
+        request=REQUEST,
+        claim="claim",
+        is_answered=lambda: True,
+        at=timezone.now(),
+    )
+
+    assert begun is None
     assert credits(caller) == 5
 
 
@@ -367,13 +385,23 @@ def test_who_finds_every_place_taken_waits_a_little_and_is_told_that_it_takes_lo
     caller, monkeypatch, settings
 ):
     settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 60
-    monkeypatch.setattr(generation, "SECONDS_WITHOUT_A_PLACE", 0.0)
+    monkeypatch.setattr(generation, "SECONDS_IN_A_SHORT_PLACE", 0.0)
     monkeypatch.setattr(generation._places, "acquire", lambda blocking: False)
 
     answer = caller.post("/projects", INTENT)
 
     assert answer.status_code == 201
     assert answer.json()["generation"]["status"] == "pending"
+
+
+def test_one_thread_of_a_web_process_is_never_kept_waiting(settings):
+    settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 60
+
+    with ExitStack() as stack:
+        waits = [stack.enter_context(generation._seconds_to_wait()) for _ in range(5)]
+
+    assert waits == [60, 60, generation.SECONDS_IN_A_SHORT_PLACE, 0.0, 0.0]
+    assert gunicorn.threads > sum(wait > 0 for wait in waits)
 
 
 def test_a_place_is_free_again_after_a_fault(monkeypatch, settings):

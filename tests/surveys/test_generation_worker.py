@@ -70,6 +70,22 @@ def test_a_worker_that_is_killed_while_the_model_thinks_loses_nothing(caller, se
     assert project["info"]["block_count"] > 0
 
 
+def test_a_worker_that_is_told_to_stop_gives_back_what_it_cannot_finish(caller, settings):
+    settings.AI_PROVIDER = "anthropic"
+    settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 0
+    with Loopback() as anthropic:
+        anthropic.hang()
+        made = caller.post("/projects", INTENT).json()
+        with running(*AI_WORKER, **_keys(anthropic)) as worker:
+            wait_until(lambda: bool(anthropic.requests))
+            worker.terminate()
+            worker.wait()
+        with running(*AI_WORKER):  # its lease is not waited for
+            wait_until(_is_taken_up)
+
+    assert caller.get(f"/projects/{made['id']}").json()["generation"]["status"] == "completed"
+
+
 def _is_taken_up() -> bool:
     """As the sweep does again and again: a wake may still go to the worker that is being killed."""
     generation.take_up(at=timezone.now())

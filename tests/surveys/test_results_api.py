@@ -2,6 +2,7 @@ from datetime import timedelta
 
 import pytest
 
+from surveys.services import answer_counts
 from tests.surveys import talking
 from tests.surveys.calling import CHOICE, TEXT, Caller, faults, refusal
 from tests.surveys.counting import OPEN_WEB, converse, counts, results
@@ -147,6 +148,33 @@ def test_what_is_no_choice_and_no_scale_of_the_project_divides_nothing(admin, pr
     assert faults(answer) == {("segment_by", "not_found")}
 
 
+@pytest.mark.parametrize(("more", "told"), [(0, 200), (1, 400)])
+def test_what_would_be_divided_into_more_than_50000_is_refused_before_it_is_counted(
+    admin, monkeypatch, more, told
+):
+    many = {"type": "multi_punch", "options": [f"o{n}" for n in range(100)]}
+    made = talking.project(
+        *[many] * 4, *[talking.TEXT] * (100 + more), community=admin.community, author=admin.user
+    )
+    counted, count = [], answer_counts.counted
+
+    def watched(*given):
+        counted.append(given)
+        return count(*given)
+
+    monkeypatch.setattr(answer_counts, "counted", watched)
+    block_id = talking.script(made).blocks[0].id
+
+    answer = admin.get(f"/projects/{made.pk}/analysis/results?segment_by={block_id}")
+
+    assert answer.status_code == told
+    if told == 400:
+        assert refusal(answer) == (400, "invalid_request")
+        assert faults(answer) == {("segment_by", "too_many")}
+        assert "would be 50,100 numbers" in answer.json()["message"]
+    assert len(counted) == (told == 200)
+
+
 def test_a_removed_question_still_divides(admin, project):
     assert admin.post(f"/projects/{project['id']}/close").status_code == 200
     choice, *others = project["script"]["blocks"]
@@ -231,3 +259,24 @@ def test_where_unfinished_ones_stand_is_found_in_a_script_that_was_rewritten_sin
     told = results(admin, made)
 
     assert [block["drop_off"]["left"] for block in told["blocks"]] == [1, 0, 1, 0]
+
+
+# --- Shared, of an anonymous project ------------------------------------------------------------------
+
+
+def test_members_see_of_an_anonymous_project_what_the_shared_page_shows(admin):
+    made = made_by(
+        admin, CHOICE, {"type": "open_numeric", "prompt": "Salary?"}, STARS,
+        privacy_mode="anonymous", settings={"share_results": True},
+    )  # fmt: skip
+    for number in range(5):
+        converse(admin, made, ["red", 30_000 + number, 3 if number else None])
+    member = admin.beside("member")
+
+    told = results(member, made)
+
+    choice, number, stars = told["blocks"]
+    assert counts(choice) == {"red": 5}
+    assert (number["stats"]["mean"], number["stats"]["min"], number["stats"]["max"]) == (30_002, None, None)
+    assert (stars["is_withheld"], stars["distribution"]) == (True, None)
+    assert results(admin, made)["blocks"][1]["stats"]["max"] == 30_004

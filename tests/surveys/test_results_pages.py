@@ -64,8 +64,8 @@ def test_an_address_that_nobody_was_given_leads_nowhere(token):
     assert Client().get(f"/r/{token}.json").status_code == 404
 
 
-@pytest.mark.parametrize("mode", ["voters_only", "hidden", None])
-def test_an_open_polls_results_wait_for_its_closing_unless_they_are_public(mode):
+@pytest.mark.parametrize("mode", ["voters_only", "hidden"])
+def test_an_open_polls_results_wait_for_its_closing_where_its_mode_says_so(mode):
     made = poll(poll_results_mode=mode)
     respond(made, 0)
 
@@ -84,15 +84,17 @@ def test_an_open_polls_results_wait_for_its_closing_unless_they_are_public(mode)
 
 def test_a_pending_polls_results_wait_too_and_the_day_is_told():
     opens_at = timezone.now().replace(year=2040, month=3, day=1, hour=9, minute=0)
-    made = poll(status="inactive", opens_at=opens_at, closes_at=opens_at + timedelta(days=1))
+    ends_at = opens_at + timedelta(days=1)
+    made = poll(poll_results_mode="hidden", status="inactive", opens_at=opens_at, closes_at=ends_at)
 
     assert told(made).json()["message"] == (
         "The results can be seen here once the poll is closed, on 2 March 2040, 09:00 UTC."
     )
 
 
-def test_an_open_polls_results_are_seen_where_they_are_public():
-    made = poll(poll_results_mode="public")
+@pytest.mark.parametrize("mode", ["public", None])
+def test_an_open_polls_results_are_seen_where_they_are_public_or_sharing_them_is_all_that_was_said(mode):
+    made = poll(poll_results_mode=mode)
     respond(made, 0)
 
     assert told(made).json()["blocks"][0]["distribution"][0]["percentage"] == 100
@@ -130,7 +132,7 @@ def test_results_set_no_cookie_and_are_kept_out_of_search_engines(suffix):
     assert response.status_code == 200
     assert not response.cookies
     assert response["X-Robots-Tag"] == "noindex"
-    assert response["Cache-Control"] == "public, max-age=5"
+    assert response["Cache-Control"] == "no-cache"
     assert b"steal" not in response.content
 
 

@@ -1,21 +1,19 @@
-"""The results page for staff: who may open it, what it tells, and what it asks for."""
+"""The results page for staff: who may open it, what it counts, and what is taken along."""
 
-import html
-import json
 import re
 from types import SimpleNamespace
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 
-from communities.errors import PaymentRequired
-from communities.models import Community, User
+from communities.http.downloads import BrokenOff
+from communities.models import User
 from surveys.models import Analysis
 from surveys.services import figures
 from tests.surveys import talking
-from tests.surveys.talking import CHOICE, NOON, TEXT
+from tests.surveys.staffing import address, look, respond, staff_member, superuser
+from tests.surveys.talking import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -23,52 +21,9 @@ SCALE = {"type": "rating", "prompt": "How was it?"}
 PAGES = ["results", "analysis", "export"]
 
 
-def staff_member(*permissions, **fields):
-    user = User.objects.create_user("staff", password="x", **{"is_staff": True, **fields})
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    return signed_in(user)
-
-
-def signed_in(user, **options):
-    client = Client(**options)
-    client.force_login(user)
-    return client
-
-
 @pytest.fixture
 def client():
-    return signed_in(User.objects.create_superuser("root", password="x"))
-
-
-def address(made, page="results"):
-    return reverse(f"pages:staff-{page}", args=[made.pk])
-
-
-def look(client, made, query="", *, status=200):
-    response = client.get(address(made) + query)
-    assert response.status_code == status
-    return html.unescape(response.content.decode())
-
-
-def respond(made, *said, times=1):
-    for _ in range(times):
-        talking.say(talking.begin(made), *said)
-
-
-def analysis(made, status="completed", **fields):
-    return Analysis.objects.create(
-        **{
-            "project": made,
-            "status": status,
-            "revision": made.revision,
-            "changes": figures.changes(made.pk),
-            "created_at": NOON,
-            "completed_at": NOON if status == "completed" else None,
-            "generated_by": "local",
-            "summary": "All is well.",
-            **fields,
-        }
-    )
+    return superuser()
 
 
 # --- Who --------------------------------------------------------------------------------------------
@@ -116,7 +71,7 @@ def test_pages_are_only_looked_at(client):
 
 def test_a_forged_request_for_an_analysis_is_refused():
     made = talking.project(TEXT)
-    client = signed_in(User.objects.create_superuser("root", password="x"), enforce_csrf_checks=True)
+    client = superuser(enforce_csrf_checks=True)
 
     assert client.post(address(made, "analysis")).status_code == 403
     assert not Analysis.objects.exists()
@@ -250,6 +205,19 @@ def test_answers_stand_side_by_side_by_those_to_another_question(client):
     assert '<th scope="col">A red</th><th scope="col">B green</th>' in seen
 
 
+def test_what_would_be_divided_into_too_much_is_told_undivided_with_a_sentence(client, monkeypatch):
+    monkeypatch.setattr(figures, "MOST_LINES_OF_SEGMENTS", 1)
+    made = talking.project(CHOICE, SCALE)
+    respond(made, 0, 5)
+    which = talking.script(made).blocks[0].id
+
+    seen = look(client, made, f"?segment_by={which}", status=400)
+
+    assert '<a href="#segment_by">Divided by this question' in seen
+    assert "<dt>Responses</dt><dd>1</dd>" in seen
+    assert "side by side</caption>" not in seen
+
+
 def test_many_segments_are_in_the_table_and_the_first_are_drawn(client):
     many = {**CHOICE, "options": [f"o{n}" for n in range(30)]}
     made = talking.project(many, CHOICE)
@@ -261,119 +229,6 @@ def test_many_segments_are_in_the_table_and_the_first_are_drawn(client):
 
     assert "The first 8 of 30 are drawn; the table has all." in seen
     assert "AD o29" in seen
-
-
-# --- Analysis ---------------------------------------------------------------------------------------
-
-
-def test_themes_are_told_with_what_they_count_and_who_made_them(client):
-    made = talking.project(TEXT)
-    respond(made, "Tea.", times=2)
-    open_text = {
-        "summary": "They want tea.",
-        "themes": [
-            {
-                "title": "Tea",
-                "description": "More of it.",
-                "count": 2,
-                "percentage": 100.0,
-                "sentiment": "positive",
-                "quotes": ["<Tea>."],
-            }
-        ],
-        "sentiment": {"positive": 2, "neutral": 0, "negative": 0},
-        "answer_count": 2,
-        "analysed_count": 2,
-    }
-    blocks = [{"block_id": talking.script(made).blocks[0].id, "open_text": open_text}]
-    analysis(made, blocks_as_json=json.dumps(blocks), credits_used=1)
-
-    seen = look(client, made)
-
-    assert "They want tea." in seen
-    assert "<blockquote><Tea>.</blockquote>" in seen  # unescaped by `look`
-    assert (
-        "Made on 31 January 2026, 12:34 UTC by text statistics, without a language model, for 1 credit"
-        in (re.sub(r"<[^>]+>", "", seen))
-    )
-    assert "Nothing has changed since." in seen
-    assert "Analyse anew" not in seen
-    respond(made, "More.")
-    changed = look(client, made)
-    assert "Out of date:" in changed
-    assert "Analyse anew" in changed
-
-
-def test_an_analysis_is_asked_for_and_its_price_is_told_before(client, settings, monkeypatch):
-    settings.AI_PROVIDER = "anthropic"
-    Community.objects.filter(pk=talking.community().pk).update(bot_credits=1234)
-    made = talking.project(TEXT)
-    respond(made, "x")
-    asked = []
-    monkeypatch.setattr("surveys.services.analysis.ask", lambda **said: asked.append(said))
-
-    seen = look(client, made)
-    response = client.post(address(made, "analysis"), {"covers": "completed"})
-
-    assert "Takes 1 credit of 1,234 left." in seen
-    assert (response.status_code, response["Location"]) == (303, f"{address(made)}?status=completed#analysis")
-    assert [(said["project"], said["with_ai"], said["covers"]) for said in asked] == [
-        (made, True, "completed")
-    ]
-    assert client.post(address(made, "analysis"), {"covers": "none"}).status_code == 404
-
-
-def test_without_a_model_an_analysis_is_free(client):
-    made = talking.project(TEXT)
-    respond(made, "x")
-
-    assert "Takes free of credits" not in look(client, made)
-    assert "Free of credits." in look(client, made)
-
-
-def test_too_few_credits_are_told_and_nothing_is_begun(client, monkeypatch):
-    made = talking.project(TEXT)
-    respond(made, "x")
-
-    def refuses(**_):
-        raise PaymentRequired("This takes 1 credit, and the community has 0 credits left.")
-
-    monkeypatch.setattr("surveys.services.analysis.ask", refuses)
-
-    response = client.post(address(made, "analysis"))
-
-    assert response.status_code == 402
-    assert "the community has 0 credits left" in response.content.decode()
-
-
-def test_a_running_analysis_tells_how_far_it_is_and_then_has_the_page_loaded_anew(client):
-    made = talking.project(TEXT)
-    respond(made, "x")
-    running = analysis(made, "running", progress=0.4)
-
-    seen = look(client, made)
-    part = client.get(address(made, "analysis"))
-
-    assert 'hx-trigger="every 2s"' in seen
-    assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in seen
-    assert "Analyse" not in seen.partition("<main")[2]
-    assert "The texts are being read: 40%." in part.content.decode()
-    Analysis.objects.filter(pk=running.pk).update(status="completed", completed_at=NOON)
-    done = client.get(address(made, "analysis"))
-    assert (done.status_code, done["HX-Refresh"]) == (204, "true")
-
-
-def test_a_failed_analysis_tells_why_and_the_one_before_stays(client):
-    made = talking.project(TEXT)
-    respond(made, "x")
-    analysis(made, summary="From before.")
-    analysis(made, "failed", error="The model was overloaded.", summary=None)
-
-    seen = look(client, made)
-
-    assert "The model was overloaded." in seen
-    assert "From before." in seen
-    assert "Analyse anew" in seen
 
 
 # --- Export -----------------------------------------------------------------------------------------
@@ -395,14 +250,15 @@ def test_a_file_is_streamed_with_the_selection_under_its_name(client, monkeypatc
 
     def exported(**said):
         asked.append(said)
-        return SimpleNamespace(content_type="text/csv", file_name="Teé.csv", chunks=iter([b"a", b"b"]))
+        chunks = (chunk for chunk in [b"a", b"b"])
+        return SimpleNamespace(content_type="text/csv", file_name="Teé.csv", chunks=chunks)
 
     monkeypatch.setattr("surveys.services.exports.export", exported)
 
     response = client.get(address(made, "export") + "?format=csv&bom=1&status=completed&provider=web")
 
     assert b"".join(response.streaming_content) == b"ab"
-    assert response["Content-Disposition"] == "attachment; filename*=utf-8''Te%C3%A9.csv"
+    assert response["Content-Disposition"].endswith("; filename*=UTF-8''Te%C3%A9.csv")
     assert response["Cache-Control"] == "private, no-store"
     ((said),) = asked
     assert (said["format"], said["with_bom"]) == ("csv", True)
@@ -421,3 +277,28 @@ def test_a_file_holds_the_responses(client):
     whole = b"".join(client.get(address(made, "export") + "?format=csv").streaming_content)
 
     assert b"green" in whole
+
+
+def test_a_workbook_without_room_for_all_columns_is_refused_with_a_sentence(client, monkeypatch):
+    made = talking.project(CHOICE)
+    monkeypatch.setattr("surveys.services.export_sheets.MOST_COLUMNS", 8)
+
+    response = client.get(address(made, "export") + "?format=xlsx")
+
+    assert response.status_code == 400
+    assert "there would be 9 columns" in response.content.decode()
+
+
+def test_a_file_that_breaks_off_ends_without_the_words_of_the_fault(client, monkeypatch):
+    def chunks():
+        yield b"id"
+        raise ValueError("an answer")
+
+    file = SimpleNamespace(content_type="text/csv", file_name="x.csv", chunks=chunks())
+    monkeypatch.setattr("surveys.services.exports.export", lambda **_: file)
+
+    response = client.get(address(talking.project(CHOICE), "export"))
+
+    with pytest.raises(BrokenOff) as broken:
+        list(response.streaming_content)
+    assert broken.value.__suppress_context__

@@ -45,6 +45,19 @@ def test_after_30_days_what_was_sent_and_answered_is_forgotten_and_the_outcome_s
     assert Delivery.objects.values().get() == {**answered, "response_body": None}
 
 
+def test_what_was_counted_of_an_anonymous_project_is_forgotten_once_nothing_of_it_is_due() -> None:
+    webhook()
+    counted = tell(type=EventType.ANALYSIS_COMPLETED, rounded_to=Rounding.HOUR)
+    others = [tell(type=EventType.ANALYSIS_COMPLETED), tell(rounded_to=Rounding.HOUR)]
+
+    assert forget_bodies(at=NOON) == 0
+    for event in (counted, *others):
+        tried(event, status="delivered")
+
+    assert forget_bodies(at=NOON) == 1
+    assert Event.objects.get(body=None) == counted
+
+
 def test_why_there_was_no_answer_is_kept() -> None:
     webhook()
     tried(tell(), status="abandoned", error="The connection was refused.")

@@ -12,10 +12,13 @@ from typing import Any
 from django.db import connection, transaction
 
 from webhooks import rounding
+from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
 from webhooks.rounding import Rounding
 
 BODIES_LIVE = timedelta(days=30)
+# What they count together, one after the other, would tell what each single anonymous respondent answered.
+SUMS = (EventType.ANALYSIS_COMPLETED, EventType.ANALYSIS_FAILED)
 DELETED_REST = timedelta(hours=1)  # so that nobody who listened for it writes for it any more
 AT_ONCE = 1_000
 SETTLED_AT_ONCE = 5_000
@@ -34,6 +37,18 @@ _FORGET = """
         WHERE delivery.event_id = old.id AND (response_body IS NOT NULL OR due_at IS NOT NULL)
     )
     UPDATE webhooks_event event SET body = NULL FROM old WHERE event.id = old.id
+"""
+
+_FORGET_SUMS = """
+    WITH told AS MATERIALIZED (
+        SELECT id FROM webhooks_event event
+        WHERE body IS NOT NULL AND rounding IS NOT NULL AND type = ANY(%s)
+            AND NOT EXISTS (
+                SELECT FROM webhooks_delivery WHERE event_id = event.id AND due_at IS NOT NULL
+            )
+        LIMIT %s FOR UPDATE SKIP LOCKED
+    )
+    UPDATE webhooks_event event SET body = NULL FROM told WHERE event.id = told.id
 """
 
 _EVENT = ", ".join(str(each.column) for each in Event._meta.concrete_fields if each.name != "is_settled")
@@ -87,12 +102,18 @@ _REMOVE_EMPTY = """
 def forget_bodies(*, at: datetime) -> int:
     """Forget what was sent and what was answered, 30 days after it happened; of how many events.
 
-    What is still due of them is abandoned. Outcomes and reasons stay.
+    What is still due of them is abandoned. Outcomes and reasons stay. What was counted of an anonymous
+    project is forgotten as soon as nothing of it is due.
     """
+    sums = [type.value for type in SUMS]
+    return _forget(_FORGET, at - BODIES_LIVE) + _forget(_FORGET_SUMS, sums)
+
+
+def _forget(statement: str, which: datetime | list[str]) -> int:
     forgotten = 0
     while True:
         with connection.cursor() as cursor:
-            cursor.execute(_FORGET, [at - BODIES_LIVE, AT_ONCE])
+            cursor.execute(statement, [which, AT_ONCE])
             batch = int(cursor.rowcount)
         forgotten += batch
         if batch < AT_ONCE:

@@ -86,9 +86,16 @@ def whole(value: object) -> int | None:
 def number(value: object) -> int | float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
         raise misshaped()
     return value
+
+
+def _is_finite(number: int | float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # of a whole number with more than 308 digits
+        return False
 
 
 # --- Texts of its own ---------------------------------------------------------------------------------

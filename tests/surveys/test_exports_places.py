@@ -1,0 +1,193 @@
+"""Few files are sent at one time, and to nobody who does not read them: the site needs its threads."""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import BoundedSemaphore
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.core.signals import request_finished
+from django.db import close_old_connections
+from django.http import StreamingHttpResponse
+from django.test import RequestFactory
+
+from communities.errors import Unavailable
+from communities.http import downloads
+from communities.http.downloads import AT_ONE_TIME, BrokenOff
+from config import gunicorn
+from surveys.services import exports
+from tests.surveys import talking
+from tests.surveys.calling import Caller, refusal
+from tests.surveys.talking import TEXT
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture(autouse=True)
+def places(monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedSemaphore]:
+    places = BoundedSemaphore(AT_ONE_TIME)
+    monkeypatch.setattr(downloads, "_places", places)
+    request_finished.disconnect(close_old_connections)  # the test's transaction is on it
+    yield places
+    request_finished.connect(close_old_connections)
+
+
+def free(places: BoundedSemaphore) -> int:
+    taken = 0
+    while places.acquire(blocking=False):
+        taken += 1
+    if taken:
+        places.release(taken)
+    return taken
+
+
+def sent(*chunks: bytes, method: str = "GET", fault: Exception | None = None) -> StreamingHttpResponse:
+    def made() -> Iterator[bytes]:
+        yield from chunks
+        if fault is not None:
+            raise fault
+
+    request = RequestFactory().generic(method, "/")
+    return downloads.download(request, content_type="text/csv", file_name="a.csv", chunks=made())  # type: ignore[arg-type]
+
+
+def test_no_more_files_begin_than_there_are_places_and_nothing_is_made_for_them(
+    places: BoundedSemaphore,
+) -> None:
+    begun = [sent(b"a", b"b") for _ in range(AT_ONE_TIME)]
+    assert free(places) == 0
+
+    with pytest.raises(Unavailable, match="at one time") as refused:
+        sent(b"a", fault=AssertionError("A chunk was made."))
+    assert refused.value.retry_after == 10
+
+    begun[0].close()
+    assert b"".join(sent(b"a", b"b")) == b"ab"
+    begun[1].close()
+    assert free(places) == AT_ONE_TIME
+
+
+@pytest.mark.parametrize("taken", [0, 1, 2, 3])
+def test_a_place_is_given_back_once_however_much_was_taken(places: BoundedSemaphore, taken: int) -> None:
+    answer = sent(b"a", b"b")
+    body = iter(answer)
+    assert free(places) == AT_ONE_TIME - 1
+
+    assert [next(body, b"") for _ in range(taken)] == [b"a", b"b", b""][:taken]
+    assert free(places) == AT_ONE_TIME - (taken < 3)
+    for _ in range(2):
+        answer.close()
+
+        assert free(places) == AT_ONE_TIME  # a place too many would be a ValueError of the semaphore
+
+
+def test_a_place_is_given_back_where_the_first_chunk_fails(places: BoundedSemaphore) -> None:
+    with pytest.raises(KeyError):
+        sent(fault=KeyError())
+
+    assert free(places) == AT_ONE_TIME
+
+
+def test_a_place_is_given_back_where_a_later_chunk_fails(places: BoundedSemaphore) -> None:
+    answer = sent(b"a", fault=KeyError())
+
+    with pytest.raises(BrokenOff):
+        list(answer)
+    assert free(places) == AT_ONE_TIME
+    answer.close()
+
+    assert free(places) == AT_ONE_TIME
+
+
+def test_a_place_is_given_back_where_nobody_closes_the_response(places: BoundedSemaphore) -> None:
+    sent(b"a", b"b")
+    gc.collect()
+
+    assert free(places) == AT_ONE_TIME
+
+
+def test_head_takes_no_place(places: BoundedSemaphore) -> None:
+    begun = [sent(b"a", b"b") for _ in range(AT_ONE_TIME)]
+
+    told = [sent(fault=AssertionError("A chunk was made."), method="HEAD") for _ in range(9)]
+
+    assert [list(answer) for answer in told] == [[]] * 9
+    for answer in (*begun, *told):
+        answer.close()
+    assert free(places) == AT_ONE_TIME
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("format", exports.MEDIA_TYPES)
+def test_an_export_that_finds_no_place_is_told_when_to_come_again(
+    places: BoundedSemaphore, format: str
+) -> None:
+    admin = Caller("admin")
+    made = talking.project(TEXT, community=admin.community, author=admin.user)
+    path = f"/projects/{made.pk}/responses/export?format={format}"
+    for _ in range(AT_ONE_TIME):
+        places.acquire()
+    refused = admin.get(path)
+    assert admin.call("head", path).status_code == 200
+    places.release(AT_ONE_TIME)
+
+    assert (*refusal(refused), refused["Retry-After"]) == (503, "unavailable", "10")
+    assert "X-RateLimit-Limit" in refused
+    answer = admin.get(path)
+    assert (answer.status_code, bool(answer.getvalue())) == (200, format != "ndjson")
+    assert free(places) == AT_ONE_TIME
+
+
+def test_threads_of_a_process_are_left_while_all_places_are_taken() -> None:
+    assert gunicorn.threads > AT_ONE_TIME
+
+
+# Who reads nothing.
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Elsewhere connections have nothing from what listens.")
+def test_a_connection_whose_reader_reads_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        gunicorn.when_ready(SimpleNamespace(LISTENERS=[listener]))
+        seconds, _ = struct.unpack("ll", listener.getsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, 16))
+        assert seconds == gunicorn.SECONDS_TO_READ_SOMETHING == 30
+
+        # The same with less patience.
+        monkeypatch.setattr(gunicorn, "SECONDS_TO_READ_SOMETHING", 1)
+        gunicorn.when_ready(SimpleNamespace(LISTENERS=[listener]))
+        with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
+            accepted.setblocking(False)
+            accepted.setblocking(True)  # as gunicorn does
+            with pytest.raises(BlockingIOError):
+                accepted.sendall(bytes(100_000_000))
+
+
+def test_a_system_without_such_a_time_serves_all_the_same() -> None:
+    class Listener:
+        def setsockopt(self, *_: Any) -> None:
+            raise OSError("Protocol not available")
+
+    gunicorn.when_ready(SimpleNamespace(LISTENERS=[Listener()]))
+
+
+def test_only_who_makes_a_workbook_loads_its_library() -> None:
+    code = (
+        "import sys, config.wsgi, config.urls, surveys.tasks; from surveys.services import exports;"
+        "assert 'xlsxwriter' not in sys.modules; from surveys.services import export_sheets;"
+        "assert 'xlsxwriter' in sys.modules"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
