@@ -77,7 +77,9 @@ class ResultsOut(serializers.Serializer[Any]):
     filters = FiltersOut()
     conversation_count = serializers.IntegerField(help_text="Responses that were counted.")
     completion_count = serializers.IntegerField(help_text="Those of them that are completed.")
-    response_count = serializers.IntegerField(help_text="Answered blocks in them.")
+    response_count = serializers.IntegerField(
+        allow_null=True, help_text="Answered blocks in them; null where some of them are withheld."
+    )
     segment_by = SegmentByOut(allow_null=True)
     blocks = ResultBlockOut(many=True)
 

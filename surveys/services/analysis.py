@@ -15,14 +15,14 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 
 from communities import services as communities
 from communities.errors import NotFound
 from communities.queue import wake
 from surveys.ai import provider_is_free
-from surveys.models import Analysis, Project, Tally
-from surveys.services import jobs, open_texts, privacy
+from surveys.models import Analysis, Project
+from surveys.services import figures, jobs, open_texts, privacy
 from surveys.services.analysis_json import as_json, in_sum, rendered
 from surveys.services.analysis_run import LOCAL, RUN, give_up, run
 from surveys.services.result_readers import NO_PROJECT, reads_people, refuse_unless_readable
@@ -58,12 +58,9 @@ def ask(*, project: Project, with_ai: bool, covers: str, at: datetime) -> tuple[
     locked = Project.objects.select_for_update(no_key=True).filter(pk=project.pk).first()
     if locked is None:
         raise NotFound(NO_PROJECT)
-    kept = Tally.objects.filter(project=locked).aggregate(
-        changes=Sum("changes"), completed=Sum("completed"), answered=Sum("answered")
-    )
-    changes = kept["changes"] or 0
+    seen = figures.kept(locked.pk)
     alike = Analysis.objects.filter(project=locked, with_ai=with_ai, covers=covers)
-    if (known := _still_good(alike.defer("checkpoint").order_by("-pk"), locked, changes)) is not None:
+    if (known := _still_good(alike.defer("checkpoint").order_by("-pk"), locked, seen["changes"])) is not None:
         return known, False
     cost = price(project=locked, covers=covers) if with_ai else 0
     communities.spend_credits(community_id=locked.community_id, amount=cost)
@@ -72,9 +69,7 @@ def ask(*, project: Project, with_ai: bool, covers: str, at: datetime) -> tuple[
         with_ai=with_ai,
         covers=covers,
         revision=locked.revision,
-        changes=changes,
-        completion_count=kept["completed"] or 0,
-        response_count=kept["answered"] or 0,
+        **seen,
         credits_used=cost,
         created_at=privacy.rounded(project=locked, at=at),
     )

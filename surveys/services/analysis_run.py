@@ -17,7 +17,6 @@ from itertools import accumulate
 from typing import Any, Self
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import Sum
 from django.utils import timezone
 
 from communities import services as communities
@@ -25,7 +24,7 @@ from communities import wire
 from communities.queue import wake
 from surveys import ai
 from surveys.ai.provider import Overview, Provider, ProviderFailed, TextBatch, TextFigures
-from surveys.models import Analysis, Job, Project, Tally
+from surveys.models import Analysis, Job, Project
 from surveys.services import events, figures, jobs, open_texts, privacy
 from surveys.services.figures import Figures, Selection
 from surveys.services.open_texts import LONGEST_SUMMARY, Findings, Title, words
@@ -99,18 +98,8 @@ def _note_what_is_seen(job: Analysis, project: Project, now: Clock) -> None:
 
     A worker that takes over leaves it as it is: some of the texts were read by then.
     """
-    kept = Tally.objects.filter(project=project).aggregate(
-        changes=Sum("changes"), completed=Sum("completed"), answered=Sum("answered")
-    )
-    jobs.keep(
-        job,
-        at=now(),
-        revision=project.revision,
-        changes=kept["changes"] or 0,
-        completion_count=kept["completed"] or 0,
-        response_count=kept["answered"] or 0,
-        checkpoint={},
-    )
+    seen = figures.kept(project.pk)
+    jobs.keep(job, at=now(), revision=project.revision, checkpoint={}, **seen)
 
 
 @dataclass(slots=True)

@@ -51,8 +51,15 @@ class Figures:
 
 def changes(project_id: int) -> int:
     """How often what is counted has changed so far: two equal numbers mean that nothing did between."""
-    kept = Tally.objects.filter(project_id=project_id).aggregate(changes=Sum("changes"))
-    return kept["changes"] or 0
+    return kept(project_id)["changes"]
+
+
+def kept(project_id: int) -> dict[str, int]:
+    """What need not be counted: `changes`, `completion_count`, and answered blocks as `response_count`."""
+    found = Tally.objects.filter(project_id=project_id).aggregate(
+        changes=Sum("changes"), completion_count=Sum("completed"), response_count=Sum("answered")
+    )
+    return {name: count or 0 for name, count in found.items()}
 
 
 def count(*, project: Project, selection: Selection = ALL, segment_by: int | None = None) -> Figures:

@@ -40,11 +40,12 @@ MAKE = "surveys.make_script"
 MOST_CORRECTIONS = 2
 KEPT_FOR = timedelta(minutes=10)  # a finished one, for a caller who broke off and tries again
 # A web process has four threads, and others wish to be served meanwhile: two requests may wait as long as it
-# takes, a third a little, and the last thread is never kept. Who finds no place is told at once that the
-# script is still being made.
+# takes, a third a little, and the last thread is hardly kept. Who finds no place waits for as long as an idle
+# worker takes without a model, and is told that the script is still being made.
 _places = threading.BoundedSemaphore(2)
 _short_places = threading.BoundedSemaphore(1)
 SECONDS_IN_A_SHORT_PLACE = 5.0
+SECONDS_WITHOUT_A_PLACE = 0.5
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.03, 0.5  # seconds between two looks
 
 log = structlog.get_logger("colloquy.generation")
@@ -145,7 +146,7 @@ def _seconds_to_wait() -> Iterator[float]:
             finally:
                 places.release()
             return
-    yield 0.0
+    yield min(most, SECONDS_WITHOUT_A_PLACE)
 
 
 @transaction.atomic
