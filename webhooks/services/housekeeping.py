@@ -23,32 +23,27 @@ DELETED_REST = timedelta(hours=1)  # so that nobody who listened for it writes f
 AT_ONCE = 1_000
 SETTLED_AT_ONCE = 5_000
 
+_OLD = """
+    SELECT id FROM webhooks_event
+    WHERE body IS NOT NULL AND created_at <= %s
+    ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED
+"""
+# A statement after the one that locks: deliveries that were written anew meanwhile are seen by it alone.
 # An attempt may be under way: its outcome is written only while the delivery is due, so not after this.
 _FORGET = """
-    WITH old AS MATERIALIZED (
-        SELECT id FROM webhooks_event
-        WHERE body IS NOT NULL AND created_at <= %s
-        ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED
-    ), of_old AS (
-        UPDATE webhooks_delivery delivery
+    WITH of_old AS (
+        UPDATE webhooks_delivery
         SET response_body = NULL, due_at = NULL,
             status = CASE WHEN due_at IS NULL THEN status ELSE 'abandoned' END
-        FROM old
-        WHERE delivery.event_id = old.id AND (response_body IS NOT NULL OR due_at IS NOT NULL)
+        WHERE event_id = ANY(%s) AND (response_body IS NOT NULL OR due_at IS NOT NULL)
     )
-    UPDATE webhooks_event event SET body = NULL FROM old WHERE event.id = old.id
+    UPDATE webhooks_event SET body = NULL WHERE id = ANY(%s)
 """
-
-_FORGET_SUMS = """
-    WITH told AS MATERIALIZED (
-        SELECT id FROM webhooks_event event
-        WHERE body IS NOT NULL AND rounding IS NOT NULL AND type = ANY(%s)
-            AND NOT EXISTS (
-                SELECT FROM webhooks_delivery WHERE event_id = event.id AND due_at IS NOT NULL
-            )
-        LIMIT %s FOR UPDATE SKIP LOCKED
-    )
-    UPDATE webhooks_event event SET body = NULL FROM told WHERE event.id = told.id
+_SUMS = """
+    SELECT id FROM webhooks_event event
+    WHERE body IS NOT NULL AND rounding IS NOT NULL AND type = ANY(%s)
+        AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE event_id = event.id AND due_at IS NOT NULL)
+    LIMIT %s FOR UPDATE SKIP LOCKED
 """
 
 _EVENT = ", ".join(str(each.column) for each in Event._meta.concrete_fields if each.name != "is_settled")
@@ -106,17 +101,18 @@ def forget_bodies(*, at: datetime) -> int:
     project is forgotten as soon as nothing of it is due.
     """
     sums = [type.value for type in SUMS]
-    return _forget(_FORGET, at - BODIES_LIVE) + _forget(_FORGET_SUMS, sums)
+    return _forget(_OLD, at - BODIES_LIVE) + _forget(_SUMS, sums)
 
 
-def _forget(statement: str, which: datetime | list[str]) -> int:
+def _forget(chosen: str, by: datetime | list[str]) -> int:
     forgotten = 0
     while True:
-        with connection.cursor() as cursor:
-            cursor.execute(statement, [which, AT_ONCE])
-            batch = int(cursor.rowcount)
-        forgotten += batch
-        if batch < AT_ONCE:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(chosen, [by, AT_ONCE])
+            events = [row[0] for row in cursor.fetchall()]
+            cursor.execute(_FORGET, [events, events])
+        forgotten += len(events)
+        if len(events) < AT_ONCE:
             return forgotten
 
 
