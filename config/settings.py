@@ -105,7 +105,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "django_htmx",
+    "django_htmx",  # for its static file, htmx itself
 ]
 AUTH_USER_MODEL = "communities.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -124,7 +124,6 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
 ]
 
 TEMPLATES = [

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import django
 import pytest
+from django.db import connection
 from django_redis import get_redis_connection
 
 from config import embedded, servers
@@ -118,6 +119,21 @@ def _places_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
     from communities.http import downloads  # noqa: PLC0415 - once Django is set up
 
     monkeypatch.setattr(downloads, "_places", BoundedSemaphore(100))
+
+
+@pytest.fixture(autouse=True)
+def _connection_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs close their connection before a long wait; the one that holds a test's transaction stays open."""
+    from surveys.services import jobs  # noqa: PLC0415 - once Django is set up
+
+    close = jobs.let_go
+
+    def close_outside_tests() -> None:
+        blocks = connection.atomic_blocks
+        if not (blocks and getattr(blocks[-1], "_from_testcase", False)):
+            close()
+
+    monkeypatch.setattr(jobs, "let_go", close_outside_tests)
 
 
 @pytest.fixture

@@ -7,13 +7,15 @@ from collections.abc import Generator, Iterator
 from threading import BoundedSemaphore
 from urllib.parse import quote
 
+import structlog
 from django.http import HttpRequest, StreamingHttpResponse
 from rest_framework.request import Request
 
 from communities.errors import Unavailable
-from communities.http import envelope
+from communities.faults import log_fault
 
 Chunks = Generator[bytes, None, None]
+log = structlog.get_logger("colloquy.requests")
 # Of one process. Each keeps a thread for as long as its reader likes, and the rest of the site needs some.
 AT_ONE_TIME = 2
 SECONDS_TO_WAIT = 1.0  # most are sent in less
@@ -65,7 +67,7 @@ class _Begun(Iterator[bytes]):
         except StopIteration:
             raise
         except Exception as fault:
-            envelope.log_fault(fault)
+            log_fault(log, "request.failed", fault)
             raise BrokenOff("The file broke off; the log says where.") from None  # not its words: see there
 
     def close(self) -> None:

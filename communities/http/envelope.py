@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
 
 import structlog
@@ -18,6 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from psycopg.errors import ForeignKeyViolation
 
 from communities.errors import Conflict, Forbidden, NotFound, Refusal, Unavailable
+from communities.faults import log_fault
 from communities.http.bodies import MEDIA_TYPE, NotJson, TooLarge
 from communities.wire import render
 
@@ -76,7 +76,7 @@ def tell(fault: Exception, request: HttpRequest) -> HttpResponse:
     refusal = _as_refusal(fault)
     if refusal is None or isinstance(fault, IntegrityError):
         # The latter is foreseen as a race with somebody who deletes; where it comes again it is a bug.
-        log_fault(fault)
+        log_fault(log, "request.failed", fault)
     if refusal is None:
         # Tests see the fault itself, not only the 500.
         got_request_exception.send(sender=None, request=request)
@@ -91,14 +91,6 @@ def told(status: int) -> HttpResponse:
     code, message = MESSAGES.get(status) or MESSAGES[400 if status < 500 else 500]
     retry_after = SECONDS_UNTIL_DATABASE_MAY_BE_BACK if status == 503 else None
     return _response({"error": code, "message": message}, status, retry_after)
-
-
-def log_fault(fault: BaseException) -> None:
-    """Log where it happened, but not its words: they may repeat an answer or a secret."""
-    frames = [
-        f"{at.filename}:{at.lineno} {at.name}" for at in traceback.extract_tb(fault.__traceback__)[-12:]
-    ]
-    log.error("request.failed", fault=type(fault).__qualname__, frames=frames)
 
 
 def _told_refusal(refusal: Refusal) -> HttpResponse:

@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from communities import services as communities
 from communities import wire
+from communities.faults import log_fault
 from communities.queue import wake
 from surveys import ai
 from surveys.ai.provider import Overview, Provider, ProviderFailed, TextBatch, TextFigures
@@ -66,7 +67,7 @@ def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
         raise
     except Exception as fault:
         if _fail(job, NOTHING_MADE, at=now()):
-            jobs.log_fault("analysis.fault", fault, analysis_id=job.pk)
+            log_fault(jobs.log, "analysis.fault", fault, analysis_id=job.pk)
 
 
 @transaction.atomic

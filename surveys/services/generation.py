@@ -28,6 +28,7 @@ from django.utils import timezone
 
 from communities import services as communities
 from communities.errors import Conflict, InvalidRequest, Unavailable
+from communities.faults import log_fault
 from communities.queue import wake
 from surveys import ai
 from surveys.ai.provider import Correction, ProviderFailed, ScriptDraft, ScriptRequest
@@ -206,7 +207,7 @@ def run(*, generation_id: int) -> None:
         except (OperationalError, InterfaceError):  # the lease runs out, and another worker goes on
             raise
         except Exception as fault:  # or its caller would wait in vain
-            jobs.log_fault("generation.fault", fault, generation_id=generation_id)
+            log_fault(jobs.log, "generation.fault", fault, generation_id=generation_id)
             _fail(job, NOTHING_MADE)
         else:
             _complete(job, draft)

@@ -12,7 +12,6 @@ gives its leases back (`give_back`), and another goes on at once.
 from __future__ import annotations
 
 import threading
-import traceback
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -86,12 +85,10 @@ def _own(job: Job) -> QuerySet[Any]:
 
 
 def let_go() -> None:
-    """Give the database connection back before a long wait. Raises RuntimeError inside a transaction."""
-    blocks = connection.atomic_blocks
-    if not blocks:
-        connection.close()
-    elif not getattr(blocks[-1], "_from_testcase", False):  # that is excused, as by Django's own `durable`
-        raise RuntimeError("Nobody may be waited for inside a transaction.")
+    """Close the database connection before a long wait. Raises RuntimeError inside a transaction."""
+    if connection.in_atomic_block:
+        raise RuntimeError("A transaction must not stay open while we wait.")
+    connection.close()
 
 
 def locked(job: Kind) -> Kind:
@@ -120,11 +117,3 @@ def given_up(kind: type[Kind], *, at: datetime) -> list[int]:
 def _waits(at: datetime) -> Q:
     is_left = Q(status=Job.Status.RUNNING, leased_until__lte=at, deaths__lt=MOST_DEATHS)
     return Q(status=Job.Status.PENDING) | is_left
-
-
-def log_fault(event: str, fault: BaseException, **ids: int) -> None:
-    """Log a fault of our own by where it happened; its words may repeat what somebody wrote."""
-    frames = [
-        f"{at.filename}:{at.lineno} {at.name}" for at in traceback.extract_tb(fault.__traceback__)[-12:]
-    ]
-    log.error(event, fault=type(fault).__qualname__, frames=frames, **ids)

@@ -296,7 +296,11 @@ def test_who_comes_back_after_that_is_told_so(caller, monkeypatch, settings):
 
 
 def test_nothing_may_wait_for_a_model_inside_a_transaction(caller):
-    with connection.cursor(), pytest.raises(RuntimeError), transaction.atomic():
+    with (
+        connection.cursor(),
+        pytest.raises(RuntimeError, match="transaction"),
+        transaction.atomic(),
+    ):
         jobs.let_go()
 
 
