@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import NoReturn, Protocol
+
+ViolationJson = Mapping[str, object]
+
+
+class AsJson(Protocol):
+    """A violation as an app writes it down for itself, such as the survey engine's."""
+
+    def as_json(self) -> dict[str, object]: ...
 
 
 class Refusal(Exception):
@@ -13,10 +22,10 @@ class Refusal(Exception):
 
     code = "invalid_request"
 
-    def __init__(self, message: str, *, violations: Sequence[Mapping[str, object]] = ()) -> None:
+    def __init__(self, message: str, *, violations: Iterable[ViolationJson | AsJson] = ()) -> None:
         super().__init__(message)
         self.message = message
-        self.violations = [dict(violation) for violation in violations]
+        self.violations = [_plain(violation) for violation in violations]
 
 
 class InvalidRequest(Refusal):
@@ -63,7 +72,7 @@ class Conflict(Refusal):
         self,
         message: str,
         *,
-        violations: Sequence[Mapping[str, object]] = (),
+        violations: Iterable[ViolationJson | AsJson] = (),
         retry_after: int | None = None,
     ) -> None:
         super().__init__(message, violations=violations)
@@ -78,3 +87,26 @@ class Unavailable(Refusal):
     def __init__(self, message: str, *, retry_after: int = 5) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+def violation(field: str, code: str, message: str) -> dict[str, object]:
+    """One violation in the interface's form; `code` is one of the violation codes that the schema lists."""
+    return {"field": field, "code": code, "message": message}
+
+
+def refuse(field: str, code: str, message: str) -> NoReturn:
+    """Raise InvalidRequest for one field. The violation and the whole request get the same message."""
+    raise InvalidRequest(message, violations=[violation(field, code, message)])
+
+
+def refuse_all(violations: Iterable[ViolationJson | AsJson]) -> NoReturn:
+    """Raise InvalidRequest for several violations, of which there is at least one.
+
+    The request's message is that of the first violation.
+    """
+    collected = [_plain(each) for each in violations]
+    raise InvalidRequest(str(collected[0]["message"]), violations=collected)
+
+
+def _plain(each: ViolationJson | AsJson) -> dict[str, object]:
+    return dict(each) if isinstance(each, Mapping) else each.as_json()

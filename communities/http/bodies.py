@@ -14,8 +14,9 @@ from typing import Any
 
 import orjson
 from django.http import HttpRequest, UnreadablePostError
+from gunicorn.http.errors import ParseException
 
-from communities.errors import InvalidRequest, Refusal
+from communities.errors import InvalidRequest, Refusal, refuse_all
 from communities.http.shapes import Violation, complaint
 
 MAX_BODY = 1_048_576  # bytes
@@ -68,7 +69,7 @@ def _received_in_chunks(request: HttpRequest) -> bytes:
     if known is None:
         try:
             known = request.META["wsgi.input"].read(MAX_BODY + 1)
-        except Exception:  # each web server has errors of its own for chunks that do not add up
+        except (ParseException, OSError):  # chunks that do not add up, or a connection that broke off
             raise InvalidRequest("The body could not be read.") from None
         request._body = known
     return known
@@ -124,7 +125,7 @@ def _refuse_what_has_a_name(raw: bytes) -> None:
     _require_shallow(value)
     violations = list(_unkeepable(value, ""))
     if violations:
-        raise InvalidRequest(violations[0]["message"], violations=violations)
+        refuse_all(violations)
 
 
 def _unkeepable(value: object, path: str) -> Iterator[Violation]:

@@ -27,7 +27,7 @@ from psycopg.errors import LockNotAvailable, QueryCanceled
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.errors import Conflict, InvalidRequest
+from communities.errors import Conflict, refuse
 from communities.http.authentication import Caller
 from communities.http.bodies import MEDIA_TYPE
 from communities.statements import prepared
@@ -93,9 +93,7 @@ def _claim_of(view: View, request: Request) -> Claim | None:
     if key is None:
         return None
     if not _KEY.fullmatch(key):
-        told = f"{HEADER} must be 1 to 255 visible ASCII characters."
-        violation = {"field": HEADER, "code": "invalid", "message": told}
-        raise InvalidRequest(told, violations=[violation])
+        refuse(HEADER, "invalid", f"{HEADER} must be 1 to 255 visible ASCII characters.")
     claim = _hash(b"claim", str(view.key.api_key_id).encode(), key.encode())
     return Claim(claim, _fingerprint(request, view.raw_body))
 

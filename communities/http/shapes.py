@@ -11,6 +11,8 @@ from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
+from communities.errors import violation
+
 VIOLATION_CODES = (
     *("required", "null", "blank", "read_only"),
     *("invalid", "invalid_type", "invalid_choice", "syntax_error"),
@@ -77,9 +79,9 @@ def violations_of(serializer: serializers.Serializer[Any]) -> list[Violation]:
 def complaint(path: str, code: str, words: str) -> Violation:
     """A violation whose message is a sentence about the field: `words` go on from its name."""
     if not words[:1].islower():
-        return {"field": path, "code": code, "message": words}
+        return violation(path, code, words)
     subject = f"`{path.rpartition('.')[2]}`" if path else "The body"
-    return {"field": path, "code": code, "message": f"{subject} {words}"}
+    return violation(path, code, f"{subject} {words}")
 
 
 def _walk(errors: Any, field: Any, path: str) -> Iterator[Violation]:

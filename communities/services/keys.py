@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from communities.errors import Conflict, InvalidRequest, NotFound
+from communities.errors import Conflict, NotFound, refuse
 from communities.models import ApiKey, Community
 
 LIVE_PREFIX = "cq_live_"
@@ -40,8 +40,7 @@ def create_key(
 ) -> tuple[ApiKey, str]:
     """A new key and its secret. Refuses an end in the past, and more than 50 keys that are not revoked."""
     if expires_at is not None and expires_at <= at:
-        told = "expires_at must lie in the future."
-        raise InvalidRequest(told, violations=[{"field": "expires_at", "code": "in_past", "message": told}])
+        refuse("expires_at", "in_past", "expires_at must lie in the future.")
     # Two at once shall not both be the 50th.
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
     if ApiKey.objects.filter(community_id=community_id, revoked_at__isnull=True).count() >= MAX_KEYS:

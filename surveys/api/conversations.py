@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.errors import Forbidden, InvalidRequest, NotFound
+from communities.errors import Forbidden, NotFound, refuse
 from communities.http.authentication import Caller
 from communities.http.idempotency import once
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
@@ -278,9 +278,11 @@ class ConversationViewSet(OwnWorkViewSet):
     def _respondent(self, body: Mapping[str, Any]) -> Respondent:
         member_id, external_id = body.get("member_id"), body.get("external_id")
         if member_id is not None and external_id is not None:
-            told = "`external_id` cannot be sent with `member_id`: a respondent is one or the other."
-            violation = {"field": "external_id", "code": "conflicting", "message": told}
-            raise InvalidRequest(told, violations=[violation])
+            refuse(
+                "external_id",
+                "conflicting",
+                "`external_id` cannot be sent with `member_id`: a respondent is one or the other.",
+            )
         if member_id is not None:
             return admission.member(community_id=self.key.community_id, member_id=member_id)
         return admission.NAMELESS if external_id is None else admission.external(external_id=external_id)

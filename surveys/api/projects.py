@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from django.db.models.functions import Lower
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.errors import InvalidRequest
+from communities.errors import InvalidRequest, refuse_all
 from communities.http import idempotency
 from communities.http.idempotency import Claim, WorkBefore, once
 from communities.http.views import CommunityViewSet
@@ -137,7 +137,7 @@ class ProjectViewSet(OwnWorkViewSet):
         try:
             fields = self.read(NewProjectIn)
         except InvalidRequest as refused:
-            raise _with_faults_of_script(refused, self.body) from None
+            _refuse_with_faults_of_script(refused, self.body)
         if fields.get("intent") is not None:
             return self._create_from_intent(fields)
         fields, script = _with_template(fields)
@@ -359,9 +359,7 @@ def _with_template(fields: dict[str, Any]) -> tuple[dict[str, Any], object]:
     return fields, {"blocks": draft.blocks}
 
 
-def _with_faults_of_script(refused: InvalidRequest, body: Mapping[str, Any]) -> InvalidRequest:
-    """The refusal of the fields, with what is wrong with the script beside it."""
+def _refuse_with_faults_of_script(refused: InvalidRequest, body: Mapping[str, Any]) -> NoReturn:
+    """Refuse the fields again, with the violations of the script beside theirs."""
     faults = scripts.faults_of_new(body.get("script"), is_poll=body.get("type") == "poll")
-    told = [*refused.violations, *(violation.as_json() for violation in faults)]
-    # Its own message counts the violations of the fields alone.
-    return InvalidRequest(str(told[0]["message"]), violations=told)
+    refuse_all([*refused.violations, *faults])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from communities.errors import Forbidden, InvalidRequest
+from communities.errors import Forbidden, refuse
 from communities.services import members
 from surveys.models import Project
 
@@ -37,11 +37,7 @@ def member(*, community_id: int, member_id: str) -> Respondent:
     if member_id.isascii() and member_id.isdigit() and len(member_id) <= MOST_DIGITS:
         found = members.find(community_id=community_id, member_id=int(member_id))
     if found is None:
-        told = "`member_id` is the id of no present member of this community."
-        raise InvalidRequest(
-            told,
-            violations=[{"field": "member_id", "code": "not_found", "message": told}],
-        )
+        refuse("member_id", "not_found", "`member_id` is the id of no present member of this community.")
     return _of(found)
 
 

@@ -257,7 +257,7 @@ def _read(block: Block, raw: Mapping[str, object]) -> Reply:
     try:
         return answers.read(block, raw)
     except BadAnswer as bad:
-        raise InvalidRequest(str(bad), violations=[bad.violation.as_json()]) from None
+        raise InvalidRequest(str(bad), violations=[bad.violation]) from None
 
 
 def _refuse_unless_live(project: Project, at: datetime) -> None:

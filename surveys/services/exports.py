@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO
 
 from communities import wire
-from communities.errors import InvalidRequest
+from communities.errors import refuse
 from surveys.models import Project
 from surveys.services import export_columns, export_lines, response_json, responses
 from surveys.services.figures import ALL, Selection
@@ -114,8 +114,7 @@ def _xlsx(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
             f"`format` cannot be xlsx: there would be {len(table.headers):,} columns, and a sheet holds "
             f"{export_sheets.MOST_COLUMNS:,}. Take csv."
         )
-        violation = {"field": "format", "code": "too_many", "message": message}
-        raise InvalidRequest(message, violations=[violation])
+        refuse("format", "too_many", message)
     cells = (table.cells(row) for row in rows)
     return _read(lambda: export_sheets.workbook(table.headers, cells, name="Responses"))
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from django.db.models import Sum
 
-from communities.errors import InvalidRequest
+from communities.errors import refuse
 from surveys.engine import statistics
 from surveys.engine.statistics import DIVIDING_TYPES, TOLD_TYPES, Group, Key
 from surveys.models import Project, Tally
@@ -104,7 +104,7 @@ def _dividing(asked: Sequence[Asked], segment_by: int | None) -> Asked | None:
         if each.id == segment_by and each.block.type in DIVIDING_TYPES:
             _refuse_too_many(asked, each)
             return each
-    raise _undivided("not_found", "`segment_by` must be the id of a choice or a scale of this project.")
+    refuse("segment_by", "not_found", "`segment_by` must be the id of a choice or a scale of this project.")
 
 
 def _refuse_too_many(asked: Sequence[Asked], dividing: Asked) -> None:
@@ -112,16 +112,13 @@ def _refuse_too_many(asked: Sequence[Asked], dividing: Asked) -> None:
     segments = statistics.most_entries(dividing.block, dividing.removed)
     entries = sum(statistics.most_entries(each.block, each.removed) for each in asked)
     if segments * entries > MOST_LINES_OF_SEGMENTS:
-        raise _undivided(
+        refuse(
+            "segment_by",
             "too_many",
             f"Divided by this question's {segments:,} answers, the {entries:,} options and points of all "
             f"questions would be {segments * entries:,} numbers, more than {MOST_LINES_OF_SEGMENTS:,}: "
             "divide by a question with fewer options or points.",
         )
-
-
-def _undivided(code: str, message: str) -> InvalidRequest:
-    return InvalidRequest(message, violations=[{"field": "segment_by", "code": code, "message": message}])
 
 
 def _segments(dividing: Asked, counts: Counts) -> dict[statistics.Entry, int]:

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 
 from communities import services as communities
-from communities.errors import Conflict
+from communities.errors import Conflict, refuse_all
 from surveys.engine import rules
 from surveys.models import Project
 from surveys.services import events, finding, groups, projects, schedules, scripts, sent_fields
@@ -47,7 +47,7 @@ def open_project(
     if project.delivery and not violations:
         violations += groups.check_delivery(project.delivery, before=None, at=at)
     if violations:
-        raise projects.invalid(violations)
+        refuse_all(violations)
     projects.require_tier(project.delivery, before=before, has_premium=has_premium)
     projects.require_post_channel(project)
     _require_fitting_script(project)
@@ -71,7 +71,7 @@ def _require_fitting_script(project: Project) -> None:
     if project.is_poll and script.blocks:
         violations += rules.check_poll(script)
     if violations:
-        raise projects.invalid(violations)
+        refuse_all(violations)
     if not any(block.asks for block in script.blocks):
         raise Conflict("A project needs at least one question before it opens.")
 

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import Sum
 
 from communities import services as communities
-from communities.errors import ChannelRequired, Conflict, InvalidRequest, TierRequired
+from communities.errors import ChannelRequired, Conflict, TierRequired, refuse_all, violation
 from communities.models import CommunitySettings
 from surveys.engine import rules
 from surveys.engine.places import as_stored
@@ -113,7 +113,7 @@ def _plan(
     )
     violations += faults
     if violations:
-        raise invalid(violations)
+        refuse_all(violations)
     require_tier(project.delivery, before=None, has_premium=has_premium)
     return _Planned(project, new, declared or new.bucket_names, settings)
 
@@ -168,7 +168,7 @@ def update_project(
     if project.response_channel != was.response_channel:
         violations += chat_faults(project, scripts.load(project_id=project.pk, revision=was.revision))
     if violations:
-        raise invalid(violations)
+        refuse_all(violations)
     require_tier(project.delivery, before=was.delivery, has_premium=has_premium)
     if project.privacy_mode != was.privacy_mode:
         _change_privacy(project)
@@ -193,18 +193,13 @@ def _keep_outro_up(project: Project, was: Project) -> None:
         project.revision += 1
 
 
-def invalid(violations: Sequence[Violation]) -> InvalidRequest:
-    """All violations in one refusal."""
-    return InvalidRequest(violations[0].message, violations=[violation.as_json() for violation in violations])
-
-
 def require_tier(after: groups.Group | None, *, before: groups.Group | None, has_premium: bool) -> None:
     """Refuse premium fields that are newly given a value on the basic tier."""
     if has_premium:
         return
     if paths := groups.premium_fields_changed(after, before):
         faults = [Violation(path, "not_allowed", f"`{path}` needs the premium tier.") for path in paths]
-        raise TierRequired(faults[0].message, violations=[fault.as_json() for fault in faults])
+        raise TierRequired(faults[0].message, violations=faults)
 
 
 def chat_faults(project: Project, script: Script) -> list[Violation]:
@@ -222,7 +217,7 @@ def require_post_channel(project: Project) -> None:
     if not invitation.get("post_channel_id"):
         field = "delivery.invitation.post_channel_id"
         message = f"`{field}` is required where `response_channel` is `chat`."
-        raise ChannelRequired(message, violations=[Violation(field, "required", message).as_json()])
+        raise ChannelRequired(message, violations=[violation(field, "required", message)])
 
 
 def require_chat_platform(project: Project) -> None:

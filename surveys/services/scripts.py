@@ -15,7 +15,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from communities.errors import Conflict, InvalidRequest, NotFound
+from communities.errors import Conflict, NotFound, refuse_all
 from surveys.engine import buckets, rules
 from surveys.engine import revision as revisions
 from surveys.engine.arrangement import Arrangement, arrange, arrange_patch
@@ -138,7 +138,7 @@ def replace_script(
     project = finding.lock(community_id=community_id, project_id=project_id, only_of=only_of)
     before = _before(project, revisions_allowed)
     if "blocks" not in body:
-        raise _invalid([Violation("blocks", "required", "`blocks` is required.")])
+        refuse_all([Violation("blocks", "required", "`blocks` is required.")])
     reading = read_blocks(body["blocks"], path="blocks", scoring=project.scoring_enabled)
     reading = replace(reading, blocks=_outro_known_by_id(reading.blocks, before))
     arranged = arrange(reading, before=before)
@@ -169,7 +169,7 @@ def patch_block(
         return _patch_outro(project, before, stored, reading, at=at)
     if reading.blocks[0].section == "outro":
         message = "`section` of a block cannot become `outro`: the outro is made by the service."
-        raise _invalid([*reading.violations, Violation("section", "not_allowed", message)])
+        refuse_all(_once([*reading.violations, Violation("section", "not_allowed", message)]))
     arranged = arrange_patch(reading, before=before)
     return _write(project, before, arranged, reading, outro=before.outro, faults=[], ignored=[], at=at)
 
@@ -240,7 +240,7 @@ def _write(
     violations += revisions.renames_at_fault(before, script, places=places, faulty=reading.faulty)
     violations += [*in_use, *revisions.without_those_in_use(broken, in_use)]
     if violations:
-        raise _invalid(violations)
+        refuse_all(_once(violations))
     if project.is_pending_at(at) and not any(block.asks for block in script.blocks):
         raise Conflict("A project that is about to open needs a question: close it first, to cancel that.")
     script = _save(project, before, script, new_buckets)
@@ -251,7 +251,7 @@ def _refuse_frozen(before: Script, script: Script, arranged: Arrangement) -> Non
     if frozen := revisions.frozen_changes(before, script, places=arranged.places):
         raise Conflict(
             "The structure of a script cannot change while the project is active: only wording and pictures.",
-            violations=[violation.as_json() for violation in _once(frozen)],
+            violations=_once(frozen),
         )
 
 
@@ -400,8 +400,3 @@ def _faults_of_outro(block: Block, sent: Block, place: Place, faulty: Set[str]) 
 
 def _once(violations: Iterable[Violation]) -> list[Violation]:
     return list(dict.fromkeys(violations))
-
-
-def _invalid(violations: list[Violation]) -> InvalidRequest:
-    told = _once(violations)
-    return InvalidRequest(told[0].message, violations=[violation.as_json() for violation in told])

@@ -8,7 +8,7 @@ as_json(template)  as_json_with_script(template)
 
 from __future__ import annotations
 
-from communities.errors import InvalidRequest, NotFound
+from communities.errors import NotFound, refuse
 from surveys.ai.local import filling, library
 from surveys.ai.local.library import Template
 from surveys.ai.provider import ScriptDraft
@@ -50,14 +50,11 @@ def draft(template_id: str, *, type: str | None = None) -> ScriptDraft:
     """
     template = library.get(template_id)
     if template is None:
-        raise _refused("not_found", f"`template` {template_id} is none: `GET /v1/templates` lists them.")
+        refuse("template", "not_found", f"`template` {template_id} is none: `GET /v1/templates` lists them.")
     if type == "poll" and template.type != "poll":
-        raise _refused("not_allowed", f"`template` {template_id} is a survey, and a poll asks one question.")
+        message = f"`template` {template_id} is a survey, and a poll asks one question."
+        refuse("template", "not_allowed", message)
     return filling.neutral(template)
-
-
-def _refused(code: str, message: str) -> InvalidRequest:
-    return InvalidRequest(message, violations=[{"field": "template", "code": code, "message": message}])
 
 
 def as_json(template: Template) -> dict[str, object]:

@@ -6,6 +6,8 @@ from typing import Any
 import orjson
 import pytest
 from django.core.handlers.wsgi import WSGIRequest
+from gunicorn.http.body import Body, ChunkedReader
+from gunicorn.http.unreader import IterUnreader
 
 from communities import wire
 from communities.errors import InvalidRequest
@@ -247,13 +249,57 @@ def test_a_length_that_is_no_number(length: str) -> None:
 
 
 def test_a_body_that_breaks_off() -> None:
-    class Broken(BytesIO):
-        def read(self, size: int | None = -1, /) -> bytes:
-            raise OSError
+    with pytest.raises(InvalidRequest, match=r"The body broke off\."):
+        received(streamed(Broken(OSError()), CONTENT_LENGTH="10"))
 
-    for meta in ({"CONTENT_LENGTH": "10"}, {"HTTP_TRANSFER_ENCODING": "chunked"}):
-        with pytest.raises(InvalidRequest):
-            received(streamed(Broken(), **meta))
+
+class Broken(BytesIO):
+    """A body whose reading raises an error."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"5\r\n{}",  # ends within the chunk
+        b"x\r\n{}\r\n0\r\n\r\n",  # a size that is no number
+        b"2\r\n{}AB0\r\n\r\n",  # a chunk longer than its size
+        b"2;=\r\n{}\r\n0\r\n\r\n",  # a malformed extension
+        b"2\r\n{}\r\n0\r\n",  # no end after the last chunk
+        b"",
+    ],
+)
+def test_chunks_that_gunicorn_cannot_parse_are_the_callers_fault(sent: bytes) -> None:
+    stream = Body(ChunkedReader(None, IterUnreader(iter([sent]))))
+
+    with pytest.raises(InvalidRequest, match=r"The body could not be read\."):
+        received(streamed(stream, HTTP_TRANSFER_ENCODING="chunked"))
+
+
+@pytest.mark.parametrize("error", [OSError(), ConnectionResetError(), TimeoutError()])
+def test_a_connection_that_breaks_within_chunks_is_the_callers_fault(error: OSError) -> None:
+    with pytest.raises(InvalidRequest, match=r"The body could not be read\."):
+        received(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))
+
+
+@pytest.mark.parametrize("error", [RuntimeError(), MemoryError(), TypeError(), ValueError()])
+def test_an_error_of_ours_while_chunks_are_read_is_not_blamed_on_the_caller(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        received(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))
+
+
+def test_an_error_of_ours_while_chunks_are_read_is_a_500(caller: Caller) -> None:
+    stream = Broken(RuntimeError())
+
+    answer = patch(caller, b"{}", **{"wsgi.input": stream, "HTTP_TRANSFER_ENCODING": "chunked"})
+
+    assert refusal(answer) == (500, "internal_error")
 
 
 def test_what_has_no_form_in_json_is_a_fault_of_ours() -> None:
