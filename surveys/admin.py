@@ -18,9 +18,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from communities.admin import LockedAdmin
-from surveys.engine.fields import MAX_PROMPT
-from surveys.engine.runner import State
+from surveys.engine.intake.fields import MAX_PROMPT
 from surveys.engine.script import CALCULATED
+from surveys.engine.walk.runner import State
 from surveys.models import Block, Bucket, Conversation, Option, Project, ProjectQuerySet
 
 

@@ -6,25 +6,27 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.utils import timezone
 
-from surveys.services import analysis, generation, jobs, privacy, schedules
+from surveys.services import anonymity, generation, jobs
+from surveys.services.analysis import service as analysis
+from surveys.services.projects import schedule
 
 
 @shared_task(name="surveys.open_and_close")
 def open_and_close(**_later: object) -> None:
     """Every two seconds: bring projects up to date whose scheduled opening or closing has come."""
-    schedules.open_and_close_due(at=timezone.now())
+    schedule.open_and_close_due(at=timezone.now())
 
 
 @shared_task(name="surveys.forget_silent_conversations")
 def forget_silent_conversations(**_later: object) -> None:
     """Every ten minutes: anonymous conversations forget respondents who have been silent for a day."""
-    privacy.forget_silent(at=timezone.now())
+    anonymity.forget_silent(at=timezone.now())
 
 
 @shared_task(name="surveys.settle_anonymous_answers")
 def settle_anonymous_answers(**_later: object) -> None:
     """Every ten minutes: anonymous answers whose hour is over lose the order in which they were written."""
-    privacy.settle(at=timezone.now())
+    anonymity.settle(at=timezone.now())
 
 
 @shared_task(name=generation.MAKE)

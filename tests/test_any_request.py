@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from surveys.services import analysis
+from surveys.services.analysis import service as analysis
 from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller
 from tests.test_openapi import described
 

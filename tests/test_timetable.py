@@ -1,7 +1,8 @@
 """The timetable names tasks that a worker has."""
 
 from config.celery import EVERY, app
-from surveys.services import analysis, generation
+from surveys.services import generation
+from surveys.services.analysis import service as analysis
 from webhooks.services.outbox import DELIVER
 
 WOKEN = {DELIVER, analysis.RUN, generation.MAKE}  # when there is something to do, and not by the clock

@@ -54,7 +54,7 @@ LEAST_ROLE = {
     "conversation.answer": CREATOR,
     "conversation.back": CREATOR,
     "conversation.go_on": CREATOR,
-    "results.retrieve": MEMBER,  # whose: surveys.services.result_readers
+    "results.retrieve": MEMBER,  # whose: surveys.services.results.readers
     "template.list": MEMBER,
     "template.retrieve": MEMBER,
     "response.list": MEMBER,
@@ -62,7 +62,7 @@ LEAST_ROLE = {
     "response.destroy": CREATOR,
     "analysis.create": CREATOR,
     "analysis.retrieve": MEMBER,
-    "export.retrieve": MEMBER,  # whose responses are read: surveys.services.responses
+    "export.retrieve": MEMBER,  # whose responses are read: surveys.services.responses.service
 }
 
 

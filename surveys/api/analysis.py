@@ -17,8 +17,9 @@ from surveys.api.conversations import owner_only
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import Analysis, Project
-from surveys.services import analysis, finding
-from surveys.services.result_readers import NO_PROJECT, least_answers
+from surveys.services import lookup
+from surveys.services.analysis import service as analysis
+from surveys.services.results.readers import NO_PROJECT, least_answers
 
 TAG = "Analysis"
 NO_ANALYSIS = "There is no such analysis of this project."
@@ -113,7 +114,7 @@ class AnalysisViewSet(OwnWorkViewSet):
     @once
     def create(self, request: Request, project_id: int) -> Response:
         query = self.query(AskIn)
-        project = finding.one(Project.objects.in_community(self.key.community_id), project_id)
+        project = lookup.one(Project.objects.in_community(self.key.community_id), project_id)
         owner_only(self.key, otherwise=NO_PROJECT)(project)
         asked, _ = analysis.ask(project=project, with_ai=query["ai"], covers=query["status"], at=self.at)
         status = 200 if asked.status == Analysis.Status.COMPLETED else 202
@@ -141,7 +142,7 @@ class AnalysisViewSet(OwnWorkViewSet):
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ReadIn)
-        project = finding.one(Project.objects.in_community(self.key.community_id), project_id)
+        project = lookup.one(Project.objects.in_community(self.key.community_id), project_id)
         role, user_id = self.key.role, self.key.user_id
         analysis.refuse_unless_readable(project=project, role=role, user_id=user_id, at=self.at)
         if analysis.reads_people(project=project, role=role, user_id=user_id):

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from surveys.engine import fields, warnings
-from surveys.engine.intake import MAX_BLOCKS
-from surveys.engine.kinds import (
+from surveys.engine.intake import fields
+from surveys.engine.intake.kinds import (
     Choice,
     Compound,
     Field,
@@ -24,6 +23,8 @@ from surveys.engine.kinds import (
     Weights,
     Whole,
 )
+from surveys.engine.intake.reader import MAX_BLOCKS
+from surveys.engine.rules import warnings
 
 Schema = dict[str, Any]
 

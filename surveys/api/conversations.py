@@ -17,12 +17,13 @@ from communities.http.idempotency import once
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.fields import MAX_ID, Text, Truth, Whole
 from surveys.api.projects import OwnWorkViewSet
-from surveys.engine import showing
+from surveys.engine.walk import presentation
 from surveys.models import Project
-from surveys.services import admission, conversations
-from surveys.services.admission import Respondent
-from surveys.services.talks import NO_CONVERSATION, May
-from surveys.services.told import Told
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
+from surveys.services.conversations.admission import Respondent
+from surveys.services.conversations.loading import NO_CONVERSATION, May
+from surveys.services.conversations.view import ConversationView
 
 TAG = "Conversations"
 
@@ -134,7 +135,7 @@ class ConversationOut(serializers.Serializer[Any]):
     )
 
 
-def as_json(told: Told) -> dict[str, object]:
+def as_json(told: ConversationView) -> dict[str, object]:
     step = told.step
     return {
         "id": str(told.conversation.pk),
@@ -144,12 +145,12 @@ def as_json(told: Told) -> dict[str, object]:
         "feedback": told.feedback,
         "step": step
         and {
-            "block": showing.as_json(step.block),
+            "block": presentation.as_json(step.block),
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
         "thank_you": told.thank_you,
-        "outro": [showing.as_json(block) for block in told.outro] or None,
+        "outro": [presentation.as_json(block) for block in told.outro] or None,
     }
 
 

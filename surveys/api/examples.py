@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from surveys.engine.intake.serialize import script_as_json
 from surveys.engine.script import Block, Option, Script
-from surveys.engine.telling import script_as_json
 
 SCRIPT_SENT: dict[str, Any] = {
     "blocks": [

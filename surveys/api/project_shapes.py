@@ -24,7 +24,7 @@ from surveys.api.fields import (
     Truths,
     Whole,
 )
-from surveys.engine import names
+from surveys.engine.language import names
 from surveys.engine.script import Bucket
 from surveys.models import Project
 

@@ -29,9 +29,14 @@ from surveys.api.project_shapes import (
 )
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import ProjectQuerySet
-from surveys.services import cloning, finding, generation, openings, projects, script_json, scripts, templates
-from surveys.services.project_json import project_as_json
-from surveys.services.projects import Created
+from surveys.services import generation, lookup
+from surveys.services.projects import cloning, opening
+from surveys.services.projects import service as projects
+from surveys.services.projects.service import Created
+from surveys.services.representations import script as script_json
+from surveys.services.representations.project import project_as_json
+from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import templates
 
 TAG = "Projects"
 _ORDER: Mapping[str, tuple[str | Lower, ...]] = {
@@ -62,7 +67,7 @@ class OwnWorkViewSet(CommunityViewSet):
     def hide(self, *, project_id: int | None = None, **kwargs: Any) -> None:
         """A project that a role may not see is not found, whatever it wanted there (decisions 2.2)."""
         if project_id is not None:
-            finding.one(self.visible(), project_id)
+            lookup.one(self.visible(), project_id)
 
     @property
     def sees_all(self) -> bool:
@@ -74,7 +79,7 @@ class OwnWorkViewSet(CommunityViewSet):
         return TIERS[self.key.tier].has_premium_features
 
     def visible(self) -> ProjectQuerySet:
-        return finding.visible(community_id=self.key.community_id, sees_all=self.sees_all, at=self.at)
+        return lookup.visible(community_id=self.key.community_id, sees_all=self.sees_all, at=self.at)
 
 
 class ProjectViewSet(OwnWorkViewSet):
@@ -94,7 +99,7 @@ class ProjectViewSet(OwnWorkViewSet):
         query = self.query(ListIn)
         found = _filtered(self.visible(), query, live=self.visible().live_at(self.at))
         ordered = found.order_by(*_ORDER[query["sort"]])
-        rows = partial(finding.told_in_order, ordered)
+        rows = partial(lookup.told_in_order, ordered)
         return self.page(rows, query, draw=self._told, total=found.count())
 
     @extend_schema(
@@ -196,7 +201,7 @@ class ProjectViewSet(OwnWorkViewSet):
         examples=[OpenApiExample("A project", examples.PROJECT, response_only=True)],
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
-        project = finding.one(self.visible().for_telling(), project_id)
+        project = lookup.one(self.visible().for_telling(), project_id)
         return Response(self._told(project))
 
     @_changes(
@@ -270,7 +275,7 @@ class ProjectViewSet(OwnWorkViewSet):
     )
     @once
     def open(self, request: Request, project_id: int) -> Response:
-        project = openings.open_project(
+        project = opening.open_project(
             community_id=self.key.community_id,
             project_id=project_id,
             only_of=self.only_of,
@@ -293,7 +298,7 @@ class ProjectViewSet(OwnWorkViewSet):
     )
     @once
     def close(self, request: Request, project_id: int) -> Response:
-        project = openings.close_project(
+        project = opening.close_project(
             community_id=self.key.community_id, project_id=project_id, only_of=self.only_of, at=self.at
         )
         return Response(self._told(project))

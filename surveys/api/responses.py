@@ -19,7 +19,8 @@ from surveys.api.conversation_examples import RESPONSE
 from surveys.api.conversations import owner_only
 from surveys.api.fields import Moment
 from surveys.models import Project
-from surveys.services import finding, responses
+from surveys.services import lookup
+from surveys.services.responses import service as responses
 
 TAG = "Responses"
 
@@ -111,7 +112,7 @@ class ResponseViewSet(CommunityViewSet):
     )
     def list(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
         query = self.query(ResponsesIn)
-        project = finding.one(Project.objects.in_community(self.key.community_id), project_id)
+        project = lookup.one(Project.objects.in_community(self.key.community_id), project_id)
         self._refuse_unless_readable(project)
         found = responses.listing(
             project=project,

@@ -17,8 +17,10 @@ from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, Entry
 from surveys.api.fields import MAX_ID, Moment
 from surveys.api.projects import OwnWorkViewSet
 from surveys.models import Project
-from surveys.services import figures, finding, result_readers, shared_results
-from surveys.services.figures import Selection
+from surveys.services import lookup
+from surveys.services.results import figures, readers
+from surveys.services.results import shared as shared_results
+from surveys.services.results.figures import Selection
 
 TAG = "Analysis"
 STATUSES = ("all", "completed", "partial")
@@ -113,7 +115,7 @@ class ResultsViewSet(OwnWorkViewSet):
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ResultsIn)
-        project = finding.one(Project.objects.in_community(self.key.community_id), project_id)
+        project = lookup.one(Project.objects.in_community(self.key.community_id), project_id)
         selection = Selection(
             covers=query["status"],
             submitted_after=query.get("submitted_after"),
@@ -154,10 +156,10 @@ class ResultsViewSet(OwnWorkViewSet):
 
     def _reads_people(self, project: Project) -> bool:
         role, user_id = self.key.role, self.key.user_id
-        return result_readers.reads_people(project=project, role=role, user_id=user_id)
+        return readers.reads_people(project=project, role=role, user_id=user_id)
 
     def _refuse_unless_readable(self, project: Project, *, in_part: bool) -> None:
         role, user_id = self.key.role, self.key.user_id
-        result_readers.refuse_unless_readable(project=project, role=role, user_id=user_id, at=self.at)
+        readers.refuse_unless_readable(project=project, role=role, user_id=user_id, at=self.at)
         if in_part and not self._reads_people(project):
             raise Forbidden(_WHOLE_ALONE)

@@ -16,8 +16,10 @@ from surveys.api import examples
 from surveys.api.blocks import ref
 from surveys.api.fields import Choice
 from surveys.api.projects import OwnWorkViewSet
-from surveys.services import finding, script_json, scripts
-from surveys.services.scripts import Written
+from surveys.services import lookup
+from surveys.services.representations import script as script_json
+from surveys.services.scripts import editing as scripts
+from surveys.services.scripts.editing import Written
 
 TAG = "Scripts"
 IF_MATCH = OpenApiParameter(
@@ -72,7 +74,7 @@ class ScriptViewSet(OwnWorkViewSet):
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ScriptQuery)
-        project = finding.one(self.visible(), project_id)
+        project = lookup.one(self.visible(), project_id)
         revision, told = script_json.rendered(project, outro="expand" in query)
         return Response(told, headers={"ETag": etag_of(revision)})
 

@@ -14,7 +14,7 @@ from communities.http.views import CommunityViewSet
 from surveys.api.fields import Choice, Text, Truth, Whole
 from surveys.api.project_shapes import BucketOut, ScriptField
 from surveys.models import Project
-from surveys.services import templates
+from surveys.services.scripts import templates
 
 TAG = "Templates"
 EXAMPLE: dict[str, Any] = {

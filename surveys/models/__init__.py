@@ -3,7 +3,7 @@ from surveys.models.conversation import Answer, Completion, Conversation, FiredA
 from surveys.models.generation import Generation
 from surveys.models.job import Job
 from surveys.models.project import Project, ProjectQuerySet
-from surveys.models.script import Block, Bucket, Option
+from surveys.models.script import Block, Bucket, Option, buckets_in_order
 
 __all__ = [
     "Analysis",
@@ -19,4 +19,5 @@ __all__ = [
     "Project",
     "ProjectQuerySet",
     "Tally",
+    "buckets_in_order",
 ]

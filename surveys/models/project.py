@@ -5,16 +5,13 @@ from __future__ import annotations
 import secrets
 import uuid
 from datetime import datetime
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from django.conf import settings
 from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
-
-if TYPE_CHECKING:
-    from surveys.models.script import Bucket
 
 
 def new_slug() -> str:
@@ -178,11 +175,6 @@ class Project(models.Model):
     def is_pending_at(self, at: datetime) -> bool:
         """Whether an accepted opening still lies ahead."""
         return self.opens_at is not None and self.opens_at > at
-
-    @property
-    def buckets_in_order(self) -> list[Bucket]:
-        """Without a query where the buckets are prefetched."""
-        return sorted(self.buckets.all(), key=lambda bucket: (bucket.order, bucket.pk))
 
     @property
     def is_poll(self) -> bool:

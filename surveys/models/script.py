@@ -24,6 +24,11 @@ class Bucket(models.Model):
         return f"{self.name} ({self.pk})"
 
 
+def buckets_in_order(project: Project) -> list[Bucket]:
+    """The scoring buckets of a project in display order. No query if they are prefetched."""
+    return sorted(project.buckets.all(), key=lambda bucket: (bucket.order, bucket.pk))
+
+
 class Block(models.Model):
     """One step of a script. Fields mean what interface 2.4 says; null is null there too."""
 

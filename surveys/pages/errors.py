@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template import loader
 
 from communities.http.envelope import SECONDS_UNTIL_DATABASE_MAY_BE_BACK
-from surveys.pages import looks
+from surveys.pages import theme
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -33,4 +33,4 @@ def fault(request: HttpRequest) -> HttpResponse:
 
 
 def _page(template: str, status: int) -> HttpResponse:
-    return HttpResponse(loader.get_template(template).render({"page": looks.PLAIN}), status=status)
+    return HttpResponse(loader.get_template(template).render({"page": theme.PLAIN}), status=status)

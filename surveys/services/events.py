@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from surveys.models import Analysis, Conversation, Project
-from surveys.services import analysis_json
-from surveys.services.project_json import project_as_json
-from surveys.services.response_json import teller
-from surveys.services.rows import Stored
+from surveys.services.representations import analysis as analysis_json
+from surveys.services.representations.project import project_as_json
+from surveys.services.representations.response import StoredAnswers, teller
 from webhooks.events import EventType
 from webhooks.rounding import Rounding
 from webhooks.services import outbox
@@ -33,7 +32,7 @@ def project_changed(
     )
 
 
-def response_submitted(conversation: Conversation, stored: Stored, *, at: datetime) -> None:
+def response_submitted(conversation: Conversation, stored: StoredAnswers, *, at: datetime) -> None:
     """Tell of a conversation that has just been completed, with all that it holds."""
     person_id = conversation.user_id
     response = teller(conversation.project)(

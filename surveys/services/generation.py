@@ -34,8 +34,11 @@ from surveys import ai
 from surveys.ai.provider import Correction, ProviderFailed, ScriptDraft, ScriptRequest
 from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
-from surveys.services import jobs, projects, scripts, sent_fields
-from surveys.services.projects import Created
+from surveys.services import jobs
+from surveys.services.projects import fields as project_fields
+from surveys.services.projects import service as projects
+from surveys.services.projects.service import Created
+from surveys.services.scripts import editing as scripts
 
 MAKE = "surveys.make_script"
 MOST_CORRECTIONS = 2
@@ -73,7 +76,7 @@ def asked(*, community_id: int, has_premium: bool, fields: Mapping[str, Any], at
         intent=fields["intent"],
         type=project.type,
         scoring=_wants_scoring(fields),
-        bucket_names=sent_fields.bucket_names(fields) or (),
+        bucket_names=project_fields.bucket_names(fields) or (),
         for_chat=project.response_channel == Project.ResponseChannel.CHAT,
         locale=of_community.locale,
     )

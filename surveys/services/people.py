@@ -25,7 +25,8 @@ from communities.errors import Conflict
 from communities.services import people as places
 from communities.services.people import Person
 from surveys.models import Conversation, Project
-from surveys.services import privacy, responses
+from surveys.services import anonymity
+from surveys.services.responses import service as responses
 from webhooks.services import people as tellings
 from xp.services import people as earnings
 
@@ -190,7 +191,7 @@ def _hashes(person: Person) -> tuple[list[int], list[str]]:
     whose = [(project_id, name) for project_id in projects for name in _names(person)]
     return (
         [project_id for project_id, _ in whose],
-        [privacy.respondent_hash(project_id=project_id, who=name) for project_id, name in whose],
+        [anonymity.respondent_hash(project_id=project_id, who=name) for project_id, name in whose],
     )
 
 
@@ -203,7 +204,7 @@ def _scopes(person: Person, conversations: Mapping[uuid.UUID, int]) -> tuple[lis
     sessions += [(project_id, str(key)) for key, project_id in conversations.items()]
     return (
         project_ids + [project_id for project_id, _ in sessions],
-        hashes + [privacy.session_hash(project_id=pk, session=session) for pk, session in sessions],
+        hashes + [anonymity.session_hash(project_id=pk, session=session) for pk, session in sessions],
     )
 
 
@@ -229,8 +230,8 @@ def _sealed(person: Person) -> Iterator[tuple[uuid.UUID, int]]:
             running.filter(pk__gt=last).values_list("pk", "project_id", "sealed_respondent")[:AT_ONCE]
         )
         for key, project_id, sealed in rows:
-            known = privacy.unseal(project_id=project_id, conversation_id=key, sealed=bytes(sealed or b""))
-            theirs = (privacy.respondent_hash(project_id=project_id, who=name) for name in _names(person))
+            known = anonymity.unseal(project_id=project_id, conversation_id=key, sealed=bytes(sealed or b""))
+            theirs = (anonymity.respondent_hash(project_id=project_id, who=name) for name in _names(person))
             if known is not None and known.respondent in theirs:
                 yield key, project_id
         if len(rows) < AT_ONCE:

@@ -9,9 +9,10 @@ from typing import Any
 
 from surveys.ai.local import Local
 from surveys.ai.provider import ScriptDraft, ScriptRequest
-from surveys.engine import answers, runner, warnings
+from surveys.engine.rules import warnings
 from surveys.engine.script import QUESTIONS, Block, Script
-from surveys.services import scripts
+from surveys.engine.walk import answers, runner
+from surveys.services.scripts import editing as scripts
 
 Say = Callable[[Block], Mapping[str, object]]
 SKIP = {"skip": True}

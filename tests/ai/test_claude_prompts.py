@@ -8,7 +8,7 @@ import pytest
 
 from surveys.ai.claude import Claude, prompting, telling
 from surveys.ai.provider import CountedTheme, Overview, ScriptRequest, TextBatch, TextFigures
-from surveys.engine import formulas
+from surveys.engine.language import formulas
 from tests.ai.improvising import data_of
 from tests.ai.loopback import Asked, Loopback
 

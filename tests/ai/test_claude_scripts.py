@@ -6,7 +6,7 @@ import pytest
 
 from surveys.ai.claude import Claude, schemas
 from surveys.ai.provider import Correction, ProviderFailed, ScriptDraft, ScriptRequest
-from surveys.services import scripts
+from surveys.services.scripts import editing as scripts
 from tests.ai.improvising import data_of, improvise
 from tests.ai.loopback import Loopback
 from tests.ai.schemas import faults_of_schema, misfits

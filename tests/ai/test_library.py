@@ -10,7 +10,7 @@ import pytest
 from surveys.ai.local import filling, library
 from surveys.ai.local.library import Template
 from surveys.ai.local.sizing import mentions
-from surveys.engine.intake import MAX_BLOCKS
+from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.script import QUESTIONS, SCALES, title_case
 from tests.ai.drafting import as_little_as_possible, first, judge, last, questions, walk
 

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from surveys.models import Project
-from surveys.services.exports import MEDIA_TYPES
+from surveys.services.exports.service import MEDIA_TYPES
 from tests.bench import processes
 from tests.bench.rows import Bench, Result
 from tests.bench.servers import Site

@@ -13,7 +13,9 @@ from django.utils import timezone
 from communities.models import Community, CommunitySettings, Member
 from communities.services import keys, members
 from surveys.models import Project
-from surveys.services import openings, projects, scripts
+from surveys.services.projects import opening
+from surveys.services.projects import service as projects
+from surveys.services.scripts import editing as scripts
 
 COMMUNITY_ID = 1042117710208434001
 KEYS = 48
@@ -120,7 +122,7 @@ def _open(admin: Member, kind: str, blocks: list[dict[str, Any]]) -> Project:
         script={"blocks": blocks},
         at=at,
     )
-    return openings.open_project(
+    return opening.open_project(
         community_id=COMMUNITY_ID,
         project_id=made.project.pk,
         fields={"delivery": {"audience": {"participation": "open_web"}}},

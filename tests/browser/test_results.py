@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from communities.models import CommunitySettings, User
 from surveys.models import Analysis
-from surveys.pages import looks
-from surveys.services import figures
+from surveys.pages import theme
+from surveys.services.results import figures
 from tests.browser import results
 from tests.surveys import talking
 from tests.surveys.talking import CHOICE, NOON
@@ -101,8 +101,8 @@ def test_shared_results_are_accessible_and_nothing_is_cut_off(
 def test_charts_are_accessible_in_every_theme(windows, check_accessibility, made, scheme):
     page = windows.open(shared(made), color_scheme=scheme)
 
-    for theme in range(1, looks.THEMES + 1):
-        page.evaluate("theme => document.documentElement.dataset.theme = theme", str(theme))
+    for number in range(1, theme.THEMES + 1):
+        page.evaluate("theme => document.documentElement.dataset.theme = theme", str(number))
         check_accessibility(page)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from surveys.engine import intake, rules
-from surveys.engine.arrangement import arrange
+from surveys.engine.intake import reader
+from surveys.engine.intake.arrangement import arrange
+from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Bucket, Script, Violation
 
 Raw = dict[str, Any]
@@ -50,7 +51,7 @@ def violations(
     poll: bool = False,
 ) -> list[Violation]:
     """What is wrong with a whole script, shape and rules together."""
-    reading = intake.read_blocks(raw, path="blocks", scoring=scoring)
+    reading = reader.read_blocks(raw, path="blocks", scoring=scoring)
     arrangement = arrange(reading)
     script = Script(
         blocks=arrangement.blocks,
@@ -58,7 +59,7 @@ def violations(
         scoring_enabled=scoring,
         buckets=tuple(map(Bucket, bucket_keys or ())),
     )
-    return reading.violations + rules.check(
+    return reading.violations + script_rules.check(
         script, places=arrangement.places, chat=chat, bucket_keys=bucket_keys, faulty=reading.faulty
     )
 

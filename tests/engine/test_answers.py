@@ -2,9 +2,9 @@ from decimal import Decimal
 
 import pytest
 
-from surveys.engine import answers
-from surveys.engine.answers import BadAnswer, Row
 from surveys.engine.script import Block
+from surveys.engine.walk import answers
+from surveys.engine.walk.answers import BadAnswer, Row
 from tests.engine import building
 
 RED, GREEN, BLUE = 10, 11, 12

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surveys.engine import buckets, rules
-from surveys.engine.intake import read_blocks
-from surveys.engine.places import as_stored
+from surveys.engine.intake.places import as_stored
+from surveys.engine.intake.reader import read_blocks
+from surveys.engine.rules import buckets
+from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Option, Script
 
 
@@ -23,7 +24,7 @@ def weighed(*keys: str) -> Block:
 def faults(*blocks: Block) -> list[tuple[str, str]]:
     """What is wrong with a script that makes its buckets itself."""
     script = Script(blocks, scoring_enabled=True, buckets=tuple(map(Bucket, buckets.derived(blocks))))
-    found = rules.check(
+    found = script_rules.check(
         script, places=as_stored(script, path="blocks"), chat=False, bucket_keys=script.bucket_keys
     )
     assert all(each.message.endswith(".") for each in found)

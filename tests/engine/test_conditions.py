@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surveys.engine.conditions import ConditionFault, compile
-from surveys.engine.expressions import parse
-from surveys.engine.grammar import Every, Literal, Name, Not, Pair, Some
-from surveys.engine.lexer import NAME_PATTERN
-from surveys.engine.names import cannot_be_written
-from surveys.engine.references import resolve
+from surveys.engine.language.conditions import ConditionFault, compile
+from surveys.engine.language.expressions import parse
+from surveys.engine.language.grammar import Every, Literal, Name, Not, Pair, Some
+from surveys.engine.language.lexer import NAME_PATTERN
+from surveys.engine.language.names import cannot_be_written
+from surveys.engine.language.references import resolve
 from surveys.engine.script import Block, Script
 
 LEAF: dict[str, Any] = {"block": "Game", "op": "eq", "value": "chess"}

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from surveys.engine import correct_answers, intake
+from surveys.engine.intake import correct_answers, reader
 from surveys.engine.script import Block, Option
 from tests.engine.checking import CHOICE, Raw, block_faults, violations
 
 
 def read_one(raw: Raw) -> Block:
-    reading = intake.read_blocks([raw], path="blocks")
+    reading = reader.read_blocks([raw], path="blocks")
     assert reading.violations == []
     return reading.blocks[0]
 

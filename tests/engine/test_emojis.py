@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from surveys.engine.emojis import count_renderable, is_one_character
+from surveys.engine.intake.emojis import count_renderable, is_one_character
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import pytest
 
-from surveys.engine import values
-from surveys.engine.expressions import Mention, SyntaxFault, Value, parse, rename
-from surveys.engine.grammar import Every, Literal, Name, Not, Pair, Some
+from surveys.engine.language import values
+from surveys.engine.language.expressions import Mention, SyntaxFault, Value, parse, rename
+from surveys.engine.language.grammar import Every, Literal, Name, Not, Pair, Some
 
 ANSWERS: Mapping[str, Value] = {
     "Game": "chess",

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surveys.engine.expressions import MAX_LENGTH, SyntaxFault, Value, parse, rename
-from surveys.engine.lexer import FORMULA, lex
+from surveys.engine.language.expressions import MAX_LENGTH, SyntaxFault, Value, parse, rename
+from surveys.engine.language.lexer import FORMULA, lex
 from surveys.engine.script import title_case
 
 # Trees of the second evaluator: tuples that begin with what they are.

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from surveys.engine.formulas import Mention, Value, parse
-from surveys.engine.references import unknown_names
+from surveys.engine.language.formulas import Mention, Value, parse
+from surveys.engine.language.references import unknown_names
+from surveys.engine.language.values import number_text
 from surveys.engine.script import Block, Bucket, Script
-from surveys.engine.values import number_text
 
 VALUES: Mapping[str, Value] = {
     "a": Decimal(1),

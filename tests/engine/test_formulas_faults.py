@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from surveys.engine.formulas import MAX_LENGTH, SyntaxFault, parse
+from surveys.engine.language.formulas import MAX_LENGTH, SyntaxFault, parse
 from tests.engine.test_formulas import VALUES, result
 
 EMPTY = "A formula cannot be empty. Write arithmetic, such as [score] * 2."

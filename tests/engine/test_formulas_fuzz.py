@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surveys.engine.formulas import MAX_LENGTH, SyntaxFault, Value, parse
+from surveys.engine.language.formulas import MAX_LENGTH, SyntaxFault, Value, parse
 
 # Trees of the second evaluator: tuples that begin with what they are.
 #   ("number", text)  ("name", str)  ("minus", tree)  ("+" | "-" | "*" | "/", tree, tree)

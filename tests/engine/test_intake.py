@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from surveys.engine import fields, intake
-from surveys.engine.kinds import Choice, Shape, Text, Truth, Whole
+from surveys.engine.intake import fields, reader
+from surveys.engine.intake.kinds import Choice, Shape, Text, Truth, Whole
 from surveys.engine.script import (
     Block,
     Violation,
@@ -35,13 +35,13 @@ EVERY_FIELD = [(prefix, key) for prefix, (shape, _) in SHAPES.items() for key in
 
 
 def read_one(raw: Raw, *, scoring: bool = True) -> Block:
-    reading = intake.read_blocks([raw], path="blocks", scoring=scoring)
+    reading = reader.read_blocks([raw], path="blocks", scoring=scoring)
     assert reading.violations == []
     return reading.blocks[0]
 
 
 def shape_faults(raw: object, *, scoring: bool = True) -> list[tuple[str, str]]:
-    reading = intake.read_blocks(raw, path="blocks", scoring=scoring)
+    reading = reader.read_blocks(raw, path="blocks", scoring=scoring)
     return [(each.field, each.code) for each in reading.violations]
 
 
@@ -56,7 +56,7 @@ def test_a_value_of_another_kind_is_told_by_path_and_name(prefix: str, key: str)
         [] if isinstance(kind, Shape) or key in ("show_when", "hide_when", "score_values") else [{"a": 1}]
     )
     for value in wrong:
-        reading = intake.read_blocks([sent({key: value})], path="script.blocks")
+        reading = reader.read_blocks([sent({key: value})], path="script.blocks")
 
         told = [
             each for each in reading.violations if each.field.startswith(f"script.blocks[0].{prefix}{key}")
@@ -360,7 +360,7 @@ def test_unknown_keys_are_passed_over_and_told_by_path() -> None:
         {**TEXT, "show_when": {"all": [{**LEAF, "blok": 1}]}},
     ]
 
-    reading = intake.read_blocks(raw, path="script.blocks")
+    reading = reader.read_blocks(raw, path="script.blocks")
 
     assert reading.violations == []
     assert reading.ignored == [
@@ -375,12 +375,12 @@ def test_unknown_keys_are_passed_over_and_told_by_path() -> None:
 
 
 def test_hostile_keys_are_told_in_a_form_that_fits_a_header() -> None:
-    reading = intake.read_blocks([{**TEXT, "a\r\nSet-Cookie: b,é": 1, "k" * 1000: 1}], path="blocks")
+    reading = reader.read_blocks([{**TEXT, "a\r\nSet-Cookie: b,é": 1, "k" * 1000: 1}], path="blocks")
 
     assert reading.ignored == ["blocks[0].a??Set-Cookie? b??", f"blocks[0].{'k' * 64}"]
 
 
 def test_the_keys_given_are_told_for_each_block() -> None:
-    reading = intake.read_blocks([{**TEXT, "color": None}, 7], path="blocks")
+    reading = reader.read_blocks([{**TEXT, "color": None}, 7], path="blocks")
 
     assert reading.given == (frozenset({"type", "prompt", "color"}), frozenset())

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surveys.engine import fields, intake
+from surveys.engine.intake import fields, reader
 from surveys.engine.script import Block
 from tests.engine.checking import ONE_OF_EACH, violations
 from tests.engine.everything import EVERYTHING
@@ -42,11 +42,11 @@ def test_whatever_is_sent_nothing_is_raised_and_no_field_is_told_twice_for_one_f
     )
 
     assert all(each.field.startswith("blocks") for each in told)
-    assert all(each.message.endswith(".") or each.message == intake.OUTRO_NEEDS_ID for each in told)
+    assert all(each.message.endswith(".") or each.message == reader.OUTRO_NEEDS_ID for each in told)
     assert len({(each.field, each.code, each.message) for each in told}) == len(told)
 
 
 @settings(max_examples=100, deadline=None)
 @given(HOSTILE_BLOCK | ANYTHING, st.sampled_from(EVERYTHING.blocks))
 def test_whatever_a_patch_sends_nothing_is_raised(raw: Any, block: Block) -> None:
-    assert isinstance(intake.read_patch(raw, block=block).blocks[0], Block)
+    assert isinstance(reader.read_patch(raw, block=block).blocks[0], Block)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from surveys.engine import intake
+from surveys.engine.intake import reader
+from surveys.engine.intake.serialize import block_as_json
 from surveys.engine.script import ActionConfig, Block, Continue
-from surveys.engine.telling import block_as_json
 from tests.engine.checking import Raw
 from tests.engine.everything import EVERYTHING
 
 
 def patched(raw: object, block: Block) -> Block:
-    reading = intake.read_patch(raw, block=block)
+    reading = reader.read_patch(raw, block=block)
     assert reading.violations == []
     return reading.blocks[0]
 
@@ -35,7 +35,7 @@ def test_a_patch_changes_what_is_sent_and_null_clears() -> None:
 def test_the_paths_of_a_patch_have_no_prefix() -> None:
     raw = {"prompt": 7, "options": [{"value": "a"}, {"value": 7}], "promt": 1}
 
-    reading = intake.read_patch(raw, block=EVERYTHING.blocks[2])
+    reading = reader.read_patch(raw, block=EVERYTHING.blocks[2])
 
     assert [each.field for each in reading.violations] == ["prompt", "options[1].value"]
     assert reading.ignored == ["promt"]
@@ -44,7 +44,7 @@ def test_the_paths_of_a_patch_have_no_prefix() -> None:
 
 @pytest.mark.parametrize("raw", [None, 7, [], "text"])
 def test_a_patch_that_is_no_object_is_told(raw: object) -> None:
-    reading = intake.read_patch(raw, block=EVERYTHING.blocks[0])
+    reading = reader.read_patch(raw, block=EVERYTHING.blocks[0])
 
     assert [each.code for each in reading.violations] == ["invalid_type"]
 
@@ -95,7 +95,7 @@ def test_logic_that_is_sent_takes_the_place_of_what_was_there(
 
 
 def test_a_patch_with_two_ways_to_write_logic_is_refused() -> None:
-    reading = intake.read_patch({"show_when": OTHER, "precondition": "q1 = 1"}, block=SHOWN)
+    reading = reader.read_patch({"show_when": OTHER, "precondition": "q1 = 1"}, block=SHOWN)
 
     assert [(each.field, each.code) for each in reading.violations] == [("precondition", "conflicting")]
 
@@ -118,7 +118,7 @@ def test_a_patch_of_the_correct_answer_or_of_the_options(raw: Raw, ids: object, 
 
 
 def test_the_correct_option_cannot_be_left_out_while_it_is_correct() -> None:
-    reading = intake.read_patch({"options": [{"id": 11, "value": "Chess"}]}, block=EVERYTHING.blocks[1])
+    reading = reader.read_patch({"options": [{"id": 11, "value": "Chess"}]}, block=EVERYTHING.blocks[1])
 
     assert [(each.field, each.code) for each in reading.violations] == [
         ("correct_answer_ids[0]", "not_found")

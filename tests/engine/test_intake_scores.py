@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from surveys.engine import intake
+from surveys.engine.intake import reader
 from surveys.engine.script import (
     Bucket,
 )
@@ -72,15 +72,15 @@ def test_a_bucket_is_the_same_whichever_way_its_accent_was_typed() -> None:
 def test_points_that_are_passed_over_are_noted(scores: object, are_any: bool, scoring: bool) -> None:
     raw = {**CHOICE, "options": [{"value": "a"}, {"value": "b", "score_values": scores}]}
 
-    (block,) = intake.read_blocks([raw], path="blocks", scoring=scoring).blocks
-    (patched,) = intake.read_patch({"options": raw["options"]}, block=block, scoring=scoring).blocks
+    (block,) = reader.read_blocks([raw], path="blocks", scoring=scoring).blocks
+    (patched,) = reader.read_patch({"options": raw["options"]}, block=block, scoring=scoring).blocks
 
     assert block.scores_ignored is patched.scores_ignored is (are_any and not scoring)
 
 
 @pytest.mark.parametrize("options", ["text", ["text", None], None])
 def test_options_that_are_none_have_no_points(options: object) -> None:
-    (block,) = intake.read_blocks([{**CHOICE, "options": options}], path="blocks", scoring=False).blocks
+    (block,) = reader.read_blocks([{**CHOICE, "options": options}], path="blocks", scoring=False).blocks
 
     assert not block.scores_ignored
 

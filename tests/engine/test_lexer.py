@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from surveys.engine.lexer import FORMULA, NAME_PATTERN, SyntaxFault, Token, lex
+from surveys.engine.language.lexer import FORMULA, NAME_PATTERN, SyntaxFault, Token, lex
 
 
 def kinds_and_texts(text: str) -> list[tuple[str, str]]:

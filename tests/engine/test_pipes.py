@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surveys.engine.pipes import fill, in_token, rename, tokens
+from surveys.engine.language.pipes import fill, in_token, rename, tokens
 
 
 @pytest.mark.parametrize(

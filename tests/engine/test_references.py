@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from surveys.engine.expressions import parse
-from surveys.engine.references import VARIABLES, Fault, check, resolve, variables
+from surveys.engine.language.expressions import parse
+from surveys.engine.language.references import VARIABLES, Fault, check, resolve, variables
 from surveys.engine.script import Block, Bucket, Script
 
 SCRIPT = Script(

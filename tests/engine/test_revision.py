@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from surveys.engine import revision, rules
-from surveys.engine.places import Place, as_stored
+from surveys.engine.intake.places import Place, as_stored
+from surveys.engine.rules import revision
+from surveys.engine.rules import script as script_rules
 from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Scale, Script
 
 GAME = Block(
@@ -64,7 +65,8 @@ def test_a_rename_carries_through_texts_expressions_conditions_and_formulas() ->
     assert raw.precondition == "Best_Game in [1] OR q1 = 2"
     assert total.calculated_formula == "[Best Game] + [how] + [score]"
     assert (
-        rules.check(after(game, why, raw, total), places=as_stored(BEFORE, path="blocks"), chat=False) == []
+        script_rules.check(after(game, why, raw, total), places=as_stored(BEFORE, path="blocks"), chat=False)
+        == []
     )
 
 
@@ -131,7 +133,7 @@ def test_a_name_that_expressions_cannot_write_leaves_the_reference_to_be_told() 
     sent = (replace(GAME, name="True"), WHY, RAW)
 
     carried = revision.carry_renames(BEFORE, sent)
-    told = rules.check(after(*carried), places=as_stored(after(*carried), path="blocks"), chat=False)
+    told = script_rules.check(after(*carried), places=as_stored(after(*carried), path="blocks"), chat=False)
 
     assert {each.code for each in told} == {"unknown_reference"}
 

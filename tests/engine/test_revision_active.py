@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from surveys.engine import revision
-from surveys.engine.places import Place
+from surveys.engine.intake.places import Place
+from surveys.engine.rules import revision
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
 from tests.engine.test_revision import RAW
 

@@ -7,7 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from surveys.engine import formulas, pipes, references, revision
+from surveys.engine.language import formulas, pipes, references
+from surveys.engine.rules import revision
 from surveys.engine.script import Block, Bucket, Script
 from tests.engine.checking import CALCULATED, CHOICE, CONTENT, NUMERIC, TEXT, Raw, faults, violations
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from surveys.engine import runner, showing
-from surveys.engine.runner import State
+from surveys.engine.walk import presentation, runner
+from surveys.engine.walk.runner import State
 from tests.engine import building
 
 TALKS = sorted(Path(__file__).with_name("conversations").glob("*.json"))
@@ -264,7 +264,9 @@ def test_a_respondent_sees_no_logic_no_scores_and_no_right_answers():
         scoring_enabled=True,
     )
 
-    told: dict[str, Any] = showing.as_json(showing.seen(script, State(), script.blocks[0], seed=1, facts={}))
+    told: dict[str, Any] = presentation.as_json(
+        presentation.seen(script, State(), script.blocks[0], seed=1, facts={})
+    )
 
     assert set(told) == SEEN
     assert set(told["options"][0]) == {"id", "value", "label", "emoji", "display_order", "anchor_position"}

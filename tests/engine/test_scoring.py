@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from surveys.engine import answers, scoring
-from surveys.engine.answers import SKIPPED
 from surveys.engine.script import Bucket
+from surveys.engine.walk import answers, scoring
+from surveys.engine.walk.answers import SKIPPED
 from tests.engine import building
 
 

@@ -1,6 +1,6 @@
 from collections import Counter
 
-from surveys.engine import shuffle
+from surveys.engine.walk import shuffle
 from tests.engine import building
 
 

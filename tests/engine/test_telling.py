@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from surveys.engine import fields, intake
+from surveys.engine.intake import fields, reader
+from surveys.engine.intake.serialize import block_as_json, script_as_json
 from surveys.engine.script import Block, Option
-from surveys.engine.telling import block_as_json, script_as_json
 from tests.engine.checking import ONE_OF_EACH, Raw, violations
 from tests.engine.everything import EVERYTHING
 
 
 def read_one(raw: Raw) -> Block:
-    reading = intake.read_blocks([raw], path="blocks")
+    reading = reader.read_blocks([raw], path="blocks")
     assert reading.violations == []
     return reading.blocks[0]
 
@@ -22,7 +22,7 @@ def read_one(raw: Raw) -> Block:
 def test_what_was_read_can_be_sent_back_unchanged() -> None:
     told = script_as_json(EVERYTHING)
 
-    reading = intake.read_blocks(told, path="blocks")
+    reading = reader.read_blocks(told, path="blocks")
 
     assert violations(told, scoring=True, bucket_keys=["score"]) == []
     assert reading.ignored == []

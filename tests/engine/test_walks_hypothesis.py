@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from surveys.engine import runner
 from surveys.engine.script import Bucket
+from surveys.engine.walk import runner
 from tests.engine import building
 
 WORDS = ["a", "b", "c"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from surveys.engine.rules.warnings import CODES, warnings
 from surveys.engine.script import ActionConfig, Block, Bucket, Option, Script
-from surveys.engine.warnings import CODES, warnings
 
 QUESTION = Block("single_punch", "Which?", id=7, name="game", options=(Option("chess", 1), Option("go", 2)))
 IGNORED = replace(QUESTION, scores_ignored=True)

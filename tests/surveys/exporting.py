@@ -10,7 +10,8 @@ import openpyxl
 from django.db import connection
 
 from surveys.models import Answer, Conversation, Project
-from surveys.services import exports, scripts
+from surveys.services.exports import service as exports
+from surveys.services.scripts import editing as scripts
 from tests.surveys import talking
 from tests.surveys.talking import NOON
 

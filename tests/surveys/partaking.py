@@ -12,7 +12,9 @@ from django.db.models import Model
 
 from communities.models import ApiKey, Community, Identity, Member, User
 from surveys.models import Project
-from surveys.services import admission, conversations, privacy
+from surveys.services import anonymity
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
 from tests.surveys import talking
 from tests.surveys.calling import CHOICE, TEXT, Caller
 from xp.models import RoleGrant, XpEntry
@@ -55,7 +57,7 @@ class Person:
         """Digests, and every hash that could be made of them."""
         own = Project.objects.filter(community=self.member.community_id).values_list("pk", flat=True)
         names = [f"user:{USER_ID}", f"external:{EXTERNAL_ID}"]
-        hashes = [privacy.respondent_hash(project_id=pk, who=name) for pk in own for name in names]
+        hashes = [anonymity.respondent_hash(project_id=pk, who=name) for pk in own for name in names]
         return [*DIGESTS, PASSWORD, *hashes]
 
     def traces(self, rows: dict[str, set[str]]) -> dict[str, set[str]]:

@@ -26,7 +26,8 @@ from surveys.ai.provider import (
     Theme,
 )
 from surveys.models import Analysis, Project
-from surveys.services import analysis, jobs
+from surveys.services import jobs
+from surveys.services.analysis import service as analysis
 from tests.surveys import talking
 from tests.surveys.calling import TEXT, Caller
 

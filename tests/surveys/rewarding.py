@@ -6,7 +6,8 @@ from typing import Any
 
 from communities.models import Member
 from surveys.models import Project
-from surveys.services import openings, projects
+from surveys.services.projects import opening
+from surveys.services.projects import service as projects
 from tests.surveys import talking
 from tests.surveys.talking import NOON
 from tests.surveys.visiting import Visitor
@@ -41,7 +42,7 @@ def project(*blocks: dict[str, Any], audience: dict[str, str] = PRIVATE, **field
         script={"blocks": list(blocks)},
         at=NOON,
     )
-    return openings.open_project(
+    return opening.open_project(
         community_id=community.pk,
         project_id=made.project.pk,
         fields={"delivery": {"audience": audience}},

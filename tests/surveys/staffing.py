@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from communities.models import User
 from surveys.models import Analysis
-from surveys.services import figures
+from surveys.services.results import figures
 from tests.surveys import talking
 from tests.surveys.talking import NOON
 

@@ -17,8 +17,10 @@ from django.test.utils import CaptureQueriesContext
 from communities.models import Community, Identity, Member, User
 from surveys.engine.script import Block, Option, Script
 from surveys.models import Answer, Completion, Project
-from surveys.services import admission, conversations, scripts
-from surveys.services.told import Told
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
+from surveys.services.conversations.view import ConversationView
+from surveys.services.scripts import editing as scripts
 
 NOON = datetime(2026, 1, 31, 12, 34, 56, 789000, tzinfo=UTC)
 CHOICE = {"type": "single_punch", "options": ["red", "green"]}
@@ -85,7 +87,7 @@ def begin(made: Project, who: str | None = None, *, at: datetime = NOON) -> Any:
     return conversations.begin(project_id=made.pk, respondent=respondent, at=at)
 
 
-def raw(told: Told, said: object) -> dict[str, Any]:
+def raw(told: ConversationView, said: object) -> dict[str, Any]:
     """An answer to the current block: an option by its place, a list of places, a text; None for a skip."""
     assert told.step is not None
     block = told.step.block
@@ -97,18 +99,18 @@ def raw(told: Told, said: object) -> dict[str, Any]:
     return {"block_id": block.id, "skip": True} if said is None else {"block_id": block.id, "value": said}
 
 
-def say(told: Told, *said: object, at: datetime = NOON) -> Any:
+def say(told: ConversationView, *said: object, at: datetime = NOON) -> Any:
     """Answer the current block and the ones that follow; statements are gone past."""
     for each in said:
         told = conversations.answer(conversation_id=told.conversation.pk, raw=raw(told, each), at=at)
     return told
 
 
-def go_on(told: Told, *, at: datetime = NOON) -> Any:
+def go_on(told: ConversationView, *, at: datetime = NOON) -> Any:
     return conversations.go_on(conversation_id=told.conversation.pk, at=at)
 
 
-def back(told: Told, *, at: datetime = NOON) -> Any:
+def back(told: ConversationView, *, at: datetime = NOON) -> Any:
     return conversations.back(conversation_id=told.conversation.pk, at=at)
 
 
@@ -131,7 +133,7 @@ def recounted(made: Project) -> dict[str, int]:
     }
 
 
-def stored(told: Told) -> list[tuple[str, int, str]]:
+def stored(told: ConversationView) -> list[tuple[str, int, str]]:
     """Answer rows: the block's name, the ordinal, the value."""
     rows = Answer.objects.filter(conversation=told.conversation).order_by("block", "ordinal")
     return list(rows.values_list("block__name", "ordinal", "value"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surveys.models import Analysis, Project
-from surveys.services import analysis
+from surveys.services.analysis import service as analysis
 from tests.surveys import talking
 from tests.surveys.calling import CHOICE, TEXT, Caller, faults, refusal
 from tests.surveys.reading import (

@@ -11,7 +11,8 @@ from django.db import connection
 
 from communities.models import Community
 from surveys.models import Analysis, Answer, Block, Conversation, Project, Tally
-from surveys.services import analysis, privacy
+from surveys.services import anonymity
+from surveys.services.analysis import service as analysis
 from tests.surveys import talking
 from tests.surveys.calling import CHOICE, NOON, TEXT, Caller, refusal
 from tests.surveys.reading import (
@@ -38,7 +39,7 @@ def wrote_many(project: Project, count: int) -> None:
     block = Block.objects.filter(project=project, type="open_text").order_by("position")[0]
     conversations = [
         Conversation(
-            id=privacy.new_id(project=project),
+            id=anonymity.new_id(project=project),
             project=project,
             seed=n,
             is_listed=True,

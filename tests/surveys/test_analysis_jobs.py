@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.db import OperationalError, transaction
 
-from surveys.services import analysis, analysis_run, events
+from surveys.services import events
+from surveys.services.analysis import service as analysis
+from surveys.services.analysis import worker
 from surveys.tasks import run_analysis
 from tests.surveys.calling import Caller
 from tests.surveys.hearing import heard, listener
@@ -191,7 +193,7 @@ def test_a_fault_of_ours_fails_it_too_and_its_words_are_not_logged(
     analysis.run(analysis_id=job.pk)
 
     failed = told(caller, job)
-    assert (failed["status"], failed["error"]) == ("failed", analysis_run.NOTHING_MADE)
+    assert (failed["status"], failed["error"]) == ("failed", worker.NOTHING_MADE)
     assert credits_of(caller.community) == 10
     assert "analysis.fault" in caplog.text
     assert "ValueError" in caplog.text

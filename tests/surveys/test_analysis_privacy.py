@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from surveys.models import Analysis, Conversation
-from surveys.services import analysis, responses
+from surveys.services.analysis import service as analysis
+from surveys.services.responses import service as responses
 from tests.surveys.calling import CHOICE, Caller
 from tests.surveys.hearing import bodies, listener
 from tests.surveys.reading import (

@@ -10,8 +10,10 @@ import pytest
 from django.db import connection
 
 from surveys.models import Analysis
-from surveys.services import analysis, analysis_run, jobs
-from surveys.services.open_texts import Findings
+from surveys.services import jobs
+from surveys.services.analysis import service as analysis
+from surveys.services.analysis import worker
+from surveys.services.analysis.texts import Findings
 from tests.communities.test_idempotency_killed import die, in_a_process_that_dies
 from tests.surveys import talking
 from tests.surveys.calling import CHOICE, TEXT, Caller
@@ -128,7 +130,7 @@ def test_one_whose_workers_all_died_is_given_up_with_its_credits(connect: Any) -
     for _ in range(2):
         analysis.give_up(analysis_id=job.pk, at=at)
 
-    assert (told(caller, job)["status"], told(caller, job)["error"]) == ("failed", analysis_run.NOTHING_MADE)
+    assert (told(caller, job)["status"], told(caller, job)["error"]) == ("failed", worker.NOTHING_MADE)
     assert credits_of(caller.community) == 10
     assert len(heard(caller.community.pk)) == 1
 
@@ -171,9 +173,9 @@ def test_a_worker_that_gets_on_may_die_as_often_as_it_likes(connect: Any) -> Non
 def test_a_long_one_lets_others_have_their_turn(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = Reads(texts_at_once=2)
     connect(reads)
-    monkeypatch.setattr(analysis_run, "TURN", timedelta(0))
+    monkeypatch.setattr(worker, "TURN", timedelta(0))
     woken: list[Any] = []
-    monkeypatch.setattr(analysis_run, "wake", lambda task, analysis_id: woken.append((task, analysis_id)))
+    monkeypatch.setattr(worker, "wake", lambda task, analysis_id: woken.append((task, analysis_id)))
     caller = Caller()
     job = asked_for(caller, *several("#slow", 5))
 
@@ -190,7 +192,7 @@ def test_a_long_one_lets_others_have_their_turn(connect: Any, monkeypatch: pytes
 def test_few_long_texts_are_a_batch_too(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = Reads(texts_at_once=10)
     connect(reads)
-    monkeypatch.setattr(analysis_run, "MOST_CHARACTERS_AT_ONCE", 10)
+    monkeypatch.setattr(worker, "MOST_CHARACTERS_AT_ONCE", 10)
     caller = Caller()
     job = asked_for(caller, "#slow", "#slow", "#slow and longer than that", "#slow")
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from surveys.ai.provider import Reading, ReadText, TextBatch, Theme
-from surveys.services import open_texts
-from surveys.services.open_texts import Findings
+from surveys.services.analysis import texts as open_texts
+from surveys.services.analysis.texts import Findings
 from tests.surveys import talking
 from tests.surveys.calling import CHOICE, TEXT, Caller
 from tests.surveys.reading import (

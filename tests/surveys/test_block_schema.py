@@ -11,10 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from surveys.api import blocks
-from surveys.engine import fields, intake
-from surveys.engine.arrangement import arrange
+from surveys.engine.intake import fields, reader
+from surveys.engine.intake.arrangement import arrange
+from surveys.engine.intake.serialize import script_as_json
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
-from surveys.engine.telling import script_as_json
 from tests.engine.checking import ONE_OF_EACH, Raw
 
 COMPONENTS = blocks.components()
@@ -70,7 +70,7 @@ def test_the_table_and_the_vocabulary_have_the_same_fields(shape: Any, vocabular
 
 @pytest.mark.parametrize("type_", sorted(ONE_OF_EACH))
 def test_what_is_read_fits_the_schema(type_: str) -> None:
-    reading = intake.read_blocks([ONE_OF_EACH[type_]], path="blocks")
+    reading = reader.read_blocks([ONE_OF_EACH[type_]], path="blocks")
     told = script_as_json(Script(blocks=arrange(reading).blocks, scoring_enabled=True))
 
     validator("Block").validate(ONE_OF_EACH[type_])
@@ -101,7 +101,7 @@ def test_what_the_schema_refuses_is_refused_by_the_engine_too(raw: Raw) -> None:
     with pytest.raises(jsonschema.ValidationError):
         validator("Block").validate(raw)
 
-    assert intake.read_blocks([raw], path="blocks").violations
+    assert reader.read_blocks([raw], path="blocks").violations
 
 
 def test_a_patch_requires_nothing() -> None:

@@ -4,7 +4,8 @@ import pytest
 
 from communities.errors import Conflict, InvalidRequest
 from surveys.models import Conversation
-from surveys.services import admission, conversations
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
 from tests.surveys import talking
 from tests.surveys.talking import CHOICE, NOON, SAYING
 from tests.surveys.test_conversations_walk import refused

@@ -6,7 +6,9 @@ from django.db import transaction
 from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from communities.models import Identity
 from surveys.models import Conversation, Project
-from surveys.services import admission, conversations, privacy, rows
+from surveys.services import anonymity
+from surveys.services.conversations import admission, repository
+from surveys.services.conversations import service as conversations
 from tests.surveys import talking
 from tests.surveys.talking import CHOICE, NOON, SAYING, TEXT
 
@@ -367,10 +369,10 @@ def test_a_script_written_anew_is_taken_up_where_it_stands():
 def test_who_only_reads_may_see_the_project_as_it_was_and_the_script_as_it_is_now(monkeypatch, is_over):
     made = talking.project(TEXT, TEXT, TEXT)
     told = talking.say(talking.begin(made, "ann"), *("abc" if is_over else "ab"))
-    read_before = rows.find(conversation_id=told.conversation.pk)
+    read_before = repository.find(conversation_id=told.conversation.pk)
     made.blocks.get(name="q1").delete()
     Project.objects.filter(pk=made.pk).update(revision=1)
-    monkeypatch.setattr(rows, "find", lambda **_: read_before)
+    monkeypatch.setattr(repository, "find", lambda **_: read_before)
 
     again = conversations.get(conversation_id=told.conversation.pk, at=NOON)
 
@@ -408,4 +410,4 @@ def test_a_changed_privacy_stops_conversations_begun_before():
     made.save()
 
     refused(Conflict, talking.say, told, "x")
-    assert privacy.is_anonymous(talking.begin(made, "ann").conversation.pk)
+    assert anonymity.is_anonymous(talking.begin(made, "ann").conversation.pk)

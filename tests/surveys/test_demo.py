@@ -16,10 +16,11 @@ from communities.errors import InvalidApiKey
 from communities.http import authentication
 from communities.models import Community, Member, User
 from config.management.commands import seed_demo
-from surveys.engine.fields import BLOCK
-from surveys.engine.warnings import warnings
+from surveys.engine.intake.fields import BLOCK
+from surveys.engine.rules.warnings import warnings
 from surveys.models import Answer, Conversation, Project
-from surveys.services import conversations, scripts
+from surveys.services.conversations import service as conversations
+from surveys.services.scripts import editing as scripts
 from xp.models import Achievement, EarnedAchievement, Standing, XpEntry
 
 COMPLETED = {"survey": 27, "poll": 24, "personality": 4, "healthy_days": 3, "piece": 4, "quiz": 4}

@@ -9,7 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from surveys.models import FiredAction
-from surveys.services import admission, conversations
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
 from tests.surveys import talking
 from tests.surveys.calling import NOON, TEXT, Caller
 from tests.surveys.earning import (

@@ -9,7 +9,7 @@ import pytest
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from surveys.models import FiredAction
-from surveys.services import rows
+from surveys.services.conversations import repository
 from tests.communities.test_idempotency_killed import die, dying_after, in_a_process_that_dies
 from tests.surveys import hearing
 from tests.surveys.calling import Caller
@@ -26,15 +26,15 @@ COMMON: dict[str, tuple[Any, str]] = {
     "the commit": (BaseDatabaseWrapper, "commit"),
 }
 OF_A_MOVE = COMMON | {
-    "the note that it fires": (rows, "fire"),
-    "the conversation": (rows, "save"),
+    "the note that it fires": (repository, "fire"),
+    "the conversation": (repository, "save"),
 }
 OF_THE_END = COMMON | {
-    "the limit and the notes that it fires": (rows, "complete"),
+    "the limit and the notes that it fires": (repository, "complete"),
     "the achievement": (achievements, "grant"),
     "the role": (roles, "grant"),
     "the participation": (ledger, "participate"),
-    "the conversation": (rows, "save_last"),
+    "the conversation": (repository, "save_last"),
     "the event": (outbox, "emit"),
 }
 REWARDS = {"use_xp": True, "achievement_enabled": True, "discord_role_id": "88"}

@@ -11,7 +11,8 @@ import pytest
 
 from communities.errors import Conflict
 from surveys.models import Project
-from surveys.services import openings, projects, schedules
+from surveys.services.projects import opening, schedule
+from surveys.services.projects import service as projects
 from tests.surveys import hearing
 from tests.surveys.calling import CHOICE, TEXT, Caller
 from tests.surveys.earning import Talk, a_member
@@ -159,7 +160,7 @@ def test_a_tick_tells_an_opening_and_a_closing_once_each(caller: Caller) -> None
     assert moments(caller) == []
 
     for at in (OPENING - SECOND, OPENING, OPENING, OPENING + SECOND, CLOSING, CLOSING + SECOND):
-        schedules.open_and_close_due(at=at)
+        schedule.open_and_close_due(at=at)
 
     assert moments(caller) == [
         ("project.opened", "2999-01-01T00:00:00Z", "active"),
@@ -170,9 +171,9 @@ def test_a_tick_tells_an_opening_and_a_closing_once_each(caller: Caller) -> None
 @pytest.mark.django_db(transaction=True)
 def test_two_schedulers_at_once_and_somebody_who_closes_tell_each_change_once(caller: Caller) -> None:
     made = [scheduled(caller) for _ in range(5)]
-    tick = partial(schedules.open_and_close_due, at=OPENING)
+    tick = partial(schedule.open_and_close_due, at=OPENING)
     close = partial(
-        openings.close_project, community_id=caller.community.pk, project_id=int(made[0]["id"]), at=OPENING
+        opening.close_project, community_id=caller.community.pk, project_id=int(made[0]["id"]), at=OPENING
     )
 
     at_once(tick, tick, close, tick)
@@ -187,7 +188,7 @@ def test_two_schedulers_at_once_and_somebody_who_closes_tell_each_change_once(ca
 def test_a_tick_that_comes_late_tells_both_as_of_their_moments(caller: Caller) -> None:
     scheduled(caller)
 
-    schedules.open_and_close_due(at=CLOSING + timedelta(days=1))
+    schedule.open_and_close_due(at=CLOSING + timedelta(days=1))
 
     assert moments(caller) == [
         ("project.opened", "2999-01-01T00:00:00Z", "active"),
@@ -201,16 +202,16 @@ def test_a_project_with_a_fault_holds_no_other_up(
     caller: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     faulty, sound = scheduled(caller), scheduled(caller)
-    settle = schedules._settle_one
+    settle = schedule._settle_one
 
     def settle_or_fail(project_id: int, *, at: datetime) -> bool:
         if str(project_id) == faulty["id"]:
             raise LookupError
         return settle(project_id, at=at)
 
-    monkeypatch.setattr(schedules, "_settle_one", settle_or_fail)
+    monkeypatch.setattr(schedule, "_settle_one", settle_or_fail)
 
-    assert schedules.open_and_close_due(at=OPENING) == 1
+    assert schedule.open_and_close_due(at=OPENING) == 1
 
     told = [data["project"]["id"] for type, data in hearing.heard(caller.community.pk) if "opened" in type]
     assert told == [sound["id"]]
@@ -225,7 +226,7 @@ def test_without_any_tick_whoever_changes_the_project_tells_it(caller: Caller) -
         **own, only_of=None, has_premium=True, fields={"name": "Later"}, at=OPENING + SECOND
     )
     with pytest.raises(Conflict):
-        openings.close_project(**own, at=CLOSING + SECOND)
+        opening.close_project(**own, at=CLOSING + SECOND)
     projects.delete_project(**own, only_of=None, at=CLOSING + SECOND)
 
     assert [type for type, *_ in moments(caller)] == ["project.opened", "project.closed", "project.deleted"]
@@ -238,14 +239,14 @@ def test_a_respondent_who_comes_before_the_tick_is_told_after_the_opening(caller
     Talk(caller, made, member_id=a_member(caller)).through("e4")
 
     assert heard(caller) == ["project.created", "project.opened", "response.submitted"]
-    assert schedules.open_and_close_due(at=OPENING) == 0
+    assert schedule.open_and_close_due(at=OPENING) == 0
 
 
 def test_closed_by_hand_after_its_moment_it_is_told_open_first(caller: Caller) -> None:
     made = scheduled(caller)
 
-    openings.close_project(community_id=caller.community.pk, project_id=int(made["id"]), at=OPENING + SECOND)
-    schedules.open_and_close_due(at=CLOSING)
+    opening.close_project(community_id=caller.community.pk, project_id=int(made["id"]), at=OPENING + SECOND)
+    schedule.open_and_close_due(at=CLOSING)
 
     assert [type for type, *_ in moments(caller)] == ["project.opened", "project.closed"]
 
@@ -254,6 +255,6 @@ def test_an_opening_that_is_taken_back_is_not_told(caller: Caller) -> None:
     made = scheduled(caller)
 
     caller.post(f"/projects/{made['id']}/close")
-    schedules.open_and_close_due(at=CLOSING)
+    schedule.open_and_close_due(at=CLOSING)
 
     assert moments(caller) == []

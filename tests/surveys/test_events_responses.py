@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from surveys.models import Project
-from surveys.services import admission, conversations, schedules
-from surveys.services.talks import LimitReached
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
+from surveys.services.conversations.loading import LimitReached
+from surveys.services.projects import schedule
 from tests.surveys import hearing, talking
 from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller
 from tests.surveys.earning import Talk, a_member
@@ -246,7 +248,7 @@ def test_the_first_to_enter_an_anonymous_project_leaves_its_opening_to_the_tick(
 
     conversations.vote(project_id=made.pk, respondent=admission.NAMELESS, raw=raw, at=talking.NOON)
     told_with_the_vote = [type for type, _ in heard(caller)]
-    schedules.open_and_close_due(at=talking.NOON)
+    schedule.open_and_close_due(at=talking.NOON)
 
     assert told_with_the_vote == ["response.submitted"]
     assert Event.objects.filter(type="project.opened").count() == 1

@@ -11,7 +11,8 @@ from django.test import RequestFactory
 
 from communities.http.downloads import BrokenOff, attachment
 from surveys.models import Project
-from surveys.services import exports, responses
+from surveys.services.exports import service as exports
+from surveys.services.responses import service as responses
 from tests.communities.asking import RATE_HEADERS
 from tests.surveys import talking
 from tests.surveys.calling import Caller, refusal

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surveys.services import export_columns, export_lines, export_sheets
-from surveys.services.export_columns import Number
+from surveys.services.exports import columns as export_columns
+from surveys.services.exports import csv as export_csv
+from surveys.services.exports import xlsx as export_xlsx
+from surveys.services.exports.columns import Number
 from tests.surveys import talking
 from tests.surveys.exporting import answered, content, in_sheet, lines, questions, sheets
 from tests.surveys.talking import TEXT
@@ -139,14 +141,14 @@ def test_the_longest_text_prompt_and_labels_fit_a_cell():
 
 def test_what_does_not_fit_a_workbook_is_never_cut_in_silence():
     with pytest.raises(ValueError, match="does not fit"):
-        export_sheets.workbook(["Why?"], iter([["x" * 32_768]]), name="Responses")
+        export_xlsx.workbook(["Why?"], iter([["x" * 32_768]]), name="Responses")
 
 
 def test_more_rows_than_a_sheet_has_go_on_in_the_next(monkeypatch):
-    monkeypatch.setattr(export_sheets, "MOST_ROWS", 3)
+    monkeypatch.setattr(export_xlsx, "MOST_ROWS", 3)
 
     def written(count):
-        with export_sheets.workbook(["n"], iter([[Number(n)] for n in range(count)]), name="R") as file:
+        with export_xlsx.workbook(["n"], iter([[Number(n)] for n in range(count)]), name="R") as file:
             return sheets(file.read())
 
     assert written(0) == [[["n"]]]
@@ -156,23 +158,23 @@ def test_more_rows_than_a_sheet_has_go_on_in_the_next(monkeypatch):
 
 
 def test_a_sheet_has_as_many_rows_and_columns_as_spreadsheets_open():
-    assert (export_sheets.MOST_ROWS, export_sheets.MOST_COLUMNS) == (1_048_576, 16_384)
+    assert (export_xlsx.MOST_ROWS, export_xlsx.MOST_COLUMNS) == (1_048_576, 16_384)
 
 
 LETTERS = st.characters(exclude_categories=["Cs"])
 
 
-@given(cells=st.lists(st.text(LETTERS).filter(lambda text: text == export_lines.neutral(text)), min_size=2))
+@given(cells=st.lists(st.text(LETTERS).filter(lambda text: text == export_csv.neutral(text)), min_size=2))
 @settings(deadline=None, database=None)
 def test_any_cells_come_back_from_a_csv_line(cells):
-    written = export_lines.line(cells)
+    written = export_csv.line(cells)
 
     assert lines(written) == [cells]
     assert written.endswith(b"\r\n")
 
 
 def test_what_other_countries_divide_cells_by_is_quoted_too():
-    assert export_lines.line(["a;b", "a\tb", " a", "b", None]) == b'"a;b","a\tb"," a",b,\r\n'
+    assert export_csv.line(["a;b", "a\tb", " a", "b", None]) == b'"a;b","a\tb"," a",b,\r\n'
 
 
 @pytest.mark.parametrize(
@@ -191,20 +193,20 @@ def test_what_other_countries_divide_cells_by_is_quoted_too():
     ],
 )
 def test_what_begins_a_cell_where_semicolons_divide_them_is_no_formula_either(text, seen):
-    assert lines(export_lines.line(["x", export_columns.neutral(text)])) == [["x", seen]]
+    assert lines(export_csv.line(["x", export_columns.neutral(text)])) == [["x", seen]]
 
 
 @pytest.mark.parametrize(
     "text", ["It was:\n- long\n- dull", "a, =1", "1 = 1; 2 = 2", 'a "=1"', "a;b@c.org", "a;'=1", "x\n\uff0d1"]
 )
 def test_what_begins_no_formula_inside_a_text_stays_as_it_is(text):
-    assert lines(export_lines.line([text, "x"])) == [[text, "x"]]
+    assert lines(export_csv.line([text, "x"])) == [[text, "x"]]
 
 
 @given(text=st.text(st.sampled_from(";\t\r\n \"'=+@ab\u200b\uff1d")))
 @settings(deadline=None, database=None)
 def test_no_part_of_a_text_begins_as_a_formula_wherever_it_is_divided(text):
-    ((cell, _),) = lines(export_lines.line([text, ""]))
+    ((cell, _),) = lines(export_csv.line([text, ""]))
 
     for part in re.split("[;\t\r\n]", cell)[1:]:
         assert part.lstrip(' "\u200b')[:1] not in {*"=+@\uff1d"}

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from surveys.models import Answer, Conversation, Project
-from surveys.services import admission, conversations
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
 from tests.surveys import talking
 from tests.surveys.exporting import FIXED, answered, content, in_sheet, lines, questions, write_again
 from tests.surveys.talking import NOON, TEXT

@@ -10,8 +10,11 @@ from django.db import OperationalError
 
 from communities.errors import InvalidRequest
 from surveys.models import Conversation
-from surveys.services import export_columns, export_sheets, exports, responses
-from surveys.services.figures import Selection
+from surveys.services.exports import columns as export_columns
+from surveys.services.exports import service as exports
+from surveys.services.exports import xlsx as export_xlsx
+from surveys.services.responses import service as responses
+from surveys.services.results.figures import Selection
 from tests.surveys import talking
 from tests.surveys.exporting import answered, content, lines, sheets
 from tests.surveys.talking import NOON, TEXT
@@ -183,7 +186,7 @@ def test_a_fault_in_a_workbook_leaves_nothing_behind(made, nine, folder, monkeyp
 
 
 def test_a_workbook_of_more_columns_than_a_sheet_has_is_refused_and_a_csv_is_made(made, monkeypatch):
-    monkeypatch.setattr(export_sheets, "MOST_COLUMNS", 9)
+    monkeypatch.setattr(export_xlsx, "MOST_COLUMNS", 9)
 
     with pytest.raises(InvalidRequest, match="Take csv") as refused:
         exports.export(project=made, format="xlsx")

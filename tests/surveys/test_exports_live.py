@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from surveys.services.export_sheets import FOLDER
+from surveys.services.exports.xlsx import FOLDER
 from tests.bench.processes import family
 from tests.communities.test_outages import Installation, installation
 

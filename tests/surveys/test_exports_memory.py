@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 from django.db import connection
 
-from surveys.services import exports
+from surveys.services.exports import service as exports
 from tests.surveys import talking
 from tests.surveys.exporting import content, fill
 from tests.surveys.talking import CHOICE, TEXT

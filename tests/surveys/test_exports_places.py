@@ -24,7 +24,7 @@ from communities.errors import Unavailable
 from communities.http import downloads
 from communities.http.downloads import AT_ONE_TIME, BrokenOff
 from config import gunicorn
-from surveys.services import exports
+from surveys.services.exports import service as exports
 from tests.surveys import talking
 from tests.surveys.calling import Caller, refusal
 from tests.surveys.talking import TEXT

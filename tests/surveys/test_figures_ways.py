@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from surveys.models import Block, Option
-from surveys.services import figures
-from surveys.services.figures import Selection
+from surveys.services.results import figures
+from surveys.services.results.figures import Selection
 from tests.surveys import talking
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,10 @@ from django.db import connection
 
 from communities.errors import Conflict, NotFound, Refusal
 from surveys.models import Conversation, Project
-from surveys.services import admission, conversations, projects, responses
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
+from surveys.services.projects import service as projects
+from surveys.services.responses import service as responses
 from tests.surveys import talking
 from tests.surveys.talking import NOON, SAYING, TEXT
 

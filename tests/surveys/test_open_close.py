@@ -6,8 +6,9 @@ from django.db import connection, transaction
 
 from surveys import tasks
 from surveys.models import Project
-from surveys.services import finding, openings, schedules
-from surveys.services.project_json import project_as_json
+from surveys.services import lookup
+from surveys.services.projects import opening, schedule
+from surveys.services.representations.project import project_as_json
 from tests.surveys.calling import CHOICE, NOON, SAYING, TEXT, Caller, counts, faults, refusal
 
 pytestmark = pytest.mark.django_db
@@ -199,7 +200,7 @@ def test_opening_at_this_very_moment_is_no_future():
     fields = {"delivery": {"opening": {"mode": "scheduled", "time": OPENING}}}
 
     with pytest.raises(Exception, match="in the future"):
-        openings.open_project(
+        opening.open_project(
             community_id=caller.community.pk, project_id=int(made["id"]), fields=fields, at=OPENING
         )
 
@@ -240,15 +241,15 @@ def test_the_rows_catch_up_with_the_moment():
     made = caller.make(TEXT)
     opened(caller, made, SCHEDULED_OPENING | SCHEDULED_CLOSING)
 
-    assert schedules.open_and_close_due(at=OPENING - SECOND) == 0
-    assert schedules.open_and_close_due(at=OPENING) == 1
-    assert schedules.open_and_close_due(at=OPENING) == 0
+    assert schedule.open_and_close_due(at=OPENING - SECOND) == 0
+    assert schedule.open_and_close_due(at=OPENING) == 1
+    assert schedule.open_and_close_due(at=OPENING) == 0
     project = Project.objects.get(pk=made["id"])
     assert (project.status, project.opens_at, project.closes_at) == ("active", None, CLOSING)
     assert counts(caller) == (1, 1)
 
-    assert schedules.open_and_close_due(at=CLOSING) == 1
-    assert schedules.open_and_close_due(at=CLOSING) == 0
+    assert schedule.open_and_close_due(at=CLOSING) == 1
+    assert schedule.open_and_close_due(at=CLOSING) == 0
     project.refresh_from_db()
     assert (project.status, project.opens_at, project.closes_at) == ("inactive", None, None)
     assert counts(caller) == (1, 0)
@@ -259,7 +260,7 @@ def test_a_tick_that_comes_too_late_opens_and_closes_at_once():
     made = caller.make(TEXT)
     opened(caller, made, SCHEDULED_OPENING | SCHEDULED_CLOSING)
 
-    schedules.open_and_close_due(at=CLOSING + SECOND)
+    schedule.open_and_close_due(at=CLOSING + SECOND)
 
     assert Project.objects.get(pk=made["id"]).status == "inactive"
     assert counts(caller) == (1, 0)
@@ -289,7 +290,7 @@ def test_times_in_the_past_do_not_stop_a_live_project_from_closing():
     made = caller.make(TEXT)
     opened(caller, made, SCHEDULED_OPENING)
 
-    closed = openings.close_project(
+    closed = opening.close_project(
         community_id=caller.community.pk, project_id=int(made["id"]), at=OPENING + SECOND
     )
 
@@ -348,8 +349,8 @@ def test_two_ticks_at_once():
     for each in made:
         opened(caller, each, SCHEDULED_OPENING | SCHEDULED_CLOSING)
 
-    flipped = at_once(lambda: schedules.open_and_close_due(at=CLOSING))
-    schedules.open_and_close_due(at=CLOSING)
+    flipped = at_once(lambda: schedule.open_and_close_due(at=CLOSING))
+    schedule.open_and_close_due(at=CLOSING)
 
     assert sum(flipped) <= 5
     assert counts(caller) == (5, 0)
@@ -363,14 +364,14 @@ def test_a_held_row_is_left_to_whoever_holds_it():
     flipped = []
 
     def tick():
-        flipped.append(schedules.open_and_close_due(at=OPENING))
+        flipped.append(schedule.open_and_close_due(at=OPENING))
         connection.close()
 
     with transaction.atomic():
-        finding.lock(community_id=caller.community.pk, project_id=int(made["id"]), only_of=None)
+        lookup.lock(community_id=caller.community.pk, project_id=int(made["id"]), only_of=None)
         other = threading.Thread(target=tick)
         other.start()
         other.join()
 
     assert flipped == [0]
-    assert schedules.open_and_close_due(at=OPENING) == 1
+    assert schedule.open_and_close_due(at=OPENING) == 1

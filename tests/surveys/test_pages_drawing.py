@@ -2,8 +2,8 @@ import pytest
 from django.http import QueryDict
 
 from surveys.engine.script import Block, Continue, Option, Scale
-from surveys.pages import drawing, forms
-from surveys.pages.drawing import Typed, draw, typed_of
+from surveys.pages.respondent import forms, widgets
+from surveys.pages.respondent.widgets import Typed, draw, typed_of
 
 OPTIONS = tuple(Option(value, id=n) for n, value in enumerate(("a", "b", "c"), start=1))
 
@@ -19,7 +19,7 @@ def drawn(kind, typed=None, **fields):
 
 def control(kind, **fields):
     step = drawn(kind, **fields)
-    return step.control.removeprefix(drawing.FIELDS).removesuffix(".html"), step.look
+    return step.control.removeprefix(widgets.FIELDS).removesuffix(".html"), step.look
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_the_middle_of_a_scale_is_told_where_there_is_one():
 
     assert drawn("opinion_scale", min=1, max=5, scale=scale).ends == ("l", "c", "r")
     assert drawn("opinion_scale", min=1, max=4, scale=scale).ends == ("l", "r")
-    assert drawn("nps").ends == drawing.NPS_ENDS
+    assert drawn("nps").ends == widgets.NPS_ENDS
 
 
 def test_keys_are_numbers_and_letters_where_there_are_many():
@@ -95,9 +95,9 @@ def test_keys_are_numbers_and_letters_where_there_are_many():
 
 
 def test_an_emoji_of_the_chat_platform_is_told_by_name():
-    assert drawing.emoji(Option("a", emoji="<:rook:123>")) == ":rook:"
-    assert drawing.emoji(Option("a", emoji="<a:rook:123>")) == ":rook:"
-    assert drawing.emoji(Option("a", emoji="🎲")) == "🎲"
+    assert widgets.emoji(Option("a", emoji="<:rook:123>")) == ":rook:"
+    assert widgets.emoji(Option("a", emoji="<a:rook:123>")) == ":rook:"
+    assert widgets.emoji(Option("a", emoji="🎲")) == "🎲"
 
 
 def test_only_pictures_that_the_policy_lets_in_are_drawn():

@@ -3,7 +3,7 @@
 import pytest
 from django.db import OperationalError
 
-from surveys.services import addresses
+from surveys.services.projects import addresses
 
 pytestmark = pytest.mark.django_db
 

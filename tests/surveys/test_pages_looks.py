@@ -9,7 +9,7 @@ from django.template import loader
 
 from communities.models import Community
 from surveys.models import Project
-from surveys.pages import looks
+from surveys.pages import theme
 
 STYLE = Path(str(finders.find("surveys/survey.css"))).read_text()
 DARK = "@media (prefers-color-scheme: dark) {"
@@ -59,7 +59,7 @@ def test_black_on_white_has_the_contrast_that_the_standard_names():
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("number", range(1, looks.THEMES + 1))
+@pytest.mark.parametrize("number", range(1, theme.THEMES + 1))
 def test_every_pair_of_colours_has_contrast_enough(scheme, number):
     theme = themes(scheme)[number]
 
@@ -73,11 +73,11 @@ def test_every_pair_of_colours_has_contrast_enough(scheme, number):
 
 
 def test_there_are_as_many_themes_as_numbers():
-    assert set(themes("light")) == set(themes("dark")) == set(range(1, looks.THEMES + 1))
+    assert set(themes("light")) == set(themes("dark")) == set(range(1, theme.THEMES + 1))
 
 
 def test_there_are_six_interviewers_and_each_is_drawn_differently():
-    drawn = {loader.get_template(each.picture).render() for each in looks.INTERVIEWERS}
+    drawn = {loader.get_template(each.picture).render() for each in theme.INTERVIEWERS}
 
     assert len(drawn) == 6
     assert not any("style" in picture for picture in drawn)
@@ -86,7 +86,7 @@ def test_there_are_six_interviewers_and_each_is_drawn_differently():
 def page(locale=None, **presentation):
     project = Project(name="A", type="convo", slug="abc", presentation=presentation or None)
     community = Community(name="C", tier="basic")
-    return looks.page_of(project=project, community=community, locale=locale, is_framed=False)
+    return theme.page_of(project=project, community=community, locale=locale, is_framed=False)
 
 
 @pytest.mark.parametrize(

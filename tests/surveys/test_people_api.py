@@ -8,7 +8,7 @@ import pytest
 
 from communities.models import ApiKey, Member, User
 from surveys.models import Completion, Conversation, Project
-from surveys.services import responses
+from surveys.services.responses import service as responses
 from tests.surveys import partaking, talking
 from tests.surveys.calling import CHOICE, TEXT, Caller, refusal
 from tests.surveys.partaking import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere

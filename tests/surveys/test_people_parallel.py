@@ -15,7 +15,8 @@ from communities.errors import Conflict, NotFound, Refusal
 from communities.models import Identity, Member, User
 from communities.services import people as places
 from surveys.models import Completion, Conversation, FiredAction, Project
-from surveys.services import people, rows
+from surveys.services import people
+from surveys.services.conversations import repository
 from tests.communities.test_idempotency_killed import die, dying_after, in_a_process_that_dies
 from tests.surveys import partaking, talking
 from tests.surveys.calling import CHOICE, TEXT, Caller
@@ -175,7 +176,7 @@ def test_who_begins_and_answers_while_the_erasing_begins_has_it_tried_again(
 
     def hold(told: Any) -> None:
         with transaction.atomic():
-            rows.lock(conversation_id=told.conversation.pk)
+            repository.lock(conversation_id=told.conversation.pk)
             held.set()
             released.wait()
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 
 from surveys.models import Project
-from surveys.services import openings
+from surveys.services.projects import opening
 from tests.surveys import partaking, talking
 from tests.surveys.calling import CHOICE, TEXT, Caller
 from tests.surveys.partaking import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
@@ -172,10 +172,10 @@ def test_a_project_that_opens_while_its_author_is_erased_is_told_without_them(is
     made = caller.make(TEXT, **AUDIENCE)
     Project.objects.filter(pk=made["id"]).update(author=USER_ID)
 
-    def opening() -> object:
-        return openings.open_project(community_id=caller.community.pk, project_id=int(made["id"]), at=AT)
+    def open_it() -> object:
+        return opening.open_project(community_id=caller.community.pk, project_id=int(made["id"]), at=AT)
 
-    first, second = (opening, erasing(caller)) if is_first else (erasing(caller), opening)
+    first, second = (open_it, erasing(caller)) if is_first else (erasing(caller), open_it)
     with transaction.atomic():
         first()
         other = InThread(second)

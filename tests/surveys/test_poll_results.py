@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from surveys.services import poll_results
+from surveys.services.results import poll as poll_results
 from tests.surveys import talking
 from tests.surveys.talking import NOON
 

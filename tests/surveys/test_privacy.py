@@ -9,8 +9,11 @@ from django.db import connection
 from communities.errors import Conflict
 from communities.models import Identity, Member, User
 from surveys.models import Conversation
-from surveys.services import admission, conversations, privacy, responses
-from surveys.services.privacy import Remembered
+from surveys.services import anonymity
+from surveys.services.anonymity import RememberedRespondent
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
+from surveys.services.responses import service as responses
 from tests.surveys import talking
 from tests.surveys.calling import Caller
 from tests.surveys.talking import CHOICE, NOON, TEXT
@@ -179,7 +182,7 @@ class TestSilence:
         told = talk(made, member())
         told = talking.say(told, "still here", at=ENDED)
 
-        assert privacy.forget_silent(at=ENDED + hours) == forgotten
+        assert anonymity.forget_silent(at=ENDED + hours) == forgotten
 
         assert Conversation.objects.filter(sealed_respondent=None).count() == forgotten
         done = talking.say(told, "end", at=ENDED + hours)
@@ -195,43 +198,43 @@ class TestSilence:
         )
         talking.begin(made, "late", at=NOON + timedelta(hours=20))
 
-        assert privacy.forget_silent(at=NOON + timedelta(days=1)) == 6
-        assert privacy.forget_silent(at=NOON + timedelta(days=1)) == 0
+        assert anonymity.forget_silent(at=NOON + timedelta(days=1)) == 6
+        assert anonymity.forget_silent(at=NOON + timedelta(days=1)) == 0
 
 
 class TestSealing:
     here: dict[str, Any] = {"project_id": 1, "conversation_id": uuid.UUID(int=5)}
-    known = Remembered("ab" * 32, 17, NOON)
+    known = RememberedRespondent("ab" * 32, 17, NOON)
 
     def test_what_is_sealed_is_read_again_by_this_conversation_alone(self):
-        sealed = privacy.seal(**self.here, remembered=self.known)
+        sealed = anonymity.seal(**self.here, remembered=self.known)
 
-        assert privacy.unseal(**self.here, sealed=sealed) == self.known
-        assert privacy.unseal(**{**self.here, "project_id": 2}, sealed=sealed) is None
-        assert privacy.unseal(**{**self.here, "conversation_id": uuid.UUID(int=6)}, sealed=sealed) is None
+        assert anonymity.unseal(**self.here, sealed=sealed) == self.known
+        assert anonymity.unseal(**{**self.here, "project_id": 2}, sealed=sealed) is None
+        assert anonymity.unseal(**{**self.here, "conversation_id": uuid.UUID(int=6)}, sealed=sealed) is None
 
     def test_it_is_never_the_same_and_always_as_long(self):
-        sealed = [privacy.seal(**self.here, remembered=self.known) for _ in range(3)]
-        sealed.append(privacy.seal(**self.here, remembered=Remembered("00" * 32, None, NOON)))
+        sealed = [anonymity.seal(**self.here, remembered=self.known) for _ in range(3)]
+        sealed.append(anonymity.seal(**self.here, remembered=RememberedRespondent("00" * 32, None, NOON)))
 
         assert len(set(sealed)) == 4
         assert len({len(each) for each in sealed}) == 1
 
     def test_another_secret_reads_nothing(self, settings):
-        sealed = privacy.seal(**self.here, remembered=self.known)
+        sealed = anonymity.seal(**self.here, remembered=self.known)
         settings.SECRET_KEY = "another"
-        privacy._key.cache_clear()
-        privacy._cipher.cache_clear()
+        anonymity._key.cache_clear()
+        anonymity._cipher.cache_clear()
 
-        read = privacy.unseal(**self.here, sealed=sealed)
-        privacy._key.cache_clear()
-        privacy._cipher.cache_clear()
+        read = anonymity.unseal(**self.here, sealed=sealed)
+        anonymity._key.cache_clear()
+        anonymity._cipher.cache_clear()
 
         assert read is None
 
     def test_a_hash_is_one_persons_on_one_project(self):
         hashes = {
-            privacy.respondent_hash(project_id=project, who=who)
+            anonymity.respondent_hash(project_id=project, who=who)
             for project in (1, 2)
             for who in ("a", "b", "a")
         }

@@ -15,7 +15,7 @@ from django.db import connection, connections, transaction
 from django.utils import timezone
 
 from surveys.models import Answer, Conversation
-from surveys.services import privacy
+from surveys.services import anonymity
 from tests.surveys import talking
 from tests.surveys.calling import Caller
 from tests.surveys.earning import QUESTION, Talk, a_member, giving
@@ -59,14 +59,14 @@ def contents() -> dict[str, Any]:
 def test_before_its_hour_is_over_nothing_is_settled() -> None:
     answered(Caller(), people=2)
 
-    assert privacy.settle(at=timezone.now()) == 0
+    assert anonymity.settle(at=timezone.now()) == 0
     assert transactions(OF_PEOPLE) & transactions(OF_ANSWERS)
 
 
 def test_afterwards_no_transaction_wrote_both_of_people_and_of_answers() -> None:
     answered(Caller())
 
-    assert privacy.settle(at=timezone.now() + LATER) == 6
+    assert anonymity.settle(at=timezone.now() + LATER) == 6
 
     assert transactions(OF_PEOPLE)
     assert not transactions(OF_PEOPLE) & transactions(OF_ANSWERS)
@@ -76,7 +76,7 @@ def test_afterwards_no_transaction_wrote_both_of_people_and_of_answers() -> None
 def test_afterwards_rows_stand_in_the_order_of_their_random_ids() -> None:
     answered(Caller())
 
-    privacy.settle(at=timezone.now() + LATER)
+    anonymity.settle(at=timezone.now() + LATER)
 
     for table, key in (("surveys_conversation", "id"), ("surveys_answer", "conversation_id")):
         stored = [row[0] for row in rows(f"SELECT {key} FROM {table} ORDER BY ctid")]
@@ -87,7 +87,7 @@ def test_what_the_rows_say_is_the_same_afterwards() -> None:
     answered(Caller())
     before = contents()
 
-    privacy.settle(at=timezone.now() + LATER)
+    anonymity.settle(at=timezone.now() + LATER)
 
     assert {row.pop("is_settled") for row in before["conversations"]} == {False}
     after = contents()
@@ -96,31 +96,31 @@ def test_what_the_rows_say_is_the_same_afterwards() -> None:
 
 
 def test_it_is_done_once_and_again_after_the_next_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(privacy, "SETTLED_AT_ONCE", 4)
+    monkeypatch.setattr(anonymity, "SETTLED_AT_ONCE", 4)
     caller = Caller()
     answered(caller)
     project = caller.make_open(QUESTION, QUESTION, privacy_mode="anonymous")
     talk = Talk(caller, project, member_id=a_member(caller))
     talk.answer()
 
-    assert privacy.settle(at=timezone.now() + LATER) == 7
-    assert privacy.settle(at=timezone.now() + LATER) == 0
+    assert anonymity.settle(at=timezone.now() + LATER) == 7
+    assert anonymity.settle(at=timezone.now() + LATER) == 0
     talk.answer()
 
-    assert privacy.settle(at=timezone.now() + LATER) == 1
+    assert anonymity.settle(at=timezone.now() + LATER) == 1
 
 
 def test_a_single_one_is_written_with_others_of_its_project(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(privacy, "_anywhere", lambda: UUID(int=0))  # after which all ids come
+    monkeypatch.setattr(anonymity, "_anywhere", lambda: UUID(int=0))  # after which all ids come
     caller = Caller()
     project = caller.make_open(QUESTION, privacy_mode="anonymous")
     talks = [Talk(caller, project, member_id=a_member(caller, f"Person {n}")) for n in range(5)]
     for talk in talks[1:]:
         talk.answer()
-    privacy.settle(at=timezone.now() + LATER)
+    anonymity.settle(at=timezone.now() + LATER)
     talks[0].answer()
 
-    assert privacy.settle(at=timezone.now() + LATER) == 1
+    assert anonymity.settle(at=timezone.now() + LATER) == 1
 
     assert len(transactions(OF_ANSWERS)) == 1
 
@@ -132,26 +132,26 @@ def test_who_is_forgotten_after_a_day_of_silence_is_settled_anew() -> None:
         caller, caller.make_open(QUESTION, QUESTION, privacy_mode="anonymous"), member_id=a_member(caller)
     )
     talk.answer()
-    privacy.settle(at=timezone.now() + LATER)
+    anonymity.settle(at=timezone.now() + LATER)
 
-    assert privacy.forget_silent(at=timezone.now() + timedelta(days=2)) == 1
+    assert anonymity.forget_silent(at=timezone.now() + timedelta(days=2)) == 1
 
-    assert privacy.settle(at=timezone.now() + timedelta(days=2)) == 1
+    assert anonymity.settle(at=timezone.now() + timedelta(days=2)) == 1
 
 
 def test_a_more_anonymous_one_waits_until_its_day_is_over() -> None:
     made = talking.project(talking.CHOICE, privacy_mode="anonymous", rounds_times_to_day=True)
     talking.say(talking.begin(made, "somebody", at=talking.NOON), 0, at=talking.NOON)
 
-    assert privacy.settle(at=talking.NOON + timedelta(hours=11)) == 0
-    assert privacy.settle(at=talking.NOON + timedelta(hours=12)) == 1
+    assert anonymity.settle(at=talking.NOON + timedelta(hours=11)) == 0
+    assert anonymity.settle(at=talking.NOON + timedelta(hours=12)) == 1
 
 
 def test_what_is_not_anonymous_is_left_alone() -> None:
     made = talking.project(talking.CHOICE)
     talking.say(talking.begin(made, "somebody"), 0)
 
-    assert privacy.settle(at=talking.NOON + timedelta(days=2)) == 0
+    assert anonymity.settle(at=talking.NOON + timedelta(days=2)) == 0
 
 
 @contextmanager
@@ -175,9 +175,9 @@ def test_who_answers_at_this_moment_is_left_for_later() -> None:
     answered(Caller(), people=3)
 
     with somebody_moves(Conversation.objects.order_by("pk")[1]):
-        assert privacy.settle(at=timezone.now() + LATER) == 2
+        assert anonymity.settle(at=timezone.now() + LATER) == 2
 
-    assert privacy.settle(at=timezone.now() + LATER) == 1
+    assert anonymity.settle(at=timezone.now() + LATER) == 1
 
 
 def test_who_comes_while_it_is_done_goes_on_afterwards() -> None:
@@ -188,7 +188,7 @@ def test_who_comes_while_it_is_done_goes_on_afterwards() -> None:
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            assert privacy.settle(at=timezone.now() + LATER) == 1
+            assert anonymity.settle(at=timezone.now() + LATER) == 1
             coming = pool.submit(closing_connections(talk.answer))
             wait_until_somebody_waits()
         told = coming.result()

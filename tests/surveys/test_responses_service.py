@@ -4,7 +4,9 @@ import pytest
 
 from communities.errors import Forbidden, NotFound
 from surveys.models import Conversation
-from surveys.services import admission, conversations, responses
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
+from surveys.services.responses import service as responses
 from tests.surveys import talking
 from tests.surveys.talking import CHOICE, NOON, SAYING, TEXT
 from tests.surveys.test_conversations_walk import refused

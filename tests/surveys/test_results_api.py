@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from surveys.services import answer_counts
+from surveys.services.results import counting
 from tests.surveys import talking
 from tests.surveys.calling import CHOICE, TEXT, Caller, faults, refusal
 from tests.surveys.counting import OPEN_WEB, converse, counts, results
@@ -156,13 +156,13 @@ def test_what_would_be_divided_into_more_than_50000_is_refused_before_it_is_coun
     made = talking.project(
         *[many] * 4, *[talking.TEXT] * (100 + more), community=admin.community, author=admin.user
     )
-    counted, count = [], answer_counts.counted
+    counted, count = [], counting.counted
 
     def watched(*given):
         counted.append(given)
         return count(*given)
 
-    monkeypatch.setattr(answer_counts, "counted", watched)
+    monkeypatch.setattr(counting, "counted", watched)
     block_id = talking.script(made).blocks[0].id
 
     answer = admin.get(f"/projects/{made.pk}/analysis/results?segment_by={block_id}")

@@ -3,7 +3,7 @@
 import pytest
 
 from surveys.engine.script import Block, Option
-from surveys.pages import charts
+from surveys.pages.results import charts
 
 QUESTION = {"block_id": 7, "prompt": "Which?", "is_archived": False, "response_count": 4}
 NOTHING = {"distribution": None, "stats": None, "ranking": None, "nps": None}

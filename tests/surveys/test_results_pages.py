@@ -157,7 +157,7 @@ def test_a_fault_behind_the_json_is_told_in_its_shape(monkeypatch):
     def fails(**_):
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("surveys.services.shared_results.read", fails)
+    monkeypatch.setattr("surveys.services.results.shared.read", fails)
     client = Client(raise_request_exception=False)
 
     response = client.get(f"/r/{made.results_token}.json")

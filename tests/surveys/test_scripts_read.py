@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from surveys.services import script_cache
+from surveys.services.scripts import cache as script_cache
 from tests.surveys.calling import CHOICE, TEXT, Caller, faults, refusal
 
 pytestmark = pytest.mark.django_db

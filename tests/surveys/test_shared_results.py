@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from surveys.services import figures, shared_results
+from surveys.services.results import figures
+from surveys.services.results import shared as shared_results
 from tests.surveys import talking
 from tests.surveys.talking import CHOICE, NOON, TEXT
 

@@ -106,7 +106,7 @@ def test_an_analysis_is_asked_for_and_its_price_is_told_before(client, settings,
     made = talking.project(TEXT)
     respond(made, "x")
     asked = []
-    monkeypatch.setattr("surveys.services.analysis.ask", lambda **said: asked.append(said))
+    monkeypatch.setattr("surveys.services.analysis.service.ask", lambda **said: asked.append(said))
 
     seen = look(client, made)
     response = client.post(address(made, "analysis"), {"covers": "completed"})
@@ -134,7 +134,7 @@ def test_too_few_credits_are_told_and_nothing_is_begun(client, monkeypatch):
     def refuses(**_):
         raise PaymentRequired("This takes 1 credit, and the community has 0 credits left.")
 
-    monkeypatch.setattr("surveys.services.analysis.ask", refuses)
+    monkeypatch.setattr("surveys.services.analysis.service.ask", refuses)
 
     response = client.post(address(made, "analysis"))
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from communities.http.downloads import BrokenOff
 from communities.models import User
 from surveys.models import Analysis
-from surveys.services import figures
+from surveys.services.results import figures
 from tests.surveys import talking
 from tests.surveys.staffing import address, look, respond, staff_member, superuser
 from tests.surveys.talking import CHOICE, TEXT
@@ -253,7 +253,7 @@ def test_a_file_is_streamed_with_the_selection_under_its_name(client, monkeypatc
         chunks = (chunk for chunk in [b"a", b"b"])
         return SimpleNamespace(content_type="text/csv", file_name="Teé.csv", chunks=chunks)
 
-    monkeypatch.setattr("surveys.services.exports.export", exported)
+    monkeypatch.setattr("surveys.services.exports.service.export", exported)
 
     response = client.get(address(made, "export") + "?format=csv&bom=1&status=completed&provider=web")
 
@@ -281,7 +281,7 @@ def test_a_file_holds_the_responses(client):
 
 def test_a_workbook_without_room_for_all_columns_is_refused_with_a_sentence(client, monkeypatch):
     made = talking.project(CHOICE)
-    monkeypatch.setattr("surveys.services.export_sheets.MOST_COLUMNS", 8)
+    monkeypatch.setattr("surveys.services.exports.xlsx.MOST_COLUMNS", 8)
 
     response = client.get(address(made, "export") + "?format=xlsx")
 
@@ -295,7 +295,7 @@ def test_a_file_that_breaks_off_ends_without_the_words_of_the_fault(client, monk
         raise ValueError("an answer")
 
     file = SimpleNamespace(content_type="text/csv", file_name="x.csv", chunks=chunks())
-    monkeypatch.setattr("surveys.services.exports.export", lambda **_: file)
+    monkeypatch.setattr("surveys.services.exports.service.export", lambda **_: file)
 
     response = client.get(address(talking.project(CHOICE), "export"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from communities.errors import InvalidRequest, NotFound
 from surveys.ai.local import library
-from surveys.services import templates
+from surveys.services.scripts import templates
 from tests.surveys.calling import Caller, faults, refusal
 from tests.surveys.instruments.sitting import Sitting, opened
 

@@ -10,7 +10,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.test import Client
 
 from surveys.models import Project
-from surveys.pages import visitors
+from surveys.pages.respondent import visitors
 
 
 class Visitor:

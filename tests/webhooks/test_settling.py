@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from surveys.services import privacy
+from surveys.services import anonymity
 from tests.surveys.calling import Caller
 from tests.surveys.earning import QUESTION, Talk, a_member, giving
 from tests.webhooks.telling import NOON, at_once, comes_out, held_by_another, rows, tell, tried, webhook
@@ -77,7 +77,7 @@ def test_afterwards_no_transaction_wrote_both_of_people_and_of_responses() -> No
     answered()
 
     assert settle(at=timezone.now() + 2 * HOUR) == 12
-    privacy.settle(at=timezone.now() + 2 * HOUR)
+    anonymity.settle(at=timezone.now() + 2 * HOUR)
 
     assert Event.objects.filter(rounding="hour", is_settled=True).count() == 6
     assert len(transactions(EVENTS, DELIVERIES)) == 1

@@ -22,9 +22,12 @@ from django.utils import timezone
 from communities.models import ApiKey, Community, User
 from communities.services import keys, members
 from surveys.models import Project
-from surveys.services import admission, conversations, openings, projects
-from surveys.services.admission import Respondent
-from surveys.services.told import Told
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
+from surveys.services.conversations.admission import Respondent
+from surveys.services.conversations.view import ConversationView
+from surveys.services.projects import opening
+from surveys.services.projects import service as projects
 from xp.services import achievements
 
 DEMO = Path(__file__).resolve().parent.parent.parent / "demo"
@@ -191,7 +194,7 @@ def _open(script: Mapping[str, Any], *, author_id: int, at: datetime) -> Project
         script=sent["script"],
         at=at,
     )
-    return openings.open_project(
+    return opening.open_project(
         community_id=COMMUNITY_ID,
         project_id=made.project.pk,
         fields={"delivery": {"audience": {"participation": "open_web"}}},
@@ -224,7 +227,7 @@ def _respond(project: Project, who: Respondent, answers: Mapping[str, object], *
         told = _move(told, left, at=at)
 
 
-def _move(told: Told, left: dict[str, object], *, at: datetime) -> Told:
+def _move(told: ConversationView, left: dict[str, object], *, at: datetime) -> ConversationView:
     assert told.step is not None
     block, conversation_id = told.step.block, told.conversation.pk
     if not block.asks:

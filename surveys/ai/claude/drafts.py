@@ -8,9 +8,9 @@ from typing import Any
 from surveys.ai.claude import shapes
 from surveys.ai.claude.shapes import Part
 from surveys.ai.provider import Correction, ScriptDraft, ScriptRequest
-from surveys.engine import names
-from surveys.engine.fields import MAX_OPTIONS
-from surveys.engine.intake import MAX_BLOCKS
+from surveys.engine.intake.fields import MAX_OPTIONS
+from surveys.engine.intake.reader import MAX_BLOCKS
+from surveys.engine.language import names
 from surveys.engine.script import Bucket
 
 _MOST_CONDITIONS = 20

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from surveys.ai.provider import SENTIMENTS
-from surveys.engine.conditions import SIGNS
+from surveys.engine.language.conditions import SIGNS
 
 Schema = dict[str, Any]
 

@@ -23,8 +23,8 @@ from surveys.ai.local.phrasing import shortened
 from surveys.ai.local.sizing import Block
 from surveys.ai.local.wishes import Wish
 from surveys.ai.provider import ScriptDraft, ScriptRequest
-from surveys.engine.emojis import count_renderable
-from surveys.engine.option_rules import CHAT_BUTTON
+from surveys.engine.intake.emojis import count_renderable
+from surveys.engine.rules.option import CHAT_BUTTON
 from surveys.engine.script import QUESTIONS, Bucket
 
 _MAX_RANKED = 20

@@ -7,9 +7,10 @@ from typing import Any
 
 from surveys.ai.local.phrasing import shortened
 from surveys.ai.local.sizing import Block, mentions, without
-from surveys.engine import buckets, names
-from surveys.engine.fields import MAX_BUCKET_NAME
-from surveys.engine.lexer import NAME_PATTERN
+from surveys.engine.intake.fields import MAX_BUCKET_NAME
+from surveys.engine.language import names
+from surveys.engine.language.lexer import NAME_PATTERN
+from surveys.engine.rules import buckets
 from surveys.engine.script import Bucket, title_case
 
 # Marked for their author, who alone can know the facts.

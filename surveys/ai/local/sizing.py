@@ -13,7 +13,7 @@ from typing import Any
 from surveys.ai.local import library
 from surveys.ai.local.library import Template
 from surveys.ai.local.stems import stems
-from surveys.engine import pipes
+from surveys.engine.language import pipes
 from surveys.engine.script import QUESTIONS, title_case
 
 Block = dict[str, Any]

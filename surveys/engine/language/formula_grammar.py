@@ -1,0 +1,394 @@
+"""The text of a formula → its tree (decisions 6.9 and 14.20), or a sentence on what to write instead.
+
+    formula    = if | or                         without a comparison or text as the outcome
+    if         = IF or THEN value ELSE (if | value)
+    value      = if | or | words                 without a comparison as the outcome
+    or         = and { OR and }
+    and        = not { AND not }
+    not        = NOT not | comparison
+    comparison = sum [ ("==" | "=" | "!=" | "<" | ">" | "<=" | ">=") sum ]
+    sum        = product { ("+" | "-") product }
+    product    = factor { ("*" | "/") factor }
+    factor     = { "-" } operand
+    operand    = number | "[" name "]" | string | argmax | "(" (if | or) ")"
+    argmax     = ARGMAX "(" "[" name "]" { "," "[" name "]" } ")"
+
+`words` are text without quotes: from a letter or a pictogram on up to the next whole `if`, `then` or
+`else`, and within parentheses up to the one that closes them. They may hold any signs, so they are cut
+from the text itself. Keywords are in any case.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import regex
+
+from surveys.engine.language.formula_tree import (
+    Argmax,
+    Choice,
+    Every,
+    Negative,
+    Node,
+    Not,
+    Number,
+    Pair,
+    Product,
+    Some,
+    Sum,
+    Text,
+    Truth,
+    Variable,
+)
+from surveys.engine.language.grammar import MAX_NESTING, Mention
+from surveys.engine.language.lexer import FORMULA, SyntaxFault, Token, lex_one
+
+_SIGNS = {"=": "==", "==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+
+_IN_WORD = r"[\p{L}\p{M}\p{Nd}_\-]"
+_KEYWORD = rf"(?<!{_IN_WORD})(?:if|then|else)(?!{_IN_WORD})"
+_WORDS_BEGIN = regex.compile(rf"\s*+(?!{_KEYWORD}|argmax\s*+\()(?=[\p{{L}}\p{{So}}¡¿])", regex.IGNORECASE)
+_WORDS_MAY_END = regex.compile(rf"[()]|{_KEYWORD}", regex.IGNORECASE)
+_SIGN = regex.compile(r"\s*+(?P<sign>[^\s\"_.])")
+_ELSE_IF_IN_ONE = regex.compile(rf"(?<!{_IN_WORD})(?:elseif|elsif|elif)(?!{_IN_WORD})", regex.IGNORECASE)
+_IF_AS_A_FUNCTION = regex.compile(rf"(?<!{_IN_WORD})if\s*+\(", regex.IGNORECASE)
+
+
+def read(text: str) -> tuple[Node, tuple[Mention, ...]]:
+    """The tree, and every name in brackets in the order of the text. Raises SyntaxFault."""
+    parser = _Parser(text)
+    tree = parser.whole()
+    return tree, tuple(parser.mentions)
+
+
+class _Parser:
+    """One pass over the text, by recursive descent; never deeper than MAX_NESTING."""
+
+    def __init__(self, text: str) -> None:
+        self.mentions: list[Mention] = []
+        self.text = text
+        self.at = 0  # where the last token taken ends
+        self.last = Token("", "", 0)
+        self.ahead: tuple[Token, int] | None = None  # cut only when looked at: words are no tokens
+        self.depth = 0
+        self.parentheses = 0
+
+    # Looking and taking.
+
+    @property
+    def token(self) -> Token:
+        if self.ahead is None:
+            self.ahead = lex_one(self.text, self.at, FORMULA)
+        return self.ahead[0]
+
+    def take(self) -> Token:
+        self.last = self.token
+        if self.ahead is not None:
+            self.at = self.ahead[1]
+        self.ahead = None
+        return self.last
+
+    def sees(self, *words: str) -> bool:
+        """Whether one of these keywords (any case) or symbols is next."""
+        token = self.token
+        return token.kind in ("name", "symbol") and token.text.lower() in words
+
+    def takes(self, word: str) -> bool:
+        found = self.sees(word)
+        if found:
+            self.take()
+        return found
+
+    def enter(self, token: Token) -> None:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            message = f"Parentheses, if and NOT nest at most {MAX_NESTING} deep."
+            raise SyntaxFault(message, token.column, "too_deep")
+
+    # The grammar, lowest precedence first.
+
+    def whole(self) -> Node:
+        if not self.text.strip():
+            raise SyntaxFault("A formula cannot be empty. Write arithmetic, such as [score] * 2.", 1)
+        tree = self.inside()
+        if self.token.kind != "end":
+            raise self.unexpected()
+        if isinstance(tree, Text):
+            message = "Text alone is no formula: it stands after then, after else or in a comparison."
+            raise SyntaxFault(message, tree.column)
+        return self.outcome(tree)
+
+    def inside(self) -> Node:
+        return self.choice() if self.sees("if") else self.disjunction()
+
+    def choice(self) -> Node:
+        opening = self.token
+        self.enter(opening)
+        cases: list[tuple[Node, Node]] = []
+        while not cases or (not self.words_begin() and self.sees("if")):
+            self.take()
+            condition = self.condition(self.disjunction())
+            if not self.takes("then"):
+                raise self.not_then()
+            value = self.value()
+            if not self.takes("else"):
+                raise self.not_else(opening)
+            cases.append((condition, value))
+        otherwise = self.value()
+        self.depth -= 1
+        return Choice(tuple(cases), otherwise)
+
+    def value(self) -> Node:
+        """What stands after then and else."""
+        return self.words() if self.words_begin() else self.outcome(self.inside())
+
+    def words_begin(self) -> bool:
+        """Whether text without quotes is next. Raises where it is, but cannot be told from a formula."""
+        if _WORDS_BEGIN.match(self.text, self.at):
+            return True
+        found = _SIGN.match(self.text, self.at)
+        if found and found["sign"].isprintable() and not FORMULA.match(self.text, found.start("sign")):
+            message = f"Text that begins with {found['sign']} is written in double quotes."
+            raise SyntaxFault(message, found.start("sign") + 1)
+        return False
+
+    def words(self) -> Text:
+        depth, until = 0, len(self.text)
+        for found in _WORDS_MAY_END.finditer(self.text, self.at):
+            if found.group() == "(":
+                depth += 1
+            elif found.group() == ")" and (depth or not self.parentheses):
+                depth = max(0, depth - 1)
+            else:
+                until = found.start()
+                break
+        words = self.text[self.at : until]
+        column = self.at + len(words) - len(words.lstrip()) + 1
+        words = words.strip()
+        self.last, self.at, self.ahead = Token("words", words, column - 1), until, None
+        return Text(words, column)
+
+    def disjunction(self) -> Node:
+        parts = [self.conjunction()]
+        column = self.token.column
+        while self.takes("or"):
+            parts.append(self.conjunction())
+        return parts[0] if len(parts) == 1 else Some(tuple(map(self.condition, parts)), column)
+
+    def conjunction(self) -> Node:
+        parts = [self.negation()]
+        column = self.token.column
+        while self.takes("and"):
+            parts.append(self.negation())
+        return parts[0] if len(parts) == 1 else Every(tuple(map(self.condition, parts)), column)
+
+    def negation(self) -> Node:
+        token = self.token
+        if not self.takes("not"):
+            return self.comparison()
+        self.enter(token)
+        part = self.condition(self.negation())
+        self.depth -= 1
+        return Not(part, token.column)
+
+    def comparison(self) -> Node:
+        left = self.sum()
+        token = self.token
+        if not self.sees(*_SIGNS):
+            return left
+        self.take()
+        pair = Pair(_SIGNS[token.text], self.side(left), self.side(self.sum()), token.column)
+        if self.sees(*_SIGNS):
+            message = "Comparisons cannot be chained. Write [a] < [b] AND [b] < [c]."
+            raise SyntaxFault(message, self.token.column)
+        return pair
+
+    def sum(self) -> Node:
+        parts = [self.product()]
+        while self.sees("+", "-"):
+            sign = self.take().text
+            part = self.product()
+            parts.append(Negative(self.amount(part)) if sign == "-" else part)
+        return parts[0] if len(parts) == 1 else Sum(tuple(map(self.amount, parts)))
+
+    def product(self) -> Node:
+        first = self.factor()
+        steps: list[tuple[str, Node]] = []
+        while self.sees("*", "/"):
+            sign = self.take().text
+            steps.append((sign, self.amount(self.factor())))
+        return Product(self.amount(first), tuple(steps)) if steps else first
+
+    def factor(self) -> Node:
+        minuses = 0
+        while self.takes("-"):
+            minuses += 1
+        part = self.operand()
+        if not minuses:
+            return part
+        # Twice negative is a number still, and not the text that a variable may hold.
+        return Negative(self.amount(part)) if minuses % 2 else Sum((self.amount(part),))
+
+    def operand(self) -> Node:
+        token = self.token
+        if self.sees("("):
+            return self.parenthesised()
+        if self.sees("argmax"):
+            return self.argmax()
+        if token.kind == "token":
+            return Variable(self.mention())
+        if token.kind == "number":
+            return Number(Decimal(self.take().text))
+        if token.kind == "string":
+            return Text(self.take().text[1:-1], token.column)
+        raise self.missing_operand()
+
+    def parenthesised(self) -> Node:
+        opening = self.take()
+        self.enter(opening)
+        self.parentheses += 1
+        inside = self.inside()
+        self.depth -= 1
+        self.parentheses -= 1
+        if not self.takes(")"):
+            raise self.not_closed(opening) if self.token.kind == "end" else self.unexpected()
+        return inside
+
+    def argmax(self) -> Argmax:
+        word = self.take()
+        example = "argmax([score_a], [score_b])"
+        if not self.sees("("):
+            message = f"argmax is followed by variables in parentheses, as in {example}."
+            raise SyntaxFault(message, word.column)
+        opening = self.take()
+        names: list[str] = []
+        while not names or self.takes(","):
+            if self.token.kind != "token":
+                raise self.bad_argument(opening, f"argmax takes variables in brackets, as in {example}.")
+            names.append(self.mention())
+        if not self.takes(")"):
+            raise self.bad_argument(opening, f"Commas stand between the variables, as in {example}.")
+        return Argmax(tuple(names))
+
+    def mention(self) -> str:
+        token = self.take()
+        self.mentions.append(Mention(token.text, token.column))
+        return token.text
+
+    # What may stand where.
+
+    def outcome(self, node: Node) -> Node:
+        """A value, which a comparison is not."""
+        if isinstance(node, Pair):
+            message = "A comparison stands between if and then, as in: if [score] > 5 then 1 else 0."
+            raise SyntaxFault(message, node.column)
+        if isinstance(node, Not | Every | Some):
+            message = "AND, OR and NOT stand between if and then, as in: if NOT [score] then 1 else 0."
+            raise SyntaxFault(message, node.column)
+        return node
+
+    def condition(self, node: Node) -> Node:
+        """A comparison or a number, which a text is not."""
+        if isinstance(node, Text):
+            message = 'Text alone is no condition: compare it, as in [game] == "chess".'
+            raise SyntaxFault(message, node.column)
+        return node
+
+    def side(self, node: Node) -> Node:
+        """What is compared: a number or a text, but not the outcome of another comparison."""
+        if isinstance(node, Truth):
+            raise SyntaxFault("Conditions are not compared: join them by AND, OR and NOT.", node.column)
+        return node
+
+    def amount(self, node: Node) -> Node:
+        """A part of arithmetic."""
+        if isinstance(node, Truth):
+            message = "Arithmetic has no conditions in it. Write (if [score] > 5 then 1 else 0)."
+            raise SyntaxFault(message, node.column)
+        if isinstance(node, Text):
+            raise SyntaxFault("There is no arithmetic with text.", node.column)
+        return node
+
+    # What to say of what is wrong.
+
+    def missing_operand(self) -> SyntaxFault:
+        token, word = self.token, self.token.text
+        lower = word.lower()
+        message = f"A number or a variable is missing before {word}."
+        if token.kind == "end":
+            message = "The formula ends too early: a number or a variable is missing."
+        elif lower == "if":
+            message = "An if within a formula stands in parentheses: (if ... then ... else ...)."
+        elif lower == "not":
+            message = "NOT cannot stand here without parentheses: write (NOT ...)."
+        elif lower in ("true", "false"):
+            message = "There is no true and false in formulas: write 1 and 0, or text in double quotes."
+        elif token.kind == "name" and lower not in ("and", "or", "then", "else", "in"):
+            message = self.bare_name(word)
+        elif word == "[" and "]" not in self.text[token.start :]:
+            message = "This bracket is not closed: a ] is missing."
+        elif word == "[":
+            message = "Brackets hold the name of a variable, which begins with a letter: [score]."
+        elif word == "+":
+            message = "A + stands between two numbers."
+        return SyntaxFault(message, token.column)
+
+    def bare_name(self, word: str) -> str:
+        _, end = lex_one(self.text, self.at, FORMULA)
+        if self.text[end:].lstrip().startswith("("):
+            return f"There is no function {word}: argmax is the only one."
+        if self.last.text in _SIGNS:
+            return f'Write a variable in brackets and text in double quotes: [{word}] or "{word}".'
+        return f"Write a variable in brackets: [{word}]."
+
+    def not_then(self) -> SyntaxFault:
+        token = self.token
+        if token.kind == "end" or self.sees("else") or self.closes():
+            return SyntaxFault("then is missing: write if ... then ... else ...", token.column)
+        return self.unexpected()
+
+    def not_else(self, opening: Token) -> SyntaxFault:
+        if self.last.kind == "words" and self.sees("if", "then"):
+            return self.unexpected()
+        if self.token.kind == "end" or self.sees("then") or self.closes():
+            return SyntaxFault("This if has no else: write if ... then ... else ...", opening.column)
+        return self.unexpected()
+
+    def closes(self) -> bool:
+        return self.parentheses > 0 and self.sees(")")
+
+    def not_closed(self, opening: Token) -> SyntaxFault:
+        return SyntaxFault("This parenthesis is not closed: a ) is missing.", opening.column)
+
+    def bad_argument(self, opening: Token, message: str) -> SyntaxFault:
+        if self.token.kind == "end":
+            return self.not_closed(opening)
+        return SyntaxFault(message, self.token.column)
+
+    def unexpected(self) -> SyntaxFault:
+        """Something stands where the formula, or its part, is over."""
+        token, word, before = self.token, self.token.text, self.last
+        lower = word.lower()
+        seen = f"[{word}]" if token.kind == "token" else word
+        message = f"An operator such as + is missing before {seen}."
+        if _ELSE_IF_IN_ONE.search(word) or (before.kind == "words" and _ELSE_IF_IN_ONE.search(before.text)):
+            message = "Write else if, in two words: if ... then ... else if ... then ... else ..."
+        elif before.kind == "words" and lower in ("if", "then", "else"):
+            message = f"Text with the word {word} in it is written in double quotes."
+        elif lower in ("then", "else"):
+            message = f"This {lower} has no if before it: write if ... then ... else ..."
+        elif lower == "not":
+            message = "Write NOT before the whole comparison, as in NOT [score] > 5."
+        elif lower == "in":
+            message = "There is no in within formulas: write comparisons joined by OR."
+        elif word == ")":
+            message = "This ) closes nothing: a ( is missing before it."
+        elif word == "," and _IF_AS_A_FUNCTION.search(self.text, 0, token.start):
+            message = "An if has no commas: write if ... then ... else ... Half is written 0.5."
+        elif word == ",":
+            message = "Only argmax has commas. A number has a point, as in 0.5."
+        elif token.kind == "name" and before.kind == "number":
+            message = f'Text that begins with a digit is written in double quotes: "{before.text} {word}".'
+        elif word == "[":
+            return self.missing_operand()
+        return SyntaxFault(message, token.column)

@@ -1,0 +1,94 @@
+"""Points, maxima and correct answers of the blocks passed so far → the score variables.
+
+    score, max_score                     points earned, and the best that could have been (decisions 7.2)
+    score_correct, max_score_correct     the same of graded questions, where only right answers earn
+    correct_answers, max_correct_answers graded questions answered rightly, and all of them
+
+The first four also stand for one bucket alone (`score_<bucket>`); without a bucket they are the sums over
+all (decisions 7.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+
+from surveys.engine.language.names import SCORES, variables_of_bucket
+from surveys.engine.script import CHOICES, SCALES, Block, Option, Script
+from surveys.engine.walk import answers
+from surveys.engine.walk.answers import Reply
+
+Passed = tuple[Block, Reply | None]  # a block that was shown, with what was replied there
+ZERO = Decimal(0)
+
+
+def variables(script: Script, passed: Iterable[Passed]) -> Mapping[str, Decimal]:
+    """Every score variable of a script, over the blocks passed: by its name in lower case.
+
+    Where scoring was enabled only after the script was written, every bucket scores 0.
+    """
+    buckets = frozenset(script.bucket_keys if script.is_scored else ())
+    sums = dict.fromkeys(SCORES, ZERO)
+    for key in script.bucket_keys:
+        sums |= dict.fromkeys(variables_of_bucket(key), ZERO)
+    right = graded = 0
+    for block, reply in passed:
+        is_graded = answers.is_graded(block)
+        is_right = is_graded and reply is not None and answers.is_correct(block, reply) is True
+        graded += is_graded
+        right += is_right
+        for key in block.weighed_in & buckets:
+            if key not in block.maxima:
+                block.maxima[key] = best(block, key), best_correct(block, key)
+            earned, (most, most_correct) = points(block, reply, key), block.maxima[key]
+            gained = {"score": earned, "max_score": most}
+            if is_graded:
+                gained["score_correct"] = earned if is_right else ZERO
+                gained["max_score_correct"] = most_correct
+            for score, amount in gained.items():
+                sums[score] += amount
+                for variable in {f"{score}_{key}", f"{score}_{key.replace('-', '_')}"}:
+                    sums[variable] += amount
+    return {**sums, "correct_answers": Decimal(right), "max_correct_answers": Decimal(graded)}
+
+
+def points(block: Block, reply: Reply | None, bucket: str) -> Decimal:
+    """What a reply earns in a bucket: the sum of what was chosen; a skip or a ranking earns nothing."""
+    if reply is None or block.type not in CHOICES | SCALES:
+        return ZERO
+    return sum((weight(option, bucket) for option in answers.chosen(block, reply)), ZERO)
+
+
+def best(block: Block, bucket: str) -> Decimal:
+    """The most that any answer to a block could earn in a bucket (decisions 7.2).
+
+    Of a multi punch these are its best options that are positive, as many as may be chosen, and more where
+    more have to be. A question that may be skipped never takes points away.
+    """
+    weights = sorted((weight(option, bucket) for option in block.options), reverse=True)
+    if block.type == "multi_punch":
+        least = max(block.min or 0, 1 if block.required else 0)
+        most = len(weights) if block.max is None else block.max
+        positive = sum(points > 0 for points in weights)
+        best_sum = sum(weights[: max(least, min(most, positive))], ZERO)
+    elif block.type in CHOICES | SCALES and weights:
+        best_sum = weights[0]
+    else:
+        return ZERO
+    return best_sum if block.required else max(best_sum, ZERO)
+
+
+def best_correct(block: Block, bucket: str) -> Decimal:
+    """The most that a graded block adds to `score_correct`: what its right answer earns, if anything."""
+    return max(ZERO, sum((weight(option, bucket) for option in _correct(block)), ZERO))
+
+
+def weight(option: Option, bucket: str) -> Decimal:
+    """An option's points in a bucket; 0 where none are given."""
+    return (option.score_values or {}).get(bucket, ZERO)
+
+
+def _correct(block: Block) -> Iterator[Option]:
+    for option_id in block.correct_answer_ids or ():
+        if option_id in block.option_by_id:
+            yield block.option_by_id[option_id]

@@ -1,0 +1,64 @@
+"""A poll's results as bars, with a table of the same numbers behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from surveys.engine.script import SCALES, Block
+from surveys.engine.walk.answers import Reply
+from surveys.pages.respondent.widgets import emoji, typed_of
+from surveys.services.results.poll import PollResults
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    text: str
+    emoji: str
+    count: int
+    percent: int
+    width: str  # of the full bar, percent as SVG reads it
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsView:
+    prompt: str
+    bars: Sequence[Bar]
+    told: str
+
+
+def draw_results(block: Block, results: PollResults, *, own: Reply | None) -> ResultsView:
+    """Bars in the script's order, `own` marked. Shares are of voters, so a multi punch's add up to more."""
+    chosen = typed_of(own).chosen
+    if block.type in SCALES:
+        return _scale(block, results, chosen)
+    bars = []
+    for option in block.options:
+        votes = results.by_option.get(option.id or 0, 0)
+        bars.append(_bar(option.seen, emoji(option), votes, results, str(option.id) in chosen))
+    return ResultsView(block.prompt, bars, _voters(results.voters))
+
+
+def _scale(block: Block, results: PollResults, chosen: frozenset[str]) -> ResultsView:
+    low, high = block.points
+    by_value = {option.value: option for option in block.options}
+    bars = []
+    for point in range(low, high + 1):
+        option = by_value.get(str(point))
+        text, sign = (option.seen, emoji(option)) if option else (str(point), "")
+        bars.append(_bar(text, sign, results.by_number.get(point, 0), results, str(point) in chosen))
+    told = _voters(results.voters)
+    if results.voters:
+        mean = sum(point * votes for point, votes in results.by_number.items()) / results.voters
+        told = f"{told}, {mean:.1f} on average"
+    return ResultsView(block.prompt, bars, told)
+
+
+def _bar(text: str, sign: str, votes: int, results: PollResults, is_own: bool) -> Bar:
+    share = votes / results.voters * 100 if results.voters else 0.0
+    return Bar(text, sign, votes, round(share), f"{share:.2f}", is_own)
+
+
+def _voters(count: int) -> str:
+    return "No votes yet" if not count else "1 vote" if count == 1 else f"{count:,} votes"

@@ -1,0 +1,79 @@
+"""What a page's form sends, as the interface's answer; and as what is put back into the controls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from django.http import QueryDict
+
+from surveys.engine.script import NUMBERS, Block
+from surveys.pages.respondent.widgets import Typed
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d{1,2}")
+
+
+class BadForm(ValueError):
+    """Something the controls allow but no answer is: a rank given twice, say. The text says what to do."""
+
+
+def raw_answer(block: Block, sent: QueryDict) -> Mapping[str, object]:
+    """The answer object (decisions 8.2) that a form means. Raises BadForm."""
+    answer: dict[str, object] = {"block_id": block.id}
+    if sent.get("do") == "skip":
+        return answer | {"skip": True}
+    if block.type == "single_punch":
+        chosen = _ids(sent.getlist("option"))
+        return answer | ({"option_id": chosen[0]} if chosen else {})
+    if block.type == "multi_punch":
+        chosen = _ids(sent.getlist("option"))
+        return answer | ({"option_ids": chosen} if chosen else {})
+    if block.type == "ranking":
+        ranking = _ranking(block, sent)
+        return answer | ({"ranking": ranking} if ranking else {})
+    value = _clean(sent.get("value", ""))
+    if block.type in NUMBERS and _DECIMAL_COMMA.fullmatch(value.strip()):
+        value = value.replace(",", ".")
+    return answer | {"value": value}
+
+
+def typed_in(block: Block | None, sent: QueryDict) -> Typed:
+    """What was sent, to stand in the controls again."""
+    ranks = {str(option.id): sent.get(f"rank-{option.id}", "") for option in (block.options if block else ())}
+    value = sent.get("value", "")
+    return Typed(chosen=frozenset([*sent.getlist("option"), value]), ranks=ranks, text=value)
+
+
+def in_words(block: Block | None, sent: QueryDict) -> str:
+    """What was typed, as text to be kept in sight where there is no control for it any more."""
+    if block is None:
+        return sent.get("value", "")
+    chosen = set(sent.getlist("option"))
+    named = [option.seen for option in block.options if str(option.id) in chosen]
+    return ", ".join(named) or sent.get("value", "")
+
+
+def _clean(value: str) -> str:
+    """Browsers end a form's lines with two signs, and PostgreSQL keeps no null characters."""
+    return value.replace("\r\n", "\n").replace("\x00", "")
+
+
+def _ids(sent: list[str]) -> list[int]:
+    """Ids as numbers; what is none becomes 0, which no option has."""
+    return [int(each) if each.isascii() and each.isdigit() and len(each) < 19 else 0 for each in sent if each]
+
+
+def _ranking(block: Block, sent: QueryDict) -> list[int]:
+    by_rank: dict[int, int] = {}
+    for option in block.options:
+        written = sent.get(f"rank-{option.id}", "").strip()
+        if not written:
+            continue
+        rank = int(written) if written.isascii() and written.isdigit() and len(written) < 4 else 0
+        if rank in by_rank:
+            raise BadForm(f"Two items have the number {rank}. Give each number once.")
+        by_rank[rank] = option.id or 0
+    counted = block.rank_top_n or len(block.options)
+    if by_rank and sorted(by_rank) != list(range(1, counted + 1)):
+        raise BadForm(f"Give each number from 1 to {counted} to one item.")
+    return [by_rank[rank] for rank in sorted(by_rank)]

@@ -1,0 +1,257 @@
+"""A block as a step of the page: which control, with which words around it. Templates only print this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
+from surveys.engine.walk.answers import LONGEST_TEXT, Reply
+
+LONG_PROMPT = 160  # characters; from here on the question is set smaller
+FIELDS = "respondent/fields/"
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+NPS_ENDS = ("Not at all likely", "Extremely likely")
+ACKNOWLEDGED = "Okay"  # past a statement whose author named no button (interface 2.4)
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What stands in the controls: what was answered before, or what was just sent and not taken."""
+
+    chosen: frozenset[str] = frozenset()
+    ranks: Mapping[str, str] = field(default_factory=dict)  # by option id
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    id: int | None
+    value: str  # what the form sends
+    text: str
+    emoji: str
+    key: str  # the key that chooses it, empty where there is none
+    is_chosen: bool
+    rank: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step, drawn by respondent/step.html and the control's own template."""
+
+    block_id: int | None
+    prompt: str
+    control: str
+    do: str = "answer"
+    button: str = "Continue"
+    is_statement: bool = False
+    is_group: bool = False
+    is_long: bool = False
+    is_optional: bool = False
+    can_go_back: bool = False
+    help: str = ""
+    error: str = ""
+    image_url: str = ""
+    thumbnail_url: str = ""
+    colour: str = ""
+    pause: int | None = None
+    choices: Sequence[Choice] = ()
+    name: str = "value"
+    input: str = "radio"
+    look: str = ""
+    ends: Sequence[str] = ()
+    typed: str = ""
+    inputmode: str = ""
+    longest: int = LONGEST_TEXT
+    counted: int = 0
+    ranks: Sequence[str] = ()
+
+
+def draw(
+    block: Block,
+    *,
+    typed: Typed,
+    can_go_back: bool = False,
+    error: str = "",
+    button: str = "Continue",
+    draws_colours: bool = False,
+) -> StepView:
+    """The view of a block as its respondent sees it (prompt filled in, options in order)."""
+    common: dict[str, object] = {
+        "block_id": block.id,
+        "prompt": block.prompt,
+        "is_long": len(block.prompt) > LONG_PROMPT,
+        "image_url": picture(block.image_url),
+        "thumbnail_url": picture(block.thumbnail_url),
+        "can_go_back": can_go_back,
+        "error": error,
+        "button": button,
+    }
+    if block.type in STATEMENTS:
+        common |= _statement(block, draws_colours)
+    else:
+        common |= {"is_optional": not block.required}
+        common |= _CONTROLS[block.type](block, typed)
+    return StepView(**common)  # type: ignore[arg-type]
+
+
+def typed_of(reply: Reply | None) -> Typed:
+    """What an earlier reply puts into the controls."""
+    if reply is None:
+        return Typed()
+    ids = reply.get("option_ids")
+    if isinstance(ids, list):
+        ranks = {str(option_id): str(n) for n, option_id in enumerate(ids, start=1)}
+        return Typed(chosen=frozenset(ranks), ranks=ranks)
+    written = str(reply.get("number") or reply.get("text") or "")
+    return Typed(chosen=frozenset({written}), text=written)
+
+
+def picture(address: str | None) -> str:
+    """Only pictures that the page's Content-Security-Policy lets in."""
+    return address if address and address.startswith("https://") else ""
+
+
+def _statement(block: Block, draws_colours: bool) -> dict[str, object]:
+    pause = block.continue_.pause if block.continue_ and block.continue_.after == "pause" else None
+    label = block.continue_.label if block.continue_ else None
+    return {
+        "control": "",
+        "do": "go",
+        "is_statement": True,
+        "pause": pause,
+        "button": label or ACKNOWLEDGED,
+        "colour": (block.color or "") if draws_colours else "",
+    }
+
+
+def _choices(block: Block, typed: Typed) -> dict[str, object]:
+    keys = "123456789" if len(block.options) <= 9 else LETTERS
+    choices = [
+        Choice(
+            option.id,
+            str(option.id),
+            option.seen,
+            emoji(option),
+            keys[n] if n < len(keys) else "",
+            str(option.id) in typed.chosen,
+        )
+        for n, option in enumerate(block.options)
+    ]
+    is_single = block.type == "single_punch"
+    drawn: dict[str, object] = {"choices": choices, "name": "option", "help": _choice_help(block)}
+    if is_single and block.answer_style == "select_menu":  # several choices at once would be hidden in a menu
+        return drawn | {"control": FIELDS + "menu.html"}
+    looks = {"emoji_only": "faces", "buttons": "row"}
+    return drawn | {
+        "control": FIELDS + "choices.html",
+        "is_group": True,
+        "input": "radio" if is_single else "checkbox",
+        "look": looks.get(block.answer_style or "", ""),
+    }
+
+
+def _choice_help(block: Block) -> str:
+    if block.type == "single_punch":
+        return ""
+    low, high = block.min, block.max
+    if low is not None and high is not None:
+        return f"Choose {low}." if low == high else f"Choose {low} to {high}."
+    if low is not None and low > 1:
+        return f"Choose at least {low}."
+    if high is not None:
+        return f"Choose up to {high}."
+    return "Choose all that apply."
+
+
+def _scale(block: Block, typed: Typed) -> dict[str, object]:
+    low, high = block.points
+    by_value = {option.value: option for option in block.options}
+    icon = (block.scale and block.scale.icon) or ("stars" if block.type == "rating" else "numbers")
+    choices = [_point(number, by_value.get(str(number)), typed) for number in range(low, high + 1)]
+    drawn: dict[str, object] = {"choices": choices, "ends": _ends(block, high - low + 1)}
+    if block.answer_style == "select_menu":
+        return drawn | {"control": FIELDS + "menu.html"}
+    drawn |= {"is_group": True}
+    if icon == "emoji":
+        return drawn | {"control": FIELDS + "cells.html"}
+    if any(option.label for option in block.options):
+        return drawn | {"control": FIELDS + "choices.html"}
+    if icon == "stars":
+        stars = [_star(choice, n, len(choices)) for n, choice in enumerate(choices, start=1)]
+        return drawn | {"control": FIELDS + "stars.html", "choices": stars}
+    return drawn | {"control": FIELDS + "cells.html"}
+
+
+def _point(number: int, option: Option | None, typed: Typed) -> Choice:
+    value = str(number)
+    text = option.seen if option else value
+    return Choice(None, value, text, emoji(option) if option else "", value, value in typed.chosen)
+
+
+def _star(choice: Choice, n: int, count: int) -> Choice:
+    return Choice(None, choice.value, f"{n} of {count} stars", "", choice.key, choice.is_chosen)
+
+
+def _ends(block: Block, points: int) -> Sequence[str]:
+    if block.type == "nps":
+        return NPS_ENDS
+    scale = block.scale
+    if scale is None or not (scale.label_left or scale.label_center or scale.label_right):
+        return ()
+    centre = (scale.label_center or "",) if points % 2 and scale.label_center else ()
+    return (scale.label_left or "", *centre, scale.label_right or "")
+
+
+def _ranking(block: Block, typed: Typed) -> dict[str, object]:
+    count = len(block.options)
+    counted = block.rank_top_n or count
+    ranks = typed.ranks
+    choices = []
+    for option in block.options:
+        value = str(option.id)
+        choices.append(Choice(option.id, value, option.seen, emoji(option), "", False, ranks.get(value, "")))
+    return {
+        "control": FIELDS + "ranking.html",
+        "is_group": True,
+        "choices": choices,
+        "counted": counted,
+        "ranks": [str(n) for n in range(1, counted + 1)],
+        "help": "Put all of them in your order, best first."
+        if counted == count
+        else f"Put your {counted} best in order. The others are not counted.",
+    }
+
+
+def _text(block: Block, typed: Typed) -> dict[str, object]:
+    return {"control": FIELDS + "text.html", "typed": typed.text}
+
+
+def _number(block: Block, typed: Typed) -> dict[str, object]:
+    low, high = block.min, block.max
+    if low is not None and high is not None:
+        told = f"A number from {low:,} to {high:,}."
+    elif low is not None:
+        told = f"A number, at least {low:,}."
+    elif high is not None:
+        told = f"A number, at most {high:,}."
+    else:
+        told = "A number."
+    # Phones' number pads have no minus sign.
+    inputmode = "decimal" if low is not None and low >= 0 else ""
+    return {"control": FIELDS + "number.html", "typed": typed.text, "help": told, "inputmode": inputmode}
+
+
+def emoji(option: Option) -> str:
+    """An option's emoji; a chat platform's own one (`<:name:id>`) by its name, as its picture is there."""
+    written = option.emoji or ""
+    return f":{written.split(':')[1]}:" if written.startswith("<") and written.count(":") > 1 else written
+
+
+_CONTROLS = {
+    **dict.fromkeys(CHOICES, _choices),
+    **dict.fromkeys(SCALES, _scale),
+    "ranking": _ranking,
+    "open_text": _text,
+    "open_numeric": _number,
+}

@@ -1,0 +1,95 @@
+"""Which responses staff look at, and by what they are divided: a form that lives in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.core.validators import MaxValueValidator
+from django.http import QueryDict
+
+from communities.models import Identity
+from surveys.engine.script import Block
+from surveys.engine.statistics import DIVIDING_TYPES
+from surveys.services.results.figures import Selection
+
+LAST_DAY = date(2999, 12, 31)
+LONGEST_PROMPT = 70
+COVERS = {"all": "All", "completed": "Completed", "partial": "Not completed"}
+
+
+class ResultsForm(forms.Form):
+    """Days are whole ones, UTC, the last one included."""
+
+    status = forms.ChoiceField(choices=list(COVERS.items()), required=False)
+    submitted_after = forms.DateField(required=False, validators=[MaxValueValidator(LAST_DAY)])
+    submitted_before = forms.DateField(required=False, validators=[MaxValueValidator(LAST_DAY)])
+    provider = forms.ChoiceField(required=False)
+    segment_by = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
+
+    def __init__(self, sent: QueryDict, blocks: Mapping[int, Block]) -> None:
+        super().__init__(sent)
+        self._choices("provider", [("", "All"), *((each.value, each.label) for each in Identity.Provider)])
+        dividing = [(str(pk), _short(block)) for pk, block in blocks.items() if block.type in DIVIDING_TYPES]
+        self._choices("segment_by", [("", "Nothing"), *dividing])
+
+    def _choices(self, name: str, choices: list[tuple[str, Any]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
+
+    def clean(self) -> dict[str, Any]:
+        first, last = self.cleaned_data.get("submitted_after"), self.cleaned_data.get("submitted_before")
+        if first and last and last < first:
+            self.add_error("submitted_before", "The last day must not be before the first.")
+        return self.cleaned_data
+
+    @property
+    def covers(self) -> str:
+        return self._cleaned("status") or "all"
+
+    @property
+    def divided_by(self) -> int | None:
+        chosen: int | None = self._cleaned("segment_by")
+        return chosen
+
+    @property
+    def selection(self) -> Selection:
+        """What is asked for; what cannot be read is left out, and said so beside it."""
+        first, last = self._cleaned("submitted_after"), self._cleaned("submitted_before")
+        return Selection(
+            covers=self.covers,
+            submitted_after=first and _midnight(first),
+            submitted_before=last and _midnight(last + timedelta(days=1)),
+            provider=self._cleaned("provider") or None,
+        )
+
+    @property
+    def is_narrowed(self) -> bool:
+        """By more than the status."""
+        selection = self.selection
+        return any((selection.submitted_after, selection.submitted_before, selection.provider))
+
+    @property
+    def query(self) -> str:
+        """The selection as a part of an address, to be followed by more."""
+        names = ("status", "submitted_after", "submitted_before", "provider")
+        chosen = {name: self._cleaned(name) for name in names}
+        return urlencode({name: value for name, value in chosen.items() if value})
+
+    def _cleaned(self, name: str) -> Any:
+        return self.cleaned_data.get(name) if not self.errors.get(name) else None
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _short(block: Block) -> str:
+    prompt = " ".join(block.prompt.split())
+    return (
+        prompt if len(prompt) <= LONGEST_PROMPT else f"{prompt[: LONGEST_PROMPT - 1]}\N{HORIZONTAL ELLIPSIS}"
+    )

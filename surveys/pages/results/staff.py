@@ -1,0 +1,198 @@
+"""A project's results for staff of the installation: who sees what is decided by the admin's permissions.
+
+To look takes `view_project`; to ask for an analysis, which may cost the community credits, `change_project`;
+to read quotes and to take the responses along as a file `view_conversation`, as they are single people's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.middleware.csrf import get_token
+from django.shortcuts import get_object_or_404
+from django.template import loader
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from communities.errors import InvalidRequest, Refusal
+from communities.http.downloads import download
+from communities.http.envelope import STATUS
+from surveys.models import Project
+from surveys.pages import theme
+from surveys.pages.results import overview
+from surveys.pages.results.filters import COVERS, ResultsForm
+from surveys.services.analysis import service as analysis
+from surveys.services.exports import service as exports
+from surveys.services.results import figures
+from surveys.services.results.figures import Figures
+from surveys.services.scripts import editing as scripts
+
+UNREADABLE = 400
+LOOK, ASK, READ = "surveys.view_project", "surveys.change_project", "surveys.view_conversation"
+FORMATS = {"csv": "CSV", "xlsx": "Excel", "json": "JSON", "ndjson": "NDJSON"}
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+
+
+def _for_staff(permission: str) -> Callable[[View[P]], View[P]]:
+    """Strangers sign in, at the admin's own page; who may not is told so."""
+
+    def guarded(view: View[P]) -> View[P]:
+        @wraps(view)
+        def checked(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            if not (request.user.is_staff and request.user.has_perm(permission)):
+                raise PermissionDenied
+            response = view(request, *args, **kwargs)
+            response.headers.setdefault("Cache-Control", "private, no-store")
+            return response
+
+        return login_required(checked, login_url="admin:login")
+
+    return guarded
+
+
+@_for_staff(LOOK)
+@require_safe
+def results(request: HttpRequest, project_id: int) -> HttpResponse:
+    return _page(request, _project(project_id))
+
+
+@_for_staff(LOOK)
+@require_http_methods(["GET", "HEAD", "POST"])
+def analyse(request: HttpRequest, project_id: int) -> HttpResponse:
+    """POST asks for an analysis; GET, by the page itself, tells how far it is."""
+    project = _project(project_id)
+    if request.method != "POST":
+        return _progress(request, project)
+    if not request.user.has_perm(ASK):
+        raise PermissionDenied
+    covers = request.POST.get("covers", "all")
+    if covers not in COVERS:
+        raise Http404
+    try:
+        analysis.ask(project=project, with_ai=True, covers=covers, at=timezone.now())
+    except Refusal as refusal:
+        return _page(request, project, refusal=refusal, sent={"status": covers})
+    return HttpResponseRedirect(f"{_address(project)}?status={covers}#analysis", status=303)
+
+
+@_for_staff(READ)
+@require_safe
+def export(request: HttpRequest, project_id: int) -> HttpResponseBase:
+    """The responses that the filters leave, as a file that is sent while it is made."""
+    project = _project(project_id)
+    form = _form(request, project)
+    format = request.GET.get("format", "csv")
+    if format not in FORMATS or not form.is_valid():
+        raise Http404
+    try:
+        file = exports.export(
+            project=project, format=format, selection=form.selection, with_bom=request.GET.get("bom") == "1"
+        )
+        return download(request, content_type=file.content_type, file_name=file.file_name, chunks=file.chunks)
+    except Refusal as refusal:  # a workbook has no room for so many columns, or too many files are sent
+        return _page(request, project, refusal=refusal)
+
+
+# --- Parts ------------------------------------------------------------------------------------------
+
+
+def _project(project_id: int) -> Project:
+    return get_object_or_404(Project.objects.select_related("community"), pk=project_id)
+
+
+def _address(project: Project) -> str:
+    return reverse("pages:staff-results", args=[project.pk])
+
+
+def _form(request: HttpRequest, project: Project, sent: Mapping[str, str] | None = None) -> ResultsForm:
+    blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
+    data = request.GET.copy()
+    data.update(sent or {})
+    return ResultsForm(data, blocks)
+
+
+def _page(
+    request: HttpRequest,
+    project: Project,
+    *,
+    refusal: Refusal | None = None,
+    sent: Mapping[str, str] | None = None,
+) -> HttpResponse:
+    at = timezone.now()
+    form = _form(request, project, sent)
+    reads_people = request.user.has_perm(READ)
+    counted = _counted(project, form)
+    outlook = overview.outlook_of(project, covers=form.covers)
+    cards = overview.cards_of(
+        project, counted, outlook.done, divided_by=form.divided_by, with_quotes=reads_people
+    )
+    context = {
+        "page": theme.PLAIN,
+        "project": project,
+        "state": _state(project, at),
+        "at": at,
+        "form": form,
+        "is_filtered": bool(form.query),
+        "divided_by": _prompt(project, form.divided_by),
+        "facts": overview.facts_of(counted),
+        "is_empty": not counted.conversation_count,
+        "funnel": None if project.is_poll else overview.funnel_of(counted),
+        "cards": [each for each in cards if not each.card.is_removed],
+        "removed": [each for each in cards if each.card.is_removed],
+        "outlook": outlook,
+        "has_texts": any(block["block_type"] == "open_text" for block in counted.blocks),
+        "refused": refusal.message if refusal else "",
+        "formats": FORMATS if reads_people else {},
+        "hides_quotes": not reads_people and any(each.reading for each in cards),
+        "may_ask": request.user.has_perm(ASK),
+        "csrf": get_token(request),
+        "address": _address(project),
+    }
+    status = STATUS[refusal.code] if refusal else 200 if form.is_valid() else UNREADABLE
+    return _drawn("results/staff.html", context, status=status)
+
+
+def _counted(project: Project, form: ResultsForm) -> Figures:
+    """What the form asks for; undivided where it cannot be divided so, which is said beside that."""
+    form.full_clean()
+    try:
+        return figures.count(project=project, selection=form.selection, segment_by=form.divided_by)
+    except InvalidRequest as refusal:
+        form.add_error("segment_by", refusal.message)
+        return figures.count(project=project, selection=form.selection)
+
+
+def _progress(request: HttpRequest, project: Project) -> HttpResponse:
+    """How far the newest analysis is; the page loads itself again once there is no more to wait for."""
+    newest = analysis.latest(project=project, covers=request.GET.get("covers", "all"), with_ai=True)
+    if newest is None or newest.is_finished:
+        response = HttpResponse(status=204)
+        response["HX-Refresh"] = "true"
+        return response
+    context = {"running": newest, "address": _address(project)}
+    return _drawn("results/progress.html", context)
+
+
+def _drawn(template: str, context: Mapping[str, object], *, status: int = 200) -> HttpResponse:
+    return HttpResponse(loader.get_template(template).render(dict(context)), status=status)
+
+
+def _prompt(project: Project, block_id: int | None) -> str:
+    if block_id is None:
+        return ""
+    return scripts.catalogue(project_id=project.pk, revision=project.revision).blocks[block_id].prompt
+
+
+def _state(project: Project, at: datetime) -> str:
+    if project.is_live_at(at):
+        return "Open"
+    return "Opens later" if project.is_pending_at(at) else "Closed"

@@ -1,0 +1,87 @@
+"""Copying a project: its script, settings and presentation, never its responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from django.db import transaction
+
+from communities.errors import NotFound
+from surveys.engine.script import Block
+from surveys.models import Project, buckets_in_order
+from surveys.services import events, lookup
+from surveys.services.projects import service as projects
+from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import outro
+from webhooks.events import EventType
+
+MAX_NAME = 200
+_COPIED = (
+    "type",
+    "privacy_mode",
+    "rounds_times_to_day",
+    "max_completes_per_user",
+    "change_poll",
+    "poll_results_mode",
+    "reveal_results",
+    "share_results",
+    "presentation",
+    "scoring_enabled",
+    "script_is_scored",
+)
+
+
+@transaction.atomic
+def clone_project(
+    *, community_id: int, project_id: int, author_id: int | None, name: str | None = None, at: datetime
+) -> Project:
+    """A copy of a project, inactive, in this community.
+
+    The source may be another community's while that one is cloneable. Rewards are not copied, so the outro
+    is left with its thanks. Raises NotFound.
+    """
+    source = Project.objects.filter(pk=project_id).prefetch_related("buckets").first()
+    if source is None or (source.community_id != community_id and not source.is_cloneable):
+        raise NotFound("There is no such project.")
+    script = scripts.load(project_id=source.pk, revision=source.revision)
+    copy = Project(
+        **{key: getattr(source, key) for key in _COPIED},
+        community_id=community_id,
+        author_id=author_id,
+        name=name or f"Copy of {source.name}"[:MAX_NAME],
+        created_at=at,
+    )
+    scripts.reserve_achievements(community_id, script)
+    projects.insert(
+        copy,
+        _without_ids(script.blocks),
+        _without_ids(outro.kept_up(script.outro, copy)),
+        like=script,
+        bucket_names=[bucket.name for bucket in buckets_in_order(source)],
+    )
+    made = lookup.get(community_id=community_id, project_id=copy.pk)
+    events.project_changed(EventType.PROJECT_CREATED, made, at=at)
+    return made
+
+
+def _without_ids(blocks: Iterable[Block]) -> list[Block]:
+    """New blocks like these. A correct answer is known by its place until its option has an id again."""
+    return [
+        replace(
+            block,
+            id=None,
+            options=tuple(replace(option, id=None) for option in block.options),
+            correct_answer_ids=None,
+            correct_answer_index=_correct_place(block),
+        )
+        for block in blocks
+    ]
+
+
+def _correct_place(block: Block) -> int | None:
+    if not block.correct_answer_ids:
+        return None
+    ids = [option.id for option in block.options]
+    return ids.index(block.correct_answer_ids[0])

@@ -1,0 +1,112 @@
+"""Fields of a project as a caller sent them, laid over a project in memory; and what of them cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from surveys.engine.script import Violation
+from surveys.models import Project
+from surveys.services import field_groups
+
+PRIVACY_BY_DEFAULT = {
+    None: (Project.PrivacyMode.TRANSPARENT, False),
+    "no": (Project.PrivacyMode.TRANSPARENT, False),
+    "yes": (Project.PrivacyMode.ANONYMOUS, False),
+    "more_anonymous": (Project.PrivacyMode.ANONYMOUS, True),
+}
+_PLAIN_SETTINGS = (
+    "max_completes_per_user",
+    "change_poll",
+    "poll_results_mode",
+    "reveal_results",
+    "share_results",
+)
+
+
+def lay_over(
+    project: Project,
+    fields: Mapping[str, Any],
+    *,
+    default_privacy: tuple[str, bool],
+    at: datetime,
+) -> list[Violation]:
+    """Put the fields sent into the project, in memory; tells what of them cannot be."""
+    violations: list[Violation] = []
+    if "name" in fields:
+        project.name = fields["name"]
+    settings = fields.get("settings") or {}
+    for key in _PLAIN_SETTINGS:
+        if key in settings:
+            setattr(project, key, settings[key])
+    violations += _lay_privacy_over(project, fields, default_privacy)
+    for name in ("rewards", "presentation"):
+        if name in fields:
+            setattr(project, name, field_groups.laid_over(name, getattr(project, name), fields[name]))
+    if "delivery" in fields:
+        violations += lay_delivery_over(project, fields["delivery"], at=at)
+    violations += _lay_scoring_over(project, fields)
+    return violations
+
+
+def lay_delivery_over(project: Project, sent: Mapping[str, Any] | None, *, at: datetime) -> list[Violation]:
+    """Put a delivery group into the project, and what is decided by it into its columns."""
+    before = project.delivery
+    project.delivery = after = field_groups.laid_over("delivery", before, sent)
+    audience = (after or field_groups.empty("delivery"))["audience"]
+    project.participation = audience["participation"]
+    project.response_channel = audience["response_channel"]
+    return list(field_groups.check_delivery(after, before=before, at=at)) if after else []
+
+
+def _lay_privacy_over(
+    project: Project, fields: Mapping[str, Any], default: tuple[str, bool]
+) -> list[Violation]:
+    """Privacy is told in `settings` and may be sent there or beside it; both have to say the same."""
+    settings = fields.get("settings") or {}
+    sent = [each["privacy_mode"] for each in (fields, settings) if "privacy_mode" in each]
+    if len(sent) == 2 and sent[0] != sent[1]:
+        message = "`settings.privacy_mode` and `privacy_mode` say different things."
+        return [Violation("settings.privacy_mode", "conflicting", message)]
+    if not sent:
+        return []
+    if sent[0] is None:
+        project.privacy_mode, project.rounds_times_to_day = default
+    elif sent[0] != project.privacy_mode:
+        project.privacy_mode, project.rounds_times_to_day = sent[0], False
+    return []
+
+
+def clears_privacy(fields: Mapping[str, Any]) -> bool:
+    """Whether the project is to go back to its community's default privacy."""
+    return any(
+        "privacy_mode" in each and each["privacy_mode"] is None
+        for each in (fields, fields.get("settings") or {})
+    )
+
+
+def _lay_scoring_over(project: Project, fields: Mapping[str, Any]) -> list[Violation]:
+    sent = [fields["scoring_enabled"]] if "scoring_enabled" in fields else []
+    if "scoring" in fields:
+        scoring = fields["scoring"]
+        if scoring is None:
+            sent.append(False)
+        elif "enabled" in scoring:
+            sent.append(scoring["enabled"])
+    if len(sent) == 2 and sent[0] != sent[1]:
+        message = "`scoring.enabled` and `scoring_enabled` say different things."
+        return [Violation("scoring.enabled", "conflicting", message)]
+    if sent:
+        project.scoring_enabled = sent[0]
+    return []
+
+
+def bucket_names(fields: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The buckets sent, in their order; None where nothing is said about them."""
+    scoring = fields.get("scoring", {})
+    if scoring is None or "buckets" not in scoring:
+        return () if scoring is None else None
+    sent = list(enumerate(scoring["buckets"]))
+    sent.sort(key=lambda each: (each[1].get("order", each[0]), each[0]))
+    return tuple(bucket["name"] for _, bucket in sent)

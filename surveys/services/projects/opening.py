@@ -1,0 +1,99 @@
+"""Opening a project, at once or at a moment to come, and closing it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from communities import services as communities
+from communities.errors import Conflict, refuse_all
+from surveys.engine.rules import script as script_rules
+from surveys.models import Project
+from surveys.services import events, field_groups, lookup
+from surveys.services.projects import fields as project_fields
+from surveys.services.projects import schedule
+from surveys.services.projects import service as projects
+from surveys.services.scripts import editing as scripts
+from webhooks.events import EventType
+
+_STATE = ["status", "opens_at", "closes_at"]
+
+
+@transaction.atomic
+def open_project(
+    *,
+    community_id: int,
+    project_id: int,
+    only_of: int | None = None,
+    has_premium: bool = True,
+    fields: Mapping[str, Any] | None = None,
+    at: datetime,
+) -> Project:
+    """Let respondents in, now or at the scheduled moment. `fields` may hold a `delivery` group.
+
+    Refuses a project that is open or pending, that has nothing to ask, whose times lie in the past, or
+    whose channel is not there.
+    """
+    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    schedule.settle(project, at=at)
+    if project.is_live_at(at):
+        raise Conflict("The project is active already.")
+    if project.is_pending_at(at):
+        raise Conflict("The project waits for its scheduled opening already: close it to take that back.")
+
+    before = project.delivery
+    violations = []
+    if fields and "delivery" in fields:
+        violations += project_fields.lay_delivery_over(project, fields["delivery"], at=at)
+    if project.delivery and not violations:
+        violations += field_groups.check_delivery(project.delivery, before=None, at=at)
+    if violations:
+        refuse_all(violations)
+    projects.require_tier(project.delivery, before=before, has_premium=has_premium)
+    projects.require_post_channel(project)
+    _require_fitting_script(project)
+    projects.require_chat_platform(project)
+
+    project.opens_at = field_groups.time_of(project.delivery, "opening")
+    project.closes_at = field_groups.time_of(project.delivery, "closing")
+    if project.opens_at is None:
+        project.status = Project.Status.ACTIVE
+    project.save(update_fields=[*_STATE, "delivery", "participation", "response_channel"])
+    communities.count_projects(community_id=community_id, active=1)
+    opened = lookup.get(community_id=community_id, project_id=project_id)
+    if opened.opens_at is None:  # else it is told when its moment comes
+        events.project_changed(EventType.PROJECT_OPENED, opened, at=at)
+    return opened
+
+
+def _require_fitting_script(project: Project) -> None:
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    violations = projects.chat_faults(project, script)
+    if project.is_poll and script.blocks:
+        violations += script_rules.check_poll(script)
+    if violations:
+        refuse_all(violations)
+    if not any(block.asks for block in script.blocks):
+        raise Conflict("A project needs at least one question before it opens.")
+
+
+@transaction.atomic
+def close_project(*, community_id: int, project_id: int, only_of: int | None = None, at: datetime) -> Project:
+    """Let nobody in any more, or take back a pending opening. Refuses an inactive project."""
+    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    schedule.settle(project, at=at)
+    if not project.is_live_at(at) and not project.is_pending_at(at):
+        raise Conflict("The project is not active.")
+
+    was_live = project.is_live_at(at)
+    project.status = Project.Status.INACTIVE
+    project.opens_at = project.closes_at = None
+    project.save(update_fields=_STATE)
+    communities.count_projects(community_id=community_id, active=-1)
+    closed = lookup.get(community_id=community_id, project_id=project_id)
+    if was_live:
+        events.project_changed(EventType.PROJECT_CLOSED, closed, at=at)
+    return closed

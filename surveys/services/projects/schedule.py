@@ -1,0 +1,96 @@
+"""What time alone changes: projects open and close when their moment has come.
+
+The moment decides, not the tick (`Project.is_live_at`); here the rows only catch up with it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import structlog
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import connection, transaction
+
+from communities import services as communities
+from communities.errors import Conflict
+from surveys.models import Project
+from surveys.services import events, field_groups, lookup
+from webhooks.events import EventType
+
+log = structlog.get_logger("colloquy.schedules")
+BATCH = 500  # projects a tick brings up to date at most; the next tick takes the rest
+
+
+def settle(project: Project, *, at: datetime) -> bool:
+    """Bring a locked project's state up to the moment, in memory, and tell of it. True: it must be saved.
+
+    Whoever changes a project calls this first, so its scheduled opening and closing are told once, whether a
+    tick comes on time, late, twice or never. They are told as of their own moment.
+    """
+    opens_at = project.opens_at if project.opens_at and project.opens_at <= at else None
+    closes_at = project.closes_at if project.closes_at and project.closes_at <= at else None
+    if opens_at is None and closes_at is None:
+        return False
+    stored = lookup.get(community_id=project.community_id, project_id=project.pk)
+    if opens_at is not None:
+        events.project_changed(EventType.PROJECT_OPENED, stored, at=at, happened_at=opens_at)
+        project.status = Project.Status.ACTIVE
+        project.opens_at = None
+    if closes_at is not None:
+        events.project_changed(EventType.PROJECT_CLOSED, stored, at=at, happened_at=closes_at)
+        project.status = Project.Status.INACTIVE
+        project.closes_at = None
+        communities.count_projects(community_id=project.community_id, active=-1)
+    return True
+
+
+def follow_delivery(project: Project, *, at: datetime) -> None:
+    """Put new times of the delivery group into force, where the project is live or pending.
+
+    Refuses to make a pending opening a manual one, because closing is what takes it back.
+    """
+    if project.is_live_at(at):
+        project.closes_at = field_groups.time_of(project.delivery, "closing")
+    elif project.is_pending_at(at):
+        project.opens_at = field_groups.time_of(project.delivery, "opening")
+        if project.opens_at is None:
+            raise Conflict("The project waits for its scheduled opening: close it to take that back.")
+        project.closes_at = field_groups.time_of(project.delivery, "closing")
+
+
+def open_and_close_due(*, at: datetime) -> int:
+    """Bring every project up to the moment whose opening or closing has come; tells how many.
+
+    It may run twice or beside itself: a row that another run holds is left to that run.
+    """
+    due = Project.objects.due_to_change(at=at).order_by("pk").values_list("pk", flat=True)[:BATCH]
+    changed = 0
+    for project_id in due:
+        try:
+            changed += _settle_one(project_id, at=at)
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception:  # one that has a fault shall not hold up the others
+            log.exception("schedules.fault", project_id=project_id)
+            if not connection.is_usable():
+                raise
+    return changed
+
+
+def catch_up(project: Project, *, at: datetime) -> None:
+    """Settle a project that respondents enter before the tick, so that it is told open before their answers.
+
+    One that somebody else holds is left to them. An anonymous one is left to the tick: what is written with
+    the first respondent's answer would tell when they came.
+    """
+    if not project.is_anonymous and project.opens_at is not None and project.opens_at <= at:
+        _settle_one(project.pk, at=at)
+
+
+@transaction.atomic
+def _settle_one(project_id: int, *, at: datetime) -> bool:
+    project = Project.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=project_id).first()
+    if project is None or not settle(project, at=at):
+        return False
+    project.save(update_fields=["status", "opens_at", "closes_at"])
+    return True

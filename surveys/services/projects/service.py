@@ -1,0 +1,328 @@
+"""Projects: made, changed, deleted. What opens and closes them is in `openings` and `schedules`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Sum
+
+from communities import services as communities
+from communities.errors import ChannelRequired, Conflict, TierRequired, refuse_all, violation
+from communities.models import CommunitySettings
+from surveys.engine.intake.places import as_stored
+from surveys.engine.rules import script as script_rules
+from surveys.engine.script import Block, Bucket, Script, Violation
+from surveys.models import Analysis, Conversation, Project, buckets_in_order
+from surveys.models import Bucket as BucketRow
+from surveys.services import events, field_groups, lookup
+from surveys.services.projects import fields as project_fields
+from surveys.services.projects import schedule
+from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import outro
+from surveys.services.scripts.editing import NewScript
+from webhooks.events import EventType
+
+
+@dataclass(frozen=True)
+class Created:
+    """A new project, its script, and paths of script fields that nobody knows."""
+
+    project: Project
+    script: Script
+    ignored: tuple[str, ...]
+
+
+# --- Making ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A project in memory with a script that was found right, and what its community says."""
+
+    project: Project
+    new: NewScript
+    bucket_names: tuple[str, ...]
+    settings: CommunitySettings
+
+
+@transaction.atomic
+def create_project(
+    *,
+    community_id: int,
+    author_id: int | None,
+    has_premium: bool,
+    fields: Mapping[str, Any],
+    script: object = None,
+    generation: Mapping[str, object] | None = None,
+    at: datetime,
+) -> Created:
+    """Make a project, inactive, with the script sent or an empty one.
+
+    `fields` are the validated fields of the interface, `script` is raw JSON, `generation` what is told of a
+    script that AI makes. Refuses what breaks a rule (all violations at once), and premium fields on the basic
+    tier.
+    """
+    planned = _plan(community_id, has_premium, fields, script, at)
+    project, new = planned.project, planned.new
+    project.author_id = author_id
+    project.generation = generation
+    scripts.reserve_achievements(community_id, new.script)
+    outro.number_achievement(project)
+    project.script_is_scored = new.script.is_scored
+    told = insert(
+        project,
+        new.script.blocks,
+        outro.made(project, planned.settings),
+        like=new.script,
+        bucket_names=planned.bucket_names,
+    )
+    events.project_changed(EventType.PROJECT_CREATED, project, at=at)
+    return Created(project, told, new.ignored)
+
+
+def check_new(
+    *, community_id: int, has_premium: bool, fields: Mapping[str, Any], at: datetime
+) -> tuple[Project, CommunitySettings]:
+    """The project that these fields would make, in memory. Refuses as `create_project` does."""
+    planned = _plan(community_id, has_premium, fields, None, at)
+    return planned.project, planned.settings
+
+
+def _plan(
+    community_id: int, has_premium: bool, fields: Mapping[str, Any], script: object, at: datetime
+) -> _Planned:
+    settings = communities.get_settings(community_id=community_id)
+    privacy_mode, rounds = project_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
+    project = Project(
+        community_id=community_id,
+        type=fields["type"],
+        created_at=at,
+        privacy_mode=privacy_mode,
+        rounds_times_to_day=rounds,
+        max_completes_per_user=1 if fields["type"] == Project.Type.POLL else None,
+    )
+    violations = project_fields.lay_over(project, fields, default_privacy=(privacy_mode, rounds), at=at)
+    declared = project_fields.bucket_names(fields) or ()
+    new, faults = scripts.read_new(
+        script,
+        is_poll=project.is_poll,
+        scoring_enabled=project.scoring_enabled,
+        bucket_names=declared,
+        chat=project.response_channel == Project.ResponseChannel.CHAT,
+    )
+    violations += faults
+    if violations:
+        refuse_all(violations)
+    require_tier(project.delivery, before=None, has_premium=has_premium)
+    return _Planned(project, new, declared or new.bucket_names, settings)
+
+
+def insert(
+    project: Project,
+    blocks: Sequence[Block],
+    outro: Sequence[Block],
+    *,
+    like: Script,
+    bucket_names: Sequence[str],
+) -> Script:
+    """Save a new project with its script and buckets, ready to be told of."""
+    project.revision = 1 if blocks else 0
+    project.block_count = len(blocks)
+    project.question_count = sum(block.asks for block in blocks)
+    project.save(force_insert=True)
+    script = scripts.add(project.pk, blocks, outro=outro, like=like)
+    scripts.add_buckets(project.pk, bucket_names)
+    communities.count_projects(community_id=project.community_id, total=1)
+    project.completion_count = project.response_count = project.listed_count = 0
+    return script
+
+
+# --- Changing -------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def update_project(
+    *,
+    community_id: int,
+    project_id: int,
+    only_of: int | None,
+    has_premium: bool,
+    fields: Mapping[str, Any],
+    at: datetime,
+) -> Project:
+    """Change the fields that are sent; groups that are sent change the fields in them.
+
+    Refuses another privacy mode once there are responses, other scoring while active, premium fields on
+    the basic tier, and what breaks a rule.
+    """
+    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    schedule.settle(project, at=at)
+    was = copy(project)
+    default_privacy = (Project.PrivacyMode(project.privacy_mode), project.rounds_times_to_day)
+    if project_fields.clears_privacy(fields):
+        settings = communities.get_settings(community_id=community_id)
+        default_privacy = project_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
+    violations = list(project_fields.lay_over(project, fields, default_privacy=default_privacy, at=at))
+    violations += _settle_scoring(project, was, fields, at=at)
+    if project.response_channel != was.response_channel:
+        violations += chat_faults(project, scripts.load(project_id=project.pk, revision=was.revision))
+    if violations:
+        refuse_all(violations)
+    require_tier(project.delivery, before=was.delivery, has_premium=has_premium)
+    if project.privacy_mode != was.privacy_mode:
+        _change_privacy(project)
+    if project.delivery != was.delivery:
+        schedule.follow_delivery(project, at=at)
+        if project.is_live_at(at) or project.is_pending_at(at):
+            require_post_channel(project)
+            require_chat_platform(project)
+    _keep_outro_up(project, was)
+    project.save()
+    return lookup.get(community_id=community_id, project_id=project_id)
+
+
+def _keep_outro_up(project: Project, was: Project) -> None:
+    """Let the outro give what the rewards say now, also while the project is active."""
+    outro.number_achievement(project, was=was)
+    if project.rewards == was.rewards and project.name == was.name:
+        return
+    script = scripts.load(project_id=project.pk, revision=was.revision)
+    outro_blocks = outro.kept_up(script.outro, project, was=was)
+    if scripts.save_outro(project, script, outro_blocks) and project.revision == was.revision:
+        project.revision += 1
+
+
+def require_tier(
+    after: field_groups.Group | None, *, before: field_groups.Group | None, has_premium: bool
+) -> None:
+    """Refuse premium fields that are newly given a value on the basic tier."""
+    if has_premium:
+        return
+    if paths := field_groups.premium_fields_changed(after, before):
+        faults = [Violation(path, "not_allowed", f"`{path}` needs the premium tier.") for path in paths]
+        raise TierRequired(faults[0].message, violations=faults)
+
+
+def chat_faults(project: Project, script: Script) -> list[Violation]:
+    """What of the script the chat platform could not show, where that is the project's channel."""
+    if project.response_channel != Project.ResponseChannel.CHAT:
+        return []
+    return script_rules.fits_chat(script)
+
+
+def require_post_channel(project: Project) -> None:
+    """Refuse delivery by chat that names no channel for its invitation."""
+    if project.response_channel != Project.ResponseChannel.CHAT:
+        return
+    invitation = (project.delivery or {}).get("invitation") or {}
+    if not invitation.get("post_channel_id"):
+        field = "delivery.invitation.post_channel_id"
+        message = f"`{field}` is required where `response_channel` is `chat`."
+        raise ChannelRequired(message, violations=[violation(field, "required", message)])
+
+
+def require_chat_platform(project: Project) -> None:
+    """Refuse delivery by chat while no chat platform is connected (decisions 13.6)."""
+    if project.response_channel == Project.ResponseChannel.CHAT:
+        raise Conflict("No chat platform is connected, so `response_channel` cannot be `chat`.")
+
+
+def _change_privacy(project: Project) -> None:
+    """Conversations that have begun without an answer yet are begun anew, under the other rules."""
+    conversations = Conversation.objects.filter(project=project)
+    if conversations.filter(is_listed=True).exists():
+        raise Conflict("`privacy_mode` cannot change once there are responses.")
+    _give_back_what_analyses_took(project)
+    Analysis.objects.filter(project=project).delete()  # of responses that were deleted since
+    with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
+        cursor.execute("DELETE FROM surveys_conversation WHERE project_id = %s", [project.pk])
+
+
+def _settle_scoring(
+    project: Project, was: Project, fields: Mapping[str, Any], *, at: datetime
+) -> list[Violation]:
+    """Write the buckets sent, and hold the stored script against them and the switch.
+
+    Scoring off reads back without buckets: an empty list that is sent then says nothing.
+    """
+    stored = [bucket.name for bucket in buckets_in_order(project)]
+    names = project_fields.bucket_names(fields)
+    if names is None or (not names and not project.scoring_enabled and fields.get("scoring") is not None):
+        names = tuple(stored)
+    is_told_to_score = "scoring" in fields or not was.scoring_enabled
+    if not names and project.scoring_enabled and is_told_to_score:
+        script = scripts.load(project_id=project.pk, revision=project.revision)
+        names = scripts.first_buckets(replace(script, scoring_enabled=True))
+    if project.scoring_enabled == was.scoring_enabled and list(names) == stored:
+        return []
+    if project.is_live_at(at):
+        raise Conflict("Scoring cannot change while the project is active.")
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    after = replace(script, scoring_enabled=project.scoring_enabled, buckets=tuple(map(Bucket, names)))
+    violations = script_rules.check(
+        after,
+        places=as_stored(after, path="script.blocks"),
+        chat=False,
+        bucket_keys=after.bucket_keys or None,
+        path="script.blocks",
+    )
+    if script.blocks and violations:
+        return violations
+    if list(names) != stored:
+        BucketRow.objects.filter(project=project).delete()
+        scripts.add_buckets(project.pk, names)
+    project.revision += 1
+    return []
+
+
+# --- Deleting -------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def delete_project(*, community_id: int, project_id: int, only_of: int | None, at: datetime) -> None:
+    """Delete a project with its script, conversations and answers. Refuses an active one."""
+    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    schedule.settle(project, at=at)
+    if project.is_live_at(at):
+        raise Conflict("An active project cannot be deleted: close it first.")
+    if project.is_pending_at(at):
+        communities.count_projects(community_id=community_id, active=-1)
+    told = lookup.get(community_id=community_id, project_id=project_id)
+    events.project_changed(EventType.PROJECT_DELETED, told, at=at)
+    _give_back_what_analyses_took(project)
+    _delete_rows(project.pk)
+    project.delete()
+
+
+def _give_back_what_analyses_took(project: Project) -> None:
+    """Of those that were going on, which go with the project: nobody will read them (decisions 11.4)."""
+    going_on = Analysis.objects.filter(Analysis.UNFINISHED, project=project)
+    taken = going_on.aggregate(credits=Sum("credits_used"))["credits"]
+    communities.return_credits(community_id=project.community_id, amount=taken or 0)
+
+
+def _delete_rows(project_id: int) -> None:
+    """Delete what may be millions of rows, each table in one statement; the cascade takes the rest.
+
+    Django's cascade would load every row first. Constraints are checked at the commit, so the order is free.
+    """
+    of_project = "(SELECT id FROM surveys_block WHERE project_id = %s)"
+    statements = (
+        "DELETE FROM surveys_conversation WHERE project_id = %s",
+        f"DELETE FROM surveys_answer WHERE block_id IN {of_project}",
+        "DELETE FROM surveys_completion WHERE project_id = %s",
+        "DELETE FROM surveys_tally WHERE project_id = %s",
+        f"DELETE FROM surveys_option WHERE block_id IN {of_project}",
+        "DELETE FROM surveys_block WHERE project_id = %s",
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SET LOCAL statement_timeout = 0"
+        )  # or a project that is large enough would stay for ever
+        for statement in statements:
+            cursor.execute(statement, [project_id])

@@ -1,0 +1,67 @@
+"""A project as the interface tells it (interface 2.3): the same JSON wherever a project is told of."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.conf import settings
+
+from surveys.models import Project, buckets_in_order
+from surveys.services import field_groups
+
+
+def project_as_json(project: Project, *, at: datetime) -> dict[str, object]:
+    """Every field, with the status that holds at this moment.
+
+    `project` comes from `Project.objects.for_telling()`: author, buckets and counts are loaded with it.
+    """
+    is_live = project.is_live_at(at)
+    return {
+        "id": str(project.pk),
+        "community_id": str(project.community_id),
+        "name": project.name,
+        "status": "active" if is_live else "inactive",
+        "info": {
+            "type": project.type,
+            "created_at": field_groups.as_text(project.created_at),
+            "block_count": project.block_count,
+            "is_cloneable": project.is_cloneable,
+            "author_id": None if project.author_id is None else str(project.author_id),
+            "author_name": project.author.get_full_name() if project.author else None,
+            "completion_count": project.completion_count,
+            "response_count": project.response_count,
+            "web_url": web_url(project),
+            "scheduled_open_at": field_groups.as_text(project.opens_at)
+            if project.opens_at and project.opens_at > at
+            else None,
+            "results_url": results_url(project) if project.share_results else None,
+        },
+        "settings": {
+            "privacy_mode": project.privacy_mode,
+            "max_completes_per_user": project.max_completes_per_user,
+            "change_poll": project.change_poll,
+            "poll_results_mode": project.poll_results_mode,
+            "reveal_results": project.reveal_results,
+            "share_results": project.share_results,
+        },
+        "delivery": project.delivery,
+        "rewards": project.rewards,
+        "presentation": project.presentation,
+        "scoring": {
+            "enabled": project.scoring_enabled,
+            "buckets": [{"name": bucket.name, "order": bucket.order} for bucket in buckets_in_order(project)]
+            if project.scoring_enabled
+            else [],
+        },
+        "generation": project.generation,
+    }
+
+
+def web_url(project: Project) -> str:
+    """Where a respondent finds it on the web."""
+    return f"{settings.BASE_URL}/s/{project.slug}"
+
+
+def results_url(project: Project) -> str:
+    """Where its results are shown to anybody, while they are shared."""
+    return f"{settings.BASE_URL}/r/{project.results_token}"

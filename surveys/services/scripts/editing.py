@@ -1,0 +1,406 @@
+"""The script of a project: loaded once for a revision and kept, and written as a difference that keeps ids.
+
+    load(project_id=…, revision=…)       the engine's Script
+    catalogue(project_id=…, revision=…)  what every block and option is called, removed ones too
+
+Writes leave the project's revision one higher, except where nothing changed. The first one while scoring is
+on makes the scores count (interface 2.3, rule 1), which is a change too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Set
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db import transaction
+
+from communities.errors import Conflict, NotFound, refuse_all
+from surveys.engine.intake.arrangement import Arrangement, arrange, arrange_patch
+from surveys.engine.intake.places import Place
+from surveys.engine.intake.reader import Reading, read_blocks, read_patch
+from surveys.engine.rules import buckets
+from surveys.engine.rules import revision as revisions
+from surveys.engine.rules import script as script_rules
+from surveys.engine.script import Block, Bucket, Script, Violation
+from surveys.models import Bucket as BucketRow
+from surveys.models import Project
+from surveys.services import lookup
+from surveys.services.scripts import cache as script_cache
+from surveys.services.scripts import outro as outro_blocks
+from surveys.services.scripts import storage
+from surveys.services.scripts.cache import Catalogue
+from xp.services import achievements
+
+__all__ = [
+    "Catalogue",
+    "Written",
+    "add",
+    "catalogue",
+    "load",
+    "patch_block",
+    "read_new",
+    "replace_script",
+    "save_outro",
+]
+
+_EMPTY = Script(blocks=())
+_TOLD = ("blocks", "project_id", "revision", "warnings")  # what was read can be sent back
+
+
+@dataclass(frozen=True)
+class Written:
+    """A script as it stands after a write. `ignored` are paths of fields that nobody knows."""
+
+    project: Project
+    script: Script
+    ignored: tuple[str, ...] = ()
+
+
+def load(*, project_id: int, revision: int) -> Script:
+    """The script, from memory where it is known. Raises NotFound where the project is gone."""
+    return script_cache.get(project_id, revision).script
+
+
+def catalogue(*, project_id: int, revision: int) -> Catalogue:
+    """Names and labels of all blocks and options that answers may point to, removed ones too."""
+    return script_cache.get(project_id, revision).catalogue
+
+
+# --- Writing --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NewScript:
+    """A script that was read and found right, for a project that does not exist yet."""
+
+    script: Script
+    bucket_names: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+def read_new(
+    raw: object, *, is_poll: bool, scoring_enabled: bool, bucket_names: Collection[str], chat: bool
+) -> tuple[NewScript, list[Violation]]:
+    """Read the `script` of a project to be created. No blocks at all make an empty script."""
+    blocks: object = []
+    if isinstance(raw, dict):
+        blocks = raw.get("blocks")
+        if "blocks" not in raw:
+            return _unreadable("script.blocks", "required", "`blocks` is required.")
+    elif raw is not None:
+        return _unreadable("script", "invalid_type", "`script` must be an object with `blocks`.")
+    ignored = [f"script.{key}" for key in (raw or {}) if key not in _TOLD]
+    reading = read_blocks(blocks, path="script.blocks", scoring=scoring_enabled)
+    arranged = arrange(reading)
+    draft = Script(
+        arranged.blocks if scoring_enabled else revisions.keep_scores(_EMPTY, arranged.blocks),
+        is_poll=is_poll,
+        scoring_enabled=scoring_enabled,
+        is_scored=scoring_enabled and bool(arranged.blocks),
+    )
+    script, names = _with_buckets(draft, bucket_names)
+    violations = [*reading.violations, *_foreign_ids(arranged, _EMPTY)]
+    if arranged.blocks or reading.violations:
+        violations += _check(script, arranged, reading, chat=chat, path="script.blocks")
+    return NewScript(script, names, (*ignored, *reading.ignored)), violations
+
+
+def faults_of_new(raw: object, *, is_poll: bool) -> list[Violation]:
+    """What is wrong with the script of a project whose other fields are wrong already."""
+    _, violations = read_new(raw, is_poll=is_poll, scoring_enabled=False, bucket_names=(), chat=False)
+    return violations
+
+
+def _unreadable(field: str, code: str, message: str) -> tuple[NewScript, list[Violation]]:
+    return NewScript(_EMPTY, (), ()), [Violation(field, code, message)]
+
+
+def add(project_id: int, blocks: Iterable[Block], *, outro: Iterable[Block], like: Script) -> Script:
+    """Write the script of a project that was just created; `like` tells what kind of script it is."""
+    blocks, outro = tuple(blocks), tuple(outro)
+    numbered = storage.with_ids((*blocks, *outro))
+    script = _placed(replace(like, blocks=numbered[: len(blocks)], outro=numbered[len(blocks) :]))
+    storage.save(project_id, before=_EMPTY, after=script)
+    return script
+
+
+@transaction.atomic
+def replace_script(
+    *,
+    community_id: int,
+    project_id: int,
+    only_of: int | None,
+    body: Mapping[str, object],
+    revisions_allowed: Collection[int] | None,
+    at: datetime,
+) -> Written:
+    """Replace the script by the blocks sent; those sent with their ids stay the same ones.
+
+    Refuses a revision that is not allowed, whatever breaks a rule, and structure while active.
+    """
+    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    before = _before(project, revisions_allowed)
+    if "blocks" not in body:
+        refuse_all([Violation("blocks", "required", "`blocks` is required.")])
+    reading = read_blocks(body["blocks"], path="blocks", scoring=project.scoring_enabled)
+    reading = replace(reading, blocks=_outro_known_by_id(reading.blocks, before))
+    arranged = arrange(reading, before=before)
+    outro, faults = _resubmitted_outro(arranged, before, reading.faulty)
+    ignored = [key for key in body if key not in _TOLD]
+    return _write(project, before, arranged, reading, outro=outro, faults=faults, ignored=ignored, at=at)
+
+
+@transaction.atomic
+def patch_block(
+    *,
+    community_id: int,
+    project_id: int,
+    block_id: int,
+    only_of: int | None,
+    body: Mapping[str, object],
+    revisions_allowed: Collection[int] | None,
+    at: datetime,
+) -> Written:
+    """Change the fields sent of one block. Refuses as `replace_script` does."""
+    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    before = _before(project, revisions_allowed)
+    stored = {block.id: block for block in (*before.blocks, *before.outro)}.get(block_id)
+    if stored is None:
+        raise NotFound("There is no such block in this script.")
+    reading = read_patch(body, block=stored, scoring=project.scoring_enabled)
+    if stored.section == "outro":
+        return _patch_outro(project, before, stored, reading, at=at)
+    if reading.blocks[0].section == "outro":
+        message = "`section` of a block cannot become `outro`: the outro is made by the service."
+        refuse_all(_once([*reading.violations, Violation("section", "not_allowed", message)]))
+    arranged = arrange_patch(reading, before=before)
+    return _write(project, before, arranged, reading, outro=before.outro, faults=[], ignored=[], at=at)
+
+
+def _patch_outro(
+    project: Project, before: Script, stored: Block, reading: Reading, *, at: datetime
+) -> Written:
+    (sent,), (given,), (place,) = reading.blocks, reading.given, reading.places
+    changed = revisions.with_presentation(stored, sent, given=given)
+    faults = _faults_of_outro(changed, sent, place, reading.faulty)
+    outro = tuple(changed if block is stored else block for block in before.outro)
+    untouched = Arrangement(
+        blocks=before.blocks,
+        places=tuple(Place(f"blocks[{n}]") for n in range(len(before.blocks))),
+        given=(frozenset(),) * len(before.blocks),
+    )
+    return _write(project, before, untouched, reading, outro=outro, faults=faults, ignored=[], at=at)
+
+
+def _before(project: Project, revisions_allowed: Collection[int] | None) -> Script:
+    if revisions_allowed is not None and project.revision not in revisions_allowed:
+        raise Conflict(
+            f"The script is at revision {project.revision} by now: read it again, and make the change anew."
+        )
+    return load(project_id=project.pk, revision=project.revision)
+
+
+def _write(
+    project: Project,
+    before: Script,
+    arranged: Arrangement,
+    reading: Reading,
+    *,
+    outro: tuple[Block, ...],
+    faults: list[Violation],
+    ignored: list[str],
+    at: datetime,
+) -> Written:
+    """The part that all writes of an existing script share: rules, frozen structure, the difference."""
+    is_live = project.is_live_at(at)
+    blocks = arranged.blocks
+    if not is_live:
+        carried = revisions.carry_renames(before, (*blocks, *outro))
+        blocks, outro = carried[: len(blocks)], carried[len(blocks) :]
+    if not project.scoring_enabled:
+        blocks = revisions.keep_scores(before, blocks)
+    blocks = revisions.carry_ignored_scores(before, blocks, given=arranged.given)
+    draft = replace(
+        before,
+        blocks=blocks,
+        outro=outro_blocks.kept_up(outro, project),
+        # What scores is structure, so it cannot begin to count while the project is active.
+        is_scored=before.is_scored or (project.scoring_enabled and any(arranged.given) and not is_live),
+    )
+    script, new_buckets = _with_buckets(draft, [bucket.name for bucket in before.buckets])
+    violations = [*reading.violations, *faults, *_foreign_ids(arranged, before)]
+    if is_live and not violations:  # what else a change of structure would break does not matter then
+        _refuse_frozen(before, script, arranged)
+    places = (*arranged.places, *_outro_places(script, arranged))
+    in_use = revisions.removed_in_use(before, script, places=places)
+    broken = _check(
+        script,
+        arranged,
+        reading,
+        chat=project.response_channel == Project.ResponseChannel.CHAT,
+        path="blocks",
+    )
+    violations += revisions.renames_at_fault(before, script, places=places, faulty=reading.faulty)
+    violations += [*in_use, *revisions.without_those_in_use(broken, in_use)]
+    if violations:
+        refuse_all(_once(violations))
+    if project.is_pending_at(at) and not any(block.asks for block in script.blocks):
+        raise Conflict("A project that is about to open needs a question: close it first, to cancel that.")
+    script = _save(project, before, script, new_buckets)
+    return Written(project, script, (*ignored, *reading.ignored))
+
+
+def _refuse_frozen(before: Script, script: Script, arranged: Arrangement) -> None:
+    if frozen := revisions.frozen_changes(before, script, places=arranged.places):
+        raise Conflict(
+            "The structure of a script cannot change while the project is active: only wording and pictures.",
+            violations=_once(frozen),
+        )
+
+
+def _save(project: Project, before: Script, script: Script, new_buckets: Collection[str]) -> Script:
+    numbered = storage.with_ids((*script.blocks, *script.outro))
+    count = len(script.blocks)
+    script = _placed(replace(script, blocks=numbered[:count], outro=numbered[count:]))
+    if script == before and not new_buckets:
+        return script
+    storage.save(project.pk, before=before, after=script)
+    add_buckets(project.pk, new_buckets)
+    reserve_achievements(project.community_id, script)
+    project.revision += 1
+    project.block_count = count
+    project.question_count = sum(block.asks for block in script.blocks)
+    project.script_is_scored = script.is_scored
+    project.save(update_fields=["revision", "block_count", "question_count", "script_is_scored"])
+    return script
+
+
+def reserve_achievements(community_id: int, script: Script) -> None:
+    """Keep the numbers that a script grants from being given to a project."""
+    if script.achievements:
+        achievements.reserve(community_id=community_id, numbers=script.achievements)
+
+
+def save_outro(project: Project, before: Script, outro: Iterable[Block]) -> bool:
+    """Write another outro for a script that stays as it is. Tells whether that changed anything."""
+    script = _placed(replace(before, outro=storage.with_ids(outro)))
+    if script.outro == before.outro:
+        return False
+    storage.save(project.pk, before=before, after=script)
+    return True
+
+
+def add_buckets(project_id: int, names: Collection[str]) -> None:
+    """Write a project's first buckets, in this order."""
+    if names:
+        BucketRow.objects.bulk_create(
+            [BucketRow(project_id=project_id, name=name, order=n) for n, name in enumerate(names)]
+        )
+
+
+def _placed(script: Script) -> Script:
+    """Outro blocks are counted after the others, wherever those end."""
+    count = len(script.blocks)
+    outro = tuple(replace(block, position=count + n) for n, block in enumerate(script.outro))
+    return replace(script, outro=outro)
+
+
+# --- Rules that need what is stored -----------------------------------------------------------------
+
+
+def _check(
+    script: Script,
+    arranged: Arrangement,
+    reading: Reading,
+    *,
+    chat: bool,
+    path: str,
+) -> list[Violation]:
+    return script_rules.check(
+        script,
+        places=arranged.places,
+        chat=chat,
+        bucket_keys=script.bucket_keys or None,
+        faulty=reading.faulty,
+        path=path,
+    )
+
+
+def _with_buckets(script: Script, declared: Collection[str]) -> tuple[Script, tuple[str, ...]]:
+    """The script with its buckets, and the names of buckets that are to be made (decisions 7.1)."""
+    names = () if declared else first_buckets(script)
+    return replace(script, buckets=tuple(map(Bucket, declared or names))), names
+
+
+def first_buckets(script: Script) -> tuple[str, ...]:
+    """Names of the buckets that a script makes where none are declared.
+
+    A script from before scoring was on makes none: they are made when it is written again (decisions 7.1).
+    """
+    if not script.scoring_enabled or not script.is_scored or not script.blocks:
+        return ()
+    return buckets.derived(script.blocks)
+
+
+def _foreign_ids(arranged: Arrangement, before: Script) -> list[Violation]:
+    """Ids that belong to no block of this script, or to no option of that block (decisions 6.11)."""
+    stored = {block.id: block for block in before.blocks}
+    faults = []
+    for block, place in zip(arranged.blocks, arranged.places, strict=True):
+        if block.id is not None and block.id not in stored:
+            message = f"`id` {block.id} is no block of this script."
+            faults.append(Violation(place.at("id"), "not_found", message))
+            continue
+        known = stored[block.id].option_by_id if block.id is not None else {}
+        for n, option in enumerate(block.options):
+            if option.id is not None and option.id not in known:
+                message = f"`id` {option.id} is no option of this block."
+                faults.append(Violation(place.option(n, "id"), "not_found", message))
+    return faults
+
+
+def _outro_known_by_id(blocks: tuple[Block, ...], before: Script) -> tuple[Block, ...]:
+    ids = {block.id for block in before.outro}
+    return tuple(replace(block, section="outro") if block.id in ids else block for block in blocks)
+
+
+def _outro_places(script: Script, arranged: Arrangement) -> list[Place]:
+    """Where the outro blocks were sent, else where a read gives them."""
+    sent = {block.id: place for block, place in zip(arranged.outro, arranged.outro_places, strict=True)}
+    numbered = enumerate(script.outro, len(script.blocks))
+    return [sent.get(block.id) or Place(f"blocks[{n}]") for n, block in numbered]
+
+
+def _resubmitted_outro(
+    arranged: Arrangement, before: Script, faulty: Set[str]
+) -> tuple[tuple[Block, ...], list[Violation]]:
+    """The outro after a write: what is resubmitted changes its presentation, the rest stays."""
+    outro = {block.id: block for block in before.outro}
+    faults: list[Violation] = []
+    seen: set[int] = set()
+    sent = zip(arranged.outro, arranged.outro_places, arranged.outro_given, strict=True)
+    for block, place, given in sent:
+        if block.id is None:
+            continue  # told by the intake
+        if block.id not in outro:
+            message = f"`id` {block.id} is no outro block of this script."
+            faults.append(Violation(place.at("id"), "not_found", message))
+            continue
+        if block.id in seen:
+            faults.append(Violation(place.at("id"), "duplicate", f"`id` {block.id} is sent twice."))
+        seen.add(block.id)
+        outro[block.id] = revisions.with_presentation(outro[block.id], block, given=given)
+        faults += _faults_of_outro(outro[block.id], block, place, faulty)
+    return tuple(outro.values()), faults
+
+
+def _faults_of_outro(block: Block, sent: Block, place: Place, faulty: Set[str]) -> list[Violation]:
+    """Also of how it goes on as that was sent, though not all of it may be taken."""
+    return script_rules.check_outro(
+        replace(block, continue_=sent.continue_ or block.continue_), place, faulty=faulty
+    )
+
+
+def _once(violations: Iterable[Violation]) -> list[Violation]:
+    return list(dict.fromkeys(violations))

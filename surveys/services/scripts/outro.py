@@ -1,0 +1,216 @@
+"""The end of a script, which the service makes itself (interface 2.4): thanks, and what the project gives.
+
+    made(project, settings)            the outro of a new project
+    kept_up(outro, project, was=…)     the same after a change: what is there keeps its id and its words
+    with_amounts(script, …)            with the XP that is given at this moment, for telling and for giving
+
+Thanks are chosen when the project is made and stay as they are. The others come and go with the project's
+rewards; their names say what they are, to those who fire them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from communities.models import CommunitySettings
+from surveys.engine.intake.fields import MAX_XP
+from surveys.engine.script import ActionConfig, Block, Continue, Script
+from surveys.models import Project
+from surveys.services import field_groups
+from xp.models import Achievement
+from xp.services import achievements
+
+THANK_YOU, XP, ACHIEVEMENT, ROLE = "thank_you", "xp", "achievement", "role"  # in the order of the section
+MAX_ACHIEVEMENT_NAME = 200
+_GIVING = frozenset({XP, ACHIEVEMENT, ROLE})
+_THANKS = {
+    Project.Type.CONVO: "Thank you! Your answers have been saved.",
+    Project.Type.POLL: "Thank you! Your vote has been counted.",
+}
+_SOBER_THANKS = {
+    Project.Type.CONVO: "Your response has been recorded.",
+    Project.Type.POLL: "Your vote has been recorded.",
+}
+_XP_GIVEN = "You have earned [xp_points] [xp_name]."
+_ROLE_GIVEN = "You have been given a new role."
+
+Described = Mapping[int, Achievement]
+
+
+# --- Its blocks -----------------------------------------------------------------------------------
+
+
+def made(project: Project, settings: CommunitySettings) -> tuple[Block, ...]:
+    """The outro of a new project, in the community's words."""
+    return kept_up([_thank_you(project, settings)], project)
+
+
+def kept_up(outro: Sequence[Block], project: Project, *, was: Project | None = None) -> tuple[Block, ...]:
+    """The outro that the project has to have, made of the one that it has.
+
+    Blocks that stay keep their ids, and what was edited of them. `was` is the project before the change:
+    words and pictures that are still as they were made then follow it.
+    """
+    described = _described(project, was)
+    stored = {block.name: block for block in outro}
+    before = {block.name: block for block in _giving(was, {})} if was else {}
+    thanks = [block for block in outro if block.name not in _GIVING]
+    giving = [
+        _followed(stored.get(now.name), before.get(now.name), now) for now in _giving(project, described)
+    ]
+    return (*thanks, *giving)
+
+
+def _followed(stored: Block | None, before: Block | None, now: Block) -> Block:
+    if stored is None:
+        return now
+    followed = replace(stored, action_kind=now.action_kind, action_config=now.action_config)
+    if before is None:
+        return followed
+    return replace(
+        followed,
+        prompt=now.prompt if stored.prompt == before.prompt else stored.prompt,
+        image_url=now.image_url if stored.image_url == before.image_url else stored.image_url,
+    )
+
+
+def _thank_you(project: Project, settings: CommunitySettings) -> Block:
+    kind, kinds = settings.thank_you_type, CommunitySettings.ThankYouType
+    words = (_SOBER_THANKS if kind == kinds.FORM_STANDARD else _THANKS)[Project.Type(project.type)]
+    label = None
+    if kind == kinds.CUSTOM:
+        words, label = settings.thank_you_custom_message or words, settings.thank_you_custom_label
+    return Block(
+        type="content_block",
+        section="outro",
+        name=THANK_YOU,
+        prompt=words,
+        continue_=Continue(after="click", label=label) if label else None,
+    )
+
+
+def _giving(project: Project, described: Described) -> list[Block]:
+    """The blocks that give what the project's rewards say."""
+    rewards = project.rewards or field_groups.empty("rewards")
+    blocks = []
+    if gives_xp(project):
+        blocks.append(_action(XP, "give_xp", ActionConfig(), _XP_GIVEN))
+    number = achievement_number(project)
+    if number is not None:
+        picture = rewards["achievement_image_url"] or _of(number, described, "image_url")
+        name = rewards["achievement_name"] or _of(number, described, "name") or achievement_name(project)
+        words = f"You have earned the achievement “{_without_tokens(name)}”."
+        blocks.append(
+            _action(ACHIEVEMENT, "give_achievement", ActionConfig(xp_role_id=number), words, picture)
+        )
+    if rewards["discord_role_id"]:
+        role = ActionConfig(role_id=rewards["discord_role_id"])
+        blocks.append(_action(ROLE, "give_role", role, _ROLE_GIVEN))
+    return blocks
+
+
+def _action(name: str, kind: str, config: ActionConfig, prompt: str, image_url: str | None = None) -> Block:
+    return Block(
+        type="action_block",
+        section="outro",
+        name=name,
+        prompt=prompt,
+        image_url=image_url,
+        action_kind=kind,
+        action_config=replace(config, fire_scope="respondent"),
+    )
+
+
+# --- XP -------------------------------------------------------------------------------------------
+
+
+def gives_xp(project: Project) -> bool:
+    """Whether the outro gives XP. A poll gives it with the vote instead (decisions 9.4)."""
+    return project.uses_xp and not project.is_poll
+
+
+def with_amounts(script: Script, *, project: Project, settings: CommunitySettings) -> Script:
+    """The script with what its outro gives at this moment: so much for each question (decisions 9.4).
+
+    The amount is not stored, so that it follows the community's settings; it is 0 where they say that no XP
+    is given.
+    """
+    if not gives_xp(project):
+        return script
+    questions = sum(block.asks for block in script.blocks)
+    amount = min(MAX_XP, settings.xp_for_a_question * questions) if settings.gives_xp else 0
+    outro = tuple(
+        replace(block, action_config=replace(block.action_config or ActionConfig(), xp_amount=amount))
+        if block.name == XP
+        else block
+        for block in script.outro
+    )
+    return replace(script, outro=outro)
+
+
+# --- The achievement --------------------------------------------------------------------------------
+
+
+def number_achievement(project: Project, *, was: Project | None = None) -> None:
+    """See to it that the achievement which a project grants has its number, and is described.
+
+    Where no number is named it keeps the one that it had, else the community's next one is made for it.
+    """
+    rewards = project.rewards
+    if not rewards or not rewards["achievement_enabled"]:
+        return
+    number = achievements.define(
+        community_id=project.community_id,
+        number=achievement_number(project) or (achievement_number(was) if was else None),
+        **_description(project),
+    )
+    if was and achievement_number(was) == number:
+        achievements.redescribe(
+            community_id=project.community_id,
+            number=number,
+            before=_description(was),
+            after=_description(project),
+        )
+    project.rewards = rewards | {"achievement_id": str(number)}
+
+
+def _description(project: Project) -> dict[str, Any]:
+    """What the project says of its achievement."""
+    rewards = project.rewards or {}
+    return {
+        "name": rewards.get("achievement_name") or achievement_name(project),
+        "image_url": rewards.get("achievement_image_url"),
+        "role_id": rewards.get("achievement_role_id"),
+    }
+
+
+def achievement_number(project: Project) -> int | None:
+    """The number of the achievement that the end of a project grants; None where it grants none."""
+    rewards = project.rewards or {}
+    number = rewards.get("achievement_id") or ""
+    is_number = number.isascii() and number.isdigit()
+    return int(number) if rewards.get("achievement_enabled") and is_number else None
+
+
+def achievement_name(project: Project) -> str:
+    """What a project's achievement is called where nobody has named it."""
+    return f"Completed: {project.name}"[:MAX_ACHIEVEMENT_NAME]
+
+
+def _described(project: Project, was: Project | None) -> Described:
+    found = [achievement_number(each) for each in (project, was) if each]
+    numbers = {number for number in found if number is not None}
+    if not numbers:
+        return {}
+    return achievements.known(community_id=project.community_id, numbers=numbers)
+
+
+def _without_tokens(name: str) -> str:
+    """Brackets in a name shall not be read as a token's."""
+    return name.replace("[", "(").replace("]", ")")
+
+
+def _of(number: int, described: Described, key: str) -> str | None:
+    return getattr(described[number], key) if number in described else None
