@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
+from communities.actors import Actor
 from communities.errors import InvalidApiKey, MissingApiKey
 from communities.models import Member
-from communities.tiers import TIERS
 
 SECONDS_TO_REMEMBER = 5.0  # a revoked key, or a changed role, works on for this long at most
 KEYS_TO_REMEMBER = 10_000
@@ -48,18 +48,27 @@ LOOK_UP = """
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: one API key, its community, and the role it has there."""
+    """An API key that is valid now, and the actor it stands for: its maker, in its community."""
 
     api_key_id: int
     key_prefix: str
-    community_id: int
-    user_id: int
-    role: str
-    tier: str
+    actor: Actor
 
     @property
-    def requests_per_minute(self) -> int:
-        return TIERS[self.tier].requests_per_minute
+    def community_id(self) -> int:
+        return self.actor.community_id
+
+    @property
+    def user_id(self) -> int:
+        return self.actor.user_id
+
+    @property
+    def role(self) -> str:
+        return self.actor.role
+
+    @property
+    def tier(self) -> str:
+        return self.actor.tier
 
 
 class Memory:
@@ -117,5 +126,5 @@ def _look_up(digest: str, at: datetime) -> tuple[Caller, float]:
     seconds = [(end - at).total_seconds() for end in lives_until if end is not None]
     is_held_back = restricted_to is not None and access == Member.Access.ADMIN
     role = restricted_to if is_held_back else access
-    caller = Caller(api_key_id, prefix, community_id, user_id, role, tier)
+    caller = Caller(api_key_id, prefix, Actor(user_id, role, community_id, tier))
     return caller, min(seconds, default=SECONDS_TO_REMEMBER)

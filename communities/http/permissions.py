@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from communities.actors import Actor, Role
 from communities.errors import Forbidden
-from communities.http.authentication import Caller
-from communities.models import Member
 
-MEMBER, CREATOR, ADMIN = Member.Access.MEMBER, Member.Access.CREATOR, Member.Access.ADMIN
-RANK = {MEMBER: 0, CREATOR: 1, ADMIN: 2}
+MEMBER, CREATOR, ADMIN = Role
 
 LEAST_ROLE = {
     "community.list": MEMBER,
@@ -66,8 +64,8 @@ LEAST_ROLE = {
 }
 
 
-def check(caller: Caller, *, noun: str, action: str) -> None:
-    """Refuses an action that the caller's role never may do."""
+def check(actor: Actor, *, noun: str, action: str) -> None:
+    """Refuses an action that the actor's role never may do."""
     least = LEAST_ROLE[f"{noun}.{action}"]
-    if RANK[Member.Access(caller.role)] < RANK[least]:
-        raise Forbidden(f"This needs a key of role {least} or above; this key's role is {caller.role}.")
+    if not actor.has_role(least):
+        raise Forbidden(f"This needs a key of role {least} or above; this key's role is {actor.role}.")

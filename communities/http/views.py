@@ -21,6 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities import wire
+from communities.actors import Actor
 from communities.errors import Forbidden, InvalidRequest, NotFound
 from communities.http import authentication, bodies, envelope, permissions, throttling
 from communities.http.authentication import Caller
@@ -53,6 +54,7 @@ class CommunityViewSet(viewsets.ViewSet):
     with_query: ClassVar[frozenset[str]] = frozenset()
     reads_conflict: ClassVar[bool] = False
     key: Caller
+    actor: Actor
     at: datetime
     raw_body: bytes = b""
     authentication_classes = ()
@@ -66,7 +68,8 @@ class CommunityViewSet(viewsets.ViewSet):
         allowance: Allowance | None = None
         try:
             self.key = authentication.caller_of(request.META.get("HTTP_X_API_KEY"), at=self.at)
-            allowance = throttling.take_for_key(self.key.api_key_id, self.key.requests_per_minute)
+            self.actor = self.key.actor
+            allowance = throttling.take_for_key(self.key.api_key_id, self.actor.requests_per_minute)
             structlog.contextvars.bind_contextvars(
                 community_id=str(self.key.community_id), key_prefix=self.key.key_prefix
             )
@@ -89,7 +92,7 @@ class CommunityViewSet(viewsets.ViewSet):
         if action == OPTIONS:
             return HttpResponse(status=204, headers={"Allow": ", ".join(self._methods())})
         try:
-            permissions.check(self.key, noun=self.noun, action=action)
+            permissions.check(self.actor, noun=self.noun, action=action)
         except Forbidden:
             self.hide(**kwargs)  # what this role may not even see is not found, rather than forbidden
             raise

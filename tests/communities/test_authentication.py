@@ -4,8 +4,9 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from communities.actors import Actor
 from communities.errors import InvalidApiKey
-from communities.http.authentication import Caller as Known
+from communities.http.authentication import Caller as AuthenticatedCaller
 from communities.http.authentication import caller_of, memory
 from communities.models import ApiKey, Member
 from communities.services import keys
@@ -37,8 +38,8 @@ def test_a_key_tells_who_calls(db: None) -> None:
 
     caller = caller_of(secret, at=NOON)
 
-    assert caller == Known(key.pk, key.key_prefix, key.community_id, key.user_id, "creator", "vip")
-    assert caller.requests_per_minute == 600
+    actor = Actor(key.user_id, "creator", key.community_id, "vip")
+    assert caller == AuthenticatedCaller(key.pk, key.key_prefix, actor)
 
 
 @pytest.mark.parametrize(

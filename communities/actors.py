@@ -1,0 +1,62 @@
+"""Who acts in a community, and what they may do there. No HTTP: each entrance makes its own actor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from communities.tiers import TIERS
+
+
+class Role(IntEnum):
+    """What a member may do in a community; each role may do what the ones below it may."""
+
+    MEMBER = 0
+    CREATOR = 1
+    ADMIN = 2
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """A user who acts in one community, with their role and the community's tier at this moment.
+
+    `role` is one of `member`, `creator` and `admin`, as in the interface.
+    """
+
+    user_id: int
+    role: str
+    community_id: int
+    tier: str
+
+    @property
+    def is_admin(self) -> bool:
+        return self.role == "admin"
+
+    @property
+    def is_creator(self) -> bool:
+        return self.role == "creator"
+
+    @property
+    def is_member(self) -> bool:
+        """Whether `member` is all they are: neither a creator nor an admin."""
+        return self.role == "member"
+
+    @property
+    def sees_drafts(self) -> bool:
+        """Whether they see projects that are not active (decisions 2.2)."""
+        return not self.is_member
+
+    @property
+    def has_premium_features(self) -> bool:
+        return TIERS[self.tier].has_premium_features
+
+    @property
+    def requests_per_minute(self) -> int:
+        return TIERS[self.tier].requests_per_minute
+
+    def has_role(self, least: Role) -> bool:
+        """Whether their role is this one or above."""
+        return Role[self.role.upper()] >= least
