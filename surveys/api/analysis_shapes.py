@@ -7,9 +7,9 @@ from typing import Any
 from rest_framework import serializers
 
 from surveys.engine.script import BLOCK_TYPES
-from surveys.engine.statistics import TOLD_TYPES
+from surveys.engine.statistics import REPORTED_TYPES
 
-_TYPES = [each for each in BLOCK_TYPES if each in TOLD_TYPES]
+_TYPES = [each for each in BLOCK_TYPES if each in REPORTED_TYPES]
 
 
 class EntryOut(serializers.Serializer[Any]):

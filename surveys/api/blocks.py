@@ -10,18 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 from surveys.engine.intake import fields
-from surveys.engine.intake.kinds import (
-    Choice,
-    Compound,
-    Field,
-    ListOf,
-    Logic,
-    Scalar,
-    Shape,
-    Text,
-    Truth,
-    Weights,
-    Whole,
+from surveys.engine.intake.field_types import (
+    BooleanType,
+    ChoiceType,
+    CompoundType,
+    ConditionType,
+    FieldSpec,
+    IntegerType,
+    ListType,
+    ObjectType,
+    ScalarType,
+    TextType,
+    WeightsType,
 )
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.rules import warnings
@@ -48,7 +48,7 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _object(shape: Shape) -> Schema:
+def _object(shape: ObjectType) -> Schema:
     schema: Schema = {
         "type": "object",
         "description": shape.description,
@@ -59,7 +59,7 @@ def _object(shape: Shape) -> Schema:
     return schema
 
 
-def _field(field: Field) -> Schema:
+def _field(field: FieldSpec) -> Schema:
     schema = _kind(field.kind)
     if field.nullable:
         schema = _or_null(schema)
@@ -82,33 +82,33 @@ def _or_null(schema: Schema) -> Schema:
     return schema
 
 
-def _kind(kind: Scalar | Compound) -> Schema:
+def _kind(kind: ScalarType | CompoundType) -> Schema:
     match kind:
-        case Text():
+        case TextType():
             return _text(kind)
-        case Choice(choices):
+        case ChoiceType(choices):
             return {"type": "string", "enum": list(choices)}
-        case Whole(minimum, maximum):
+        case IntegerType(minimum, maximum):
             size = "int32" if minimum >= -(2**31) and maximum < 2**31 else "int64"
             return {"type": "integer", "format": size, "minimum": minimum, "maximum": maximum}
-        case Truth():
+        case BooleanType():
             return {"type": "boolean"}
-        case Weights():
+        case WeightsType():
             points = {"type": "number", "minimum": -fields.MAX_NUMBER, "maximum": fields.MAX_NUMBER}
             return {
                 "type": "object",
                 "additionalProperties": points,
                 "maxProperties": fields.MAX_BUCKETS,
             }
-        case ListOf(inner, maximum):
+        case ListType(inner, maximum):
             return {"type": "array", "items": _kind(inner), "maxItems": maximum}
-        case Logic():
+        case ConditionType():
             return ref("Condition")
-        case Shape():
+        case ObjectType():
             return ref(kind.name)
 
 
-def _text(kind: Text) -> Schema:
+def _text(kind: TextType) -> Schema:
     schema: Schema = {"type": "string", "maxLength": kind.maximum}
     if kind.minimum:
         schema["minLength"] = kind.minimum

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from surveys.api.examples import BLOCK
-from surveys.engine.walk.presentation import UNSEEN
+from surveys.engine.walk.presentation import HIDDEN_KEYS
 
 _ID = "019c1234-5678-7abc-8def-0123456789ab"
-_SEEN: dict[str, Any] = {key: value for key, value in BLOCK.items() if key not in UNSEEN}
+_SEEN: dict[str, Any] = {key: value for key, value in BLOCK.items() if key not in HIDDEN_KEYS}
 
 ACTIVE: dict[str, Any] = {
     "id": _ID,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from surveys.engine.intake.serialize import script_as_json
+from surveys.engine.intake.serialization import script_as_json
 from surveys.engine.script import Block, Option, Script
 
 SCRIPT_SENT: dict[str, Any] = {

@@ -10,8 +10,8 @@ from rest_framework import serializers
 
 from communities.http.fields import Choice, Moment, Text, Truth, Whole
 from surveys.engine.intake.emojis import is_one_character
+from surveys.engine.intake.field_types import TextType as TextKind
 from surveys.engine.intake.fields import BLOCK, SNOWFLAKE
-from surveys.engine.intake.kinds import Text as TextKind
 
 MAX_ID = 2**63 - 1
 

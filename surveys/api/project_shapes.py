@@ -197,7 +197,7 @@ class BucketIn(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
     def validate_name(self, name: str) -> str:
-        if fault := names.bucket_fault(name):
+        if fault := names.bucket_name_problem(name):
             raise serializers.ValidationError(fault, code="invalid")
         return name
 

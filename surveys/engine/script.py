@@ -60,7 +60,7 @@ class Bucket:
     @property
     def key(self) -> str:
         """The name in lower case with `_` for spaces (interface 2.3), its accented letters composed."""
-        return composed(self.name.lower().replace(" ", "_"))
+        return normalized(self.name.lower().replace(" ", "_"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +208,11 @@ def title_case(name: str) -> str:
     only write `_` for the other two (decisions 6.1). An accented letter is the same letter whether it
     comes as one character or as two.
     """
-    words = composed(name).strip().replace("-", "_").replace(" ", "_").split("_")
+    words = normalized(name).strip().replace("-", "_").replace(" ", "_").split("_")
     return "_".join(word.capitalize() for word in words)
 
 
-def composed(text: str) -> str:
+def normalized(text: str) -> str:
     """An accented letter as one character (NFC), in whichever way it was typed."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 

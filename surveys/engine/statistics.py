@@ -19,15 +19,15 @@ from typing import Any
 
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option
 
-LARGEST_POINT = 20
-TOLD_TYPES = frozenset({*CHOICES, *NUMBERS, "open_text", "ranking", "content_block"})
-DIVIDING_TYPES = CHOICES | SCALES
-Figures = dict[str, Any]
-Key = tuple[int | None, int | None]  # an option's id, or a scale's point
+MAX_POINT = 20
+REPORTED_TYPES = frozenset({*CHOICES, *NUMBERS, "open_text", "ranking", "content_block"})
+SEGMENT_TYPES = CHOICES | SCALES
+BlockStatistics = dict[str, Any]
+EntryKey = tuple[int | None, int | None]  # an option's id, or a scale's point
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AnswerGroup:
     """Answer rows alike. `people` are those of whom this holds the first row: each answered block has one.
 
     Of the rows with a number, `numbers` of them: what they sum up to, exactly, the lowest and the highest.
@@ -44,10 +44,10 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DistributionEntry:
     """One line of a distribution: an option, or a point of a scale."""
 
-    key: Key
+    key: EntryKey
     value: str
     label: str | None
 
@@ -55,9 +55,13 @@ class Entry:
         return {"option_id": self.key[0], "value": self.value, "label": self.label}
 
 
-def tell(
-    block: Block, removed: Sequence[Option], groups: Sequence[Group], *, among: Sequence[Group] | None = None
-) -> Figures:
+def summarize(
+    block: Block,
+    removed: Sequence[Option],
+    groups: Sequence[AnswerGroup],
+    *,
+    among: Sequence[AnswerGroup] | None = None,
+) -> BlockStatistics:
     """All figures of a block; null for what its type has not.
 
     `removed` are options that it had once. `among` are the groups of all answers where `groups` are those
@@ -67,8 +71,8 @@ def tell(
     people = sum(group.people for group in groups)
     return {
         "response_count": people,
-        "distribution": _distribution(keys(block, removed, all_groups), groups, people)
-        if block.type in DIVIDING_TYPES
+        "distribution": _distribution(entries(block, removed, all_groups), groups, people)
+        if block.type in SEGMENT_TYPES
         else None,
         "stats": _stats(groups) if block.type in NUMBERS else None,
         "ranking": _ranking(_items(block, removed, all_groups), groups) if block.type == "ranking" else None,
@@ -76,7 +80,9 @@ def tell(
     }
 
 
-def keys(block: Block, removed: Sequence[Option], groups: Iterable[Group]) -> list[Entry]:
+def entries(
+    block: Block, removed: Sequence[Option], groups: Iterable[AnswerGroup]
+) -> list[DistributionEntry]:
     """The lines of a choice's or a scale's distribution, in order.
 
     Of a choice the options that were chosen, removed ones last; of a scale every declared point, low to
@@ -88,7 +94,9 @@ def keys(block: Block, removed: Sequence[Option], groups: Iterable[Group]) -> li
     return _points(block, removed, groups)
 
 
-def every_key(block: Block, removed: Sequence[Option], groups: Iterable[Group]) -> list[Entry]:
+def segment_entries(
+    block: Block, removed: Sequence[Option], groups: Iterable[AnswerGroup]
+) -> list[DistributionEntry]:
     """The same, with the options that nobody chose: what answers to other blocks may be divided by."""
     if block.type not in CHOICES:
         return _points(block, removed, groups)
@@ -97,7 +105,7 @@ def every_key(block: Block, removed: Sequence[Option], groups: Iterable[Group]) 
     return [_entry(option) for option in (*block.options, *was_chosen)]
 
 
-def most_entries(block: Block, removed: Sequence[Option]) -> int:
+def max_entries(block: Block, removed: Sequence[Option]) -> int:
     """The lines of a distribution or a ranking if every option was chosen; 1 where there is neither."""
     if block.type in SCALES:
         low, high = block.points
@@ -112,22 +120,26 @@ def percentage(part: int, whole: int) -> float:
     return (20_000 * part + whole) // (2 * whole) / 100 if whole else 0.0
 
 
-def _entry(option: Option) -> Entry:
-    return Entry((option.id, None), option.value, option.label)
+def _entry(option: Option) -> DistributionEntry:
+    return DistributionEntry((option.id, None), option.value, option.label)
 
 
-def _points(block: Block, removed: Sequence[Option], groups: Iterable[Group]) -> list[Entry]:
+def _points(
+    block: Block, removed: Sequence[Option], groups: Iterable[AnswerGroup]
+) -> list[DistributionEntry]:
     low, high = block.points
     answered = {group.point for group in groups if group.point is not None}
     labels = {option.value: option.label for option in (*removed, *block.options)}
     return [
-        Entry((None, point), str(point), labels.get(str(point)))
+        DistributionEntry((None, point), str(point), labels.get(str(point)))
         for point in sorted(answered | set(range(low, high + 1)))
     ]
 
 
-def _distribution(entries: Iterable[Entry], groups: Iterable[Group], people: int) -> list[dict[str, object]]:
-    rows: dict[Key, int] = {}
+def _distribution(
+    entries: Iterable[DistributionEntry], groups: Iterable[AnswerGroup], people: int
+) -> list[dict[str, object]]:
+    rows: dict[EntryKey, int] = {}
     for group in groups:
         key = (group.option_id, None) if group.option_id is not None else (None, group.point)
         rows[key] = rows.get(key, 0) + group.rows
@@ -141,7 +153,7 @@ def _distribution(entries: Iterable[Entry], groups: Iterable[Group], people: int
     ]
 
 
-def _stats(groups: Iterable[Group]) -> dict[str, object]:
+def _stats(groups: Iterable[AnswerGroup]) -> dict[str, object]:
     numeric = [group for group in groups if group.numbers]
     count = sum(group.numbers for group in numeric)
     total = sum((group.total for group in numeric), Decimal(0))
@@ -160,12 +172,12 @@ def _whole(number: float) -> float:
     return int(number) if number == int(number) else number
 
 
-def _items(block: Block, removed: Sequence[Option], groups: Iterable[Group]) -> list[Option]:
+def _items(block: Block, removed: Sequence[Option], groups: Iterable[AnswerGroup]) -> list[Option]:
     ranked = {group.option_id for group in groups}
     return [*block.options, *(option for option in removed if option.id in ranked)]
 
 
-def _ranking(items: Iterable[Option], groups: Sequence[Group]) -> list[dict[str, object]]:
+def _ranking(items: Iterable[Option], groups: Sequence[AnswerGroup]) -> list[dict[str, object]]:
     """Every item, also those that nobody ranked."""
     told = []
     for item in items:
@@ -182,7 +194,7 @@ def _ranking(items: Iterable[Option], groups: Sequence[Group]) -> list[dict[str,
     return told
 
 
-def _nps(groups: Iterable[Group]) -> dict[str, object]:
+def _nps(groups: Iterable[AnswerGroup]) -> dict[str, object]:
     """The share of promoters (9 and 10) less that of detractors (0 to 6), in points, one decimal."""
     promoters = passives = detractors = 0
     for group in groups:

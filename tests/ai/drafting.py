@@ -96,11 +96,11 @@ def walk(script: Script, say: Say) -> Walked:
         assert block.name not in walked.told, "A block is shown twice."
         walked.told[block.name] = runner.fill(script, turn.state, block.prompt, {})
         if block.asks:
-            turn = runner.answer(script, turn.state, answers.read(block, say(block)))
+            turn = runner.answer(script, turn.state, answers.parse(block, say(block)))
             if turn.feedback:
                 walked.feedback.append(turn.feedback)
         else:
-            turn = runner.go_on(script, turn.state)
+            turn = runner.proceed(script, turn.state)
     walked.has_ended = True
     return walked
 

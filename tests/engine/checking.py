@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from surveys.engine.intake import reader
-from surveys.engine.intake.arrangement import arrange
+from surveys.engine.intake.ordering import order_blocks
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Bucket, Script, Violation
 
@@ -52,7 +52,7 @@ def violations(
 ) -> list[Violation]:
     """What is wrong with a whole script, shape and rules together."""
     reading = reader.read_blocks(raw, path="blocks", scoring=scoring)
-    arrangement = arrange(reading)
+    arrangement = order_blocks(reading)
     script = Script(
         blocks=arrangement.blocks,
         is_poll=poll,

@@ -4,7 +4,7 @@ import pytest
 
 from surveys.engine.script import Block
 from surveys.engine.walk import answers
-from surveys.engine.walk.answers import BadAnswer, Row
+from surveys.engine.walk.answers import AnswerRow, InvalidAnswer
 from tests.engine import building
 
 RED, GREEN, BLUE = 10, 11, 12
@@ -16,8 +16,8 @@ def made(type: str, **fields) -> Block:
 
 
 def refusal(block: Block, raw) -> tuple[str, str]:
-    with pytest.raises(BadAnswer) as caught:
-        answers.read(block, raw)
+    with pytest.raises(InvalidAnswer) as caught:
+        answers.parse(block, raw)
     return caught.value.violation.field, caught.value.violation.code
 
 
@@ -66,7 +66,7 @@ def test_an_answer_that_fits_becomes_a_reply(type, fields, raw, expected):
     if type in ("single_punch", "multi_punch", "ranking"):
         fields = {"options": COLOURS, **fields}
 
-    reply = answers.read(made(type, **fields), raw)
+    reply = answers.parse(made(type, **fields), raw)
 
     assert reply == expected
 
@@ -134,7 +134,7 @@ def test_an_answer_that_does_not_fit_is_refused_by_field_and_code(type, fields, 
 def test_a_number_of_many_digits_is_kept_as_it_was_given():
     block = made("open_numeric")
 
-    reply = answers.read(block, {"value": "0.1234567890123456789012345678901234567890"})
+    reply = answers.parse(block, {"value": "0.1234567890123456789012345678901234567890"})
 
     assert answers.value(block, reply) == Decimal("0.1234567890123456789012345678901234567890")
 
@@ -142,12 +142,12 @@ def test_a_number_of_many_digits_is_kept_as_it_was_given():
 @pytest.mark.parametrize(
     ("type", "reply", "expected"),
     [
-        ("single_punch", {"option_ids": [GREEN]}, [Row(0, "green", GREEN)]),
-        ("multi_punch", {"option_ids": [BLUE, RED]}, [Row(0, "blue", BLUE), Row(1, "red", RED)]),
-        ("ranking", {"option_ids": [BLUE, RED]}, [Row(0, "1", BLUE, 1.0), Row(1, "2", RED, 2.0)]),
-        ("open_text", {"text": "Hi"}, [Row(0, "Hi")]),
-        ("open_numeric", {"number": "4.50"}, [Row(0, "4.50", number=4.5)]),
-        ("rating", {"number": "4"}, [Row(0, "4", number=4.0)]),
+        ("single_punch", {"option_ids": [GREEN]}, [AnswerRow(0, "green", GREEN)]),
+        ("multi_punch", {"option_ids": [BLUE, RED]}, [AnswerRow(0, "blue", BLUE), AnswerRow(1, "red", RED)]),
+        ("ranking", {"option_ids": [BLUE, RED]}, [AnswerRow(0, "1", BLUE, 1.0), AnswerRow(1, "2", RED, 2.0)]),
+        ("open_text", {"text": "Hi"}, [AnswerRow(0, "Hi")]),
+        ("open_numeric", {"number": "4.50"}, [AnswerRow(0, "4.50", number=4.5)]),
+        ("rating", {"number": "4"}, [AnswerRow(0, "4", number=4.0)]),
         ("open_text", {"skipped": True}, []),
     ],
 )
@@ -173,13 +173,13 @@ def test_a_reply_is_stored_as_rows(type, reply, expected):
 def test_logic_sees_values_and_readers_see_labels(type, reply, value, shown):
     block = made(type, options=COLOURS)
 
-    assert (answers.value(block, reply), answers.shown(block, reply)) == (value, shown)
+    assert (answers.value(block, reply), answers.display_text(block, reply)) == (value, shown)
 
 
 def test_a_scale_shows_its_points_label():
     block = made("rating", options=[{"value": str(n), "label": f"Point {n}"} for n in range(1, 6)])
 
-    assert answers.shown(block, {"number": "4"}) == "Point 4"
+    assert answers.display_text(block, {"number": "4"}) == "Point 4"
 
 
 @pytest.mark.parametrize(

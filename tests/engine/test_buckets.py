@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surveys.engine.intake.places import as_stored
+from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.intake.reader import read_blocks
 from surveys.engine.rules import buckets
 from surveys.engine.rules import script as script_rules
@@ -23,9 +23,9 @@ def weighed(*keys: str) -> Block:
 
 def faults(*blocks: Block) -> list[tuple[str, str]]:
     """What is wrong with a script that makes its buckets itself."""
-    script = Script(blocks, scoring_enabled=True, buckets=tuple(map(Bucket, buckets.derived(blocks))))
+    script = Script(blocks, scoring_enabled=True, buckets=tuple(map(Bucket, buckets.derive_names(blocks))))
     found = script_rules.check(
-        script, places=as_stored(script, path="blocks"), chat=False, bucket_keys=script.bucket_keys
+        script, places=stored_paths(script, path="blocks"), chat=False, bucket_keys=script.bucket_keys
     )
     assert all(each.message.endswith(".") for each in found)
     return [(each.field, each.code) for each in found]
@@ -47,7 +47,7 @@ def faults(*blocks: Block) -> list[tuple[str, str]]:
     ],
 )
 def test_a_bucket_is_named_so_that_its_name_makes_the_key(key: str, name: str) -> None:
-    assert buckets.named(key) == name
+    assert buckets.name_of(key) == name
 
 
 @given(st.text(min_size=1, max_size=64))
@@ -56,7 +56,7 @@ def test_whatever_the_key_its_bucket_could_have_been_declared_or_is_refused(text
     reading = read_blocks([raw], path="blocks")
     if reading.violations:
         return
-    (name,) = buckets.derived(reading.blocks)
+    (name,) = buckets.derive_names(reading.blocks)
 
     accepted = faults(replace(reading.blocks[0], name="game")) == []
 
@@ -66,16 +66,16 @@ def test_whatever_the_key_its_bucket_could_have_been_declared_or_is_refused(text
 
 
 def test_keys_come_in_the_order_in_which_they_stand() -> None:
-    assert buckets.derived([weighed("b", "a"), weighed("a", "c")]) == ("B", "A", "C")
+    assert buckets.derive_names([weighed("b", "a"), weighed("a", "c")]) == ("B", "A", "C")
 
 
 def test_without_keys_there_is_one_bucket_unless_points_are_awaited() -> None:
     plain = Block("open_text", "Why?", name="why")
     awaiting = replace(plain, scores_ignored=True)
 
-    assert buckets.derived([plain]) == ("Score",)
-    assert buckets.derived([plain, awaiting]) == ()
-    assert buckets.derived([weighed("warm"), awaiting]) == ("Warm",)
+    assert buckets.derive_names([plain]) == ("Score",)
+    assert buckets.derive_names([plain, awaiting]) == ()
+    assert buckets.derive_names([weighed("warm"), awaiting]) == ("Warm",)
 
 
 def test_two_keys_of_one_variable_are_refused() -> None:

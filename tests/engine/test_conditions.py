@@ -10,11 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surveys.engine.language.conditions import ConditionFault, compile
+from surveys.engine.language.conditions import ConditionError, compile
+from surveys.engine.language.expression_grammar import (
+    Comparison,
+    Conjunction,
+    Disjunction,
+    Literal,
+    Name,
+    Negation,
+)
 from surveys.engine.language.expressions import parse
-from surveys.engine.language.grammar import Every, Literal, Name, Not, Pair, Some
 from surveys.engine.language.lexer import NAME_PATTERN
-from surveys.engine.language.names import cannot_be_written
+from surveys.engine.language.names import is_reserved
 from surveys.engine.language.references import resolve
 from surveys.engine.script import Block, Script
 
@@ -139,7 +146,7 @@ def test_all_faults_of_a_condition_are_told(condition: dict[str, Any], faults: l
         assert compile(condition, hide=False)
         return
 
-    with pytest.raises(ConditionFault) as caught:
+    with pytest.raises(ConditionError) as caught:
         compile(condition, hide=False)
 
     assert [(path, code) for path, code, _ in caught.value.faults] == faults
@@ -152,7 +159,7 @@ def test_a_condition_nests_at_most_50_deep() -> None:
         condition = group("all", condition)
 
     assert compile(condition, hide=False) == 'NOT((Game = "chess"))'
-    with pytest.raises(ConditionFault) as caught:
+    with pytest.raises(ConditionError) as caught:
         compile(group("any", condition), hide=False)
     assert [code for _, code, _ in caught.value.faults] == ["too_deep"]
 
@@ -163,14 +170,14 @@ def test_a_bottomless_condition_is_a_fault(depth: int) -> None:
     for _ in range(depth):
         condition = group("all", LEAF, condition)
 
-    with pytest.raises(ConditionFault):
+    with pytest.raises(ConditionError):
         compile(condition, hide=True)
     while "all" in condition:  # taken apart by hand: freeing it at once would recurse
         condition = condition["all"].pop()
 
 
 def test_a_fault_survives_pickling() -> None:
-    fault = pickle.loads(pickle.dumps(ConditionFault([("op", "required", "op is required.")])))
+    fault = pickle.loads(pickle.dumps(ConditionError([("op", "required", "op is required.")])))
 
     assert fault.faults == [("op", "required", "op is required.")]
 
@@ -194,7 +201,7 @@ AWKWARD = [
 LEGAL_NAMES = st.one_of(
     st.sampled_from(AWKWARD),
     st.from_regex(r"\A[A-Za-zäßéЖя名][A-Za-z0-9_ äßéЖя名\-]{0,12}\Z"),
-).filter(lambda name: NAME_PATTERN.fullmatch(name) is not None and not cannot_be_written(name))
+).filter(lambda name: NAME_PATTERN.fullmatch(name) is not None and not is_reserved(name))
 
 
 @given(LEGAL_NAMES, st.booleans(), st.booleans())
@@ -233,16 +240,16 @@ CONDITIONS = st.recursive(
 )
 
 
-def as_tree(condition: dict[str, Any]) -> Every | Some | Pair | Name | Literal | Not:
+def as_tree(condition: dict[str, Any]) -> Conjunction | Disjunction | Comparison | Name | Literal | Negation:
     """What a condition means, as a tree, without the text in between."""
-    for key, node in (("all", Every), ("any", Some)):
+    for key, node in (("all", Conjunction), ("any", Disjunction)):
         if key in condition:
             parts = tuple(as_tree(part) for part in condition[key])
             return node(parts) if len(parts) > 1 else parts[0]
     sign = {"eq": "=", "ne": "!=", "lt": "<", "in": "in"}[condition["op"]]
     value = condition["value"]
     value = tuple(map(as_value, value)) if isinstance(value, list) else as_value(value)
-    return Pair(sign, Name(condition["block"]), Literal(value))
+    return Comparison(sign, Name(condition["block"]), Literal(value))
 
 
 def as_value(value: str | int | bool) -> str | Decimal | bool:
@@ -252,4 +259,4 @@ def as_value(value: str | int | bool) -> str | Decimal | bool:
 @given(CONDITIONS)
 def test_what_is_compiled_parses_back_to_what_was_meant(condition: dict[str, Any]) -> None:
     assert parse(compile(condition, hide=True)).tree == as_tree(condition)
-    assert parse(compile(condition, hide=False)).tree == Not(as_tree(condition))
+    assert parse(compile(condition, hide=False)).tree == Negation(as_tree(condition))

@@ -8,8 +8,15 @@ from decimal import Decimal
 import pytest
 
 from surveys.engine.language import values
-from surveys.engine.language.expressions import Mention, SyntaxFault, Value, parse, rename
-from surveys.engine.language.grammar import Every, Literal, Name, Not, Pair, Some
+from surveys.engine.language.expression_grammar import (
+    Comparison,
+    Conjunction,
+    Disjunction,
+    Literal,
+    Name,
+    Negation,
+)
+from surveys.engine.language.expressions import Mention, ParseError, Value, parse, rename
 
 ANSWERS: Mapping[str, Value] = {
     "Game": "chess",
@@ -212,8 +219,8 @@ def test_the_names_are_told_as_written_with_their_columns() -> None:
 def test_the_tree_follows_the_precedence() -> None:
     tree = parse('a OR NOT b AND c = "x" OR d').tree
 
-    equals = Pair("=", Name("c"), Literal("x"))
-    assert tree == Some((Name("a"), Every((Not(Name("b")), equals)), Name("d")))
+    equals = Comparison("=", Name("c"), Literal("x"))
+    assert tree == Disjunction((Name("a"), Conjunction((Negation(Name("b")), equals)), Name("d")))
 
 
 def test_values_are_asked_by_the_name_as_written_and_only_as_needed() -> None:
@@ -274,7 +281,7 @@ def test_values_are_asked_by_the_name_as_written_and_only_as_needed() -> None:
     ],
 )
 def test_a_fault_says_what_to_write_instead_and_where(text: str, column: int, message: str) -> None:
-    with pytest.raises(SyntaxFault) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(text)
 
     fault = caught.value
@@ -285,7 +292,7 @@ def test_an_expression_has_at_most_2000_characters() -> None:
     longest = "a = " + "1" * 1996
 
     assert parse(longest).source == longest
-    with pytest.raises(SyntaxFault) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(longest + "1")
     assert (caught.value.code, caught.value.column) == ("too_long", 2001)
 
@@ -297,7 +304,7 @@ def test_an_expression_nests_at_most_50_deep(opening: str, closing: str) -> None
     deepest = parse(opening * times + "a" + closing * times)
 
     assert deepest.holds(lambda name: True) is (opening != "NOT(")
-    with pytest.raises(SyntaxFault) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(opening * (times + 1) + "a" + closing * (times + 1))
     assert caught.value.code == "too_deep"
 
@@ -352,7 +359,7 @@ def test_where_a_variable_is_none_its_block_is_renamed() -> None:
 
 
 def test_a_rename_to_what_cannot_be_meant_is_a_fault() -> None:
-    with pytest.raises(SyntaxFault) as caught:
+    with pytest.raises(ParseError) as caught:
         rename("b AND a = 1", {"A": "true"})
 
     assert caught.value.column == 7

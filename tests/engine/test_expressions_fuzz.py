@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surveys.engine.language.expressions import MAX_LENGTH, SyntaxFault, Value, parse, rename
+from surveys.engine.language.expressions import MAX_LENGTH, ParseError, Value, parse, rename
 from surveys.engine.language.lexer import FORMULA, lex
 from surveys.engine.script import title_case
 
@@ -187,12 +187,12 @@ def steps(text: str) -> int:
         nonlocal count
         count += event == "call"
 
-    fault: SyntaxFault | None = None
+    fault: ParseError | None = None
     before = sys.getprofile()
     sys.setprofile(note)
     try:
         parse.__wrapped__(text)
-    except SyntaxFault as caught:
+    except ParseError as caught:
         fault = caught
     finally:
         sys.setprofile(before)
@@ -238,7 +238,7 @@ def test_tokens_cover_a_text_in_order(text: str) -> None:
     for grammar in (None, FORMULA):
         try:
             tokens = lex(text) if grammar is None else lex(text, grammar)
-        except SyntaxFault:
+        except ParseError:
             continue
         starts = [token.start for token in tokens]
         assert starts == sorted(set(starts))

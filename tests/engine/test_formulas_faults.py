@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from surveys.engine.language.formulas import MAX_LENGTH, SyntaxFault, parse
+from surveys.engine.language.formulas import MAX_LENGTH, ParseError, parse
 from tests.engine.test_formulas import VALUES, result
 
 EMPTY = "A formula cannot be empty. Write arithmetic, such as [score] * 2."
@@ -158,7 +158,7 @@ COMMAS = "Only argmax has commas. A number has a point, as in 0.5."
     ],
 )  # fmt: skip
 def test_a_fault_says_what_to_write_instead_and_where(text: str, column: int, message: str) -> None:
-    with pytest.raises(SyntaxFault) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(text)
 
     fault = caught.value
@@ -170,7 +170,7 @@ def test_a_formula_has_at_most_2000_characters() -> None:
 
     assert len(longest) == MAX_LENGTH
     assert result(longest) == 499 + 1234
-    with pytest.raises(SyntaxFault) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(longest + "1")
     assert (caught.value.code, caught.value.column) == ("too_long", 2001)
     assert caught.value.message == "A formula has at most 2,000 characters; this one has 2,001."
@@ -190,7 +190,7 @@ DEEPEST = [
 @pytest.mark.parametrize(("opening", "core", "closing"), DEEPEST)
 def test_a_formula_nests_at_most_50_deep(opening: str, core: str, closing: str) -> None:
     assert result(opening + core + closing) in (7, -7)
-    with pytest.raises(SyntaxFault) as caught:
+    with pytest.raises(ParseError) as caught:
         parse(opening + f"({core})" + closing)
     assert caught.value.code == "too_deep"
     assert "nest at most 50 deep" in caught.value.message

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surveys.engine.language.formulas import MAX_LENGTH, SyntaxFault, Value, parse
+from surveys.engine.language.formulas import MAX_LENGTH, ParseError, Value, parse
 
 # Trees of the second evaluator: tuples that begin with what they are.
 #   ("number", text)  ("name", str)  ("minus", tree)  ("+" | "-" | "*" | "/", tree, tree)
@@ -264,10 +264,10 @@ def test_no_value_raises(written: tuple[Tree, str], known: dict[str, Value]) -> 
 
 
 def is_harmless(text: str) -> None:
-    fault: SyntaxFault | None = None
+    fault: ParseError | None = None
     try:
         formula = parse.__wrapped__(text)
-    except SyntaxFault as caught:
+    except ParseError as caught:
         fault = caught
     if fault is not None:
         assert 1 <= fault.column <= len(text) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from surveys.engine.intake import fields, reader
-from surveys.engine.intake.kinds import Choice, Shape, Text, Truth, Whole
+from surveys.engine.intake.field_types import BooleanType, ChoiceType, IntegerType, ObjectType, TextType
 from surveys.engine.script import (
     Block,
     Violation,
@@ -50,10 +50,12 @@ def test_a_value_of_another_kind_is_told_by_path_and_name(prefix: str, key: str)
     shape, sent = SHAPES[prefix]
     kind = shape.fields[key].kind
     wrong: list[object] = [["a"], 1.5, float("nan"), 10**400]
-    wrong += [7] if isinstance(kind, Text | Choice | Truth) else ["text"]
-    wrong += [] if isinstance(kind, Truth) else [True]
+    wrong += [7] if isinstance(kind, TextType | ChoiceType | BooleanType) else ["text"]
+    wrong += [] if isinstance(kind, BooleanType) else [True]
     wrong += (
-        [] if isinstance(kind, Shape) or key in ("show_when", "hide_when", "score_values") else [{"a": 1}]
+        []
+        if isinstance(kind, ObjectType) or key in ("show_when", "hide_when", "score_values")
+        else [{"a": 1}]
     )
     for value in wrong:
         reading = reader.read_blocks([sent({key: value})], path="script.blocks")
@@ -76,12 +78,12 @@ def test_null_clears_what_may_be_empty_and_is_told_otherwise(prefix: str, key: s
 
 @pytest.mark.parametrize(
     ("prefix", "key"),
-    [pair for pair in EVERY_FIELD if isinstance(SHAPES[pair[0]][0].fields[pair[1]].kind, Whole)],
+    [pair for pair in EVERY_FIELD if isinstance(SHAPES[pair[0]][0].fields[pair[1]].kind, IntegerType)],
 )
 def test_integers_are_bounded_on_both_sides(prefix: str, key: str) -> None:
     shape, sent = SHAPES[prefix]
     kind = shape.fields[key].kind
-    assert isinstance(kind, Whole)
+    assert isinstance(kind, IntegerType)
 
     def codes(value: object) -> set[str]:
         told = shape_faults([sent({key: value})])
@@ -100,13 +102,13 @@ def test_integers_are_bounded_on_both_sides(prefix: str, key: str) -> None:
     [
         pair
         for pair in EVERY_FIELD
-        if isinstance(kind := SHAPES[pair[0]][0].fields[pair[1]].kind, Text) and kind.check is None
+        if isinstance(kind := SHAPES[pair[0]][0].fields[pair[1]].kind, TextType) and kind.check is None
     ],
 )
 def test_texts_are_bounded_in_code_points(prefix: str, key: str) -> None:
     shape, sent = SHAPES[prefix]
     kind = shape.fields[key].kind
-    assert isinstance(kind, Text)
+    assert isinstance(kind, TextType)
 
     assert "too_long" not in [code for _, code in shape_faults([sent({key: "👍" * kind.maximum})])]
     assert shape_faults([sent({key: "👍" * (kind.maximum + 1)})]) == [
@@ -118,7 +120,7 @@ def test_texts_are_bounded_in_code_points(prefix: str, key: str) -> None:
 def test_every_enumeration_takes_its_words_and_no_other(prefix: str, key: str) -> None:
     shape, sent = SHAPES[prefix]
     kind = shape.fields[key].kind
-    if not isinstance(kind, Choice):
+    if not isinstance(kind, ChoiceType):
         return
     for choice in kind.choices:
         told = shape_faults([sent({key: choice})])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from surveys.engine.intake import reader
-from surveys.engine.intake.serialize import block_as_json
+from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.script import ActionConfig, Block, Continue
 from tests.engine.checking import Raw
 from tests.engine.everything import EVERYTHING

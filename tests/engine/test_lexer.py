@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from surveys.engine.language.lexer import FORMULA, NAME_PATTERN, SyntaxFault, Token, lex
+from surveys.engine.language.lexer import FORMULA, NAME_PATTERN, ParseError, Token, lex
 
 
 def kinds_and_texts(text: str) -> list[tuple[str, str]]:
@@ -96,7 +96,7 @@ def test_a_formula_has_names_in_brackets() -> None:
     ],
 )
 def test_what_is_no_token_is_told_with_its_column(text: str, column: int, message: str) -> None:
-    with pytest.raises(SyntaxFault) as caught:
+    with pytest.raises(ParseError) as caught:
         lex(text)
 
     assert (caught.value.column, caught.value.message) == (column, message)
@@ -117,6 +117,6 @@ def test_names_that_blocks_may_not_have(name: str) -> None:
 
 
 def test_a_fault_survives_pickling() -> None:
-    fault = pickle.loads(pickle.dumps(SyntaxFault("No.", 3, "too_deep")))
+    fault = pickle.loads(pickle.dumps(ParseError("No.", 3, "too_deep")))
 
     assert (fault.message, fault.column, fault.code) == ("No.", 3, "too_deep")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surveys.engine.language.pipes import fill, in_token, rename, tokens
+from surveys.engine.language.piping import fill, rename, token_form, tokens
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_where_a_variable_is_none_its_block_is_renamed() -> None:
 
 
 def test_a_name_that_would_be_a_variable_is_put_in_title_case() -> None:
-    written = [in_token(name) for name in ("Fav game ", "score", "q1", "UserName", "xp_name", "And")]
+    written = [token_form(name) for name in ("Fav game ", "score", "q1", "UserName", "xp_name", "And")]
 
     assert written == ["Fav game", "Score", "Q1", "Username", "Xp_Name", "And"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from surveys.engine.language.expressions import parse
-from surveys.engine.language.references import VARIABLES, Fault, check, resolve, variables
+from surveys.engine.language.references import VARIABLES, ReferenceProblem, check, resolve, variables
 from surveys.engine.script import Block, Bucket, Script
 
 SCRIPT = Script(
@@ -151,7 +151,7 @@ def test_earlier_blocks_and_variables_can_be_referred_to() -> None:
     ],
 )
 def test_a_reference_that_cannot_stand(text: str, at: int, code: str, column: int, message: str) -> None:
-    assert check(parse(text), script=SCRIPT, at=at) == [Fault(code, message, column)]
+    assert check(parse(text), script=SCRIPT, at=at) == [ReferenceProblem(code, message, column)]
 
 
 def test_what_could_not_stand_there_is_not_suggested() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from surveys.engine.intake.places import Place, as_stored
+from surveys.engine.intake.field_paths import BlockPath, stored_paths
 from surveys.engine.rules import revision
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Scale, Script
@@ -65,7 +65,9 @@ def test_a_rename_carries_through_texts_expressions_conditions_and_formulas() ->
     assert raw.precondition == "Best_Game in [1] OR q1 = 2"
     assert total.calculated_formula == "[Best Game] + [how] + [score]"
     assert (
-        script_rules.check(after(game, why, raw, total), places=as_stored(BEFORE, path="blocks"), chat=False)
+        script_rules.check(
+            after(game, why, raw, total), places=stored_paths(BEFORE, path="blocks"), chat=False
+        )
         == []
     )
 
@@ -133,7 +135,9 @@ def test_a_name_that_expressions_cannot_write_leaves_the_reference_to_be_told() 
     sent = (replace(GAME, name="True"), WHY, RAW)
 
     carried = revision.carry_renames(BEFORE, sent)
-    told = script_rules.check(after(*carried), places=as_stored(after(*carried), path="blocks"), chat=False)
+    told = script_rules.check(
+        after(*carried), places=stored_paths(after(*carried), path="blocks"), chat=False
+    )
 
     assert {each.code for each in told} == {"unknown_reference"}
 
@@ -161,8 +165,8 @@ def test_a_rename_rewrites_references_of_a_formula_and_none_of_its_texts(
 def renamed_faults(before: Script, *blocks: Block) -> list[tuple[str, str]]:
     carried = revision.carry_renames(before, (*blocks, *before.outro))
     script = replace(before, blocks=carried[: len(blocks)], outro=carried[len(blocks) :])
-    places = [Place(f"blocks[{n}]") for n in range(len(carried))]
-    told = revision.renames_at_fault(before, script, places=places)
+    places = [BlockPath(f"blocks[{n}]") for n in range(len(carried))]
+    told = revision.rename_violations(before, script, places=places)
     return [(each.field, each.code) for each in told]
 
 
@@ -196,7 +200,7 @@ def test_a_text_that_new_names_make_too_long_is_told(key: str) -> None:
 
 def in_use(*blocks: Block) -> list[tuple[str, str]]:
     script = after(*blocks)
-    told = revision.removed_in_use(BEFORE, script, places=as_stored(script, path="blocks"))
+    told = revision.references_to_removed(BEFORE, script, places=stored_paths(script, path="blocks"))
     assert all("favGame" in each.message or "how" in each.message for each in told)
     return [(each.field, each.code) for each in told]
 
@@ -214,15 +218,15 @@ def test_the_outro_refers_to_blocks_too() -> None:
     thanks = Block("content_block", "So [favGame] it is, or [q1].", id=9, name="thank_you", section="outro")
     before = replace(BEFORE, outro=(thanks,))
     gone = replace(before, blocks=(replace(RAW, precondition=None),))
-    places = [Place("blocks[0]"), Place("blocks[1]")]
+    places = [BlockPath("blocks[0]"), BlockPath("blocks[1]")]
 
-    told = revision.removed_in_use(before, gone, places=places)
-    by_position = revision.removed_in_use(
+    told = revision.references_to_removed(before, gone, places=places)
+    by_position = revision.references_to_removed(
         replace(before, outro=(replace(thanks, prompt="[q1]"),)),
         replace(gone, outro=(replace(thanks, prompt="[q1]"),)),
         places=places,
     )
-    rewritten = revision.removed_in_use(
+    rewritten = revision.references_to_removed(
         before, replace(gone, outro=(replace(thanks, prompt="Thanks, [how]."),)), places=places
     )
 
@@ -236,7 +240,7 @@ def test_brackets_in_a_text_of_a_formula_refer_to_nothing() -> None:
     before = replace(BEFORE, blocks=(GAME, said))
     script = replace(before, blocks=(said,))
 
-    assert revision.removed_in_use(before, script, places=as_stored(script, path="blocks")) == []
+    assert revision.references_to_removed(before, script, places=stored_paths(script, path="blocks")) == []
 
 
 def test_a_block_that_nobody_refers_to_may_go() -> None:
@@ -259,10 +263,12 @@ def test_a_position_of_a_removed_block_is_told_where_another_has_moved_in() -> N
     )
     rewritten = replace(before, blocks=(moved_in.blocks[0], replace(by_position, precondition="q1 = 3")))
 
-    told = revision.removed_in_use(before, moved_in, places=as_stored(moved_in, path="blocks"))
+    told = revision.references_to_removed(before, moved_in, places=stored_paths(moved_in, path="blocks"))
 
     assert [(each.field, each.code) for each in told] == [("blocks[1].precondition", "in_use")]
-    assert revision.removed_in_use(before, rewritten, places=as_stored(rewritten, path="blocks")) == []
+    assert (
+        revision.references_to_removed(before, rewritten, places=stored_paths(rewritten, path="blocks")) == []
+    )
 
 
 # --- Scores that were ignored ----------------------------------------------------------------------
@@ -322,13 +328,13 @@ def test_while_scoring_is_off_stored_points_stay_and_others_are_ignored(
         replace(option, score_values=weights) for option, weights in zip(GAME.options, sent, strict=True)
     )
 
-    (kept,) = revision.keep_scores(BEFORE, [replace(GAME, options=options, scores_ignored=True)])
+    (kept,) = revision.keep_stored_scores(BEFORE, [replace(GAME, options=options, scores_ignored=True)])
 
     assert kept == replace(GAME, scores_ignored=is_ignored)
 
 
 def test_a_block_that_was_sent_without_points_ignores_none() -> None:
-    assert revision.keep_scores(BEFORE, [WHY, replace(GAME, id=None, options=(Option("a"),))]) == (
+    assert revision.keep_stored_scores(BEFORE, [WHY, replace(GAME, id=None, options=(Option("a"),))]) == (
         WHY,
         replace(GAME, id=None, options=(Option("a"),)),
     )

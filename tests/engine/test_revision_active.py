@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from surveys.engine.intake.places import Place
+from surveys.engine.intake.field_paths import BlockPath
 from surveys.engine.rules import revision
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
 from tests.engine.test_revision import RAW
@@ -35,7 +35,9 @@ ACTIVE = Script(blocks=(KITCHEN, ACTION, replace(RAW, position=2)), scoring_enab
 
 def frozen(*blocks: Block, before: Script = ACTIVE) -> list[str]:
     script = replace(before, blocks=blocks)
-    places = tuple(Place(f"blocks[{n}]", tuple(range(len(each.options)))) for n, each in enumerate(blocks))
+    places = tuple(
+        BlockPath(f"blocks[{n}]", tuple(range(len(each.options)))) for n, each in enumerate(blocks)
+    )
     told = revision.frozen_changes(before, script, places=places)
     assert {each.code for each in told} <= {"read_only"}
     return [each.field for each in told]

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from surveys.engine.language import formulas, pipes, references
+from surveys.engine.language import formulas, piping, references
 from surveys.engine.rules import revision
 from surveys.engine.script import Block, Bucket, Script
 from tests.engine.checking import CALCULATED, CHOICE, CONTENT, NUMERIC, TEXT, Raw, faults, violations
@@ -127,7 +127,7 @@ def test_a_renamed_formula_computes_the_same() -> None:
     values = {"Old name": Decimal(4), "New-name 2": Decimal(4)}
     formula = "if [Old name] >= 4 then [Old name] / 3 else none"
 
-    renamed = pipes.rename(formula, {"Old_Name": "New-name 2"}, variables=())
+    renamed = piping.rename(formula, {"Old_Name": "New-name 2"}, variables=())
 
     assert renamed == "if [New-name 2] >= 4 then [New-name 2] / 3 else none"
     assert formulas.parse(renamed).evaluate(values.get, str) == formulas.parse(formula).evaluate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from surveys.engine.intake import reader
-from surveys.engine.intake.arrangement import arrange
+from surveys.engine.intake.ordering import order_blocks
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Script
 from tests.engine.checking import (
@@ -119,8 +119,8 @@ def test_25_options_fit_in_chat_and_one_more_does_not(style: str | None) -> None
 
 def test_a_stored_script_is_measured_again_by_its_own_order() -> None:
     raw = [{**CHOICE, "options": [{"value": "a" * 41, "display_order": 2}, {"value": "b"}]}]
-    script = Script(blocks=arrange(reader.read_blocks(raw, path="blocks")).blocks)
+    script = Script(blocks=order_blocks(reader.read_blocks(raw, path="blocks")).blocks)
 
-    (violation,) = script_rules.fits_chat(script)
+    (violation,) = script_rules.check_chat(script)
 
     assert (violation.field, violation.code) == ("script.blocks[0].options[1].value", "too_long")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from surveys.engine.intake import reader
-from surveys.engine.intake.arrangement import arrange, arrange_patch
+from surveys.engine.intake.ordering import order_blocks, order_patch
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Script
 from tests.engine.checking import (
@@ -45,7 +45,9 @@ def test_names_that_differ_are_taken() -> None:
 
 
 def names(raw: list[Raw], before: Script | None = None) -> list[str | None]:
-    return [block.name for block in arrange(reader.read_blocks(raw, path="blocks"), before=before).blocks]
+    return [
+        block.name for block in order_blocks(reader.read_blocks(raw, path="blocks"), before=before).blocks
+    ]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,7 @@ def test_automatic_names_take_the_next_free_number(given: list[str | None], expe
 def test_automatic_names_count_intro_blocks_and_positions() -> None:
     raw = [{**TEXT, "prompt": "b"}, {**CONTENT, "section": "intro"}, {**TEXT, "prompt": "a", "position": 0}]
 
-    arranged = arrange(reader.read_blocks(raw, path="blocks"))
+    arranged = order_blocks(reader.read_blocks(raw, path="blocks"))
 
     assert [(b.type, b.prompt, b.name, b.position) for b in arranged.blocks] == [
         ("content_block", "Welcome.", "q0", 0),
@@ -101,7 +103,7 @@ def test_positions_sort_and_ties_are_as_in_the_array(positions: list[int | None]
 def test_outro_blocks_stand_apart() -> None:
     raw = [{**CONTENT, "section": "outro", "id": 9}, TEXT]
 
-    arranged = arrange(reader.read_blocks(raw, path="blocks"))
+    arranged = order_blocks(reader.read_blocks(raw, path="blocks"))
 
     assert [block.type for block in arranged.blocks] == ["open_text"]
     assert [block.id for block in arranged.outro] == [9]
@@ -128,7 +130,7 @@ def test_a_block_that_is_changed_alone_stands_where_its_position_says(raw: Raw, 
     )
     before = Script(blocks=blocks)
 
-    arranged = arrange_patch(reader.read_patch(raw, block=blocks[1]), before=before)
+    arranged = order_patch(reader.read_patch(raw, block=blocks[1]), before=before)
 
     assert "".join(block.name or "" for block in arranged.blocks) == expected
     assert [block.position for block in arranged.blocks] == [0, 1, 2, 3]

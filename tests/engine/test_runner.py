@@ -45,14 +45,14 @@ def shown(turn) -> Any:
 
 
 def waiting(script, state) -> Any:
-    return runner.current(script, state)
+    return runner.current_block(script, state)
 
 
 def walked(script, *replies, state=None):
     """The state after these replies; None leaves a statement."""
     state = state or runner.begin(script).state
     for reply in replies:
-        turn = runner.go_on(script, state) if reply is None else runner.answer(script, state, reply)
+        turn = runner.proceed(script, state) if reply is None else runner.answer(script, state, reply)
         state = turn.state
     return state
 
@@ -69,7 +69,7 @@ def test_a_recorded_talk_goes_as_it_went(file):
         elif "back" in move:
             turn = runner.back(script, turn.state)
         elif "continue" in move:
-            turn = runner.go_on(script, turn.state)
+            turn = runner.proceed(script, turn.state)
         expected = talk["begins"] if n == 0 else move["then"]
         facts = {"username": talk.get("user_name", "")}
         told = {
@@ -82,7 +82,7 @@ def test_a_recorded_talk_goes_as_it_went(file):
         assert {key: told[key] for key in expected} == expected, f"move {n}"
         assert runner.State.from_json(json.loads(json.dumps(turn.state.as_json()))) == turn.state
 
-    assert [block.id for block, _ in runner.kept(script, turn.state)] == talk["answered"]
+    assert [block.id for block, _ in runner.answers_on_path(script, turn.state)] == talk["answered"]
 
 
 def test_a_hidden_block_is_passed_over():
@@ -115,7 +115,7 @@ def test_an_answer_given_before_going_back_counts_for_nothing_until_its_block_is
     again = runner.answer(script, state, {"option_ids": [11]})
 
     assert again.state.replies[2] == {"text": "kept"}
-    assert [block.id for block, _ in runner.kept(script, again.state)] == [1]
+    assert [block.id for block, _ in runner.answers_on_path(script, again.state)] == [1]
 
 
 def test_an_answer_hidden_by_a_later_change_has_no_value():
@@ -142,7 +142,7 @@ def test_the_latest_answer_is_the_last_that_was_no_skip():
     state = walked(script, {"text": "a"}, {"skipped": True})
 
     assert runner.fill(script, state, "[answer]", {}) == "a"
-    assert shown(runner.go_on(script, state)) == 5
+    assert shown(runner.proceed(script, state)) == 5
 
 
 def test_a_vote_completes_a_poll_and_words_may_follow():
@@ -152,7 +152,7 @@ def test_a_vote_completes_a_poll_and_words_may_follow():
     voted = runner.answer(script, state, {"option_ids": [10]})
 
     assert (voted.completes, shown(voted)) == (True, 3)
-    assert runner.go_on(script, voted.state).show is None
+    assert runner.proceed(script, voted.state).show is None
 
 
 def test_a_script_with_nothing_to_show_is_over_at_once():
@@ -244,7 +244,7 @@ def test_what_was_over_before_a_rewrite_is_over_still():
     state = walked(old, {"option_ids": [10]}, None, {"text": "a"})
     new = building.script(COLOUR, {**TEXT, "id": 2}, {**TEXT, "id": 77})
 
-    there = runner.at_the_end(new, state)
+    there = runner.completed_state(new, state)
 
     assert (there.at, there.path) == (3, (1, 2))
     latest = runner.latest_reply(new, there)
@@ -265,7 +265,7 @@ def test_a_respondent_sees_no_logic_no_scores_and_no_right_answers():
     )
 
     told: dict[str, Any] = presentation.as_json(
-        presentation.seen(script, State(), script.blocks[0], seed=1, facts={})
+        presentation.present(script, State(), script.blocks[0], seed=1, facts={})
     )
 
     assert set(told) == SEEN

@@ -74,7 +74,7 @@ def test_what_a_reply_earns(asked: Any, reply: Any, points: str) -> None:
     ],
 )
 def test_the_best_that_could_be_earned(asked: Any, most: int) -> None:
-    assert scoring.best(asked, "score") == most
+    assert scoring.max_points(asked, "score") == most
 
 
 @given(
@@ -97,11 +97,13 @@ def test_no_answer_earns_more_than_the_best_and_one_earns_as_much(
             if kind == "single_punch":
                 raw = {"option_id": ids[0]} if count == 1 else raw
             try:
-                possible.append(answers.read(asked, raw))
-            except answers.BadAnswer:
+                possible.append(answers.parse(asked, raw))
+            except answers.InvalidAnswer:
                 continue
 
-    assert scoring.best(asked, "score") == max(scoring.points(asked, reply, "score") for reply in possible)
+    assert scoring.max_points(asked, "score") == max(
+        scoring.points(asked, reply, "score") for reply in possible
+    )
 
 
 def test_the_variables_of_a_walk() -> None:

@@ -6,7 +6,7 @@ from tests.engine import building
 
 def values(seed, **fields):
     made = building.block(0, {"type": "single_punch", "randomize_options": True, **fields})
-    return [option.value for option in shuffle.order(made, seed=seed)]
+    return [option.value for option in shuffle.option_order(made, seed=seed)]
 
 
 def test_one_seed_gives_one_order_on_every_server_and_version():
@@ -33,7 +33,7 @@ def test_two_questions_of_one_conversation_are_shuffled_apart():
         for n in range(2)
     ]
 
-    orders = [[option.value for option in shuffle.order(block, seed=5)] for block in blocks]
+    orders = [[option.value for option in shuffle.option_order(block, seed=5)] for block in blocks]
 
     assert orders[0] != orders[1]
 

@@ -4,7 +4,7 @@ import pytest
 
 from surveys.engine import statistics
 from surveys.engine.script import Block, Option
-from surveys.engine.statistics import Group, percentage, tell
+from surveys.engine.statistics import AnswerGroup, percentage, summarize
 
 COLOURS = Block("multi_punch", id=1, options=(Option("red", id=10), Option("green", id=11, label="Green")))
 BLUE = Option("blue", id=12)
@@ -13,7 +13,7 @@ RATING = Block("rating", id=2, max=3)
 
 def point(number, rows, option_id=None):
     total = Decimal(number * rows)
-    return Group(option_id, number, rows, rows, rows, total, float(number), float(number))
+    return AnswerGroup(option_id, number, rows, rows, rows, total, float(number), float(number))
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_a_percentage_has_two_decimals_and_halves_go_up(part, whole, told):
 
 
 def test_shares_are_of_people_not_of_choices():
-    told = tell(COLOURS, (), [Group(10, None, 3, 3), Group(11, None, 2, 1)])
+    told = summarize(COLOURS, (), [AnswerGroup(10, None, 3, 3), AnswerGroup(11, None, 2, 1)])
 
     assert told["response_count"] == 4
     assert [(each["value"], each["count"], each["percentage"]) for each in told["distribution"]] == [
@@ -35,27 +35,27 @@ def test_shares_are_of_people_not_of_choices():
 
 
 def test_options_nobody_chose_are_left_out_and_removed_ones_come_last():
-    told = tell(COLOURS, [BLUE], [Group(12, None, 1, 1), Group(11, None, 1, 1)])
+    told = summarize(COLOURS, [BLUE], [AnswerGroup(12, None, 1, 1), AnswerGroup(11, None, 1, 1)])
 
     assert [each["value"] for each in told["distribution"]] == ["green", "blue"]
 
 
 def test_a_segment_has_the_entries_of_all_answers():
-    all_groups = [Group(10, None, 3, 3), Group(12, None, 1, 1)]
+    all_groups = [AnswerGroup(10, None, 3, 3), AnswerGroup(12, None, 1, 1)]
 
-    told = tell(COLOURS, [BLUE], [Group(10, None, 1, 1)], among=all_groups)
+    told = summarize(COLOURS, [BLUE], [AnswerGroup(10, None, 1, 1)], among=all_groups)
 
     assert [(each["value"], each["count"]) for each in told["distribution"]] == [("red", 1), ("blue", 0)]
 
 
 def test_answers_may_be_divided_by_options_that_nobody_chose():
-    entries = statistics.every_key(COLOURS, [BLUE], [Group(11, None, 1, 1)])
+    entries = statistics.segment_entries(COLOURS, [BLUE], [AnswerGroup(11, None, 1, 1)])
 
     assert [entry.value for entry in entries] == ["red", "green"]
 
 
 def test_points_given_before_a_scale_was_changed_stand_among_the_declared_ones():
-    told = tell(RATING, (), [point(5, 2), point(0, 1), point(3, 1)])
+    told = summarize(RATING, (), [point(5, 2), point(0, 1), point(3, 1)])
 
     assert [(each["value"], each["count"]) for each in told["distribution"]] == [
         ("0", 1),
@@ -68,7 +68,7 @@ def test_points_given_before_a_scale_was_changed_stand_among_the_declared_ones()
 
 
 def test_answers_from_when_a_scale_was_a_choice_count_as_answers_but_not_as_numbers():
-    told = tell(RATING, [BLUE], [Group(12, None, 2, 2), point(3, 1)])
+    told = summarize(RATING, [BLUE], [AnswerGroup(12, None, 2, 2), point(3, 1)])
 
     assert told["response_count"] == 3
     assert told["stats"] == {"count": 1, "mean": 3.0, "min": 3, "max": 3}
@@ -76,9 +76,9 @@ def test_answers_from_when_a_scale_was_a_choice_count_as_answers_but_not_as_numb
 
 
 def test_a_mean_is_that_of_the_numbers_as_they_were_typed():
-    groups = [Group(None, None, 3, 3, 3, Decimal("0.3"), 0.1, 0.1)]
+    groups = [AnswerGroup(None, None, 3, 3, 3, Decimal("0.3"), 0.1, 0.1)]
 
-    told = tell(Block("open_numeric", id=3), (), groups)
+    told = summarize(Block("open_numeric", id=3), (), groups)
 
     assert told["stats"] == {"count": 3, "mean": 0.1, "min": 0.1, "max": 0.1}
 
@@ -95,7 +95,7 @@ def test_a_mean_is_that_of_the_numbers_as_they_were_typed():
     ],
 )
 def test_an_nps_has_one_decimal_and_no_side(groups, score):
-    told = tell(Block("nps", id=4), (), groups)
+    told = summarize(Block("nps", id=4), (), groups)
 
     assert told["nps"]["score"] == score
 
@@ -103,7 +103,7 @@ def test_an_nps_has_one_decimal_and_no_side(groups, score):
 def test_ranks_are_averaged_over_who_ranked_the_item():
     ranking = Block("ranking", id=5, options=(Option("a", id=1), Option("b", id=2), Option("c", id=3)))
 
-    told = tell(ranking, (), [point(1, 2, 1), point(2, 1, 1), point(2, 2, 2)])
+    told = summarize(ranking, (), [point(1, 2, 1), point(2, 1, 1), point(2, 2, 2)])
 
     assert [
         (each["value"], each["average_rank"], each["first_choice_count"], each["ranked_count"])
@@ -112,6 +112,6 @@ def test_ranks_are_averaged_over_who_ranked_the_item():
 
 
 def test_a_type_without_figures_has_none():
-    told = tell(Block("open_text", id=6), (), [Group(None, None, 2, 2)])
+    told = summarize(Block("open_text", id=6), (), [AnswerGroup(None, None, 2, 2)])
 
     assert told == {"response_count": 2, "distribution": None, "stats": None, "ranking": None, "nps": None}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from surveys.engine.intake import fields, reader
-from surveys.engine.intake.serialize import block_as_json, script_as_json
+from surveys.engine.intake.serialization import block_as_json, script_as_json
 from surveys.engine.script import Block, Option
 from tests.engine.checking import ONE_OF_EACH, Raw, violations
 from tests.engine.everything import EVERYTHING

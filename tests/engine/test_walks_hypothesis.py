@@ -98,7 +98,7 @@ def walk(script: Any, data) -> runner.State:
     """Wander about, back and forth, then straight to the end."""
     state = runner.begin(script).state
     for wander in [True] * data.draw(st.integers(0, 25)) + [False] * (len(script.blocks) + 1):
-        block = runner.current(script, state)
+        block = runner.current_block(script, state)
         if wander and runner.can_go_back(state) and data.draw(st.booleans()):
             turn = runner.back(script, state)
         elif block is None:
@@ -106,9 +106,9 @@ def walk(script: Any, data) -> runner.State:
         elif block.asks:
             turn = runner.answer(script, state, data.draw(replies(block)))
         else:
-            turn = runner.go_on(script, state)
+            turn = runner.proceed(script, state)
         state = runner.State.from_json(turn.state.as_json())
-        assert turn.show is runner.current(script, state)
+        assert turn.show is runner.current_block(script, state)
     return state
 
 
@@ -118,7 +118,7 @@ def straight(script: Any, final: Any) -> runner.State:
         if turn.show.asks:
             turn = runner.answer(script, turn.state, final[turn.show.id])
         else:
-            turn = runner.go_on(script, turn.state)
+            turn = runner.proceed(script, turn.state)
     return turn.state
 
 
@@ -135,7 +135,7 @@ def test_a_walk_with_steps_back_ends_where_the_straight_walk_ends(script, data):
     direct = straight(script, final)
 
     assert (wandered.at, wandered.path) == (direct.at, direct.path)
-    assert list(runner.kept(script, wandered)) == list(runner.kept(script, direct))
+    assert list(runner.answers_on_path(script, wandered)) == list(runner.answers_on_path(script, direct))
     assert wandered.results == direct.results
     assert runner.score_variables(script, wandered) == runner.score_variables(script, direct)
     assert runner.realign(script, wandered) == wandered

@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 
 from surveys.api import blocks
 from surveys.engine.intake import fields, reader
-from surveys.engine.intake.arrangement import arrange
-from surveys.engine.intake.serialize import script_as_json
+from surveys.engine.intake.ordering import order_blocks
+from surveys.engine.intake.serialization import script_as_json
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
 from tests.engine.checking import ONE_OF_EACH, Raw
 
@@ -71,7 +71,7 @@ def test_the_table_and_the_vocabulary_have_the_same_fields(shape: Any, vocabular
 @pytest.mark.parametrize("type_", sorted(ONE_OF_EACH))
 def test_what_is_read_fits_the_schema(type_: str) -> None:
     reading = reader.read_blocks([ONE_OF_EACH[type_]], path="blocks")
-    told = script_as_json(Script(blocks=arrange(reading).blocks, scoring_enabled=True))
+    told = script_as_json(Script(blocks=order_blocks(reading).blocks, scoring_enabled=True))
 
     validator("Block").validate(ONE_OF_EACH[type_])
     validator("Script").validate({"project_id": "1", "revision": 1, "blocks": told})

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from surveys.engine.statistics import TOLD_TYPES
+from surveys.engine.statistics import REPORTED_TYPES
 from tests.surveys.calling import Caller
 from tests.surveys.counting import OPEN_WEB, converse, results
 
@@ -65,4 +65,4 @@ def test_what_a_golden_file_says_is_told(path: Path) -> None:
 def test_every_type_has_a_golden_file() -> None:
     told = {block["block_type"] for path in FILES for block in orjson.loads(path.read_bytes())["told"]}
 
-    assert told == TOLD_TYPES
+    assert told == REPORTED_TYPES

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from surveys.ai.provider import SENTIMENTS
-from surveys.engine.language.conditions import SIGNS
+from surveys.engine.language.conditions import OPERATORS
 
 Schema = dict[str, Any]
 
@@ -38,7 +38,7 @@ def _object(required: Mapping[str, Schema], optional: Mapping[str, Schema] | Non
 _CONDITION = _object(
     {
         "block": _TEXT,
-        "op": {"type": "string", "enum": list(SIGNS)},
+        "op": {"type": "string", "enum": list(OPERATORS)},
         "value": {"anyOf": [_TEXT, _NUMBER, _list_of(_TEXT)]},
     }
 )

@@ -52,8 +52,8 @@ def usable_outcomes(wanted: Iterable[str], *, declared: Collection[str]) -> tupl
     usable: dict[str, str] = {}
     for name in declared or wanted:
         key = Bucket(" ".join(name.split()) if not declared else name).key
-        told = name if declared else buckets.named(key)
-        is_sound = names.bucket_fault(told) is None and len(told) <= MAX_BUCKET_NAME
+        told = name if declared else buckets.name_of(key)
+        is_sound = names.bucket_name_problem(told) is None and len(told) <= MAX_BUCKET_NAME
         if is_sound and NAME_PATTERN.fullmatch(f"score_{key}"):
             usable.setdefault(key.replace("-", "_"), told)
     return tuple(usable.values()) if len(usable) > 1 else ()

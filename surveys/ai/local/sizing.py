@@ -13,7 +13,7 @@ from typing import Any
 from surveys.ai.local import library
 from surveys.ai.local.library import Template
 from surveys.ai.local.stems import stems
-from surveys.engine.language import pipes
+from surveys.engine.language import piping
 from surveys.engine.script import QUESTIONS, title_case
 
 Block = dict[str, Any]
@@ -49,7 +49,7 @@ def without(blocks: Iterable[Block], names: Iterable[str]) -> list[Block]:
 
 def mentions(block: Mapping[str, Any]) -> set[str]:
     """What a block refers to, in title case: other blocks, and variables such as scores."""
-    found = set(pipes.tokens(f"{block.get('prompt', '')} {block.get('calculated_formula') or ''}"))
+    found = set(piping.tokens(f"{block.get('prompt', '')} {block.get('calculated_formula') or ''}"))
     for key in ("show_when", "hide_when"):
         found |= set(_subjects(block.get(key) or {}))
     return {title_case(name) for name in found}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from surveys.engine.intake.places import Place
+from surveys.engine.intake.field_paths import BlockPath
 from surveys.engine.script import Block, Option, Violation
 
 
-def settle(taken: dict[str, object], place: Place) -> list[Violation]:
+def resolve(taken: dict[str, object], place: BlockPath) -> list[Violation]:
     """Turn `correct_answer_ids`, `correct_answer_id` and `correct_answer_index` into ids and an index.
 
     `taken` is changed: afterwards `correct_answer_ids` is a tuple where the option has an id already,

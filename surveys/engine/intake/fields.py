@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from surveys.engine.intake.kinds import (
-    Choice,
-    Fault,
-    Field,
-    ListOf,
-    Logic,
-    Shape,
-    Text,
-    Truth,
-    Weights,
-    Whole,
+from surveys.engine.intake.field_types import (
+    BooleanType,
+    ChoiceType,
+    ConditionType,
+    FieldSpec,
+    IntegerType,
+    ListType,
+    ObjectType,
+    Problem,
+    TextType,
+    WeightsType,
 )
 from surveys.engine.language.lexer import NAME_PATTERN
-from surveys.engine.language.names import cannot_be_written
+from surveys.engine.language.names import is_reserved
 from surveys.engine.script import (
     ACTION_KINDS,
     ANSWER_STYLES,
@@ -52,7 +52,7 @@ _COLOR = re.compile(r"[0-9A-Fa-f]{6}")
 _SNOWFLAKE = re.compile(r"[1-9][0-9]{0,19}")
 
 
-def _url_fault(value: str) -> Fault | None:
+def _url_problem(value: str) -> Problem | None:
     wrong = ("invalid", "must be an http or https address.")
     if any(c.isspace() or c in '<>"\\^`{|}' for c in value):
         return wrong
@@ -64,235 +64,249 @@ def _url_fault(value: str) -> Fault | None:
     return None if parts.scheme in ("http", "https") and parts.hostname else wrong
 
 
-def _color_fault(value: str) -> Fault | None:
+def _color_problem(value: str) -> Problem | None:
     if _COLOR.fullmatch(value):
         return None
     return "invalid", "must be six hexadecimal digits without `#`, such as `5865F2`."
 
 
-def _name_fault(value: str) -> Fault | None:
-    if cannot_be_written(value):
+def _name_problem(value: str) -> Problem | None:
+    if is_reserved(value):
         return "not_allowed", "must not be `true` or `false`, which logic reads as values."
     if NAME_PATTERN.fullmatch(value):
         return None
     return "invalid", "must begin with a letter and go on with letters, digits, `_`, spaces or `-`."
 
 
-def _words(maximum: int) -> Text:
-    return Text(maximum, empty_is_null=True)
+def _text(maximum: int) -> TextType:
+    return TextType(maximum, empty_is_null=True)
 
 
-def _snowflake_fault(value: str) -> Fault | None:
+def _snowflake_problem(value: str) -> Problem | None:
     if _SNOWFLAKE.fullmatch(value):
         return None
     return "invalid", "must be an id: 1 to 20 digits without a 0 in front, as text."
 
 
 # An id of the chat platform: as text, because numbers lose some of its digits.
-SNOWFLAKE = Text(20, empty_is_null=True, check=_snowflake_fault, pattern=_SNOWFLAKE.pattern.join("^$"))
-_ADDRESS = Text(2_048, empty_is_null=True, check=_url_fault, format="uri", pattern="^https?://")
+SNOWFLAKE = TextType(20, empty_is_null=True, check=_snowflake_problem, pattern=_SNOWFLAKE.pattern.join("^$"))
+_ADDRESS = TextType(2_048, empty_is_null=True, check=_url_problem, format="uri", pattern="^https?://")
 
-OPTION = Shape(
+OPTION = ObjectType(
     "Option",
     {
-        "id": Field(
-            Whole(1, MAX_ID),
+        "id": FieldSpec(
+            IntegerType(1, MAX_ID),
             "Send the id of an existing option to change it in place; leave it out to add one.",
             example=311,
         ),
-        "value": Field(
-            Text(MAX_VALUE, minimum=1),
+        "value": FieldSpec(
+            TextType(MAX_VALUE, minimum=1),
             "What is stored and what logic compares. On scale blocks the point's number.",
             nullable=False,
             required=True,
             example="Yes",
         ),
-        "label": Field(_words(MAX_LABEL), "What a reader sees instead of the value.", example="Yes, gladly"),
-        "emoji": Field(
-            _words(100), "Shown beside the label; a custom token such as `<:name:id>` too.", example="👍"
+        "label": FieldSpec(
+            _text(MAX_LABEL), "What a reader sees instead of the value.", example="Yes, gladly"
         ),
-        "score_values": Field(
-            Weights(),
+        "emoji": FieldSpec(
+            _text(100), "Shown beside the label; a custom token such as `<:name:id>` too.", example="👍"
+        ),
+        "score_values": FieldSpec(
+            WeightsType(),
             "Points for each bucket, by the bucket's variable key. Ignored, and not read back, while scoring "
             "is off.",
             example={"score": 10},
         ),
-        "display_order": Field(
-            Whole(0, MAX_SMALL),
+        "display_order": FieldSpec(
+            IntegerType(0, MAX_SMALL),
             "0-based; the index in the array where it is left out. Ties keep the array's order.",
         ),
-        "anchor_position": Field(Choice(("last",)), "`last` keeps the option at the end of a shuffle."),
+        "anchor_position": FieldSpec(
+            ChoiceType(("last",)), "`last` keeps the option at the end of a shuffle."
+        ),
     },
     "A choice, an item of a ranking, or the presentation of one scale point.",
 )
 
-SCALE = Shape(
+SCALE = ObjectType(
     "Scale",
     {
-        "icon": Field(
-            Choice(("numbers", "stars", "emoji")),
+        "icon": FieldSpec(
+            ChoiceType(("numbers", "stars", "emoji")),
             "Default `stars` on a rating, else `numbers`. `emoji` needs one option per point with its emoji.",
         ),
-        "label_left": Field(
-            _words(200), "Anchor at `min`. Not beside labels on the points, and not on `nps`."
+        "label_left": FieldSpec(
+            _text(200), "Anchor at `min`. Not beside labels on the points, and not on `nps`."
         ),
-        "label_center": Field(
-            _words(200), "Anchor in the middle; shown where the number of points is odd. Not on `nps`."
+        "label_center": FieldSpec(
+            _text(200), "Anchor in the middle; shown where the number of points is odd. Not on `nps`."
         ),
-        "label_right": Field(_words(200), "Anchor at `max`; the rules of `label_left`."),
+        "label_right": FieldSpec(_text(200), "Anchor at `max`; the rules of `label_left`."),
     },
     "How a rating, opinion scale or NPS question is drawn.",
 )
 
-ACTION_CONFIG = Shape(
+ACTION_CONFIG = ObjectType(
     "ActionConfig",
     {
-        "xp_amount": Field(
-            Whole(0, MAX_XP),
+        "xp_amount": FieldSpec(
+            IntegerType(0, MAX_XP),
             "XP that `give_xp` awards. It needs this or `source_key`, not both.",
             example=50,
         ),
-        "source_key": Field(
-            _words(200), "The score variable that `give_xp` awards as XP, such as `score`.", example="score"
+        "source_key": FieldSpec(
+            _text(200), "The score variable that `give_xp` awards as XP, such as `score`.", example="score"
         ),
-        "xp_role_id": Field(Whole(1, MAX_ID), "The achievement id that `give_achievement` needs."),
-        "role_id": Field(SNOWFLAKE, "The role id that `give_role` needs.", example="1187"),
-        "fire_scope": Field(
-            Choice(("respondent", "session")),
+        "xp_role_id": FieldSpec(IntegerType(1, MAX_ID), "The achievement id that `give_achievement` needs."),
+        "role_id": FieldSpec(SNOWFLAKE, "The role id that `give_role` needs.", example="1187"),
+        "fire_scope": FieldSpec(
+            ChoiceType(("respondent", "session")),
             "`respondent` (the default) fires once for a person, `session` once for each completion.",
         ),
     },
     "What an action block does when it is reached.",
 )
 
-CONTINUE = Shape(
+CONTINUE = ObjectType(
     "Continue",
     {
-        "after": Field(
-            Choice(("pause", "click")),
+        "after": FieldSpec(
+            ChoiceType(("pause", "click")),
             "`pause` goes on by itself, `click` waits for a button.",
             nullable=False,
             required=True,
         ),
-        "pause": Field(
-            Whole(1, MAX_PAUSE), "Seconds; required with `pause`, unused with `click`.", example=5
+        "pause": FieldSpec(
+            IntegerType(1, MAX_PAUSE), "Seconds; required with `pause`, unused with `click`.", example=5
         ),
-        "label": Field(_words(80), "The button's label; used with `click`.", example="Go on"),
+        "label": FieldSpec(_text(80), "The button's label; used with `click`.", example="Go on"),
     },
     "How a content or action block goes on.",
 )
 
-BLOCK = Shape(
+BLOCK = ObjectType(
     "Block",
     {
-        "id": Field(
-            Whole(1, MAX_ID),
+        "id": FieldSpec(
+            IntegerType(1, MAX_ID),
             "The id of a block of this script changes it in place; leave it out to add one.",
             example=42,
         ),
-        "name": Field(
-            Text(64, minimum=1, check=_name_fault),
+        "name": FieldSpec(
+            TextType(64, minimum=1, check=_name_problem),
             "The block's name in logic and tokens: a letter, then letters, digits, `_`, spaces or `-`; "
             "unique in title case. Where it is left out: `q0`, `q1`, ...",
             example="favGame",
         ),
-        "section": Field(
-            Choice(SECTIONS),
+        "section": FieldSpec(
+            ChoiceType(SECTIONS),
             "`main` where it is left out. `outro` needs the `id` of an existing outro block.",
         ),
-        "type": Field(
-            Choice(BLOCK_TYPES), "The kind of block.", nullable=False, required=True, example="single_punch"
+        "type": FieldSpec(
+            ChoiceType(BLOCK_TYPES),
+            "The kind of block.",
+            nullable=False,
+            required=True,
+            example="single_punch",
         ),
-        "prompt": Field(
-            Text(MAX_PROMPT),
+        "prompt": FieldSpec(
+            TextType(MAX_PROMPT),
             "The text shown. It may be empty on a `calculated_block` alone.",
             nullable=False,
             required=True,
             example="Do you play e4?",
         ),
-        "answer_style": Field(
-            Choice(ANSWER_STYLES),
+        "answer_style": FieldSpec(
+            ChoiceType(ANSWER_STYLES),
             "All four on single and multi punch; `full_text` or `emoji_only` on a ranking; `buttons` or "
             "`select_menu` on scales; without effect on other types. Null inherits the project's default.",
         ),
-        "color": Field(
-            Text(6, empty_is_null=True, check=_color_fault, pattern=_COLOR.pattern.join("^$")),
+        "color": FieldSpec(
+            TextType(6, empty_is_null=True, check=_color_problem, pattern=_COLOR.pattern.join("^$")),
             "Accent of content and action blocks: six hexadecimal digits without `#`. Drawn from premium on.",
             example="5865F2",
         ),
-        "image_url": Field(_ADDRESS, "A picture above the prompt.", example="https://example.com/a.png"),
-        "thumbnail_url": Field(_ADDRESS, "A small picture at the top right."),
-        "options": Field(
-            ListOf(OPTION, MAX_OPTIONS),
+        "image_url": FieldSpec(_ADDRESS, "A picture above the prompt.", example="https://example.com/a.png"),
+        "thumbnail_url": FieldSpec(_ADDRESS, "A small picture at the top right."),
+        "options": FieldSpec(
+            ListType(OPTION, MAX_OPTIONS),
             "Required on single punch, multi punch and ranking (2 to 20 items); on scales one for each "
             "point, or none. At most 25 where the project is delivered by chat.",
             only_on=WITH_ITEMS | SCALES,
         ),
-        "min": Field(
-            Whole(-MAX_NUMBER, MAX_NUMBER),
+        "min": FieldSpec(
+            IntegerType(-MAX_NUMBER, MAX_NUMBER),
             "Fewest choices on `multi_punch`, least value on `open_numeric`, first point on scales.",
             only_on=SCALES | {"multi_punch", "open_numeric"},
         ),
-        "max": Field(
-            Whole(-MAX_NUMBER, MAX_NUMBER),
+        "max": FieldSpec(
+            IntegerType(-MAX_NUMBER, MAX_NUMBER),
             "Most choices on `multi_punch`, greatest value on `open_numeric`, last point on scales.",
             only_on=SCALES | {"multi_punch", "open_numeric"},
         ),
-        "required": Field(Truth(), "Whether an answer is needed to go on. Null means optional."),
-        "precondition": Field(
-            _words(MAX_EXPRESSION),
+        "required": FieldSpec(BooleanType(), "Whether an answer is needed to go on. Null means optional."),
+        "precondition": FieldSpec(
+            _text(MAX_EXPRESSION),
             "A hide expression: where it is true, the block is passed over.",
             example='favGame = "Chess"',
         ),
-        "show_when": Field(Logic(), "Show the block only where this holds. Compiles to `precondition`."),
-        "hide_when": Field(Logic(), "Hide the block where this holds. Compiles to `precondition`."),
-        "action_kind": Field(
-            Choice(ACTION_KINDS), "Required on `action_block`.", only_on=frozenset({"action_block"})
+        "show_when": FieldSpec(
+            ConditionType(), "Show the block only where this holds. Compiles to `precondition`."
         ),
-        "action_config": Field(ACTION_CONFIG, "What the action needs.", only_on=frozenset({"action_block"})),
-        "correct_answer_ids": Field(
-            ListOf(Whole(1, MAX_ID), 1),
+        "hide_when": FieldSpec(
+            ConditionType(), "Hide the block where this holds. Compiles to `precondition`."
+        ),
+        "action_kind": FieldSpec(
+            ChoiceType(ACTION_KINDS), "Required on `action_block`.", only_on=frozenset({"action_block"})
+        ),
+        "action_config": FieldSpec(
+            ACTION_CONFIG, "What the action needs.", only_on=frozenset({"action_block"})
+        ),
+        "correct_answer_ids": FieldSpec(
+            ListType(IntegerType(1, MAX_ID), 1),
             "The id of the correct option; one element. Graded only where scoring is enabled.",
             only_on=CHOICES | SCALES,
         ),
-        "correct_answer_index": Field(
-            Whole(0, MAX_OPTIONS - 1),
+        "correct_answer_index": FieldSpec(
+            IntegerType(0, MAX_OPTIONS - 1),
             "The correct option's index in the `options` sent with it, for the first write, when there are "
             "no ids yet. Beside ids it has to name the same option.",
             only_on=CHOICES | SCALES,
             deprecated=True,
         ),
-        "when_correct": Field(
-            _words(MAX_PROMPT),
+        "when_correct": FieldSpec(
+            _text(MAX_PROMPT),
             "Said after a correct answer; needs `correct_answer_ids`.",
             only_on=CHOICES | SCALES,
         ),
-        "when_incorrect": Field(
-            _words(MAX_PROMPT),
+        "when_incorrect": FieldSpec(
+            _text(MAX_PROMPT),
             "Said after a wrong answer; needs `correct_answer_ids`.",
             only_on=CHOICES | SCALES,
         ),
-        "scale": Field(SCALE, "How a scale is drawn.", only_on=SCALES),
-        "randomize_options": Field(
-            Truth(),
+        "scale": FieldSpec(SCALE, "How a scale is drawn.", only_on=SCALES),
+        "randomize_options": FieldSpec(
+            BooleanType(),
             "Shuffle the options for each respondent. False where it is left out.",
             only_on=WITH_ITEMS,
         ),
-        "rank_top_n": Field(
-            Whole(1, MAX_OPTIONS),
+        "rank_top_n": FieldSpec(
+            IntegerType(1, MAX_OPTIONS),
             "How many items must be ranked; all of them where null.",
             only_on=frozenset({"ranking"}),
         ),
-        "calculated_formula": Field(
-            _words(MAX_EXPRESSION), "Required on `calculated_block`.", only_on=frozenset({CALCULATED})
+        "calculated_formula": FieldSpec(
+            _text(MAX_EXPRESSION), "Required on `calculated_block`.", only_on=frozenset({CALCULATED})
         ),
-        "position": Field(
-            Whole(0, MAX_SMALL),
+        "position": FieldSpec(
+            IntegerType(0, MAX_SMALL),
             "0-based; the index in the array where it is left out. Ties keep the array's order.",
         ),
-        "continue": Field(CONTINUE, "How the block goes on.", only_on=STATEMENTS, attribute="continue_"),
-        "correct_answer_id": Field(
-            Whole(1, MAX_ID),
+        "continue": FieldSpec(CONTINUE, "How the block goes on.", only_on=STATEMENTS, attribute="continue_"),
+        "correct_answer_id": FieldSpec(
+            IntegerType(1, MAX_ID),
             "The same as `correct_answer_ids` with one element.",
             write_only=True,
             only_on=CHOICES | SCALES,

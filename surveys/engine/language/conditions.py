@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from surveys.engine.language import names
+from surveys.engine.language.expression_grammar import MAX_NESTING, Name
 from surveys.engine.language.expressions import parse
-from surveys.engine.language.grammar import MAX_NESTING, Name
-from surveys.engine.language.lexer import NAME_PATTERN, SyntaxFault
+from surveys.engine.language.lexer import NAME_PATTERN, ParseError
 
-SIGNS = {"eq": "=", "ne": "!=", "lt": "<", "gt": ">", "gte": ">=", "lte": "<=", "in": "in"}
-JOINS = {"all": "AND", "any": "OR"}
+OPERATORS = {"eq": "=", "ne": "!=", "lt": "<", "gt": ">", "gte": ">=", "lte": "<=", "in": "in"}
+CONNECTIVES = {"all": "AND", "any": "OR"}
 LEAF_FIELDS = ("block", "variable", "op", "value")
 
 _MAX_BITS = 4096  # of an integer; more could not fit into an expression
 
 
-class ConditionFault(ValueError):
+class ConditionError(ValueError):
     """A condition that cannot be compiled, with all that is wrong with it.
 
     `faults` are triples of path (`any[1].value`; empty for the condition itself), code of the violation
@@ -28,7 +28,7 @@ class ConditionFault(ValueError):
         super().__init__(faults[0][2])
         self.faults = list(faults)
 
-    def __reduce__(self) -> tuple[type[ConditionFault], tuple[list[tuple[str, str, str]]]]:
+    def __reduce__(self) -> tuple[type[ConditionError], tuple[list[tuple[str, str, str]]]]:
         return type(self), (self.faults,)
 
 
@@ -42,13 +42,13 @@ def compile(condition: Mapping[str, object], *, hide: bool) -> str:
     compiler = _Compiler()
     text = compiler.condition(condition, "", depth=1)[0]
     if compiler.faults:
-        raise ConditionFault(compiler.faults)
+        raise ConditionError(compiler.faults)
     text = text if hide else f"NOT(({text}))"
     try:
         parse(text)
-    except SyntaxFault as fault:
+    except ParseError as fault:
         message = f"The condition is too large. {fault.message}"
-        raise ConditionFault([("", fault.code, message)]) from None
+        raise ConditionError([("", fault.code, message)]) from None
     return text
 
 
@@ -69,7 +69,7 @@ class _Compiler:
         if depth > MAX_NESTING:
             message = f"Conditions nest at most {MAX_NESTING} deep."
             return self.fault(path, "too_deep", message), False
-        groups = [key for key in JOINS if given.get(key) is not None]
+        groups = [key for key in CONNECTIVES if given.get(key) is not None]
         leaf = [key for key in LEAF_FIELDS if given.get(key) is not None]
         if len(groups) == 2 or (groups and leaf):
             message = (
@@ -93,7 +93,7 @@ class _Compiler:
         parts = [self.condition(part, f"{path}[{n}]", depth=depth + 1) for n, part in enumerate(given)]
         if len(parts) == 1:
             return parts[0]
-        join = JOINS[key]
+        join = CONNECTIVES[key]
         return f" {join} ".join(f"({text})" if wrapped else text for text, wrapped in parts), True
 
     def leaf(self, given: Mapping[str, object], path: str) -> str:
@@ -101,15 +101,15 @@ class _Compiler:
         op = given.get("op")
         if op is None:
             self.fault(f"{path}.op", "required", "op is required.")
-        elif not isinstance(op, str) or op not in SIGNS:
-            self.fault(f"{path}.op", "invalid_choice", f"op is one of {', '.join(SIGNS)}.")
+        elif not isinstance(op, str) or op not in OPERATORS:
+            self.fault(f"{path}.op", "invalid_choice", f"op is one of {', '.join(OPERATORS)}.")
         value = given.get("value")
         if value is None:
             return self.fault(f"{path}.value", "required", "value is required.")
         if op == "in" and not isinstance(value, list | tuple):
             return self.fault(f"{path}.value", "invalid_type", "With op in, value is a list.")
         written = self.value(value, f"{path}.value")
-        return f"{subject} {SIGNS.get(str(op))} {written}"
+        return f"{subject} {OPERATORS.get(str(op))} {written}"
 
     def subject(self, block: object, variable: object, path: str) -> str:
         if block is not None and variable is not None:
@@ -126,20 +126,20 @@ class _Compiler:
             return self.fault(path, "invalid_type", "block is the name of a block.")
         if not NAME_PATTERN.fullmatch(name.strip()):
             return self.fault(path, "invalid", "block is no name that a block can have.")
-        if names.cannot_be_written(name):
+        if names.is_reserved(name):
             message = (
                 f"A block named {name} cannot be meant by its name. "
                 "Rename it, or give its position as variable, such as q3."
             )
             return self.fault(path, "not_allowed", message)
-        return names.in_expression(name)
+        return names.expression_form(name)
 
     def variable(self, token: object, path: str) -> str:
         if not isinstance(token, str):
             return self.fault(path, "invalid_type", "variable is the name of a variable, such as score.")
         try:
             tree = parse(token).tree
-        except SyntaxFault:
+        except ParseError:
             tree = None
         if not isinstance(tree, Name) or token not in (tree.name, f"({tree.name})"):
             message = "variable is a single name as an expression writes it, such as score or q3."

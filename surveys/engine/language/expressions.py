@@ -7,19 +7,28 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
-from surveys.engine.language import grammar, names, values
-from surveys.engine.language.grammar import Every, Literal, Mention, Name, Node, Not, Pair, Some
-from surveys.engine.language.lexer import SyntaxFault
+from surveys.engine.language import expression_grammar, names, values
+from surveys.engine.language.expression_grammar import (
+    Comparison,
+    Conjunction,
+    Disjunction,
+    ExpressionNode,
+    Literal,
+    Mention,
+    Name,
+    Negation,
+)
+from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.values import Value
 from surveys.engine.script import title_case
 
-__all__ = ["Expression", "Mention", "SyntaxFault", "Value", "ValueOf", "parse", "rename"]
+__all__ = ["Expression", "Mention", "ParseError", "Value", "ValueOf", "parse", "rename"]
 
 MAX_LENGTH = 2000
 
 ValueOf: TypeAlias = Callable[[str], Value]  # gets a name as it is written in the expression
 
-COMPARE: Mapping[str, Callable[[Value, Value], bool]] = {
+COMPARISONS: Mapping[str, Callable[[Value, Value], bool]] = {
     "=": values.equal,
     "!=": values.differ,
     "<": values.less,
@@ -35,7 +44,7 @@ class Expression:
     """A parsed expression. Two are equal where they mean the same by the same words."""
 
     source: str = field(compare=False)
-    tree: Node
+    tree: ExpressionNode
     mentions: tuple[Mention, ...] = field(compare=False)  # every one, in the order of the text
     _truth: Callable[[ValueOf], bool] = field(compare=False, repr=False)
 
@@ -50,8 +59,8 @@ def parse(text: str) -> Expression:
     `too_long` (beyond 2,000 characters) or `too_deep` (nested beyond 50)."""
     if len(text) > MAX_LENGTH:
         message = f"An expression has at most {MAX_LENGTH:,} characters; this one has {len(text):,}."
-        raise SyntaxFault(message, MAX_LENGTH + 1, "too_long")
-    tree, mentions = grammar.read(text)
+        raise ParseError(message, MAX_LENGTH + 1, "too_long")
+    tree, mentions = expression_grammar.read(text)
     return Expression(text, tree, mentions, _truth(tree))
 
 
@@ -81,21 +90,21 @@ def _new_name(mention: Mention, renames: Mapping[str, str], variables: Collectio
     new = renames.get(title_case(name))
     if new is None:
         return None
-    if names.cannot_be_written(new):
+    if names.is_reserved(new):
         message = f"A block named {new} cannot be meant in an expression by its name."
-        raise SyntaxFault(message, mention.column, "not_allowed")
-    written = names.in_expression(new)
+        raise ParseError(message, mention.column, "not_allowed")
+    written = names.expression_form(new)
     in_parentheses_already = name.lower() in names.KEYWORDS
     return written.strip("()") if in_parentheses_already else written
 
 
-def _truth(node: Node) -> Callable[[ValueOf], bool]:
+def _truth(node: ExpressionNode) -> Callable[[ValueOf], bool]:
     """Compile to a closure that answers true or false. No deeper than the expression nests."""
     match node:
-        case Not(part):
+        case Negation(part):
             inner = _truth(part)
             return lambda value_of: not inner(value_of)
-        case Every(parts):
+        case Conjunction(parts):
             every = tuple(map(_truth, parts))
 
             def all_hold(value_of: ValueOf) -> bool:
@@ -105,7 +114,7 @@ def _truth(node: Node) -> Callable[[ValueOf], bool]:
                 return True
 
             return all_hold
-        case Some(parts):
+        case Disjunction(parts):
             some = tuple(map(_truth, parts))
 
             def any_holds(value_of: ValueOf) -> bool:
@@ -115,8 +124,8 @@ def _truth(node: Node) -> Callable[[ValueOf], bool]:
                 return False
 
             return any_holds
-        case Pair(sign, left, right):
-            return _comparison(COMPARE[sign], left, right)
+        case Comparison(sign, left, right):
+            return _comparison(COMPARISONS[sign], left, right)
         case Name(name):
             return lambda value_of: values.is_true(value_of(name))
         case Literal(value):
@@ -125,7 +134,7 @@ def _truth(node: Node) -> Callable[[ValueOf], bool]:
 
 
 def _comparison(
-    compare: Callable[[Value, Value], bool], left: Node, right: Node
+    compare: Callable[[Value, Value], bool], left: ExpressionNode, right: ExpressionNode
 ) -> Callable[[ValueOf], bool]:
     if isinstance(left, Name) and isinstance(right, Literal):  # by far the most frequent
         name, value = left.name, right.value
@@ -134,7 +143,7 @@ def _comparison(
     return lambda value_of: compare(first(value_of), second(value_of))
 
 
-def _value(node: Node) -> Callable[[ValueOf], Value]:
+def _value(node: ExpressionNode) -> Callable[[ValueOf], Value]:
     match node:
         case Name(name):
             return lambda value_of: value_of(name)

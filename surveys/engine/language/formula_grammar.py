@@ -24,24 +24,24 @@ from decimal import Decimal
 
 import regex
 
+from surveys.engine.language.expression_grammar import MAX_NESTING, Mention
 from surveys.engine.language.formula_tree import (
     Argmax,
-    Choice,
-    Every,
+    Comparison,
+    Conditional,
+    Conjunction,
+    Disjunction,
+    FormulaNode,
+    LogicNode,
+    Negation,
     Negative,
-    Node,
-    Not,
-    Number,
-    Pair,
+    NumberLiteral,
     Product,
-    Some,
     Sum,
-    Text,
-    Truth,
+    TextLiteral,
     Variable,
 )
-from surveys.engine.language.grammar import MAX_NESTING, Mention
-from surveys.engine.language.lexer import FORMULA, SyntaxFault, Token, lex_one
+from surveys.engine.language.lexer import FORMULA, ParseError, Token, lex_one
 
 _SIGNS = {"=": "==", "==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -54,14 +54,14 @@ _ELSE_IF_IN_ONE = regex.compile(rf"(?<!{_IN_WORD})(?:elseif|elsif|elif)(?!{_IN_W
 _IF_AS_A_FUNCTION = regex.compile(rf"(?<!{_IN_WORD})if\s*+\(", regex.IGNORECASE)
 
 
-def read(text: str) -> tuple[Node, tuple[Mention, ...]]:
+def read(text: str) -> tuple[FormulaNode, tuple[Mention, ...]]:
     """The tree, and every name in brackets in the order of the text. Raises SyntaxFault."""
-    parser = _Parser(text)
+    parser = _FormulaParser(text)
     tree = parser.whole()
     return tree, tuple(parser.mentions)
 
 
-class _Parser:
+class _FormulaParser:
     """One pass over the text, by recursive descent; never deeper than MAX_NESTING."""
 
     def __init__(self, text: str) -> None:
@@ -103,28 +103,28 @@ class _Parser:
         self.depth += 1
         if self.depth > MAX_NESTING:
             message = f"Parentheses, if and NOT nest at most {MAX_NESTING} deep."
-            raise SyntaxFault(message, token.column, "too_deep")
+            raise ParseError(message, token.column, "too_deep")
 
     # The grammar, lowest precedence first.
 
-    def whole(self) -> Node:
+    def whole(self) -> FormulaNode:
         if not self.text.strip():
-            raise SyntaxFault("A formula cannot be empty. Write arithmetic, such as [score] * 2.", 1)
+            raise ParseError("A formula cannot be empty. Write arithmetic, such as [score] * 2.", 1)
         tree = self.inside()
         if self.token.kind != "end":
             raise self.unexpected()
-        if isinstance(tree, Text):
+        if isinstance(tree, TextLiteral):
             message = "Text alone is no formula: it stands after then, after else or in a comparison."
-            raise SyntaxFault(message, tree.column)
+            raise ParseError(message, tree.column)
         return self.outcome(tree)
 
-    def inside(self) -> Node:
+    def inside(self) -> FormulaNode:
         return self.choice() if self.sees("if") else self.disjunction()
 
-    def choice(self) -> Node:
+    def choice(self) -> FormulaNode:
         opening = self.token
         self.enter(opening)
-        cases: list[tuple[Node, Node]] = []
+        cases: list[tuple[FormulaNode, FormulaNode]] = []
         while not cases or (not self.words_begin() and self.sees("if")):
             self.take()
             condition = self.condition(self.disjunction())
@@ -136,9 +136,9 @@ class _Parser:
             cases.append((condition, value))
         otherwise = self.value()
         self.depth -= 1
-        return Choice(tuple(cases), otherwise)
+        return Conditional(tuple(cases), otherwise)
 
-    def value(self) -> Node:
+    def value(self) -> FormulaNode:
         """What stands after then and else."""
         return self.words() if self.words_begin() else self.outcome(self.inside())
 
@@ -149,10 +149,10 @@ class _Parser:
         found = _SIGN.match(self.text, self.at)
         if found and found["sign"].isprintable() and not FORMULA.match(self.text, found.start("sign")):
             message = f"Text that begins with {found['sign']} is written in double quotes."
-            raise SyntaxFault(message, found.start("sign") + 1)
+            raise ParseError(message, found.start("sign") + 1)
         return False
 
-    def words(self) -> Text:
+    def words(self) -> TextLiteral:
         depth, until = 0, len(self.text)
         for found in _WORDS_MAY_END.finditer(self.text, self.at):
             if found.group() == "(":
@@ -166,44 +166,44 @@ class _Parser:
         column = self.at + len(words) - len(words.lstrip()) + 1
         words = words.strip()
         self.last, self.at, self.ahead = Token("words", words, column - 1), until, None
-        return Text(words, column)
+        return TextLiteral(words, column)
 
-    def disjunction(self) -> Node:
+    def disjunction(self) -> FormulaNode:
         parts = [self.conjunction()]
         column = self.token.column
         while self.takes("or"):
             parts.append(self.conjunction())
-        return parts[0] if len(parts) == 1 else Some(tuple(map(self.condition, parts)), column)
+        return parts[0] if len(parts) == 1 else Disjunction(tuple(map(self.condition, parts)), column)
 
-    def conjunction(self) -> Node:
+    def conjunction(self) -> FormulaNode:
         parts = [self.negation()]
         column = self.token.column
         while self.takes("and"):
             parts.append(self.negation())
-        return parts[0] if len(parts) == 1 else Every(tuple(map(self.condition, parts)), column)
+        return parts[0] if len(parts) == 1 else Conjunction(tuple(map(self.condition, parts)), column)
 
-    def negation(self) -> Node:
+    def negation(self) -> FormulaNode:
         token = self.token
         if not self.takes("not"):
             return self.comparison()
         self.enter(token)
         part = self.condition(self.negation())
         self.depth -= 1
-        return Not(part, token.column)
+        return Negation(part, token.column)
 
-    def comparison(self) -> Node:
+    def comparison(self) -> FormulaNode:
         left = self.sum()
         token = self.token
         if not self.sees(*_SIGNS):
             return left
         self.take()
-        pair = Pair(_SIGNS[token.text], self.side(left), self.side(self.sum()), token.column)
+        pair = Comparison(_SIGNS[token.text], self.side(left), self.side(self.sum()), token.column)
         if self.sees(*_SIGNS):
             message = "Comparisons cannot be chained. Write [a] < [b] AND [b] < [c]."
-            raise SyntaxFault(message, self.token.column)
+            raise ParseError(message, self.token.column)
         return pair
 
-    def sum(self) -> Node:
+    def sum(self) -> FormulaNode:
         parts = [self.product()]
         while self.sees("+", "-"):
             sign = self.take().text
@@ -211,15 +211,15 @@ class _Parser:
             parts.append(Negative(self.amount(part)) if sign == "-" else part)
         return parts[0] if len(parts) == 1 else Sum(tuple(map(self.amount, parts)))
 
-    def product(self) -> Node:
+    def product(self) -> FormulaNode:
         first = self.factor()
-        steps: list[tuple[str, Node]] = []
+        steps: list[tuple[str, FormulaNode]] = []
         while self.sees("*", "/"):
             sign = self.take().text
             steps.append((sign, self.amount(self.factor())))
         return Product(self.amount(first), tuple(steps)) if steps else first
 
-    def factor(self) -> Node:
+    def factor(self) -> FormulaNode:
         minuses = 0
         while self.takes("-"):
             minuses += 1
@@ -229,7 +229,7 @@ class _Parser:
         # Twice negative is a number still, and not the text that a variable may hold.
         return Negative(self.amount(part)) if minuses % 2 else Sum((self.amount(part),))
 
-    def operand(self) -> Node:
+    def operand(self) -> FormulaNode:
         token = self.token
         if self.sees("("):
             return self.parenthesised()
@@ -238,12 +238,12 @@ class _Parser:
         if token.kind == "token":
             return Variable(self.mention())
         if token.kind == "number":
-            return Number(Decimal(self.take().text))
+            return NumberLiteral(Decimal(self.take().text))
         if token.kind == "string":
-            return Text(self.take().text[1:-1], token.column)
+            return TextLiteral(self.take().text[1:-1], token.column)
         raise self.missing_operand()
 
-    def parenthesised(self) -> Node:
+    def parenthesised(self) -> FormulaNode:
         opening = self.take()
         self.enter(opening)
         self.parentheses += 1
@@ -259,7 +259,7 @@ class _Parser:
         example = "argmax([score_a], [score_b])"
         if not self.sees("("):
             message = f"argmax is followed by variables in parentheses, as in {example}."
-            raise SyntaxFault(message, word.column)
+            raise ParseError(message, word.column)
         opening = self.take()
         names: list[str] = []
         while not names or self.takes(","):
@@ -277,41 +277,41 @@ class _Parser:
 
     # What may stand where.
 
-    def outcome(self, node: Node) -> Node:
+    def outcome(self, node: FormulaNode) -> FormulaNode:
         """A value, which a comparison is not."""
-        if isinstance(node, Pair):
+        if isinstance(node, Comparison):
             message = "A comparison stands between if and then, as in: if [score] > 5 then 1 else 0."
-            raise SyntaxFault(message, node.column)
-        if isinstance(node, Not | Every | Some):
+            raise ParseError(message, node.column)
+        if isinstance(node, Negation | Conjunction | Disjunction):
             message = "AND, OR and NOT stand between if and then, as in: if NOT [score] then 1 else 0."
-            raise SyntaxFault(message, node.column)
+            raise ParseError(message, node.column)
         return node
 
-    def condition(self, node: Node) -> Node:
+    def condition(self, node: FormulaNode) -> FormulaNode:
         """A comparison or a number, which a text is not."""
-        if isinstance(node, Text):
+        if isinstance(node, TextLiteral):
             message = 'Text alone is no condition: compare it, as in [game] == "chess".'
-            raise SyntaxFault(message, node.column)
+            raise ParseError(message, node.column)
         return node
 
-    def side(self, node: Node) -> Node:
+    def side(self, node: FormulaNode) -> FormulaNode:
         """What is compared: a number or a text, but not the outcome of another comparison."""
-        if isinstance(node, Truth):
-            raise SyntaxFault("Conditions are not compared: join them by AND, OR and NOT.", node.column)
+        if isinstance(node, LogicNode):
+            raise ParseError("Conditions are not compared: join them by AND, OR and NOT.", node.column)
         return node
 
-    def amount(self, node: Node) -> Node:
+    def amount(self, node: FormulaNode) -> FormulaNode:
         """A part of arithmetic."""
-        if isinstance(node, Truth):
+        if isinstance(node, LogicNode):
             message = "Arithmetic has no conditions in it. Write (if [score] > 5 then 1 else 0)."
-            raise SyntaxFault(message, node.column)
-        if isinstance(node, Text):
-            raise SyntaxFault("There is no arithmetic with text.", node.column)
+            raise ParseError(message, node.column)
+        if isinstance(node, TextLiteral):
+            raise ParseError("There is no arithmetic with text.", node.column)
         return node
 
     # What to say of what is wrong.
 
-    def missing_operand(self) -> SyntaxFault:
+    def missing_operand(self) -> ParseError:
         token, word = self.token, self.token.text
         lower = word.lower()
         message = f"A number or a variable is missing before {word}."
@@ -331,7 +331,7 @@ class _Parser:
             message = "Brackets hold the name of a variable, which begins with a letter: [score]."
         elif word == "+":
             message = "A + stands between two numbers."
-        return SyntaxFault(message, token.column)
+        return ParseError(message, token.column)
 
     def bare_name(self, word: str) -> str:
         _, end = lex_one(self.text, self.at, FORMULA)
@@ -341,31 +341,31 @@ class _Parser:
             return f'Write a variable in brackets and text in double quotes: [{word}] or "{word}".'
         return f"Write a variable in brackets: [{word}]."
 
-    def not_then(self) -> SyntaxFault:
+    def not_then(self) -> ParseError:
         token = self.token
         if token.kind == "end" or self.sees("else") or self.closes():
-            return SyntaxFault("then is missing: write if ... then ... else ...", token.column)
+            return ParseError("then is missing: write if ... then ... else ...", token.column)
         return self.unexpected()
 
-    def not_else(self, opening: Token) -> SyntaxFault:
+    def not_else(self, opening: Token) -> ParseError:
         if self.last.kind == "words" and self.sees("if", "then"):
             return self.unexpected()
         if self.token.kind == "end" or self.sees("then") or self.closes():
-            return SyntaxFault("This if has no else: write if ... then ... else ...", opening.column)
+            return ParseError("This if has no else: write if ... then ... else ...", opening.column)
         return self.unexpected()
 
     def closes(self) -> bool:
         return self.parentheses > 0 and self.sees(")")
 
-    def not_closed(self, opening: Token) -> SyntaxFault:
-        return SyntaxFault("This parenthesis is not closed: a ) is missing.", opening.column)
+    def not_closed(self, opening: Token) -> ParseError:
+        return ParseError("This parenthesis is not closed: a ) is missing.", opening.column)
 
-    def bad_argument(self, opening: Token, message: str) -> SyntaxFault:
+    def bad_argument(self, opening: Token, message: str) -> ParseError:
         if self.token.kind == "end":
             return self.not_closed(opening)
-        return SyntaxFault(message, self.token.column)
+        return ParseError(message, self.token.column)
 
-    def unexpected(self) -> SyntaxFault:
+    def unexpected(self) -> ParseError:
         """Something stands where the formula, or its part, is over."""
         token, word, before = self.token, self.token.text, self.last
         lower = word.lower()
@@ -391,4 +391,4 @@ class _Parser:
             message = f'Text that begins with a digit is written in double quotes: "{before.text} {word}".'
         elif word == "[":
             return self.missing_operand()
-        return SyntaxFault(message, token.column)
+        return ParseError(message, token.column)

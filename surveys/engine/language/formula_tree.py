@@ -11,12 +11,12 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberLiteral:
     value: Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextLiteral:
     text: str
     column: int = field(compare=False)
 
@@ -33,57 +33,59 @@ class Argmax:
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    part: Node
+    part: FormulaNode
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    parts: tuple[Node, ...]
+    parts: tuple[FormulaNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    first: Node
-    steps: tuple[tuple[str, Node], ...]  # `*` or `/`, and by what
+    first: FormulaNode
+    steps: tuple[tuple[str, FormulaNode], ...]  # `*` or `/`, and by what
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Conditional:
     """if, as many else if as there are, and else."""
 
-    cases: tuple[tuple[Node, Node], ...]  # condition, value
-    otherwise: Node
+    cases: tuple[tuple[FormulaNode, FormulaNode], ...]  # condition, value
+    otherwise: FormulaNode
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Comparison:
     sign: str  # `==` and not `=`
-    left: Node
-    right: Node
+    left: FormulaNode
+    right: FormulaNode
     column: int = field(compare=False)  # of the sign
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
-    part: Node
+class Negation:
+    part: FormulaNode
     column: int = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class Conjunction:
     """Parts joined by AND."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[FormulaNode, ...]
     column: int = field(compare=False)  # of the first AND
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class Disjunction:
     """Parts joined by OR."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[FormulaNode, ...]
     column: int = field(compare=False)  # of the first OR
 
 
-Truth: TypeAlias = Pair | Not | Every | Some
-Node: TypeAlias = Number | Text | Variable | Argmax | Negative | Sum | Product | Choice | Truth
+LogicNode: TypeAlias = Comparison | Negation | Conjunction | Disjunction
+FormulaNode: TypeAlias = (
+    NumberLiteral | TextLiteral | Variable | Argmax | Negative | Sum | Product | Conditional | LogicNode
+)

@@ -24,26 +24,26 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from surveys.engine.language import formula_grammar, values
+from surveys.engine.language.expression_grammar import Mention
 from surveys.engine.language.formula_tree import (
     Argmax,
-    Choice,
-    Every,
+    Comparison,
+    Conditional,
+    Conjunction,
+    Disjunction,
+    FormulaNode,
+    Negation,
     Negative,
-    Node,
-    Not,
-    Number,
-    Pair,
+    NumberLiteral,
     Product,
-    Some,
     Sum,
-    Text,
+    TextLiteral,
     Variable,
 )
-from surveys.engine.language.grammar import Mention
-from surveys.engine.language.lexer import SyntaxFault
+from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.values import Value
 
-__all__ = ["MAX_LENGTH", "Formula", "Mention", "NameOf", "Result", "SyntaxFault", "Value", "ValueOf", "parse"]
+__all__ = ["MAX_LENGTH", "Formula", "Mention", "NameOf", "ParseError", "Result", "Value", "ValueOf", "parse"]
 
 MAX_LENGTH = 2000
 
@@ -72,7 +72,7 @@ class Formula:
     """A parsed formula. Two are equal where they compute the same by the same words."""
 
     source: str = field(compare=False)
-    tree: Node
+    tree: FormulaNode
     mentions: tuple[Mention, ...] = field(compare=False)  # names in brackets, in the order of the text
     _result: Callable[[ValueOf, NameOf], Result] = field(compare=False, repr=False)
 
@@ -90,7 +90,7 @@ def parse(text: str) -> Formula:
     `too_long` (beyond 2,000 characters) or `too_deep` (nested beyond 50)."""
     if len(text) > MAX_LENGTH:
         message = f"A formula has at most {MAX_LENGTH:,} characters; this one has {len(text):,}."
-        raise SyntaxFault(message, MAX_LENGTH + 1, "too_long")
+        raise ParseError(message, MAX_LENGTH + 1, "too_long")
     tree, mentions = formula_grammar.read(text)
     return Formula(text, tree, mentions, _result(tree))
 
@@ -153,23 +153,23 @@ _STEPS: Mapping[str, Callable[[Decimal, Decimal], Decimal]] = {"*": _COMPUTE.mul
 # --- Tree → closures, no deeper than the formula nests --------------------------------------------
 
 
-def _result(node: Node) -> Callable[[ValueOf, NameOf], Result]:
+def _result(node: FormulaNode) -> Callable[[ValueOf, NameOf], Result]:
     """What a formula, or the value of an if, comes to."""
     match node:
         case Variable(name):
             return lambda value_of, name_of: _alone(value_of(name))
-        case Text(text):
+        case TextLiteral(text):
             return lambda value_of, name_of: text
         case Argmax(names):
             return _greatest(names)
-        case Choice():
+        case Conditional():
             return _chosen(node)
         case _:
             amount = _amount(node)
             return lambda value_of, name_of: rounded(amount(value_of, name_of), _GIVE)
 
 
-def _side(node: Node) -> Callable[[ValueOf, NameOf], Value]:
+def _side(node: FormulaNode) -> Callable[[ValueOf, NameOf], Value]:
     """What is on one side of `==`."""
     if isinstance(node, Variable):
         name = node.name
@@ -178,10 +178,10 @@ def _side(node: Node) -> Callable[[ValueOf, NameOf], Value]:
     return lambda value_of, name_of: _compared(result(value_of, name_of))
 
 
-def _amount(node: Node) -> Callable[[ValueOf, NameOf], Decimal]:
+def _amount(node: FormulaNode) -> Callable[[ValueOf, NameOf], Decimal]:
     """What a part of arithmetic comes to, unrounded."""
     match node:
-        case Number(value):
+        case NumberLiteral(value):
             return lambda value_of, name_of: value
         case Variable(name):
             return lambda value_of, name_of: _number(value_of(name))
@@ -229,7 +229,7 @@ def _greatest(names: tuple[str, ...]) -> Callable[[ValueOf, NameOf], str]:
     return greatest
 
 
-def _chosen(node: Choice) -> Callable[[ValueOf, NameOf], Result]:
+def _chosen(node: Conditional) -> Callable[[ValueOf, NameOf], Result]:
     cases = tuple((_truth(condition), _result(value)) for condition, value in node.cases)
     otherwise = _result(node.otherwise)
 
@@ -242,25 +242,25 @@ def _chosen(node: Choice) -> Callable[[ValueOf, NameOf], Result]:
     return chosen
 
 
-def _truth(node: Node) -> Callable[[ValueOf, NameOf], bool]:
+def _truth(node: FormulaNode) -> Callable[[ValueOf, NameOf], bool]:
     match node:
-        case Not(part):
+        case Negation(part):
             inner = _truth(part)
             return lambda value_of, name_of: not inner(value_of, name_of)
-        case Every(parts):
+        case Conjunction(parts):
             every = tuple(map(_truth, parts))
             return lambda value_of, name_of: all(part(value_of, name_of) for part in every)
-        case Some(parts):
+        case Disjunction(parts):
             some = tuple(map(_truth, parts))
             return lambda value_of, name_of: any(part(value_of, name_of) for part in some)
-        case Pair(sign, left, right):
+        case Comparison(sign, left, right):
             return _comparison(sign, left, right)
         case _:
             result = _result(node)
             return lambda value_of, name_of: values.is_true(result(value_of, name_of))
 
 
-def _comparison(sign: str, left: Node, right: Node) -> Callable[[ValueOf, NameOf], bool]:
+def _comparison(sign: str, left: FormulaNode, right: FormulaNode) -> Callable[[ValueOf, NameOf], bool]:
     if sign in _ORDERINGS:
         compare = _ORDERINGS[sign]
         less, more = _amount(left), _amount(right)

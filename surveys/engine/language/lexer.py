@@ -43,7 +43,7 @@ _INSTEAD = {
 }
 
 
-class SyntaxFault(ValueError):
+class ParseError(ValueError):
     """A text is not in the language. `column` counts from 1; `code` is of the violation vocabulary."""
 
     def __init__(self, message: str, column: int, code: str = "syntax_error") -> None:
@@ -52,7 +52,7 @@ class SyntaxFault(ValueError):
         self.column = column
         self.code = code
 
-    def __reduce__(self) -> tuple[type[SyntaxFault], tuple[str, int, str]]:
+    def __reduce__(self) -> tuple[type[ParseError], tuple[str, int, str]]:
         return type(self), (self.message, self.column, self.code)
 
 
@@ -98,18 +98,18 @@ def lex_one(text: str, at: int, grammar: regex.Pattern[str]) -> tuple[Token, int
 def _token(found: regex.Match[str]) -> Token:
     kind = found.lastgroup or ""
     if kind == "mistake":
-        raise SyntaxFault(_INSTEAD.get(found.group(), _DOUBLE_QUOTES), found.start() + 1)
+        raise ParseError(_INSTEAD.get(found.group(), _DOUBLE_QUOTES), found.start() + 1)
     return Token(kind, found.group(kind).rstrip(), found.start())
 
 
-def _stray(text: str, at: int) -> SyntaxFault:
+def _stray(text: str, at: int) -> ParseError:
     """What to say of a character that begins nothing."""
     character = text[at]
     if character == '"':
-        return SyntaxFault('This text is not closed: a " is missing at its end.', at + 1)
+        return ParseError('This text is not closed: a " is missing at its end.', at + 1)
     if character == "_":
-        return SyntaxFault("A name begins with a letter, not with _.", at + 1)
+        return ParseError("A name begins with a letter, not with _.", at + 1)
     if character == "." and (text[at - 1 : at].isdigit() or text[at + 1 : at + 2].isdigit()):
-        return SyntaxFault("A number has digits on both sides of its point, as in 0.5.", at + 1)
+        return ParseError("A number has digits on both sides of its point, as in 0.5.", at + 1)
     seen = character if character.isprintable() else f"U+{ord(character):04X}"
-    return SyntaxFault(f"The character {seen} has no meaning here.", at + 1)
+    return ParseError(f"The character {seen} has no meaning here.", at + 1)

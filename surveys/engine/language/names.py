@@ -8,7 +8,7 @@ from functools import lru_cache
 from surveys.engine.script import title_case
 
 KEYWORDS = frozenset({"and", "or", "not", "in"})
-TRUTHS = {"true": True, "false": False}
+BOOLEANS = {"true": True, "false": False}
 SCORES = ("score", "max_score", "score_correct", "max_score_correct")  # each also with _<bucket>
 COUNTS = ("correct_answers", "max_correct_answers")
 VARIABLES = frozenset({"answer", *SCORES, *COUNTS})
@@ -29,20 +29,20 @@ def index_of_position(name: str) -> int | None:
 
 
 @lru_cache(maxsize=256)
-def variables_of(*, scoring_enabled: bool, bucket_keys: tuple[str, ...]) -> frozenset[str]:
+def script_variables(*, scoring_enabled: bool, bucket_keys: tuple[str, ...]) -> frozenset[str]:
     """The variables of a script: `answer` always, the others only where it is scored (14.13)."""
     if not scoring_enabled:
         return frozenset({"answer"})
-    return VARIABLES.union(*map(variables_of_bucket, bucket_keys))
+    return VARIABLES.union(*map(bucket_variables, bucket_keys))
 
 
 @lru_cache(maxsize=1024)
-def variables_of_bucket(key: str) -> frozenset[str]:
+def bucket_variables(key: str) -> frozenset[str]:
     """The variables of one bucket. A `-` in its key is `_` where an expression names it (decisions 6.1)."""
     return frozenset(f"{score}_{each}" for score in SCORES for each in (key, key.replace("-", "_")))
 
 
-def bucket_fault(name: str) -> str | None:
+def bucket_name_problem(name: str) -> str | None:
     """What is wrong with a bucket's name, or its key."""
     if not name.strip() or not name.isprintable() or any(sign in name for sign in '[]",'):
         return "must not be blank or contain brackets, quotes, commas or line breaks."
@@ -62,16 +62,16 @@ def looks_like_score(name: str) -> bool:
     return looks_like_variable(name) and name != "answer"
 
 
-def cannot_be_written(name: str) -> bool:
+def is_reserved(name: str) -> bool:
     """Whether no expression could mean a block of this name, so that no block may have it.
 
     `true` and `false` are literals in any case. A block named like another keyword is reached in
     parentheses: `(And)`.
     """
-    return title_case(name).lower() in TRUTHS
+    return title_case(name).lower() in BOOLEANS
 
 
-def in_expression(name: str) -> str:
+def expression_form(name: str) -> str:
     """A block's name as an expression writes it, so that nothing but this block is meant.
 
     Spaces and `-` become `_`; what would be read as a position or a variable is put in title case;

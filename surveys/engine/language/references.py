@@ -9,15 +9,15 @@ from surveys.engine.language import names
 from surveys.engine.language.expressions import Expression, Mention
 from surveys.engine.language.formulas import Formula
 from surveys.engine.language.names import VARIABLES
-from surveys.engine.script import STATEMENTS, Block, Script, composed, title_case
+from surveys.engine.script import STATEMENTS, Block, Script, normalized, title_case
 
-__all__ = ["VARIABLES", "Fault", "check", "resolve", "unknown_names", "variables"]
+__all__ = ["VARIABLES", "ReferenceProblem", "check", "resolve", "unknown_names", "variables"]
 
 _SUGGESTIONS = 2  # per expression; looking for near names is slow
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ReferenceProblem:
     """One reference that cannot stand: a code of the violation vocabulary, a sentence, the column from 1."""
 
     code: str
@@ -27,7 +27,7 @@ class Fault:
 
 def variables(script: Script) -> frozenset[str]:
     """The variables known in this script: `answer`, and where it is scored the score and its kin."""
-    return names.variables_of(scoring_enabled=script.scoring_enabled, bucket_keys=script.bucket_keys)
+    return names.script_variables(scoring_enabled=script.scoring_enabled, bucket_keys=script.bucket_keys)
 
 
 def resolve(name: str, script: Script) -> int | str | None:
@@ -38,17 +38,19 @@ def resolve(name: str, script: Script) -> int | str | None:
     if names.is_position(name):
         index = names.index_of_position(name)
         return index if index is not None and index < len(script.blocks) else None
-    if (variable := composed(name)) in variables(script):
+    if (variable := normalized(name)) in variables(script):
         return variable
     return script.index_by_title.get(title_case(name))
 
 
-def check(expression: Expression, *, script: Script, at: int, suggestions: int = _SUGGESTIONS) -> list[Fault]:
+def check(
+    expression: Expression, *, script: Script, at: int, suggestions: int = _SUGGESTIONS
+) -> list[ReferenceProblem]:
     """What is wrong with the references of the expression on block `at`, each name told once.
 
     `suggestions`: for how many unknown names a near one may be looked for.
     """
-    faults: list[Fault] = []
+    faults: list[ReferenceProblem] = []
     seen: set[str] = set()
     for mention in expression.mentions:
         if mention.name in seen:
@@ -58,7 +60,7 @@ def check(expression: Expression, *, script: Script, at: int, suggestions: int =
         if meant is None:
             message = _unknown(mention.name, script, at, suggests=suggestions > 0)
             suggestions -= 1
-            faults.append(Fault("unknown_reference", message, mention.column))
+            faults.append(ReferenceProblem("unknown_reference", message, mention.column))
         elif isinstance(meant, int):
             faults += _misplaced(mention, script.blocks[meant], meant, at)
     return faults
@@ -83,18 +85,18 @@ def _is_unknown(meant: int | str | None, script: Script, at: int) -> bool:
     return meant is None
 
 
-def _misplaced(mention: Mention, block: Block, index: int, at: int) -> list[Fault]:
+def _misplaced(mention: Mention, block: Block, index: int, at: int) -> list[ReferenceProblem]:
     name = mention.name
     if index == at:
         message = f"{name} is this block itself: a block is decided before it is answered."
-        return [Fault("self_reference", message, mention.column)]
+        return [ReferenceProblem("self_reference", message, mention.column)]
     if block.type in STATEMENTS:
         kind = "a content block" if block.type == "content_block" else "an action block"
         message = f"{name} is {kind}, which has no answer to compare."
-        return [Fault("not_allowed", message, mention.column)]
+        return [ReferenceProblem("not_allowed", message, mention.column)]
     if index > at:
         message = f"{name} stands later in the script: only earlier blocks can be referred to."
-        return [Fault("later_reference", message, mention.column)]
+        return [ReferenceProblem("later_reference", message, mention.column)]
     return []
 
 
@@ -122,9 +124,9 @@ def _nearest(name: str, script: Script, at: int) -> str | None:
     if len(name) > 64:
         return None
     known = {
-        block.title: names.in_expression(block.name)
+        block.title: names.expression_form(block.name)
         for block in script.blocks[:at]
-        if block.name and block.type not in STATEMENTS and not names.cannot_be_written(block.name)
+        if block.name and block.type not in STATEMENTS and not names.is_reserved(block.name)
     }
     known |= {title_case(variable): variable for variable in variables(script)}
     near = difflib.get_close_matches(title_case(name), known, n=1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
+from surveys.engine.intake.field_types import quoted_list
 from surveys.engine.intake.fields import BLOCK
-from surveys.engine.intake.kinds import listed
 from surveys.engine.language import names
-from surveys.engine.rules.spot import Spot
+from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import (
     BLOCK_TYPES,
     CALCULATED,
@@ -21,7 +21,7 @@ from surveys.engine.script import (
     Violation,
 )
 
-Rule = Callable[[Spot], Iterator[Violation]]
+Rule = Callable[[RuleContext], Iterator[Violation]]
 
 # For each type, the fields that may say nothing on it: (key, the vocabulary's name).
 _BARRED: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -56,7 +56,7 @@ _FAMILIES = (
 )
 
 
-def fields_belong_to_the_type(spot: Spot) -> Iterator[Violation]:
+def fields_belong_to_the_type(spot: RuleContext) -> Iterator[Violation]:
     block = spot.block
     for key, attribute in _BARRED[block.type]:
         value = getattr(block, attribute)
@@ -76,26 +76,26 @@ def _family(types: frozenset[str]) -> str:
     for family, words in _FAMILIES:
         if types == family:
             return words
-    return listed(tuple(sorted(types)))
+    return quoted_list(tuple(sorted(types)))
 
 
-def prompts_say_something(spot: Spot) -> Iterator[Violation]:
+def prompts_say_something(spot: RuleContext) -> Iterator[Violation]:
     if spot.block.type != CALCULATED and not spot.block.prompt.strip():
         yield spot.fault("prompt", "blank", "`prompt` must not be blank, except on a `calculated_block`.")
 
 
-def calculated_blocks_have_a_formula(spot: Spot) -> Iterator[Violation]:
+def calculated_blocks_have_a_formula(spot: RuleContext) -> Iterator[Violation]:
     if spot.block.type == CALCULATED and not (spot.block.calculated_formula or "").strip():
         message = "`calculated_formula` is required on a `calculated_block`."
         yield spot.fault("calculated_formula", "required", message)
 
 
-def choices_have_options(spot: Spot) -> Iterator[Violation]:
+def choices_have_options(spot: RuleContext) -> Iterator[Violation]:
     if spot.block.type in WITH_ITEMS and not spot.block.options:
         yield spot.fault("options", "required", f"`options` is required on a `{spot.block.type}` block.")
 
 
-def rankings_have_2_to_20_items(spot: Spot) -> Iterator[Violation]:
+def rankings_have_2_to_20_items(spot: RuleContext) -> Iterator[Violation]:
     if spot.block.type != "ranking" or not spot.block.options:
         return
     items = len(spot.block.options)
@@ -105,7 +105,7 @@ def rankings_have_2_to_20_items(spot: Spot) -> Iterator[Violation]:
         yield spot.fault("options", "too_many", f"`options` of a ranking must be 2 to 20 items, not {items}.")
 
 
-def answer_styles_suit_the_type(spot: Spot) -> Iterator[Violation]:
+def answer_styles_suit_the_type(spot: RuleContext) -> Iterator[Violation]:
     style, styles = spot.block.answer_style, _STYLES.get(spot.block.type)
     if style and styles and style not in styles:
         allowed = " or ".join(f"`{each}`" for each in styles)
@@ -113,7 +113,7 @@ def answer_styles_suit_the_type(spot: Spot) -> Iterator[Violation]:
         yield spot.fault("answer_style", "not_allowed", message)
 
 
-def minimum_is_not_above_maximum(spot: Spot) -> Iterator[Violation]:
+def minimum_is_not_above_maximum(spot: RuleContext) -> Iterator[Violation]:
     block = spot.block
     if block.type in SCALES or block.min is None or block.max is None:
         return
@@ -121,7 +121,7 @@ def minimum_is_not_above_maximum(spot: Spot) -> Iterator[Violation]:
         yield spot.fault("min", "too_large", f"`min` must be at most `max`, which is {block.max}.")
 
 
-def counts_can_be_chosen(spot: Spot) -> Iterator[Violation]:
+def counts_can_be_chosen(spot: RuleContext) -> Iterator[Violation]:
     block = spot.block
     if block.type != "multi_punch":
         return
@@ -135,7 +135,7 @@ def counts_can_be_chosen(spot: Spot) -> Iterator[Violation]:
             yield spot.fault(key, "too_large", message)
 
 
-def rank_top_n_is_among_the_items(spot: Spot) -> Iterator[Violation]:
+def rank_top_n_is_among_the_items(spot: RuleContext) -> Iterator[Violation]:
     block = spot.block
     if block.type != "ranking" or block.rank_top_n is None or not spot.sound("options"):
         return
@@ -144,7 +144,7 @@ def rank_top_n_is_among_the_items(spot: Spot) -> Iterator[Violation]:
         yield spot.fault("rank_top_n", "too_large", message)
 
 
-def scales_have_their_range(spot: Spot) -> Iterator[Violation]:
+def scales_have_their_range(spot: RuleContext) -> Iterator[Violation]:
     block = spot.block
     if block.type not in SCALES or not spot.sound("min", "max"):
         return
@@ -166,7 +166,7 @@ def scales_have_their_range(spot: Spot) -> Iterator[Violation]:
         yield spot.fault("max", code, message)
 
 
-def scale_labels_suit_the_points(spot: Spot) -> Iterator[Violation]:
+def scale_labels_suit_the_points(spot: RuleContext) -> Iterator[Violation]:
     block = spot.block
     if block.type not in SCALES or block.scale is None:
         return
@@ -182,7 +182,7 @@ def scale_labels_suit_the_points(spot: Spot) -> Iterator[Violation]:
             yield spot.fault(f"scale.{key}", "conflicting", message)
 
 
-def emoji_icons_have_their_emoji(spot: Spot) -> Iterator[Violation]:
+def emoji_icons_have_their_emoji(spot: RuleContext) -> Iterator[Violation]:
     block = spot.block
     if block.type not in SCALES or block.scale is None or block.scale.icon != "emoji":
         return
@@ -195,7 +195,7 @@ def emoji_icons_have_their_emoji(spot: Spot) -> Iterator[Violation]:
             yield spot.option_fault(n, "emoji", "required", message)
 
 
-def actions_have_what_they_give(spot: Spot) -> Iterator[Violation]:
+def actions_have_what_they_give(spot: RuleContext) -> Iterator[Violation]:
     block = spot.block
     if block.type != "action_block":
         return
@@ -221,7 +221,7 @@ def actions_have_what_they_give(spot: Spot) -> Iterator[Violation]:
         yield spot.fault("action_config.source_key", "unknown_reference", message)
 
 
-def pauses_have_their_seconds(spot: Spot) -> Iterator[Violation]:
+def pauses_have_their_seconds(spot: RuleContext) -> Iterator[Violation]:
     continue_ = spot.block.continue_
     if spot.block.type not in STATEMENTS or continue_ is None:
         return
@@ -230,7 +230,7 @@ def pauses_have_their_seconds(spot: Spot) -> Iterator[Violation]:
         yield spot.fault("continue.pause", "required", message)
 
 
-def feedback_has_a_correct_answer(spot: Spot) -> Iterator[Violation]:
+def feedback_has_a_correct_answer(spot: RuleContext) -> Iterator[Violation]:
     block = spot.block
     if block.type not in QUESTIONS or not (block.when_correct or block.when_incorrect):
         return
@@ -242,7 +242,7 @@ def feedback_has_a_correct_answer(spot: Spot) -> Iterator[Violation]:
         )
 
 
-def scores_have_buckets(spot: Spot, bucket_keys: Collection[str] | None) -> Iterator[Violation]:
+def scores_have_buckets(spot: RuleContext, bucket_keys: Collection[str] | None) -> Iterator[Violation]:
     """Keys of score values and score variables, held against the declared buckets, if there are any."""
     if bucket_keys is None:
         return
@@ -257,7 +257,7 @@ def scores_have_buckets(spot: Spot, bucket_keys: Collection[str] | None) -> Iter
                 yield spot.option_fault(n, f"score_values.{key}", "unknown_reference", message)
     config = spot.block.action_config
     source = config.source_key if config else None
-    variables = names.variables_of(scoring_enabled=True, bucket_keys=tuple(bucket_keys))
+    variables = names.script_variables(scoring_enabled=True, bucket_keys=tuple(bucket_keys))
     if source is not None and names.looks_like_variable(source) and source not in variables:
         message = f"`source_key` {source} matches no bucket. {declare}"
         yield spot.fault("action_config.source_key", "unknown_reference", message)

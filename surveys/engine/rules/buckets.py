@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from surveys.engine.intake.fields import MAX_BUCKET_NAME, MAX_BUCKETS
-from surveys.engine.rules.spot import Spot
+from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import Block, Bucket, Script, Violation
 
 
-def derived(blocks: Sequence[Block]) -> tuple[str, ...]:
+def derive_names(blocks: Sequence[Block]) -> tuple[str, ...]:
     """One bucket for each key, or `Score` where there is none.
 
     Points that were sent while scoring was off are awaited: until they are sent again there is no bucket.
@@ -18,18 +18,18 @@ def derived(blocks: Sequence[Block]) -> tuple[str, ...]:
         key for block in blocks for option in block.options for key in option.score_values or ()
     )
     if keys:
-        return tuple(dict.fromkeys(map(named, keys)))
+        return tuple(dict.fromkeys(map(name_of, keys)))
     return () if any(block.scores_ignored for block in blocks) else ("Score",)
 
 
-def named(key: str) -> str:
+def name_of(key: str) -> str:
     """`fire_mage` → `Fire Mage`. A name that would not make the key again is the key itself."""
     name = key.replace("_", " ").title()
     makes_the_key = Bucket(name).key == key and name == name.strip() and len(name) <= MAX_BUCKET_NAME
     return name if makes_the_key else key
 
 
-def faults(script: Script, spots: Sequence[Spot]) -> Iterator[Violation]:
+def violations(script: Script, spots: Sequence[RuleContext]) -> Iterator[Violation]:
     """Each key that cannot have a bucket beside the others. Of declared ones that was asked already."""
     first: dict[str, str] = {}
     known = frozenset(script.bucket_keys)

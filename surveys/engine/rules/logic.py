@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from surveys.engine.language import expressions, formulas, names, references
 from surveys.engine.language.expressions import Expression
-from surveys.engine.language.references import Fault
-from surveys.engine.rules.spot import Spot
+from surveys.engine.language.references import ReferenceProblem
+from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import CALCULATED, Script, Violation
 
 # Looking for near names is slow: so many for an expression, and so many for a whole script.
@@ -16,7 +16,7 @@ _SUGGESTIONS = 2
 _ALL_SUGGESTIONS = 20
 
 
-def check(script: Script, spots: Sequence[Spot], readable: Sequence[bool]) -> Iterator[Violation]:
+def check(script: Script, spots: Sequence[RuleContext], readable: Sequence[bool]) -> Iterator[Violation]:
     """Syntax and references of every precondition, told with the column, or in the condition's part; and
     the syntax of every formula, whose unknown names are 0."""
     left = _ALL_SUGGESTIONS
@@ -29,7 +29,7 @@ def check(script: Script, spots: Sequence[Spot], readable: Sequence[bool]) -> It
         condition_key = _condition_key(spot)
         try:
             expression = expressions.parse(text)
-        except expressions.SyntaxFault as fault:
+        except expressions.ParseError as fault:
             key = condition_key or "precondition"
             column = None if condition_key else fault.column
             yield Violation(spot.place.at(key), fault.code, f"`{key}`: {fault.message}", column)
@@ -44,25 +44,25 @@ def check(script: Script, spots: Sequence[Spot], readable: Sequence[bool]) -> It
             yield from _in_condition(spot, condition_key, expression, faults)
 
 
-def _formula(spot: Spot) -> Iterator[Violation]:
+def _formula(spot: RuleContext) -> Iterator[Violation]:
     text = spot.block.calculated_formula
     if spot.block.type != CALCULATED or text is None or not text.strip():
         return  # another rule tells of it
     try:
         formulas.parse(text)
-    except formulas.SyntaxFault as fault:
+    except formulas.ParseError as fault:
         message = f"`calculated_formula`: {fault.message}"
         yield Violation(spot.place.at("calculated_formula"), fault.code, message, fault.column)
 
 
-def _condition_key(spot: Spot) -> str | None:
+def _condition_key(spot: RuleContext) -> str | None:
     if spot.block.show_when is not None:
         return "show_when"
     return "hide_when" if spot.block.hide_when is not None else None
 
 
 def _in_condition(
-    spot: Spot, key: str, expression: Expression, faults: Sequence[Fault]
+    spot: RuleContext, key: str, expression: Expression, faults: Sequence[ReferenceProblem]
 ) -> Iterator[Violation]:
     """The same faults where the caller wrote them: in the leaf, not in the compiled text."""
     name_at = {mention.column: mention.name for mention in expression.mentions}
@@ -84,6 +84,6 @@ def _subjects(condition: Mapping[str, object], path: str) -> Iterator[tuple[str,
             return
     block = condition.get("block")
     if block is not None:
-        yield path, "block", names.in_expression(str(block)).strip("()")
+        yield path, "block", names.expression_form(str(block)).strip("()")
     else:
         yield path, "variable", str(condition.get("variable"))

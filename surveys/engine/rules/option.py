@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from surveys.engine.intake.emojis import count_renderable
-from surveys.engine.rules.spot import Spot
+from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import SCALES, Violation
 
 CHAT_OPTIONS = 25
@@ -13,7 +13,7 @@ CHAT_BUTTON = 40
 CHAT_SELECT = 50
 
 
-def values_differ(spot: Spot) -> Iterator[Violation]:
+def values_differ(spot: RuleContext) -> Iterator[Violation]:
     """Exact in case, as answers are compared."""
     seen: set[str] = set()
     for n, option in enumerate(spot.block.options):
@@ -24,7 +24,7 @@ def values_differ(spot: Spot) -> Iterator[Violation]:
         seen.add(option.value)
 
 
-def scale_options_present_the_points(spot: Spot) -> Iterator[Violation]:
+def scale_options_present_the_points(spot: RuleContext) -> Iterator[Violation]:
     """One for each point, its value the point's number, carrying an emoji or a label."""
     block = spot.block
     if block.type not in SCALES or not spot.sound("min", "max", "options"):
@@ -47,10 +47,13 @@ def scale_options_present_the_points(spot: Spot) -> Iterator[Violation]:
             yield spot.option_fault(n, "label", "required", message)
 
 
-RULES: tuple[Callable[[Spot], Iterator[Violation]], ...] = (values_differ, scale_options_present_the_points)
+RULES: tuple[Callable[[RuleContext], Iterator[Violation]], ...] = (
+    values_differ,
+    scale_options_present_the_points,
+)
 
 
-def fit_chat(spot: Spot) -> Iterator[Violation]:
+def fits_chat(spot: RuleContext) -> Iterator[Violation]:
     """What is seen (the label, else the value) fits on a button or in a menu (decisions 14.17).
 
     Lengths are code points, as everywhere in the interface. `emoji_only` draws no text.

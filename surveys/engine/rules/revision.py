@@ -18,9 +18,9 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from decimal import Decimal
 
+from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.intake.fields import MAX_PROMPT
-from surveys.engine.intake.places import Place, is_faulty
-from surveys.engine.language import conditions, expressions, formulas, names, pipes, references
+from surveys.engine.language import conditions, expressions, formulas, names, piping, references
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script, Violation, title_case
 
 _TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect")
@@ -79,7 +79,7 @@ def _carried(block: Block, was: Block, renamed: Mapping[str, str], variables: Co
     for key in _TEXTS_WITH_TOKENS:
         text = getattr(block, key)
         if text and text == getattr(was, key):
-            changes[key] = pipes.rename(text, renamed, variables=variables)
+            changes[key] = piping.rename(text, renamed, variables=variables)
     formula = block.calculated_formula
     if formula and formula == was.calculated_formula:
         changes["calculated_formula"] = _renamed_formula(formula, renamed, variables)
@@ -89,12 +89,12 @@ def _carried(block: Block, was: Block, renamed: Mapping[str, str], variables: Co
             condition = _renamed_condition(condition, renamed, variables)
             try:
                 changes["precondition"] = conditions.compile(condition, hide=key == "hide_when")
-            except conditions.ConditionFault:
+            except conditions.ConditionError:
                 continue
             changes[key] = condition
     raw = block.show_when is None and block.hide_when is None
     if raw and block.precondition and block.precondition == was.precondition:
-        with suppress(expressions.SyntaxFault):
+        with suppress(expressions.ParseError):
             changes["precondition"] = expressions.rename(block.precondition, renamed, variables=variables)
     return replace(block, **changes) if changes else block  # type: ignore[arg-type]
 
@@ -108,7 +108,7 @@ def _renamed_formula(text: str, renamed: Mapping[str, str], variables: Collectio
         if new is None or names.is_position(mention.name) or mention.name in variables:
             continue
         start = mention.column - 1
-        pieces += [text[at:start], f"[{pipes.in_token(new)}]"]
+        pieces += [text[at:start], f"[{piping.token_form(new)}]"]
         at = text.index("]", start) + 1
     return "".join([*pieces, text[at:]])
 
@@ -116,7 +116,7 @@ def _renamed_formula(text: str, renamed: Mapping[str, str], variables: Collectio
 def _mentioned_in_formula(text: str) -> Sequence[formulas.Mention]:
     try:
         return formulas.parse(text).mentions
-    except formulas.SyntaxFault:  # the rules tell of it
+    except formulas.ParseError:  # the rules tell of it
         return ()
 
 
@@ -134,12 +134,12 @@ def _renamed_condition(
     if isinstance(variable, str) and variable not in variables and not names.is_position(variable):
         new = renamed.get(title_case(variable))
         if new is not None:
-            changed["variable"] = names.in_expression(new)
+            changed["variable"] = names.expression_form(new)
     return changed
 
 
-def renames_at_fault(
-    before: Script, after: Script, *, places: Sequence[Place], faulty: Set[str] = frozenset()
+def rename_violations(
+    before: Script, after: Script, *, places: Sequence[BlockPath], faulty: Set[str] = frozenset()
 ) -> Iterator[Violation]:
     """New names that tokens cannot write, and texts that a carried rename has made too long.
 
@@ -147,12 +147,12 @@ def renames_at_fault(
     """
     renamed = renames(before, after.blocks)
     for block, place in zip((*after.blocks, *after.outro), places, strict=True):
-        if block.name and block.name in renamed.values() and pipes.is_prompt_variable(block.name):
+        if block.name and block.name in renamed.values() and piping.is_prompt_variable(block.name):
             message = f"`name` cannot become {block.name}, as tokens of that name are a variable's."
             yield Violation(place.at("name"), "not_allowed", message)
         for key in _TEXTS_WITH_TOKENS:
             length = len(getattr(block, key) or "")
-            if renamed and length > MAX_PROMPT and not is_faulty(place.at(key), faulty):
+            if renamed and length > MAX_PROMPT and not is_invalid(place.at(key), faulty):
                 message = (
                     f"`{key}` of the block {block.name} would have {length:,} characters with the new names "
                     f"in it, and must have at most {MAX_PROMPT:,}."
@@ -163,7 +163,7 @@ def renames_at_fault(
 # --- Scores that count for nothing -----------------------------------------------------------------
 
 
-def keep_scores(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
+def keep_stored_scores(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
     """While scoring is off, points that are sent are ignored: those stored earlier stay for its return.
 
     That some were ignored is not said of a block whose options were sent with those that stay.
@@ -207,7 +207,7 @@ def _has_points(block: Block) -> bool:
 # --- Removing -------------------------------------------------------------------------------------
 
 
-def removed_in_use(before: Script, after: Script, *, places: Sequence[Place]) -> list[Violation]:
+def references_to_removed(before: Script, after: Script, *, places: Sequence[BlockPath]) -> list[Violation]:
     """What still refers to a block that `after` no longer has, told where it is written: in the outro too,
     whose `places` come after the others.
 
@@ -225,18 +225,18 @@ def removed_in_use(before: Script, after: Script, *, places: Sequence[Place]) ->
     ]
 
 
-def without_those_in_use(found: Sequence[Violation], in_use: Sequence[Violation]) -> list[Violation]:
+def without_reported(found: Sequence[Violation], in_use: Sequence[Violation]) -> list[Violation]:
     """`found` without the references that are unknown because their block is removed: told by `in_use`."""
     told = frozenset(violation.field for violation in in_use)
     return [
         violation
         for violation in found
-        if violation.code != "unknown_reference" or not is_faulty(violation.field, told)
+        if violation.code != "unknown_reference" or not is_invalid(violation.field, told)
     ]
 
 
 def _still_referring(
-    block: Block, place: Place, removed: Mapping[int, Block], before: Script, after: Script
+    block: Block, place: BlockPath, removed: Mapping[int, Block], before: Script, after: Script
 ) -> Iterator[Violation]:
     was = next((each for each in (*before.blocks, *before.outro) if each.id == block.id), None)
     for key, mentioned in _mentions(block):
@@ -264,12 +264,12 @@ def _still_referring(
 def _mentions(block: Block) -> Iterator[tuple[str, Sequence[str]]]:
     if block.precondition:
         key = "show_when" if block.show_when else "hide_when" if block.hide_when else "precondition"
-        with suppress(expressions.SyntaxFault):  # the rules tell of it
+        with suppress(expressions.ParseError):  # the rules tell of it
             yield key, [mention.name for mention in expressions.parse(block.precondition).mentions]
     for key in _TEXTS_WITH_TOKENS:
         text = getattr(block, key)
         if text and "[" in text:
-            yield key, pipes.tokens(text)
+            yield key, piping.tokens(text)
     if block.calculated_formula:
         mentions = _mentioned_in_formula(block.calculated_formula)
         yield "calculated_formula", [mention.name for mention in mentions]
@@ -279,7 +279,7 @@ def _mentions(block: Block) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def frozen_changes(
-    before: Script, after: Script, *, places: Sequence[Place], path: str = "blocks"
+    before: Script, after: Script, *, places: Sequence[BlockPath], path: str = "blocks"
 ) -> list[Violation]:
     """What of the change from `before` to `after` is structure, and so waits until the project is closed."""
     found: list[Violation] = []
@@ -297,7 +297,7 @@ def frozen_changes(
     return found
 
 
-def _block_changes(was: Block, block: Block, place: Place, *, scoring: bool) -> Iterator[Violation]:
+def _block_changes(was: Block, block: Block, place: BlockPath, *, scoring: bool) -> Iterator[Violation]:
     for attribute in _FROZEN:
         if not _same(getattr(was, attribute), getattr(block, attribute)):
             key = attribute

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
 
-from surveys.engine.intake.places import Place, as_stored, is_faulty
+from surveys.engine.intake.field_paths import BlockPath, is_invalid, stored_paths
 from surveys.engine.rules import block as block_rules
 from surveys.engine.rules import buckets
 from surveys.engine.rules import logic as logic_rules
 from surveys.engine.rules import option as option_rules
-from surveys.engine.rules.spot import Spot
+from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import Block, Script, Violation
 
 POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_scale", "nps"})
@@ -26,7 +26,7 @@ POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_sc
 def check(
     script: Script,
     *,
-    places: Sequence[Place],
+    places: Sequence[BlockPath],
     chat: bool,
     bucket_keys: Collection[str] | None = None,
     faulty: Set[str] = frozenset(),
@@ -37,8 +37,8 @@ def check(
     `bucket_keys` are the declared buckets that score values are held against; None where buckets are
     made from the keys (decisions 7.1). Whether scores count at all is `script.scoring_enabled`.
     """
-    spots = [Spot(block, place, faulty) for block, place in zip(script.blocks, places, strict=True)]
-    readable = [not (is_faulty(place.path, faulty) or place.at("type") in faulty) for place in places]
+    spots = [RuleContext(block, place, faulty) for block, place in zip(script.blocks, places, strict=True)]
+    readable = [not (is_invalid(place.path, faulty) or place.at("type") in faulty) for place in places]
     found: list[Violation] = []
     for spot, is_readable in zip(spots, readable, strict=True):
         if not is_readable:
@@ -49,42 +49,42 @@ def check(
             for option_rule in option_rules.RULES:
                 found += option_rule(spot)
             if chat:
-                found += option_rules.fit_chat(spot)
+                found += option_rules.fits_chat(spot)
         if script.scoring_enabled:
             found += block_rules.scores_have_buckets(spot, bucket_keys)
     if script.scoring_enabled:
-        found += buckets.faults(script, spots)
+        found += buckets.violations(script, spots)
     found += _names_are_unique(spots)
     found += _ids_are_used_once(spots)
     found += logic_rules.check(script, spots, readable)
     if script.is_poll and all(readable):
         found += _is_a_poll(script.blocks, places, path)
-    return [violation for violation in found if not is_faulty(violation.field, faulty)]
+    return [violation for violation in found if not is_invalid(violation.field, faulty)]
 
 
-def check_outro(block: Block, place: Place, *, faulty: Set[str] = frozenset()) -> list[Violation]:
+def check_outro(block: Block, place: BlockPath, *, faulty: Set[str] = frozenset()) -> list[Violation]:
     """What of an outro block's presentation, which alone can be written, is wrong."""
-    spot = Spot(block, place, faulty)
+    spot = RuleContext(block, place, faulty)
     found = [*block_rules.prompts_say_something(spot), *block_rules.pauses_have_their_seconds(spot)]
-    return [violation for violation in found if not is_faulty(violation.field, faulty)]
+    return [violation for violation in found if not is_invalid(violation.field, faulty)]
 
 
-def fits_chat(script: Script, *, path: str = "script.blocks") -> list[Violation]:
+def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation]:
     """What of a stored script the chat platform could not show. Asked again when delivery is set to
     chat and when the project is opened (decisions 14.17)."""
     return [
         violation
-        for block, place in zip(script.blocks, as_stored(script, path=path), strict=True)
-        for violation in option_rules.fit_chat(Spot(block, place, frozenset()))
+        for block, place in zip(script.blocks, stored_paths(script, path=path), strict=True)
+        for violation in option_rules.fits_chat(RuleContext(block, place, frozenset()))
     ]
 
 
 def check_poll(script: Script, *, path: str = "script.blocks") -> list[Violation]:
     """Whether a stored script is a poll's: one question to vote on, and content around it."""
-    return list(_is_a_poll(script.blocks, as_stored(script, path=path), path))
+    return list(_is_a_poll(script.blocks, stored_paths(script, path=path), path))
 
 
-def _is_a_poll(blocks: Sequence[Block], places: Sequence[Place], path: str) -> Iterator[Violation]:
+def _is_a_poll(blocks: Sequence[Block], places: Sequence[BlockPath], path: str) -> Iterator[Violation]:
     questions = 0
     for block, place in zip(blocks, places, strict=True):
         if block.type in POLL_QUESTIONS:
@@ -100,8 +100,8 @@ def _is_a_poll(blocks: Sequence[Block], places: Sequence[Place], path: str) -> I
         yield Violation(path, "too_few", "`blocks` of a poll must hold exactly one question.")
 
 
-def _names_are_unique(spots: Sequence[Spot]) -> Iterator[Violation]:
-    first: dict[str, Spot] = {}
+def _names_are_unique(spots: Sequence[RuleContext]) -> Iterator[Violation]:
+    first: dict[str, RuleContext] = {}
     for spot in spots:
         if not spot.block.name:
             continue
@@ -112,7 +112,7 @@ def _names_are_unique(spots: Sequence[Spot]) -> Iterator[Violation]:
             yield told.fault("name", "duplicate", message)
 
 
-def _ids_are_used_once(spots: Sequence[Spot]) -> Iterator[Violation]:
+def _ids_are_used_once(spots: Sequence[RuleContext]) -> Iterator[Violation]:
     blocks: set[int] = set()
     options: set[int] = set()
     for spot in spots:

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from surveys.engine.language import formulas, pipes, references
+from surveys.engine.language import formulas, piping, references
 from surveys.engine.language.formulas import Formula
 from surveys.engine.script import CALCULATED, Block, Script
 from surveys.engine.walk import answers
@@ -111,7 +111,7 @@ def _names(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
             unknown = f"[{mention.name}], which has no value at this block"
             message = f"`calculated_formula` has {unknown}: it counts as 0."
             yield ScriptWarning(where, "unknown_variable", message, block)
-        for token in Counter(pipes.tokens(formula.source)) - Counter(each.name for each in formula.mentions):
+        for token in Counter(piping.tokens(formula.source)) - Counter(each.name for each in formula.mentions):
             message = f"`calculated_formula` has [{token}] within a text, where it stays as it is written."
             yield ScriptWarning(where, "unfilled_token", message, block)
     source = block.action_config.source_key if block.action_config else None
@@ -126,7 +126,7 @@ def _formula(block: Block) -> Formula | None:
         return None
     try:
         return formulas.parse(block.calculated_formula)
-    except formulas.SyntaxFault:  # written before formulas were read
+    except formulas.ParseError:  # written before formulas were read
         return None
 
 

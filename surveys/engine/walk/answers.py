@@ -17,15 +17,15 @@ from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Viola
 
 Reply = Mapping[str, object]
 SKIPPED: Reply = {"skipped": True}
-LONGEST_TEXT = 10_000
+MAX_TEXT = 10_000
 LARGEST_NUMBER = Decimal(10) ** 15
-MOST_DECIMALS = 100
+MAX_DECIMALS = 100
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _PLAIN = re.compile(r"-?[0-9]+(\.[0-9]+)?").fullmatch
-WAYS = ("value", "option_id", "option_ids", "ranking", "skip")
+ANSWER_KEYS = ("value", "option_id", "option_ids", "ranking", "skip")
 
 
-class BadAnswer(ValueError):
+class InvalidAnswer(ValueError):
     """An answer that its block does not take; `violation` names the field and the reason."""
 
     def __init__(self, field: str, code: str, message: str) -> None:
@@ -34,7 +34,7 @@ class BadAnswer(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AnswerRow:
     """One stored row of a reply. `number` is set where the answer counts or compares as a number."""
 
     ordinal: int
@@ -43,20 +43,20 @@ class Row:
     number: float | None = None
 
 
-def read(block: Block, raw: Mapping[str, object]) -> Reply:
+def parse(block: Block, raw: Mapping[str, object]) -> Reply:
     """The reply that `raw` (the interface's answer object) makes to `block`.
 
     Raises BadAnswer where it does not fit. Exactly one of `value`, `option_id`, `option_ids`,
     `ranking` and `skip` is expected; null counts as not sent.
     """
-    given = [way for way in WAYS if raw.get(way) is not None and raw.get(way) is not False]
+    given = [way for way in ANSWER_KEYS if raw.get(way) is not None and raw.get(way) is not False]
     if len(given) > 1:
-        raise BadAnswer(given[1], "conflicting", f"Send either {given[0]} or {given[1]}, not both.")
+        raise InvalidAnswer(given[1], "conflicting", f"Send either {given[0]} or {given[1]}, not both.")
     if not given or given == ["skip"]:
         return _skip(block, asked_to=bool(given))
     way = given[0]
     if way == "ranking" and block.type != "ranking":
-        raise BadAnswer(way, "not_allowed", "Only a ranking is answered with ranking.")
+        raise InvalidAnswer(way, "not_allowed", "Only a ranking is answered with ranking.")
     if block.type == "open_text":
         return _text(block, way, raw[way])
     if block.type in NUMBERS:
@@ -66,21 +66,21 @@ def read(block: Block, raw: Mapping[str, object]) -> Reply:
 
 def _skip(block: Block, *, asked_to: bool) -> Reply:
     if block.required:
-        raise BadAnswer("skip" if asked_to else "value", "required", "This question needs an answer.")
+        raise InvalidAnswer("skip" if asked_to else "value", "required", "This question needs an answer.")
     return SKIPPED
 
 
 def _text(block: Block, way: str, raw: object) -> Reply:
     if way != "value" or isinstance(raw, bool) or not isinstance(raw, str | int | float):
-        raise BadAnswer(way, "invalid_type", "Answer this question with a text in value.")
+        raise InvalidAnswer(way, "invalid_type", "Answer this question with a text in value.")
     text = str(raw).strip()
     if not text:
         return _skip(block, asked_to=False)
     if _UNSTORABLE.search(text):
         told = "The answer holds null characters or halves of characters, which cannot be kept."
-        raise BadAnswer("value", "invalid", told)
-    if len(text) > LONGEST_TEXT:
-        raise BadAnswer("value", "too_long", f"The answer is longer than {LONGEST_TEXT:,} characters.")
+        raise InvalidAnswer("value", "invalid", told)
+    if len(text) > MAX_TEXT:
+        raise InvalidAnswer("value", "too_long", f"The answer is longer than {MAX_TEXT:,} characters.")
     return {"text": text}
 
 
@@ -89,7 +89,7 @@ def _number(block: Block, way: str, raw: object) -> Reply:
         raw = _option_of(block, way, raw)
         way = "value"
     if way != "value" or isinstance(raw, bool) or not isinstance(raw, str | int | float):
-        raise BadAnswer(way, "invalid_type", "Answer this question with a number in value.")
+        raise InvalidAnswer(way, "invalid_type", "Answer this question with a number in value.")
     written = str(raw).strip()
     if not written:
         return _skip(block, asked_to=False)
@@ -100,14 +100,14 @@ def _number(block: Block, way: str, raw: object) -> Reply:
         high: int | None
         low, high = block.points
         if number != number.to_integral_value():
-            raise BadAnswer("value", "invalid", "Answer with a whole number.")
+            raise InvalidAnswer("value", "invalid", "Answer with a whole number.")
         written = str(int(number))
     else:
         low, high = block.min, block.max
     if low is not None and number < low:
-        raise BadAnswer("value", "too_small", f"Answer with a number of at least {low}.")
+        raise InvalidAnswer("value", "too_small", f"Answer with a number of at least {low}.")
     if high is not None and number > high:
-        raise BadAnswer("value", "too_large", f"Answer with a number of at most {high}.")
+        raise InvalidAnswer("value", "too_large", f"Answer with a number of at most {high}.")
     return {"number": written}
 
 
@@ -115,13 +115,13 @@ def _decimal(written: str) -> Decimal:
     try:
         number = Decimal(written)
     except InvalidOperation:
-        raise BadAnswer("value", "invalid", "This is not a number.") from None
+        raise InvalidAnswer("value", "invalid", "This is not a number.") from None
     if not number.is_finite():
-        raise BadAnswer("value", "invalid", "This is not a number.")
+        raise InvalidAnswer("value", "invalid", "This is not a number.")
     if number.copy_abs() > LARGEST_NUMBER:
-        raise BadAnswer("value", "too_large", "Numbers beyond 10^15 are not taken.")
-    if int(number.as_tuple().exponent) < -MOST_DECIMALS:
-        raise BadAnswer("value", "invalid", f"Numbers have at most {MOST_DECIMALS} decimals.")
+        raise InvalidAnswer("value", "too_large", "Numbers beyond 10^15 are not taken.")
+    if int(number.as_tuple().exponent) < -MAX_DECIMALS:
+        raise InvalidAnswer("value", "invalid", f"Numbers have at most {MAX_DECIMALS} decimals.")
     return number
 
 
@@ -133,18 +133,18 @@ def _written(written: str, number: Decimal) -> str:
 def _option_of(block: Block, way: str, raw: object) -> str:
     option = block.option_by_id.get(raw) if type(raw) is int else None
     if option is None:
-        raise BadAnswer(way, "not_found", "No option of this question has this id.")
+        raise InvalidAnswer(way, "not_found", "No option of this question has this id.")
     return option.value
 
 
 def _chosen(block: Block, way: str, raw: object) -> Reply:
     ids = _ids_by_value(block, raw) if way == "value" else _ids(block, way, raw)
     if len(set(ids)) < len(ids):
-        raise BadAnswer(way, "duplicate", "An option stands in the answer twice.")
+        raise InvalidAnswer(way, "duplicate", "An option stands in the answer twice.")
     if not ids:
         return _skip(block, asked_to=False)
     if block.type == "single_punch" and len(ids) > 1:
-        raise BadAnswer(way, "too_many", "Choose one option.")
+        raise InvalidAnswer(way, "too_many", "Choose one option.")
     if block.type == "multi_punch":
         _count_choices(block, way, len(ids))
         # A set: kept in the script's order, so that neither clicks nor a shuffle decide what logic sees.
@@ -153,25 +153,25 @@ def _chosen(block: Block, way: str, raw: object) -> Reply:
         wanted = block.rank_top_n or len(block.options)
         if len(ids) != wanted:
             told = "Rank every item." if wanted == len(block.options) else f"Rank exactly {wanted} items."
-            raise BadAnswer(way, "too_few" if len(ids) < wanted else "too_many", told)
+            raise InvalidAnswer(way, "too_few" if len(ids) < wanted else "too_many", told)
     return {"option_ids": ids}
 
 
 def _count_choices(block: Block, way: str, count: int) -> None:
     if block.min is not None and count < block.min:
-        raise BadAnswer(way, "too_few", f"Choose at least {block.min}.")
+        raise InvalidAnswer(way, "too_few", f"Choose at least {block.min}.")
     if block.max is not None and count > block.max:
-        raise BadAnswer(way, "too_many", f"Choose at most {block.max}.")
+        raise InvalidAnswer(way, "too_many", f"Choose at most {block.max}.")
 
 
 def _ids(block: Block, way: str, raw: object) -> list[int]:
     ids = raw if isinstance(raw, list | tuple) else [raw]
     if (way == "option_id") == isinstance(raw, list | tuple):
         kind = "one option id" if way == "option_id" else "a list of option ids"
-        raise BadAnswer(way, "invalid_type", f"{way} takes {kind}.")
+        raise InvalidAnswer(way, "invalid_type", f"{way} takes {kind}.")
     for option_id in ids:
         if type(option_id) is not int or option_id not in block.option_by_id:
-            raise BadAnswer(way, "not_found", "No option of this question has this id.")
+            raise InvalidAnswer(way, "not_found", "No option of this question has this id.")
     return list(ids)
 
 
@@ -190,10 +190,10 @@ def _ids_by_value(block: Block, raw: object) -> list[int]:
     ids = []
     for name in names:
         if isinstance(name, bool) or not isinstance(name, str | int | float):
-            raise BadAnswer("value", "invalid_type", "Name the option by its value, as text.")
+            raise InvalidAnswer("value", "invalid_type", "Name the option by its value, as text.")
         option_id = by_name.get(str(name), by_name.get(str(name).strip()))
         if option_id is None:
-            raise BadAnswer("value", "not_found", "No option of this question has this value.")
+            raise InvalidAnswer("value", "not_found", "No option of this question has this value.")
         ids.append(option_id)
     return ids
 
@@ -209,8 +209,8 @@ def fits(block: Block, reply: Reply) -> bool:
     else:
         raw = {"value": reply["text"] if "text" in reply else reply["number"]}
     try:
-        now = read(block, raw)
-    except BadAnswer:
+        now = parse(block, raw)
+    except InvalidAnswer:
         return False
     if block.type == "multi_punch" and "option_ids" in reply:  # its options may stand in another order now
         return set(_option_ids(now)) == set(_option_ids(reply))
@@ -222,19 +222,19 @@ def is_answer(reply: Reply | None) -> bool:
     return reply is not None and "skipped" not in reply
 
 
-def rows(block: Block, reply: Reply) -> Iterator[Row]:
+def rows(block: Block, reply: Reply) -> Iterator[AnswerRow]:
     """The rows a reply is stored as (decisions 8.5); none for a skip."""
     if "text" in reply:
-        yield Row(0, str(reply["text"]))
+        yield AnswerRow(0, str(reply["text"]))
     elif "number" in reply:
         # A scale answer is told by its number alone; its distribution has no option ids (interface 2.11).
-        yield Row(0, str(reply["number"]), number=float(str(reply["number"])))
+        yield AnswerRow(0, str(reply["number"]), number=float(str(reply["number"])))
     elif "option_ids" in reply:
         for ordinal, option_id in enumerate(_option_ids(reply)):
             if block.type == "ranking":
-                yield Row(ordinal, str(ordinal + 1), option_id, float(ordinal + 1))
+                yield AnswerRow(ordinal, str(ordinal + 1), option_id, float(ordinal + 1))
             else:
-                yield Row(ordinal, block.option_by_id[option_id].value, option_id)
+                yield AnswerRow(ordinal, block.option_by_id[option_id].value, option_id)
 
 
 def value(block: Block, reply: Reply | None) -> Value:
@@ -253,7 +253,7 @@ def value(block: Block, reply: Reply | None) -> Value:
     return None
 
 
-def shown(block: Block, reply: Reply | None) -> str:
+def display_text(block: Block, reply: Reply | None) -> str:
     """What a reader sees of a reply: labels where there are any, a list joined by commas."""
     if reply is None or "skipped" in reply:
         return ""
@@ -266,7 +266,7 @@ def shown(block: Block, reply: Reply | None) -> str:
     return ", ".join(block.option_by_id[option_id].seen for option_id in _chosen_ids(block, reply))
 
 
-def chosen(block: Block, reply: Reply) -> Iterator[Option]:
+def chosen_options(block: Block, reply: Reply) -> Iterator[Option]:
     """The options that a reply chose; of a scale the point's, where points have options."""
     if "option_ids" in reply:
         for option_id in _chosen_ids(block, reply):
@@ -285,7 +285,7 @@ def is_correct(block: Block, reply: Reply) -> bool | None:
     """Whether a graded question was answered rightly; None where it is not graded, or was skipped."""
     if not is_graded(block) or not is_answer(reply):
         return None
-    return {option.id for option in chosen(block, reply)} == set(block.correct_answer_ids or ())
+    return {option.id for option in chosen_options(block, reply)} == set(block.correct_answer_ids or ())
 
 
 def _chosen_ids(block: Block, reply: Reply) -> list[int]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from surveys.engine.intake.serialize import block_as_json
+from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import runner, shuffle
 from surveys.engine.walk.runner import State
 
 # Scores, correct answers and logic (decisions 8.2), and how an action is set up.
-UNSEEN = (
+HIDDEN_KEYS = (
     "precondition",
     "show_when",
     "hide_when",
@@ -24,17 +24,17 @@ UNSEEN = (
 )
 
 
-def asked(script: Script, block: Block) -> Block:
+def effective_block(script: Script, block: Block) -> Block:
     """The block as it wants to be answered: a poll's question cannot be skipped, as a skip is no vote."""
     return replace(block, required=True) if script.is_poll and block.asks else block
 
 
-def seen(script: Script, state: State, block: Block, *, seed: int, facts: Mapping[str, str]) -> Block:
+def present(script: Script, state: State, block: Block, *, seed: int, facts: Mapping[str, str]) -> Block:
     """The block at this point of a conversation; `seed` orders its options, `facts` are as in `fill`."""
     return replace(
-        asked(script, block),
+        effective_block(script, block),
         prompt=runner.fill(script, state, block.prompt, facts),
-        options=tuple(shuffle.order(block, seed=seed)),
+        options=tuple(shuffle.option_order(block, seed=seed)),
         precondition=None,
         show_when=None,
         hide_when=None,
@@ -50,6 +50,6 @@ def seen(script: Script, state: State, block: Block, *, seed: int, facts: Mappin
 def as_json(block: Block) -> dict[str, object]:
     """A block that was made by `seen`, without the keys that its respondent has no use for."""
     told = block_as_json(block, scoring=False)
-    for key in UNSEEN:
+    for key in HIDDEN_KEYS:
         del told[key]
     return told

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from surveys.engine.language import expressions, formulas, names, pipes, references
+from surveys.engine.language import expressions, formulas, names, piping, references
 from surveys.engine.language.expressions import Value
 from surveys.engine.language.names import COUNTS
 from surveys.engine.language.values import number_text
@@ -90,7 +90,7 @@ def begin(script: Script) -> Turn:
     return _forward(script, State())
 
 
-def current(script: Script, state: State) -> Block | None:
+def current_block(script: Script, state: State) -> Block | None:
     """The block that waits for the respondent, or None at the end."""
     return script.blocks[state.at] if state.at < len(script.blocks) else None
 
@@ -113,7 +113,7 @@ def answer(script: Script, state: State, reply: Reply) -> Turn:
     )
 
 
-def go_on(script: Script, state: State) -> Turn:
+def proceed(script: Script, state: State) -> Turn:
     """Leave the current block, which only states, and go on to what is shown next."""
     block = script.blocks[state.at]
     assert block.id is not None
@@ -124,7 +124,7 @@ def back(script: Script, state: State) -> Turn:
     """One shown step back. Raises LookupError at the first step."""
     if not can_go_back(state):
         raise LookupError("This is the first step.")
-    before = at_step(script, state, len(state.path) - 1)
+    before = state_at_step(script, state, len(state.path) - 1)
     return Turn(before, show=script.blocks[before.at])
 
 
@@ -132,7 +132,7 @@ def can_go_back(state: State) -> bool:
     return bool(state.path)
 
 
-def at_step(script: Script, state: State, step: int) -> State:
+def state_at_step(script: Script, state: State, step: int) -> State:
     """The state as it was when the block was shown that is the `step`th of the path, counted from 0."""
     at = script.index_by_id[state.path[step]]
     return replace(state, at=at, path=state.path[:step], results=_results_before(script, state, at))
@@ -153,11 +153,11 @@ def realign(script: Script, state: State) -> State:
                 break
             turn = answer(script, turn.state, reply)
         else:
-            turn = go_on(script, turn.state)
+            turn = proceed(script, turn.state)
     return turn.state
 
 
-def at_the_end(script: Script, state: State) -> State:
+def completed_state(script: Script, state: State) -> State:
     """A conversation that is over, in a script that was written anew since: what was added asks no more."""
     path = tuple(block_id for block_id in state.path if block_id in script.index_by_id)
     at = len(script.blocks)
@@ -198,7 +198,7 @@ def progress(script: Script, state: State) -> float:
     return round(state.at / len(script.blocks), 4) if script.blocks else 1.0
 
 
-def kept(script: Script, state: State) -> Iterator[tuple[Block, Reply]]:
+def answers_on_path(script: Script, state: State) -> Iterator[tuple[Block, Reply]]:
     """The answered blocks on the path with their replies, in script order: what counts as answered."""
     for block_id in state.path:
         reply = state.replies.get(block_id)
@@ -278,15 +278,17 @@ def fill(script: Script, state: State, text: str, facts: Mapping[str, str]) -> s
             block = script.blocks[found]
             if block.type == CALCULATED:
                 return _in_words(value_of(token))
-            return answers.shown(block, state.replies.get(block.id or 0)) if block.id in on_path else ""
+            return (
+                answers.display_text(block, state.replies.get(block.id or 0)) if block.id in on_path else ""
+            )
         if found == "answer":
             latest = _latest(script, state)
-            return answers.shown(*latest) if latest else ""
+            return answers.display_text(*latest) if latest else ""
         if found is None or not (script.is_scored or found in COUNTS):
             return None
         return _in_words(value_of(found))
 
-    return pipes.fill(text, text_of)
+    return piping.fill(text, text_of)
 
 
 def _forward(script: Script, state: State) -> Turn:
@@ -323,7 +325,7 @@ def _called(script: Script) -> Callable[[str], str]:
 
     def name_of(variable: str) -> str:
         for bucket in script.buckets:
-            if variable in names.variables_of_bucket(bucket.key):
+            if variable in names.bucket_variables(bucket.key):
                 return bucket.name
         found = references.resolve(variable, script)
         return script.blocks[found].name or variable if isinstance(found, int) else variable

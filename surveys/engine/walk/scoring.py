@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
-from surveys.engine.language.names import SCORES, variables_of_bucket
+from surveys.engine.language.names import SCORES, bucket_variables
 from surveys.engine.script import CHOICES, SCALES, Block, Option, Script
 from surveys.engine.walk import answers
 from surveys.engine.walk.answers import Reply
@@ -30,7 +30,7 @@ def variables(script: Script, passed: Iterable[Passed]) -> Mapping[str, Decimal]
     buckets = frozenset(script.bucket_keys if script.is_scored else ())
     sums = dict.fromkeys(SCORES, ZERO)
     for key in script.bucket_keys:
-        sums |= dict.fromkeys(variables_of_bucket(key), ZERO)
+        sums |= dict.fromkeys(bucket_variables(key), ZERO)
     right = graded = 0
     for block, reply in passed:
         is_graded = answers.is_graded(block)
@@ -39,7 +39,7 @@ def variables(script: Script, passed: Iterable[Passed]) -> Mapping[str, Decimal]
         right += is_right
         for key in block.weighed_in & buckets:
             if key not in block.maxima:
-                block.maxima[key] = best(block, key), best_correct(block, key)
+                block.maxima[key] = max_points(block, key), max_correct_points(block, key)
             earned, (most, most_correct) = points(block, reply, key), block.maxima[key]
             gained = {"score": earned, "max_score": most}
             if is_graded:
@@ -56,10 +56,10 @@ def points(block: Block, reply: Reply | None, bucket: str) -> Decimal:
     """What a reply earns in a bucket: the sum of what was chosen; a skip or a ranking earns nothing."""
     if reply is None or block.type not in CHOICES | SCALES:
         return ZERO
-    return sum((weight(option, bucket) for option in answers.chosen(block, reply)), ZERO)
+    return sum((weight(option, bucket) for option in answers.chosen_options(block, reply)), ZERO)
 
 
-def best(block: Block, bucket: str) -> Decimal:
+def max_points(block: Block, bucket: str) -> Decimal:
     """The most that any answer to a block could earn in a bucket (decisions 7.2).
 
     Of a multi punch these are its best options that are positive, as many as may be chosen, and more where
@@ -78,7 +78,7 @@ def best(block: Block, bucket: str) -> Decimal:
     return best_sum if block.required else max(best_sum, ZERO)
 
 
-def best_correct(block: Block, bucket: str) -> Decimal:
+def max_correct_points(block: Block, bucket: str) -> Decimal:
     """The most that a graded block adds to `score_correct`: what its right answer earns, if anything."""
     return max(ZERO, sum((weight(option, bucket) for option in _correct(block)), ZERO))
 

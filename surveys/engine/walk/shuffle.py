@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from surveys.engine.script import Block, Option
 
 
-def order(block: Block, *, seed: int) -> Sequence[Option]:
+def option_order(block: Block, *, seed: int) -> Sequence[Option]:
     """The block's options as this conversation sees them.
 
     The same seed and block always give the same order, on every server and version of Python, so the
@@ -18,8 +18,8 @@ def order(block: Block, *, seed: int) -> Sequence[Option]:
         return block.options
     loose = [option for option in block.options if option.anchor_position != "last"]
     pinned = [option for option in block.options if option.anchor_position == "last"]
-    return sorted(loose, key=lambda option: _lot(seed, block.id, option.id)) + pinned
+    return sorted(loose, key=lambda option: _sort_key(seed, block.id, option.id)) + pinned
 
 
-def _lot(seed: int, block_id: int | None, option_id: int | None) -> bytes:
+def _sort_key(seed: int, block_id: int | None, option_id: int | None) -> bytes:
     return hashlib.blake2b(f"{seed}:{block_id}:{option_id}".encode(), digest_size=8).digest()

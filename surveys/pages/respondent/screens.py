@@ -139,14 +139,14 @@ def first(
     def as_seen(state: State, block: Block) -> tuple[Block, TokenContext]:
         hearer = tokens.for_visitor(project, script, state, respondent, at=at)
         spoken = tokens.values(hearer, block, [block.prompt])
-        return presentation.seen(script, state, block, seed=seed, facts=spoken), hearer
+        return presentation.present(script, state, block, seed=seed, facts=spoken), hearer
 
     past: list[Said] = []
     # A poll's page is its question with the words before it.
     while project.is_poll and block is not None and not block.asks:
         seen, _ = as_seen(state, block)
         past.append(Said(block.id, seen.prompt))
-        turn = runner.go_on(script, state)
+        turn = runner.proceed(script, state)
         state, block = turn.state, turn.show
     if block is None:
         return notice(page, title="There is nothing to ask yet.", text="Please come back later.")
@@ -294,7 +294,7 @@ def _step(
 def _seen(told: ConversationView, state: State, block: Block) -> Block:
     """A block as it was or will be seen at another point of the conversation."""
     spoken = tokens.values(told.hearer, block, [block.prompt])
-    return presentation.seen(told.script, state, block, seed=told.conversation.seed, facts=spoken)
+    return presentation.present(told.script, state, block, seed=told.conversation.seed, facts=spoken)
 
 
 def _latest(told: ConversationView, change: str) -> Said | None:
@@ -320,10 +320,10 @@ def _statements_before(told: ConversationView) -> Sequence[Said]:
 def _after_the_vote(told: ConversationView) -> Sequence[str]:
     """What a poll says after its question: shown at once, as the vote has completed it."""
     said: list[str] = []
-    state, block = told.state, runner.current(told.script, told.state)
+    state, block = told.state, runner.current_block(told.script, told.state)
     while block is not None and not block.asks:
         said.append(_seen(told, state, block).prompt)
-        turn = runner.go_on(told.script, state)
+        turn = runner.proceed(told.script, state)
         state, block = turn.state, turn.show
     return said
 

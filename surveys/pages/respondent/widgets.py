@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
-from surveys.engine.walk.answers import LONGEST_TEXT, Reply
+from surveys.engine.walk.answers import MAX_TEXT, Reply
 
 LONG_PROMPT = 160  # characters; from here on the question is set smaller
 FIELDS = "respondent/fields/"
@@ -62,7 +62,7 @@ class StepView:
     ends: Sequence[str] = ()
     typed: str = ""
     inputmode: str = ""
-    longest: int = LONGEST_TEXT
+    longest: int = MAX_TEXT
     counted: int = 0
     ranks: Sequence[str] = ()
 

@@ -13,7 +13,7 @@ from django.http import QueryDict
 
 from communities.models import Identity
 from surveys.engine.script import Block
-from surveys.engine.statistics import DIVIDING_TYPES
+from surveys.engine.statistics import SEGMENT_TYPES
 from surveys.services.results.figures import Selection
 
 LAST_DAY = date(2999, 12, 31)
@@ -33,7 +33,7 @@ class ResultsForm(forms.Form):
     def __init__(self, sent: QueryDict, blocks: Mapping[int, Block]) -> None:
         super().__init__(sent)
         self._choices("provider", [("", "All"), *((each.value, each.label) for each in Identity.Provider)])
-        dividing = [(str(pk), _short(block)) for pk, block in blocks.items() if block.type in DIVIDING_TYPES]
+        dividing = [(str(pk), _short(block)) for pk, block in blocks.items() if block.type in SEGMENT_TYPES]
         self._choices("segment_by", [("", "Nothing"), *dividing])
 
     def _choices(self, name: str, choices: list[tuple[str, Any]]) -> None:

@@ -51,7 +51,7 @@ class LoadedConversation:
     @property
     def block(self) -> Block | None:
         """What waits for the respondent; None at the end."""
-        return runner.current(self.script, self.state)
+        return runner.current_block(self.script, self.state)
 
     @property
     def is_completed(self) -> bool:
@@ -117,10 +117,10 @@ def of(conversation: Conversation) -> LoadedConversation:
         return LoadedConversation(conversation, script, state)
     is_over = conversation.completed_at is not None and not (project.is_poll and project.change_poll)
     if is_over:
-        state = runner.at_the_end(script, state)
+        state = runner.completed_state(script, state)
     else:
         state = runner.realign(script, state)
-        is_past_the_end = runner.current(script, state) is None and conversation.completed_at is None
+        is_past_the_end = runner.current_block(script, state) is None and conversation.completed_at is None
         if is_past_the_end and runner.can_go_back(state):  # the respondent's own move has to end it
             state = runner.back(script, state).state
     return LoadedConversation(conversation, script, state)

@@ -22,7 +22,7 @@ import orjson
 from django.db import models
 
 from communities.statements import prepared
-from surveys.engine.walk.answers import Row
+from surveys.engine.walk.answers import AnswerRow
 from surveys.models import Conversation, Project, Tally
 from surveys.services.representations.response import StoredAnswers
 
@@ -52,7 +52,7 @@ class MoveChanges:
     conversation: Conversation
     counts: TallyChange
     block_id: int | None = None
-    given: Sequence[Row] = ()
+    given: Sequence[AnswerRow] = ()
     replaces: bool = False
     drops: Collection[int] = ()
     is_new: bool = False

@@ -15,7 +15,7 @@ from django.db import transaction
 from communities.errors import Conflict, InvalidRequest, NotFound
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, presentation, runner
-from surveys.engine.walk.answers import BadAnswer, Reply
+from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
 from surveys.services import anonymity, events
@@ -128,7 +128,7 @@ def go_on(*, conversation_id: uuid.UUID, at: datetime, may: May = anyone) -> Con
         raise Conflict("The current block is a question: it takes an answer, or a skip where it is optional.")
     if not talk.is_completed:
         _refuse_unless_live(talk.project, at)
-    loading.save(talk, runner.go_on(talk.script, talk.state), at=at)
+    loading.save(talk, runner.proceed(talk.script, talk.state), at=at)
     return _told(talk, at)
 
 
@@ -229,7 +229,7 @@ def _reach(talk: LoadedConversation, raw: Mapping[str, object]) -> None:
             talk.state = runner.back(talk.script, talk.state).state
         return
     while talk.block is not None and not talk.block.asks:
-        talk.state = runner.go_on(talk.script, talk.state).state
+        talk.state = runner.proceed(talk.script, talk.state).state
 
 
 def _take(
@@ -241,7 +241,7 @@ def _take(
     if not block.asks:
         raise Conflict("The current block takes no answer: go on with `continue`.")
     _refuse_unless_live(talk.project, at)
-    reply = _read(presentation.asked(talk.script, block), raw)
+    reply = _read(presentation.effective_block(talk.script, block), raw)
     turn = runner.answer(talk.script, talk.state, reply)
     loading.save(talk, turn, at=at, block=block, reply=reply, is_new=is_new)
     return _told(talk, at, feedback=turn.feedback)
@@ -253,8 +253,8 @@ def _repeated(talk: LoadedConversation, raw: Mapping[str, object], at: datetime)
     if last is not None and last[0].id == raw["block_id"]:
         block, reply = last
         try:
-            is_same = answers.read(block, raw) == reply
-        except BadAnswer:
+            is_same = answers.parse(block, raw) == reply
+        except InvalidAnswer:
             is_same = False
         if is_same:
             return _told(talk, at, feedback=runner.feedback(talk.script, block, reply))
@@ -265,8 +265,8 @@ def _repeated(talk: LoadedConversation, raw: Mapping[str, object], at: datetime)
 
 def _read(block: Block, raw: Mapping[str, object]) -> Reply:
     try:
-        return answers.read(block, raw)
-    except BadAnswer as bad:
+        return answers.parse(block, raw)
+    except InvalidAnswer as bad:
         raise InvalidRequest(str(bad), violations=[bad.violation]) from None
 
 

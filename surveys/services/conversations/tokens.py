@@ -12,7 +12,7 @@ from functools import cached_property
 
 from communities import services as communities
 from communities.services import members
-from surveys.engine.language import pipes
+from surveys.engine.language import piping
 from surveys.engine.script import STATEMENTS, Block, Script
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
@@ -88,8 +88,8 @@ def values(
     `given` is what had been given when the words were said, where that was earlier. `[xp_points]` is known
     to statements alone. On anonymous projects the name and the totals are empty.
     """
-    spoken = {token.lower() for text in texts if "[" in text for token in pipes.tokens(text)}
-    wanted = spoken & pipes.PROMPT_VARIABLES
+    spoken = {token.lower() for text in texts if "[" in text for token in piping.tokens(text)}
+    wanted = spoken & piping.PROMPT_VARIABLES
     given = hearer.given if given is None else given
     told: dict[str, str] = {}
     if _NAME in wanted:

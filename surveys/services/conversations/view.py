@@ -101,11 +101,11 @@ class ConversationView:
     def _exchange(self, n: int) -> Exchange:
         block_id = self.state.path[n]
         block, reply = self._block(block_id), self.state.replies.get(block_id)
-        then = runner.at_step(self.script, self.state, n)
+        then = runner.state_at_step(self.script, self.state, n)
         given = _given_up_to(block, self.hearer, self.script)
         told = tokens.values(self.hearer, block, [block.prompt], given=given)
-        seen = presentation.seen(self.script, then, block, seed=self.conversation.seed, facts=told)
-        return Exchange(seen, reply, answers.shown(block, reply))
+        seen = presentation.present(self.script, then, block, seed=self.conversation.seed, facts=told)
+        return Exchange(seen, reply, answers.display_text(block, reply))
 
 
 def render(
@@ -120,7 +120,7 @@ def render(
 ) -> ConversationView:
     """Put a conversation into words. `feedback` has its tokens still to be filled in."""
     hearer = tokens.for_conversation(conversation, script, state, at=at)
-    block = runner.current(script, state)
+    block = runner.current_block(script, state)
     step = None
     if block is not None:
         told = tokens.values(hearer, block, [block.prompt])
@@ -150,7 +150,7 @@ def _step(
     given: int,
 ) -> Step:
     return Step(
-        block=presentation.seen(script, state, block, seed=conversation.seed, facts=told),
+        block=presentation.present(script, state, block, seed=conversation.seed, facts=told),
         progress=runner.progress(script, state),
         can_go_back=can_go_back,
         reply=state.replies.get(block.id or 0),
@@ -164,7 +164,7 @@ def _outro(conversation: Conversation, script: Script, state: State, hearer: Tok
         return ()
     shown = [block for block in script.outro if block.action_kind is None or block.id in state.fired]
     return [
-        presentation.seen(
+        presentation.present(
             script,
             state,
             block,

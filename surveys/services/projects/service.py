@@ -14,7 +14,7 @@ from django.db.models import Sum
 from communities import services as communities
 from communities.errors import ChannelRequired, Conflict, TierRequired, refuse_all, violation
 from communities.models import CommunitySettings
-from surveys.engine.intake.places import as_stored
+from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Script, Violation
 from surveys.models import Analysis, Conversation, Project, buckets_in_order
@@ -212,7 +212,7 @@ def chat_faults(project: Project, script: Script) -> list[Violation]:
     """What of the script the chat platform could not show, where that is the project's channel."""
     if project.response_channel != Project.ResponseChannel.CHAT:
         return []
-    return script_rules.fits_chat(script)
+    return script_rules.check_chat(script)
 
 
 def require_post_channel(project: Project) -> None:
@@ -266,7 +266,7 @@ def _settle_scoring(
     after = replace(script, scoring_enabled=project.scoring_enabled, buckets=tuple(map(Bucket, names)))
     violations = script_rules.check(
         after,
-        places=as_stored(after, path="script.blocks"),
+        places=stored_paths(after, path="script.blocks"),
         chat=False,
         bucket_keys=after.bucket_keys or None,
         path="script.blocks",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import orjson
 
 from communities import services as communities
-from surveys.engine.intake.serialize import block_as_json, script_as_json
+from surveys.engine.intake.serialization import block_as_json, script_as_json
 from surveys.engine.rules.warnings import warnings
 from surveys.engine.script import Script
 from surveys.models import Project

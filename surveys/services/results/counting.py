@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 from communities.statements import found
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Script
-from surveys.engine.statistics import LARGEST_POINT, Group, Key
+from surveys.engine.statistics import MAX_POINT, AnswerGroup, EntryKey
 from surveys.services.scripts.storage import StoredScript
 
 
@@ -65,8 +65,8 @@ class AnswerCounts:
     completed: int
     unlisted: int
     unfinished: Mapping[int, int]
-    groups: Mapping[int, list[Group]]
-    of_segments: Mapping[Key, Mapping[int, list[Group]]]
+    groups: Mapping[int, list[AnswerGroup]]
+    of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]]
 
 
 def counted(
@@ -253,15 +253,15 @@ def _alike(questions: Sequence[Block], where: str, values: list[Any], dividing: 
 
 
 def _is_point(number: str) -> str:
-    return f"{number} BETWEEN 0 AND {LARGEST_POINT} AND {number} = floor({number})"
+    return f"{number} BETWEEN 0 AND {MAX_POINT} AND {number} = floor({number})"
 
 
-def _by_block(rows: Sequence[Sequence[Any]]) -> dict[Key, dict[int, list[Group]]]:
+def _by_block(rows: Sequence[Sequence[Any]]) -> dict[EntryKey, dict[int, list[AnswerGroup]]]:
     """What came of it: by segment, then by block."""
-    told: dict[Key, dict[int, list[Group]]] = {}
+    told: dict[EntryKey, dict[int, list[AnswerGroup]]] = {}
     for segment_option, segment_point, block_id, option_id, point, *counts, total, lowest, highest in rows:
         row_count, people, numbers = counts
-        group = Group(option_id, point, row_count, people, numbers, Decimal(total), lowest, highest)
+        group = AnswerGroup(option_id, point, row_count, people, numbers, Decimal(total), lowest, highest)
         told.setdefault((segment_option, segment_point), {}).setdefault(block_id, []).append(group)
     return told
 

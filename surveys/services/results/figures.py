@@ -18,7 +18,7 @@ from django.db.models import Sum
 
 from communities.errors import refuse
 from surveys.engine import statistics
-from surveys.engine.statistics import DIVIDING_TYPES, TOLD_TYPES, Group, Key
+from surveys.engine.statistics import REPORTED_TYPES, SEGMENT_TYPES, AnswerGroup, EntryKey
 from surveys.models import Project, Tally
 from surveys.services.results import counting
 from surveys.services.results.counting import ALL, AnswerCounts, Asked, Selection
@@ -94,7 +94,7 @@ def _asked(stored: StoredScript) -> list[Asked]:
     return [
         Asked(block, position, is_archived, removed.get(block.id or 0, ()))
         for block, position, is_archived in placed
-        if block.type in TOLD_TYPES
+        if block.type in REPORTED_TYPES
     ]
 
 
@@ -102,7 +102,7 @@ def _dividing(asked: Sequence[Asked], segment_by: int | None) -> Asked | None:
     if segment_by is None:
         return None
     for each in asked:
-        if each.id == segment_by and each.block.type in DIVIDING_TYPES:
+        if each.id == segment_by and each.block.type in SEGMENT_TYPES:
             _refuse_too_many(asked, each)
             return each
     refuse("segment_by", "not_found", "`segment_by` must be the id of a choice or a scale of this project.")
@@ -110,8 +110,8 @@ def _dividing(asked: Sequence[Asked], segment_by: int | None) -> Asked | None:
 
 def _refuse_too_many(asked: Sequence[Asked], dividing: Asked) -> None:
     """Before anything is counted: whoever may read results may not keep a process busy for long."""
-    segments = statistics.most_entries(dividing.block, dividing.removed)
-    entries = sum(statistics.most_entries(each.block, each.removed) for each in asked)
+    segments = statistics.max_entries(dividing.block, dividing.removed)
+    entries = sum(statistics.max_entries(each.block, each.removed) for each in asked)
     if segments * entries > MOST_LINES_OF_SEGMENTS:
         refuse(
             "segment_by",
@@ -122,21 +122,21 @@ def _refuse_too_many(asked: Sequence[Asked], dividing: Asked) -> None:
         )
 
 
-def _segments(dividing: Asked, counts: AnswerCounts) -> dict[statistics.Entry, int]:
+def _segments(dividing: Asked, counts: AnswerCounts) -> dict[statistics.DistributionEntry, int]:
     """What answers are divided by, with the conversations of each, also where there are none."""
     groups = counts.groups.get(dividing.id, [])
-    rows: dict[Key, int] = {}
+    rows: dict[EntryKey, int] = {}
     for group in groups:
         rows[_key(group)] = rows.get(_key(group), 0) + group.rows
-    entries = statistics.every_key(dividing.block, dividing.removed, groups)
+    entries = statistics.segment_entries(dividing.block, dividing.removed, groups)
     return {entry: rows.get(entry.key, 0) for entry in entries}
 
 
-def _key(group: Group) -> Key:
+def _key(group: AnswerGroup) -> EntryKey:
     return (group.option_id, None) if group.option_id is not None else (None, group.point)
 
 
-def _segment_by(dividing: Asked, segments: Mapping[statistics.Entry, int]) -> dict[str, Any]:
+def _segment_by(dividing: Asked, segments: Mapping[statistics.DistributionEntry, int]) -> dict[str, Any]:
     return {
         "block_id": dividing.id,
         "block_name": dividing.block.name,
@@ -146,7 +146,7 @@ def _segment_by(dividing: Asked, segments: Mapping[statistics.Entry, int]) -> di
 
 
 def _block(
-    asked: Asked, counts: AnswerCounts, segments: Mapping[statistics.Entry, int] | None
+    asked: Asked, counts: AnswerCounts, segments: Mapping[statistics.DistributionEntry, int] | None
 ) -> dict[str, Any]:
     block = asked.block
     groups = counts.groups.get(asked.id, [])
@@ -162,14 +162,14 @@ def _block(
             "left": left,
             "percentage": statistics.percentage(left, counts.listed + counts.unlisted),
         },
-        **statistics.tell(block, asked.removed, groups),
+        **statistics.summarize(block, asked.removed, groups),
         "open_text": None,
     }
     if segments is not None:
         told["segments"] = [
             {
                 **entry.as_json(),
-                **statistics.tell(
+                **statistics.summarize(
                     block,
                     asked.removed,
                     counts.of_segments.get(entry.key, {}).get(asked.id, []),

@@ -16,7 +16,7 @@ import orjson
 from django.db import transaction
 
 from communities.errors import NotFound
-from surveys.engine.intake.serialize import script_as_json
+from surveys.engine.intake.serialization import script_as_json
 from surveys.engine.rules.warnings import warnings
 from surveys.engine.script import Block, Option, Script
 from surveys.services.scripts import storage

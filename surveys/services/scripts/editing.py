@@ -16,9 +16,9 @@ from datetime import datetime
 from django.db import transaction
 
 from communities.errors import Conflict, NotFound, refuse_all
-from surveys.engine.intake.arrangement import Arrangement, arrange, arrange_patch
-from surveys.engine.intake.places import Place
-from surveys.engine.intake.reader import Reading, read_blocks, read_patch
+from surveys.engine.intake.field_paths import BlockPath
+from surveys.engine.intake.ordering import OrderedBlocks, order_blocks, order_patch
+from surveys.engine.intake.reader import ParsedBlocks, read_blocks, read_patch
 from surveys.engine.rules import buckets
 from surveys.engine.rules import revision as revisions
 from surveys.engine.rules import script as script_rules
@@ -92,9 +92,9 @@ def read_new(
         return _unreadable("script", "invalid_type", "`script` must be an object with `blocks`.")
     ignored = [f"script.{key}" for key in (raw or {}) if key not in _TOLD]
     reading = read_blocks(blocks, path="script.blocks", scoring=scoring_enabled)
-    arranged = arrange(reading)
+    arranged = order_blocks(reading)
     draft = Script(
-        arranged.blocks if scoring_enabled else revisions.keep_scores(_EMPTY, arranged.blocks),
+        arranged.blocks if scoring_enabled else revisions.keep_stored_scores(_EMPTY, arranged.blocks),
         is_poll=is_poll,
         scoring_enabled=scoring_enabled,
         is_scored=scoring_enabled and bool(arranged.blocks),
@@ -145,7 +145,7 @@ def replace_script(
         refuse_all([Violation("blocks", "required", "`blocks` is required.")])
     reading = read_blocks(body["blocks"], path="blocks", scoring=project.scoring_enabled)
     reading = replace(reading, blocks=_outro_known_by_id(reading.blocks, before))
-    arranged = arrange(reading, before=before)
+    arranged = order_blocks(reading, before=before)
     outro, faults = _resubmitted_outro(arranged, before, reading.faulty)
     ignored = [key for key in body if key not in _TOLD]
     return _write(project, before, arranged, reading, outro=outro, faults=faults, ignored=ignored, at=at)
@@ -174,20 +174,20 @@ def patch_block(
     if reading.blocks[0].section == "outro":
         message = "`section` of a block cannot become `outro`: the outro is made by the service."
         refuse_all(_once([*reading.violations, Violation("section", "not_allowed", message)]))
-    arranged = arrange_patch(reading, before=before)
+    arranged = order_patch(reading, before=before)
     return _write(project, before, arranged, reading, outro=before.outro, faults=[], ignored=[], at=at)
 
 
 def _patch_outro(
-    project: Project, before: Script, stored: Block, reading: Reading, *, at: datetime
+    project: Project, before: Script, stored: Block, reading: ParsedBlocks, *, at: datetime
 ) -> Written:
     (sent,), (given,), (place,) = reading.blocks, reading.given, reading.places
     changed = revisions.with_presentation(stored, sent, given=given)
     faults = _faults_of_outro(changed, sent, place, reading.faulty)
     outro = tuple(changed if block is stored else block for block in before.outro)
-    untouched = Arrangement(
+    untouched = OrderedBlocks(
         blocks=before.blocks,
-        places=tuple(Place(f"blocks[{n}]") for n in range(len(before.blocks))),
+        places=tuple(BlockPath(f"blocks[{n}]") for n in range(len(before.blocks))),
         given=(frozenset(),) * len(before.blocks),
     )
     return _write(project, before, untouched, reading, outro=outro, faults=faults, ignored=[], at=at)
@@ -204,8 +204,8 @@ def _before(project: Project, revisions_allowed: Collection[int] | None) -> Scri
 def _write(
     project: Project,
     before: Script,
-    arranged: Arrangement,
-    reading: Reading,
+    arranged: OrderedBlocks,
+    reading: ParsedBlocks,
     *,
     outro: tuple[Block, ...],
     faults: list[Violation],
@@ -219,7 +219,7 @@ def _write(
         carried = revisions.carry_renames(before, (*blocks, *outro))
         blocks, outro = carried[: len(blocks)], carried[len(blocks) :]
     if not project.scoring_enabled:
-        blocks = revisions.keep_scores(before, blocks)
+        blocks = revisions.keep_stored_scores(before, blocks)
     blocks = revisions.carry_ignored_scores(before, blocks, given=arranged.given)
     draft = replace(
         before,
@@ -233,7 +233,7 @@ def _write(
     if is_live and not violations:  # what else a change of structure would break does not matter then
         _refuse_frozen(before, script, arranged)
     places = (*arranged.places, *_outro_places(script, arranged))
-    in_use = revisions.removed_in_use(before, script, places=places)
+    in_use = revisions.references_to_removed(before, script, places=places)
     broken = _check(
         script,
         arranged,
@@ -241,8 +241,8 @@ def _write(
         chat=project.response_channel == Project.ResponseChannel.CHAT,
         path="blocks",
     )
-    violations += revisions.renames_at_fault(before, script, places=places, faulty=reading.faulty)
-    violations += [*in_use, *revisions.without_those_in_use(broken, in_use)]
+    violations += revisions.rename_violations(before, script, places=places, faulty=reading.faulty)
+    violations += [*in_use, *revisions.without_reported(broken, in_use)]
     if violations:
         refuse_all(_once(violations))
     if project.is_pending_at(at) and not any(block.asks for block in script.blocks):
@@ -251,7 +251,7 @@ def _write(
     return Written(project, script, (*ignored, *reading.ignored))
 
 
-def _refuse_frozen(before: Script, script: Script, arranged: Arrangement) -> None:
+def _refuse_frozen(before: Script, script: Script, arranged: OrderedBlocks) -> None:
     if frozen := revisions.frozen_changes(before, script, places=arranged.places):
         raise Conflict(
             "The structure of a script cannot change while the project is active: only wording and pictures.",
@@ -311,8 +311,8 @@ def _placed(script: Script) -> Script:
 
 def _check(
     script: Script,
-    arranged: Arrangement,
-    reading: Reading,
+    arranged: OrderedBlocks,
+    reading: ParsedBlocks,
     *,
     chat: bool,
     path: str,
@@ -340,10 +340,10 @@ def first_buckets(script: Script) -> tuple[str, ...]:
     """
     if not script.scoring_enabled or not script.is_scored or not script.blocks:
         return ()
-    return buckets.derived(script.blocks)
+    return buckets.derive_names(script.blocks)
 
 
-def _foreign_ids(arranged: Arrangement, before: Script) -> list[Violation]:
+def _foreign_ids(arranged: OrderedBlocks, before: Script) -> list[Violation]:
     """Ids that belong to no block of this script, or to no option of that block (decisions 6.11)."""
     stored = {block.id: block for block in before.blocks}
     faults = []
@@ -365,15 +365,15 @@ def _outro_known_by_id(blocks: tuple[Block, ...], before: Script) -> tuple[Block
     return tuple(replace(block, section="outro") if block.id in ids else block for block in blocks)
 
 
-def _outro_places(script: Script, arranged: Arrangement) -> list[Place]:
+def _outro_places(script: Script, arranged: OrderedBlocks) -> list[BlockPath]:
     """Where the outro blocks were sent, else where a read gives them."""
     sent = {block.id: place for block, place in zip(arranged.outro, arranged.outro_places, strict=True)}
     numbered = enumerate(script.outro, len(script.blocks))
-    return [sent.get(block.id) or Place(f"blocks[{n}]") for n, block in numbered]
+    return [sent.get(block.id) or BlockPath(f"blocks[{n}]") for n, block in numbered]
 
 
 def _resubmitted_outro(
-    arranged: Arrangement, before: Script, faulty: Set[str]
+    arranged: OrderedBlocks, before: Script, faulty: Set[str]
 ) -> tuple[tuple[Block, ...], list[Violation]]:
     """The outro after a write: what is resubmitted changes its presentation, the rest stays."""
     outro = {block.id: block for block in before.outro}
@@ -395,7 +395,7 @@ def _resubmitted_outro(
     return tuple(outro.values()), faults
 
 
-def _faults_of_outro(block: Block, sent: Block, place: Place, faulty: Set[str]) -> list[Violation]:
+def _faults_of_outro(block: Block, sent: Block, place: BlockPath, faulty: Set[str]) -> list[Violation]:
     """Also of how it goes on as that was sent, though not all of it may be taken."""
     return script_rules.check_outro(
         replace(block, continue_=sent.continue_ or block.continue_), place, faulty=faulty

@@ -9,7 +9,7 @@ from surveys.engine.script import Script
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlockPath:
     """The path of a block (empty when it was sent alone), and each option's index in the array sent."""
 
     path: str
@@ -24,12 +24,12 @@ class Place:
         return f"{path}.{key}" if key else path
 
 
-def as_stored(script: Script, *, path: str) -> tuple[Place, ...]:
+def stored_paths(script: Script, *, path: str) -> tuple[BlockPath, ...]:
     """The places of a script that was not sent: the order in which a read gives it."""
-    return tuple(Place(f"{path}[{n}]") for n in range(len(script.blocks)))
+    return tuple(BlockPath(f"{path}[{n}]") for n in range(len(script.blocks)))
 
 
-def is_faulty(path: str, faulty: Set[str]) -> bool:
+def is_invalid(path: str, faulty: Set[str]) -> bool:
     """Whether a fault has been told of this field already, or of something it is a part of."""
     if not faulty:
         return False

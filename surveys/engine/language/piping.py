@@ -54,12 +54,12 @@ def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] 
         if names.is_position(name) or _is_variable(name, variables):
             return found[0]
         new = renames.get(title_case(name))
-        return found[0] if new is None else f"[{in_token(new)}]"
+        return found[0] if new is None else f"[{token_form(new)}]"
 
     return _TOKEN.sub(renamed, text)
 
 
-def in_token(name: str) -> str:
+def token_form(name: str) -> str:
     """A block's name as a token writes it: in title case where it would be a position or a variable.
 
     A block with the name of a prompt's variable, such as `UserName`, cannot be shown by a token.

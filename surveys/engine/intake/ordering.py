@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from surveys.engine.intake.places import Place
-from surveys.engine.intake.reader import Reading
+from surveys.engine.intake.field_paths import BlockPath
+from surveys.engine.intake.reader import ParsedBlocks
 from surveys.engine.script import SECTIONS, Block, Script, title_case
 
 
 @dataclass(frozen=True)
-class Arrangement:
+class OrderedBlocks:
     """`places[n]` and `given[n]` tell where `blocks[n]` stood, and which keys it was sent with.
 
     `outro` holds the outro blocks that were resubmitted, as they were sent; their part in the script
@@ -27,19 +27,19 @@ class Arrangement:
     """
 
     blocks: tuple[Block, ...]
-    places: tuple[Place, ...]
+    places: tuple[BlockPath, ...]
     given: tuple[frozenset[str], ...]
     outro: tuple[Block, ...] = ()
-    outro_places: tuple[Place, ...] = ()
+    outro_places: tuple[BlockPath, ...] = ()
     outro_given: tuple[frozenset[str], ...] = ()
 
 
-def arrange(reading: Reading, *, before: Script | None = None) -> Arrangement:
+def order_blocks(reading: ParsedBlocks, *, before: Script | None = None) -> OrderedBlocks:
     """Put the blocks of a whole script in their order and name those without a name."""
     walked = [n for n, block in enumerate(reading.blocks) if block.section != "outro"]
     outro = [n for n, block in enumerate(reading.blocks) if block.section == "outro"]
     walked.sort(key=lambda n: _rank(reading.blocks[n], n))
-    return Arrangement(
+    return OrderedBlocks(
         blocks=_named(_with_kept_names([reading.blocks[n] for n in walked], before)),
         places=tuple(reading.places[n] for n in walked),
         given=tuple(reading.given[n] for n in walked),
@@ -49,7 +49,7 @@ def arrange(reading: Reading, *, before: Script | None = None) -> Arrangement:
     )
 
 
-def arrange_patch(reading: Reading, *, before: Script) -> Arrangement:
+def order_patch(reading: ParsedBlocks, *, before: Script) -> OrderedBlocks:
     """Put the one block that was read by `read_patch` into its script, moved where its position says.
 
     The block is taken out and put in again, so that it stands at the position it was given. Its place
@@ -58,14 +58,14 @@ def arrange_patch(reading: Reading, *, before: Script) -> Arrangement:
     (block,), (place,), (given,) = reading.blocks, reading.places, reading.given
     was = before.index_by_id[block.id or 0]
     blocks = [*before.blocks[:was], *before.blocks[was + 1 :]]
-    places = [Place(f"blocks[{n}]") for n in range(len(before.blocks)) if n != was]
+    places = [BlockPath(f"blocks[{n}]") for n in range(len(before.blocks)) if n != was]
     keys: list[frozenset[str]] = [frozenset()] * len(blocks)
     at = min(was if block.position is None else block.position, len(blocks))
     blocks.insert(at, block)
     places.insert(at, place)
     keys.insert(at, given)
     order = sorted(range(len(blocks)), key=lambda n: SECTIONS.index(blocks[n].section))
-    return Arrangement(
+    return OrderedBlocks(
         blocks=_named([blocks[n] for n in order]),
         places=tuple(places[n] for n in order),
         given=tuple(keys[n] for n in order),

@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from surveys.engine.language import names
-from surveys.engine.language.lexer import SyntaxFault, Token, lex
+from surveys.engine.language.lexer import ParseError, Token, lex
 from surveys.engine.language.values import Value
 
 MAX_NESTING = 50
@@ -37,32 +37,32 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
-    part: Node
+class Negation:
+    part: ExpressionNode
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class Conjunction:
     """Parts joined by AND."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[ExpressionNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class Disjunction:
     """Parts joined by OR."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[ExpressionNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Comparison:
     sign: str  # a key of COMPARE
-    left: Node
-    right: Node
+    left: ExpressionNode
+    right: ExpressionNode
 
 
-Node: TypeAlias = Literal | Name | Not | Every | Some | Pair
+ExpressionNode: TypeAlias = Literal | Name | Negation | Conjunction | Disjunction | Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ class Mention:
     column: int
 
 
-def read(text: str) -> tuple[Node, tuple[Mention, ...]]:
+def read(text: str) -> tuple[ExpressionNode, tuple[Mention, ...]]:
     """The tree, and every name in the order of the text. Raises SyntaxFault."""
-    parser = _Parser(lex(text))
+    parser = _ExpressionParser(lex(text))
     tree = parser.whole()
     return tree, tuple(parser.mentions)
 
 
-class _Parser:
+class _ExpressionParser:
     """One pass over the tokens, by recursive descent; never deeper than MAX_NESTING."""
 
     def __init__(self, tokens: list[Token]) -> None:
@@ -115,52 +115,52 @@ class _Parser:
         self.depth += 1
         if self.depth > MAX_NESTING:
             message = f"Parentheses and NOT nest at most {MAX_NESTING} deep."
-            raise SyntaxFault(message, token.column, "too_deep")
+            raise ParseError(message, token.column, "too_deep")
 
     # The grammar, lowest precedence first.
 
-    def whole(self) -> Node:
+    def whole(self) -> ExpressionNode:
         if self.token.kind == "end":
-            raise SyntaxFault('An expression cannot be empty. Write a condition, such as q1 = "Yes".', 1)
+            raise ParseError('An expression cannot be empty. Write a condition, such as q1 = "Yes".', 1)
         tree = self.disjunction()
         if self.token.kind != "end":
             raise self.unexpected_after_condition()
         return tree
 
-    def disjunction(self) -> Node:
+    def disjunction(self) -> ExpressionNode:
         parts = [self.conjunction()]
         while self.takes("or"):
             parts.append(self.conjunction())
-        return parts[0] if len(parts) == 1 else Some(tuple(parts))
+        return parts[0] if len(parts) == 1 else Disjunction(tuple(parts))
 
-    def conjunction(self) -> Node:
+    def conjunction(self) -> ExpressionNode:
         parts = [self.negation()]
         while self.takes("and"):
             parts.append(self.negation())
-        return parts[0] if len(parts) == 1 else Every(tuple(parts))
+        return parts[0] if len(parts) == 1 else Conjunction(tuple(parts))
 
-    def negation(self) -> Node:
+    def negation(self) -> ExpressionNode:
         token = self.token
         if not self.takes("not"):
             return self.comparison()
         self.enter(token)
         part = self.negation()
         self.depth -= 1
-        return Not(part)
+        return Negation(part)
 
-    def comparison(self) -> Node:
+    def comparison(self) -> ExpressionNode:
         left = self.operand()
         sign = self.sign()
         if sign is None:
             return left
         self.at += 1
-        pair = Pair(sign, left, self.operand())
+        pair = Comparison(sign, left, self.operand())
         if self.sign() is not None:
             message = "Comparisons cannot be chained. Write a < b AND b < c instead of a < b < c."
-            raise SyntaxFault(message, self.token.column)
+            raise ParseError(message, self.token.column)
         return pair
 
-    def operand(self) -> Node:
+    def operand(self) -> ExpressionNode:
         if self.sees("("):
             return self.parenthesised()
         if self.takes("["):
@@ -173,7 +173,7 @@ class _Parser:
             raise self.missing_operand()
         return self.mention(token)
 
-    def parenthesised(self) -> Node:
+    def parenthesised(self) -> ExpressionNode:
         opening = self.token
         word = self.tokens[self.at + 1]
         if word.text.lower() in names.KEYWORDS and self.tokens[self.at + 2].text == ")":
@@ -187,7 +187,7 @@ class _Parser:
         self.depth -= 1
         if not self.takes(")"):
             if self.token.kind == "end":
-                raise SyntaxFault("This parenthesis is not closed: a ) is missing.", opening.column)
+                raise ParseError("This parenthesis is not closed: a ) is missing.", opening.column)
             raise self.unexpected_after_condition()
         return inside
 
@@ -217,8 +217,8 @@ class _Parser:
             return True, Decimal(token.text)
         if token.kind == "string":
             return True, token.text[1:-1]
-        if token.kind == "name" and token.text.lower() in names.TRUTHS:
-            return True, names.TRUTHS[token.text.lower()]
+        if token.kind == "name" and token.text.lower() in names.BOOLEANS:
+            return True, names.BOOLEANS[token.text.lower()]
         self.at -= 1
         return False, None
 
@@ -229,7 +229,7 @@ class _Parser:
 
     # What to say of what is wrong.
 
-    def missing_operand(self) -> SyntaxFault:
+    def missing_operand(self) -> ParseError:
         token, word = self.token, self.token.text
         if token.kind == "end":
             message = "The expression ends too early: a name or a value is missing."
@@ -245,9 +245,9 @@ class _Parser:
             message = "A name or a value is missing before this )."
         else:
             message = f"A name or a value is missing before {word}."
-        return SyntaxFault(message, token.column)
+        return ParseError(message, token.column)
 
-    def unexpected_after_condition(self) -> SyntaxFault:
+    def unexpected_after_condition(self) -> ParseError:
         token, before = self.token, self.tokens[self.at - 1]
         word = token.text
         if word == ")":
@@ -267,22 +267,22 @@ class _Parser:
             )
         else:
             message = f"AND, OR or a comparison is missing before {word}."
-        return SyntaxFault(message, token.column)
+        return ParseError(message, token.column)
 
-    def bad_element(self, opening: Token) -> SyntaxFault:
+    def bad_element(self, opening: Token) -> ParseError:
         token = self.token
         if token.kind == "end":
-            return SyntaxFault("This list is not closed: a ] is missing.", opening.column)
+            return ParseError("This list is not closed: a ] is missing.", opening.column)
         if token.kind == "name":
             message = f'A list holds values, not names. Write text in double quotes: "{token.text}".'
         elif token.text == "[":
             message = "A list cannot hold another list."
         else:
             message = f"A value is missing before {token.text}."
-        return SyntaxFault(message, token.column)
+        return ParseError(message, token.column)
 
-    def bad_separator(self, opening: Token) -> SyntaxFault:
+    def bad_separator(self, opening: Token) -> ParseError:
         token = self.token
         if token.kind == "end":
-            return SyntaxFault("This list is not closed: a ] is missing.", opening.column)
-        return SyntaxFault("The values of a list are separated by commas.", token.column)
+            return ParseError("This list is not closed: a ] is missing.", opening.column)
+        return ParseError("The values of a list are separated by commas.", token.column)

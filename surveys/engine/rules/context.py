@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
-from surveys.engine.intake.places import Place, is_faulty
+from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.script import Block, Violation
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class RuleContext:
     block: Block
-    place: Place
+    place: BlockPath
     faulty: Set[str]
 
     def sound(self, *keys: str) -> bool:
         """Whether these fields could be read, so that a rule may draw on them."""
         if not self.faulty:
             return True
-        return not any(is_faulty(self.place.at(key), self.faulty) for key in keys)
+        return not any(is_invalid(self.place.at(key), self.faulty) for key in keys)
 
     def fault(self, key: str, code: str, message: str) -> Violation:
         return Violation(self.place.at(key), code, message)

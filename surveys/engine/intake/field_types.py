@@ -10,58 +10,58 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-Fault = tuple[str, str]
+Problem = tuple[str, str]
 """A violation's code, and what is wrong: the sentence without the field's name at its front."""
 
-UNSTORABLE = "must not contain null characters or halves of characters."
+UNSTORABLE_MESSAGE = "must not contain null characters or halves of characters."
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL keeps neither
 
 
-def unstorable(text: str) -> bool:
+def is_unstorable(text: str) -> bool:
     return _UNSTORABLE.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextType:
     maximum: int
     minimum: int = 0
     empty_is_null: bool = False
-    check: Callable[[str], Fault | None] | None = None
+    check: Callable[[str], Problem | None] | None = None
     format: str | None = None
     pattern: str | None = None  # for the schema; `check` is what decides
 
-    def fault(self, value: object) -> Fault | None:
+    def fault(self, value: object) -> Problem | None:
         if not isinstance(value, str):
-            return "invalid_type", f"must be text, not {told(value)}."
+            return "invalid_type", f"must be text, not {describe_type(value)}."
         if len(value) > self.maximum:
             return "too_long", f"must have at most {self.maximum:,} characters, not {len(value):,}."
         if self.minimum and not value.strip():
             return "blank", "must not be blank."
-        if unstorable(value):
-            return "invalid", UNSTORABLE
+        if is_unstorable(value):
+            return "invalid", UNSTORABLE_MESSAGE
         return self.check(value) if self.check and value else None
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChoiceType:
     choices: tuple[str, ...]
 
-    def fault(self, value: object) -> Fault | None:
+    def fault(self, value: object) -> Problem | None:
         if isinstance(value, str):
             if value in self.choices:
                 return None
-            return "invalid_choice", f"must be one of {listed(self.choices)}."
-        return "invalid_type", f"must be one of {listed(self.choices)}, not {told(value)}."
+            return "invalid_choice", f"must be one of {quoted_list(self.choices)}."
+        return "invalid_type", f"must be one of {quoted_list(self.choices)}, not {describe_type(value)}."
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class IntegerType:
     minimum: int
     maximum: int
 
-    def fault(self, value: object) -> Fault | None:
+    def fault(self, value: object) -> Problem | None:
         if type(value) is not int:  # a bool is an int to isinstance
-            return "invalid_type", f"must be an integer, not {told(value)}."
+            return "invalid_type", f"must be an integer, not {describe_type(value)}."
         if value < self.minimum:
             return "too_small", f"must be at least {self.minimum}."
         if value > self.maximum:
@@ -70,35 +70,35 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
-    def fault(self, value: object) -> Fault | None:
+class BooleanType:
+    def fault(self, value: object) -> Problem | None:
         if isinstance(value, bool):
             return None
-        return "invalid_type", f"must be true or false, not {told(value)}."
+        return "invalid_type", f"must be true or false, not {describe_type(value)}."
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class WeightsType:
     """A map of bucket keys to finite numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
-    kind: Whole | Shape
+class ListType:
+    kind: IntegerType | ObjectType
     maximum: int
 
 
 @dataclass(frozen=True, slots=True)
-class Logic:
+class ConditionType:
     """A Condition: kept as it came, read by `conditions`."""
 
 
 @dataclass(frozen=True)
-class Shape:
+class ObjectType:
     """An object of the interface: its name in the schema, and its fields by key."""
 
     name: str
-    fields: Mapping[str, Field]
+    fields: Mapping[str, FieldSpec]
     description: str
     required: tuple[str, ...] = field(init=False)
 
@@ -107,16 +107,16 @@ class Shape:
         object.__setattr__(self, "required", required)
 
 
-Scalar = Text | Choice | Whole | Truth
-Compound = Weights | ListOf | Logic | Shape
-SCALARS = (Text, Choice, Whole, Truth)
+ScalarType = TextType | ChoiceType | IntegerType | BooleanType
+CompoundType = WeightsType | ListType | ConditionType | ObjectType
+SCALAR_TYPES = (TextType, ChoiceType, IntegerType, BooleanType)
 
 
 @dataclass(frozen=True)
-class Field:
+class FieldSpec:
     """One key of an object. `only_on` are the block types on which it may say anything."""
 
-    kind: Scalar | Compound
+    kind: ScalarType | CompoundType
     description: str
     nullable: bool = True
     required: bool = False
@@ -129,11 +129,11 @@ class Field:
     empty_is_null: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scalar", isinstance(self.kind, SCALARS))
-        object.__setattr__(self, "empty_is_null", isinstance(self.kind, Text) and self.kind.empty_is_null)
+        object.__setattr__(self, "scalar", isinstance(self.kind, SCALAR_TYPES))
+        object.__setattr__(self, "empty_is_null", isinstance(self.kind, TextType) and self.kind.empty_is_null)
 
 
-def told(value: object) -> str:
+def describe_type(value: object) -> str:
     """The kind of a JSON value in words, never the value itself: it may be huge."""
     if value is None:
         return "null"
@@ -148,5 +148,5 @@ def told(value: object) -> str:
     return names.get(type(value), "something else")
 
 
-def listed(choices: tuple[str, ...]) -> str:
+def quoted_list(choices: tuple[str, ...]) -> str:
     return ", ".join(f"`{choice}`" for choice in choices)
