@@ -52,7 +52,7 @@ LEAST_ROLE = {
     "conversation.answer": CREATOR,
     "conversation.back": CREATOR,
     "conversation.go_on": CREATOR,
-    "results.retrieve": MEMBER,  # whose: surveys.services.results.readers
+    "results.retrieve": MEMBER,  # whose: surveys.services.access
     "template.list": MEMBER,
     "template.retrieve": MEMBER,
     "response.list": MEMBER,
@@ -60,7 +60,7 @@ LEAST_ROLE = {
     "response.destroy": CREATOR,
     "analysis.create": CREATOR,
     "analysis.retrieve": MEMBER,
-    "export.retrieve": MEMBER,  # whose responses are read: surveys.services.responses.service
+    "export.retrieve": MEMBER,  # whose responses are read: surveys.services.access
 }
 
 

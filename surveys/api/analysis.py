@@ -13,13 +13,11 @@ from communities.errors import Forbidden, NotFound
 from communities.http.idempotency import once
 from surveys.api.analysis_job_examples import COMPLETED, FAILED, PENDING
 from surveys.api.analysis_shapes import AnalysisBlockOut
-from surveys.api.conversations import owner_only
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import Analysis, Project
-from surveys.services import lookup
+from surveys.services import access, anonymity, lookup
 from surveys.services.analysis import service as analysis
-from surveys.services.results.readers import NO_PROJECT, least_answers
 
 TAG = "Analysis"
 NO_ANALYSIS = "There is no such analysis of this project."
@@ -115,7 +113,7 @@ class AnalysisViewSet(OwnWorkViewSet):
     def create(self, request: Request, project_id: int) -> Response:
         query = self.query(AskIn)
         project = lookup.one(Project.objects.in_community(self.key.community_id), project_id)
-        owner_only(self.key, otherwise=NO_PROJECT)(project)
+        access.require_editor(actor=self.actor, project=project)
         asked, _ = analysis.ask(project=project, with_ai=query["ai"], covers=query["status"], at=self.at)
         status = 200 if asked.status == Analysis.Status.COMPLETED else 202
         return Response(analysis.as_json(asked), status=status)
@@ -143,9 +141,8 @@ class AnalysisViewSet(OwnWorkViewSet):
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ReadIn)
         project = lookup.one(Project.objects.in_community(self.key.community_id), project_id)
-        role, user_id = self.key.role, self.key.user_id
-        analysis.refuse_unless_readable(project=project, role=role, user_id=user_id, at=self.at)
-        if analysis.reads_people(project=project, role=role, user_id=user_id):
+        access.require_results_reader(actor=self.actor, project=project, at=self.at)
+        if access.may_read_people(actor=self.actor, project=project):
             return self._answer(project, covers=query.get("status"), with_ai=query.get("ai"))
         if query.get("ai") is not None or query.get("status", Analysis.Covers.ALL) != Analysis.Covers.ALL:
             raise Forbidden(
@@ -159,4 +156,4 @@ class AnalysisViewSet(OwnWorkViewSet):
         told = analysis.rendered(project_id=project.pk, covers=covers, with_ai=with_ai)
         if told is None:
             raise NotFound(NO_ANALYSIS)
-        return Response(told if is_whole else analysis.in_sum(told, least=least_answers(project)))
+        return Response(told if is_whole else analysis.in_sum(told, least=anonymity.least_answers(project)))

@@ -11,18 +11,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.errors import Forbidden, NotFound, refuse
-from communities.http.authentication import Caller
+from communities.errors import refuse
 from communities.http.idempotency import once
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.fields import MAX_ID, Text, Truth, Whole
 from surveys.api.projects import OwnWorkViewSet
 from surveys.engine.walk import presentation
-from surveys.models import Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import Respondent
-from surveys.services.conversations.loading import NO_CONVERSATION, May
 from surveys.services.conversations.view import ConversationView
 
 TAG = "Conversations"
@@ -154,24 +151,8 @@ def as_json(told: ConversationView) -> dict[str, object]:
     }
 
 
-def owner_only(key: Caller, *, otherwise: str) -> May:
-    """Lets a creator at their own projects and an admin at any; other communities' look absent."""
-
-    def may(project: Project) -> None:
-        if project.community_id != key.community_id:
-            raise NotFound(otherwise)
-        if key.role != "admin" and project.author_id != key.user_id:
-            raise Forbidden("Creators may do this on their own projects only.")
-
-    return may
-
-
 class ConversationViewSet(OwnWorkViewSet):
     noun = "conversation"
-
-    @property
-    def may(self) -> May:
-        return owner_only(self.key, otherwise=NO_CONVERSATION)
 
     @extend_schema(
         operation_id="conversations_begin",
@@ -200,7 +181,7 @@ class ConversationViewSet(OwnWorkViewSet):
             project_id=project_id,
             respondent=self._respondent(body),
             at=self.at,
-            may=owner_only(self.key, otherwise="There is no such project."),
+            actor=self.actor,
         )
         return Response(as_json(told), status=200 if told.resumed else 201)
 
@@ -213,7 +194,7 @@ class ConversationViewSet(OwnWorkViewSet):
         examples=[OpenApiExample("Active", ACTIVE, response_only=True)],
     )
     def retrieve(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
-        told = conversations.get(conversation_id=conversation_id, at=self.at, may=self.may)
+        told = conversations.get(conversation_id=conversation_id, at=self.at, actor=self.actor)
         return Response(as_json(told))
 
     @extend_schema(
@@ -241,7 +222,7 @@ class ConversationViewSet(OwnWorkViewSet):
     @once
     def answer(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
         body = self.read(AnswerIn)
-        told = conversations.answer(conversation_id=conversation_id, raw=body, at=self.at, may=self.may)
+        told = conversations.answer(conversation_id=conversation_id, raw=body, at=self.at, actor=self.actor)
         return Response(as_json(told))
 
     @extend_schema(
@@ -259,7 +240,7 @@ class ConversationViewSet(OwnWorkViewSet):
     )
     @once
     def back(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
-        told = conversations.back(conversation_id=conversation_id, at=self.at, may=self.may)
+        told = conversations.back(conversation_id=conversation_id, at=self.at, actor=self.actor)
         return Response(as_json(told))
 
     @extend_schema(
@@ -273,7 +254,7 @@ class ConversationViewSet(OwnWorkViewSet):
     )
     @once
     def go_on(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
-        told = conversations.go_on(conversation_id=conversation_id, at=self.at, may=self.may)
+        told = conversations.go_on(conversation_id=conversation_id, at=self.at, actor=self.actor)
         return Response(as_json(told))
 
     def _respondent(self, body: Mapping[str, Any]) -> Respondent:

@@ -17,9 +17,8 @@ from surveys.api.conversation_examples import RESPONSE
 from surveys.api.fields import Moment
 from surveys.api.responses import TAG, ResponseOut
 from surveys.models import Project
-from surveys.services import lookup
+from surveys.services import access, lookup
 from surveys.services.exports import service as exports
-from surveys.services.responses import service as responses
 from surveys.services.results.figures import Selection
 
 CSV, XLSX, NDJSON = "text/csv", exports.MEDIA_TYPES["xlsx"], exports.MEDIA_TYPES["ndjson"]
@@ -89,9 +88,7 @@ class ExportViewSet(CommunityViewSet):
     def retrieve(self, request: Request, /, project_id: int, **kwargs: Any) -> StreamingHttpResponse:
         query = self.query(ExportIn)
         project = lookup.one(Project.objects.in_community(self.key.community_id), project_id)
-        responses.refuse_unless_readable(
-            project=project, role=self.key.role, user_id=self.key.user_id, at=self.at
-        )
+        access.require_responses_reader(actor=self.actor, project=project, at=self.at)
         made = exports.export(
             project=project,
             format=query["format"],

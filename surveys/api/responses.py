@@ -10,16 +10,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.errors import NotFound
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
 from communities.models import Identity
 from surveys.api.conversation_examples import RESPONSE
-from surveys.api.conversations import owner_only
 from surveys.api.fields import Moment
 from surveys.models import Project
-from surveys.services import lookup
+from surveys.services import access, lookup
 from surveys.services.responses import service as responses
 
 TAG = "Responses"
@@ -113,7 +111,7 @@ class ResponseViewSet(CommunityViewSet):
     def list(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
         query = self.query(ResponsesIn)
         project = lookup.one(Project.objects.in_community(self.key.community_id), project_id)
-        self._refuse_unless_readable(project)
+        access.require_responses_reader(actor=self.actor, project=project, at=self.at)
         found = responses.listing(
             project=project,
             filters=query,
@@ -136,7 +134,7 @@ class ResponseViewSet(CommunityViewSet):
         examples=[OpenApiExample("A response", RESPONSE, response_only=True)],
     )
     def retrieve(self, request: Request, /, response_id: uuid.UUID, **kwargs: Any) -> Response:
-        return Response(responses.get(response_id=response_id, may=self._refuse_unless_readable))
+        return Response(responses.get(response_id=response_id, actor=self.actor, at=self.at))
 
     @extend_schema(
         operation_id="responses_delete",
@@ -151,13 +149,5 @@ class ResponseViewSet(CommunityViewSet):
     )
     @once
     def destroy(self, request: Request, /, response_id: uuid.UUID, **kwargs: Any) -> Response:
-        may = owner_only(self.key, otherwise=responses.NO_RESPONSE)
-        responses.delete(response_id=response_id, may=may, at=self.at)
+        responses.delete(response_id=response_id, actor=self.actor, at=self.at)
         return Response(status=204)
-
-    def _refuse_unless_readable(self, project: Project) -> None:
-        if project.community_id != self.key.community_id:
-            raise NotFound(responses.NO_RESPONSE)
-        responses.refuse_unless_readable(
-            project=project, role=self.key.role, user_id=self.key.user_id, at=self.at
-        )

@@ -17,8 +17,8 @@ from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, Entry
 from surveys.api.fields import MAX_ID, Moment
 from surveys.api.projects import OwnWorkViewSet
 from surveys.models import Project
-from surveys.services import lookup
-from surveys.services.results import figures, readers
+from surveys.services import access, lookup
+from surveys.services.results import figures
 from surveys.services.results import shared as shared_results
 from surveys.services.results.figures import Selection
 
@@ -124,7 +124,7 @@ class ResultsViewSet(OwnWorkViewSet):
         )
         segment_by = query.get("segment_by")
         self._refuse_unless_readable(project, in_part=(selection, segment_by) != (figures.ALL, None))
-        if project.is_anonymous and not self._reads_people(project):
+        if project.is_anonymous and not access.may_read_people(actor=self.actor, project=project):
             return self._shared(project, query)
         counted = figures.count(project=project, selection=selection, segment_by=segment_by)
         return Response(
@@ -154,12 +154,7 @@ class ResultsViewSet(OwnWorkViewSet):
             }
         )
 
-    def _reads_people(self, project: Project) -> bool:
-        role, user_id = self.key.role, self.key.user_id
-        return readers.reads_people(project=project, role=role, user_id=user_id)
-
     def _refuse_unless_readable(self, project: Project, *, in_part: bool) -> None:
-        role, user_id = self.key.role, self.key.user_id
-        readers.refuse_unless_readable(project=project, role=role, user_id=user_id, at=self.at)
-        if in_part and not self._reads_people(project):
+        access.require_results_reader(actor=self.actor, project=project, at=self.at)
+        if in_part and not access.may_read_people(actor=self.actor, project=project):
             raise Forbidden(_WHOLE_ALONE)

@@ -26,6 +26,9 @@ from django.db import connection, transaction
 
 from surveys.models import Answer, Conversation, Project
 
+# On an anonymous project, fewer answers than these are withheld even from aggregates, as they would point to
+# single people. On other projects the creator decides what is shared.
+LEAST_ANSWERS = 5
 SILENCE = timedelta(hours=24)  # after which a running conversation forgets its respondent
 SETTLED_AT_ONCE = 5_000
 OTHERS_BESIDE = 200  # of each project
@@ -92,6 +95,11 @@ def rounded(*, project: Project, at: datetime) -> datetime:
     if project.rounds_times_to_day:
         return at.replace(hour=0, minute=0, second=0, microsecond=0)
     return at.replace(minute=0, second=0, microsecond=0)
+
+
+def least_answers(project: Project) -> int | None:
+    """How many answers a question needs before those who may not read single responses see its results."""
+    return LEAST_ANSWERS if project.is_anonymous else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 from django.test import Client
 
+from communities.actors import Actor
 from communities.models import ApiKey, Community, CommunitySettings, Member, User
 
 NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -53,6 +54,11 @@ class Caller:
             created_at=NOON,
         )
         self.client = Client()
+
+    @property
+    def actor(self) -> Actor:
+        role = Member.objects.get(community=self.community, user=self.user).access
+        return Actor(self.user.pk, role, self.community.pk, self.community.tier)
 
     def beside(self, access: str) -> Caller:
         """Another caller of the same community."""

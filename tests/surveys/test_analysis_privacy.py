@@ -83,7 +83,7 @@ def test_a_response_that_was_deleted_is_quoted_no_more(connect: Any) -> None:
 
     first = Conversation.objects.filter(project=project).order_by("pk").first()
     assert first is not None
-    responses.delete(response_id=first.pk, may=lambda _: None, at=NOON)
+    responses.delete(response_id=first.pk, actor=caller.actor, at=NOON)
 
     latest = analysis.latest(project=project)
     assert latest is not None
@@ -229,7 +229,7 @@ def test_another_privacy_forgets_what_was_analysed_before(connect: Any) -> None:
     project = survey(caller, privacy_mode="semi-private")
     wrote(project, "#slow one")
     analysed(caller, project)
-    responses.delete(response_id=Conversation.objects.get().pk, may=lambda _: None, at=NOON)
+    responses.delete(response_id=Conversation.objects.get().pk, actor=caller.actor, at=NOON)
 
     assert caller.patch(f"/projects/{project.pk}", {"privacy_mode": "anonymous"}).status_code == 200
 

@@ -12,6 +12,7 @@ from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.projects import service as projects
 from surveys.services.responses import service as responses
+from tests.support.actors import actor
 from tests.surveys import talking
 from tests.surveys.talking import NOON, SAYING, TEXT
 
@@ -171,7 +172,7 @@ def test_a_response_deleted_while_it_is_answered():
 
     at_once(
         lambda: talking.say(told, "b"),
-        lambda: responses.delete(response_id=told.conversation.pk, may=conversations.anyone, at=NOON),
+        lambda: responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON),
     )
 
     assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}

@@ -14,6 +14,7 @@ from surveys.services.anonymity import RememberedRespondent
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.responses import service as responses
+from tests.support.actors import actor
 from tests.surveys import talking
 from tests.surveys.calling import Caller
 from tests.surveys.talking import CHOICE, NOON, TEXT
@@ -165,7 +166,7 @@ def test_a_response_tells_nobody_and_keeps_its_provider():
     made = talking.project(CHOICE, TEXT, **anonymous)
     told = talking.say(talk(made, member()), "end")
 
-    response = responses.get(response_id=told.conversation.pk, may=conversations.anyone)
+    response = responses.get(response_id=told.conversation.pk, actor=actor(), at=NOON)
 
     assert (response["user_id"], response["platform_id"], response["session_number"]) == (None, None, None)
     assert (response["provider"], response["id"]) == ("chat", str(told.conversation.pk))

@@ -4,9 +4,11 @@ import pytest
 
 from communities.errors import Forbidden, NotFound
 from surveys.models import Conversation
+from surveys.services import access
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.responses import service as responses
+from tests.support.actors import actor
 from tests.surveys import talking
 from tests.surveys.talking import CHOICE, NOON, SAYING, TEXT
 from tests.surveys.test_conversations_walk import refused
@@ -75,15 +77,15 @@ def test_a_response_tells_everything_in_script_order():
             ]
         ],
     }
-    assert responses.get(response_id=told.conversation.pk, may=conversations.anyone) == response
+    assert responses.get(response_id=told.conversation.pk, actor=actor(), at=NOON) == response
 
 
 def test_what_has_no_answer_is_no_response(made):
     told = talking.begin(made)
 
     assert listed(made).data == []
-    refused(NotFound, responses.get, response_id=told.conversation.pk, may=conversations.anyone)
-    refused(NotFound, responses.delete, response_id=told.conversation.pk, may=conversations.anyone, at=NOON)
+    refused(NotFound, responses.get, response_id=told.conversation.pk, actor=actor(), at=NOON)
+    refused(NotFound, responses.delete, response_id=told.conversation.pk, actor=actor(), at=NOON)
 
 
 @pytest.fixture
@@ -187,7 +189,7 @@ def test_answers_to_removed_blocks_and_options_keep_their_names(made):
 class TestDeleting:
     def test_it_takes_the_rows_out_of_every_count(self, made, three):
         for told in three[:2]:
-            responses.delete(response_id=told.conversation.pk, may=conversations.anyone, at=NOON)
+            responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
 
         assert ids(listed(made)) == [key(three[2])]
         assert talking.counts(made) == talking.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
@@ -197,7 +199,7 @@ class TestDeleting:
         made = talking.project(CHOICE, max_completes_per_user=1)
         told = talking.say(talking.begin(made, "ann"), 0)
 
-        responses.delete(response_id=told.conversation.pk, may=conversations.anyone, at=NOON)
+        responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
 
         assert talking.say(talking.begin(made, "ann"), 0).conversation.session_number == 2
 
@@ -206,7 +208,7 @@ class TestDeleting:
         talking.say(talking.go_on(talking.say(talking.begin(made, "ann"), 0)), 1)
         told = talking.say(talking.begin(made, "ann"), 0)
 
-        responses.delete(response_id=told.conversation.pk, may=conversations.anyone, at=NOON)
+        responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
 
         assert talking.completions(made) == [1]
 
@@ -214,7 +216,7 @@ class TestDeleting:
         made = talking.poll(change_poll=True)
         told = talking.say(talking.begin(made, "ann"), 0)
 
-        responses.delete(response_id=told.conversation.pk, may=conversations.anyone, at=NOON)
+        responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
 
         assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
         assert not Conversation.objects.exists()
@@ -249,16 +251,18 @@ AUTHOR, OTHER = 1, 2
 def test_who_may_read_responses(fields, role, user_id, expected):
     made = talking.project(CHOICE, **fields)
     made.author_id = AUTHOR
-    asked = {"project": made, "role": role, "user_id": user_id, "at": NOON}
+    reader = actor(role, user_id=user_id)
 
     if expected is None:
-        responses.refuse_unless_readable(**asked)
+        access.require_responses_reader(actor=reader, project=made, at=NOON)
     else:
-        refused(expected, responses.refuse_unless_readable, **asked)
+        refused(expected, access.require_responses_reader, actor=reader, project=made, at=NOON)
 
 
 def test_voters_may_read_a_poll_for_voters():
     made = talking.poll(poll_results_mode="voters_only")
     told = talking.say(talking.begin(made, "ann"), 0)
 
-    responses.refuse_unless_readable(project=made, role="member", user_id=told.conversation.user_id, at=NOON)
+    voter = actor("member", user_id=told.conversation.user_id)
+
+    access.require_responses_reader(actor=voter, project=made, at=NOON)

@@ -6,7 +6,7 @@
     run(analysis_id=…)                          for the worker
     take_up(at=…)                               for the sweep
 
-Who may read them is said in `result_readers`.
+Who may read them is decided in `surveys.services.access`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from communities.errors import NotFound
 from communities.queue import wake
 from surveys.ai import provider_is_free
 from surveys.models import Analysis, Project
-from surveys.services import anonymity, jobs
+from surveys.services import access, anonymity, jobs
 from surveys.services.analysis import texts as open_texts
 from surveys.services.analysis.worker import LOCAL, RUN, give_up, run
 from surveys.services.representations.analysis import as_json, in_sum, rendered
 from surveys.services.results import figures
-from surveys.services.results.readers import NO_PROJECT, reads_people, refuse_unless_readable
 
 __all__ = [
     "RUN",
@@ -39,8 +38,6 @@ __all__ = [
     "is_current",
     "latest",
     "price",
-    "reads_people",
-    "refuse_unless_readable",
     "rendered",
     "run",
     "take_up",
@@ -59,7 +56,7 @@ def ask(*, project: Project, with_ai: bool, covers: str, at: datetime) -> tuple[
     """
     locked = Project.objects.select_for_update(no_key=True).filter(pk=project.pk).first()
     if locked is None:
-        raise NotFound(NO_PROJECT)
+        raise NotFound(access.NO_PROJECT)
     seen = figures.kept(locked.pk)
     alike = Analysis.objects.filter(project=locked, with_ai=with_ai, covers=covers)
     if (known := _still_good(alike.defer("checkpoint").order_by("-pk"), locked, seen["changes"])) is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from communities.actors import Actor
 from communities.errors import Conflict, NotFound
 from communities.models import Identity
 from communities.services import members
@@ -17,14 +17,13 @@ from surveys.engine.walk import answers, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project
-from surveys.services import anonymity, events
+from surveys.services import access, anonymity, events
 from surveys.services.conversations import effects, repository
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.repository import MoveChanges, TallyChange
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
 
-May = Callable[[Project], None]
 NO_CONVERSATION = "There is no such conversation."
 
 
@@ -95,12 +94,16 @@ def new(
     return LoadedConversation(conversation, script, turn.state, held), turn
 
 
-def locked(*, conversation_id: uuid.UUID, may: May) -> LoadedConversation:
-    """A conversation to be moved. Refuses one whose project has changed its privacy since it began."""
+def locked(*, conversation_id: uuid.UUID, actor: Actor | None = None) -> LoadedConversation:
+    """A conversation to be moved. An `actor` must be allowed to edit its project; None needs no check.
+
+    Refuses one whose project has changed its privacy since it began.
+    """
     conversation = repository.lock(conversation_id=conversation_id)
     if conversation is None:
         raise NotFound(NO_CONVERSATION)
-    may(conversation.project)
+    if actor is not None:
+        access.require_editor(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
     if anonymity.is_anonymous(conversation.pk) != conversation.project.is_anonymous:
         raise Conflict("The privacy of this project has changed since this conversation began: begin anew.")
     return of(conversation)

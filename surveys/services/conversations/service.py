@@ -1,7 +1,8 @@
 """Conversations: begin, answer, go on, go back, take back. Lock → engine → save → words.
 
-Every door (interface, pages, chat) calls these and draws the `Told` they give. `may` is called with the
-project before anything is told or changed, and refuses whoever may not.
+Every entrance (interface, pages, chat) calls these and renders the `ConversationView` they return. `actor` is
+who asks over the interface, and must be allowed to edit the project; None is a respondent on their own page,
+whose access `admission` decides.
 """
 
 from __future__ import annotations
@@ -12,28 +13,30 @@ from datetime import datetime
 
 from django.db import transaction
 
+from communities.actors import Actor
 from communities.errors import Conflict, InvalidRequest, NotFound
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, presentation, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
-from surveys.services import anonymity, events
+from surveys.services import access, anonymity, events
 from surveys.services.conversations import admission, effects, loading, repository
 from surveys.services.conversations.admission import Respondent
-from surveys.services.conversations.loading import NO_CONVERSATION, LimitReached, LoadedConversation, May
+from surveys.services.conversations.loading import NO_CONVERSATION, LimitReached, LoadedConversation
 from surveys.services.conversations.repository import RespondentHistory, TallyChange
 from surveys.services.conversations.view import ConversationView, render
 from surveys.services.projects import schedule
 
 
-def anyone(project: Project) -> None:
-    """The `may` of doors that have made sure themselves."""
-
-
 @transaction.atomic
 def begin(
-    *, project_id: int, respondent: Respondent, at: datetime, may: May = anyone, seed: int | None = None
+    *,
+    project_id: int,
+    respondent: Respondent,
+    at: datetime,
+    actor: Actor | None = None,
+    seed: int | None = None,
 ) -> ConversationView:
     """Start a conversation, or give back the one that this respondent has open (`resumed`).
 
@@ -41,7 +44,7 @@ def begin(
     whose vote may be changed gives the completed conversation back. On anonymous projects starting
     again is always new. `seed` (below 2**63) orders the options, where some were shown before there is a row.
     """
-    found = _admitted(project_id, respondent, at, may)
+    found = _admitted(project_id, respondent, at, actor)
     earlier = _resumable(found)
     if earlier is not None:
         return _told(loading.of(earlier), at, resumed=True)
@@ -64,19 +67,19 @@ def vote(
     respondent: Respondent,
     raw: Mapping[str, object],
     at: datetime,
-    may: May = anyone,
+    actor: Actor | None = None,
     seed: int | None = None,
 ) -> ConversationView:
     """Begin and answer the first question in one: what a poll's page sends. Refuses as both do.
 
     Whoever has voted already, where votes may be changed, changes theirs.
     """
-    found = _admitted(project_id, respondent, at, may)
+    found = _admitted(project_id, respondent, at, actor)
     earlier = _resumable(found)
     if earlier is None:
         talk, _ = loading.new(project=found.project, respondent=respondent, at=at, seed=seed)
     else:
-        talk = loading.locked(conversation_id=earlier.pk, may=anyone)
+        talk = loading.locked(conversation_id=earlier.pk)
     _reach(talk, raw)
     return _take(talk, raw, at, is_new=earlier is None)
 
@@ -97,31 +100,32 @@ def look(*, project_id: int, respondent: Respondent, at: datetime) -> tuple[Conv
     return _told(loading.of(found.conversation), at, resumed=True), is_at_limit
 
 
-def get(*, conversation_id: uuid.UUID, at: datetime, may: May = anyone) -> ConversationView:
+def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
     """The conversation as it stands."""
     conversation = repository.find(conversation_id=conversation_id)
     if conversation is None:
         raise NotFound(NO_CONVERSATION)
-    may(conversation.project)
+    if actor is not None:
+        access.require_editor(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
     return _told(loading.of(conversation), at, resumed=True)
 
 
 @transaction.atomic
 def answer(
-    *, conversation_id: uuid.UUID, raw: Mapping[str, object], at: datetime, may: May = anyone
+    *, conversation_id: uuid.UUID, raw: Mapping[str, object], at: datetime, actor: Actor | None = None
 ) -> ConversationView:
     """Take the answer to the current block: `raw` has `block_id` and one way of answering (engine/answers).
 
     The answer taken last, sent again, changes nothing. Refuses any other block than the current one, an
     answer that does not fit, and one that comes after closing.
     """
-    return _take(loading.locked(conversation_id=conversation_id, may=may), raw, at)
+    return _take(loading.locked(conversation_id=conversation_id, actor=actor), raw, at)
 
 
 @transaction.atomic
-def go_on(*, conversation_id: uuid.UUID, at: datetime, may: May = anyone) -> ConversationView:
+def go_on(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
     """Leave a block that only states. Refuses where a question waits, or nothing does."""
-    talk = loading.locked(conversation_id=conversation_id, may=may)
+    talk = loading.locked(conversation_id=conversation_id, actor=actor)
     if talk.block is None:
         raise Conflict("This conversation is over.")
     if talk.block.asks:
@@ -133,12 +137,12 @@ def go_on(*, conversation_id: uuid.UUID, at: datetime, may: May = anyone) -> Con
 
 
 @transaction.atomic
-def back(*, conversation_id: uuid.UUID, at: datetime, may: May = anyone) -> ConversationView:
+def back(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
     """One shown step back, whatever its kind; from the end of a poll that allows changes, to the vote.
 
     The answers given stay until they are changed. Refuses at the first step, and when all is over.
     """
-    talk = loading.locked(conversation_id=conversation_id, may=may)
+    talk = loading.locked(conversation_id=conversation_id, actor=actor)
     if talk.is_completed and not (talk.project.is_poll and talk.project.change_poll):
         raise Conflict("This conversation is over.")
     _refuse_unless_live(talk.project, at)
@@ -153,9 +157,9 @@ def back(*, conversation_id: uuid.UUID, at: datetime, may: May = anyone) -> Conv
 
 
 @transaction.atomic
-def retract(*, conversation_id: uuid.UUID, at: datetime, may: May = anyone) -> None:
+def retract(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> None:
     """Take a vote back, by its voter. Refuses where the poll does not allow changes, or is closed."""
-    talk = loading.locked(conversation_id=conversation_id, may=may)
+    talk = loading.locked(conversation_id=conversation_id, actor=actor)
     if not talk.is_changeable_at(at):
         raise Conflict("This poll does not allow a vote to be taken back.")
     remove(conversation=talk.conversation, at=at)
@@ -186,13 +190,16 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
     events.response_deleted(conversation, at=at)
 
 
-def _admitted(project_id: int, respondent: Respondent, at: datetime, may: May) -> RespondentHistory:
+def _admitted(
+    project_id: int, respondent: Respondent, at: datetime, actor: Actor | None
+) -> RespondentHistory:
     """The project and what this respondent has there: first the state, then who may (decisions 14.15)."""
     who = respondent.who and anonymity.respondent_hash(project_id=project_id, who=respondent.who)
     found = repository.find_for_respondent(project_id=project_id, respondent=who)
     if found is None:
         raise NotFound("There is no such project.")
-    may(found.project)
+    if actor is not None:
+        access.require_editor(actor=actor, project=found.project)
     _refuse_unless_live(found.project, at)
     schedule.catch_up(found.project, at=at)
     admission.check(project=found.project, respondent=respondent)

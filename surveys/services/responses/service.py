@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,8 +12,10 @@ from django.db import connection, transaction
 from django.db.models import Sum
 
 from communities import statements
-from communities.errors import Forbidden, NotFound
-from surveys.models import Conversation, Project, Tally
+from communities.actors import Actor
+from communities.errors import NotFound
+from surveys.models import Project, Tally
+from surveys.services import access
 from surveys.services.conversations import repository
 from surveys.services.conversations import service as conversations
 from surveys.services.representations.response import ResponseJson, teller
@@ -112,12 +114,12 @@ def listing(
     )
 
 
-def get(*, response_id: uuid.UUID, may: Callable[[Project], None]) -> ResponseJson:
+def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
     """One response. Refuses what has no answer yet, as it is none."""
     conversation = repository.find(conversation_id=response_id)
     if conversation is None or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
-    may(conversation.project)
+    access.require_responses_reader(actor=actor, project=conversation.project, at=at, missing=NO_RESPONSE)
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT {_COLUMNS} FROM surveys_conversation c {_ANSWERS} WHERE c.id = %s", [response_id]
@@ -129,41 +131,14 @@ def get(*, response_id: uuid.UUID, may: Callable[[Project], None]) -> ResponseJs
 
 
 @transaction.atomic
-def delete(*, response_id: uuid.UUID, may: Callable[[Project], None], at: datetime) -> None:
+def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
     """Delete a response, out of counts, limits and analysis. On a poll this retracts the vote."""
     conversation = repository.lock(conversation_id=response_id)
     if conversation is None or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
-    may(conversation.project)
+    access.require_editor(actor=actor, project=conversation.project, missing=NO_RESPONSE)
     quotes.drop_those_of(project_id=conversation.project_id, conversation_id=conversation.pk)
     conversations.remove(conversation=conversation, at=at)
-
-
-def refuse_unless_readable(*, project: Project, role: str, user_id: int, at: datetime) -> None:
-    """Refuses a key that may not read this project's responses (decisions 2.2 and 8.9)."""
-    if role == "admin":
-        return
-    if project.privacy_mode != Project.PrivacyMode.TRANSPARENT:
-        if role == "creator" and project.author_id == user_id:
-            return
-        if role == "creator" or project.is_live_at(at):
-            raise Forbidden("Only the creator of this project and admins may read its responses.")
-        raise NotFound("There is no such project.")
-    if role == "member" and project.is_poll and project.is_live_at(at):
-        refuse_before_the_end(project, user_id)
-
-
-def refuse_before_the_end(poll: Project, user_id: int) -> None:
-    """Refuses a member's key that may not see yet how an open poll stands (decisions 8.9)."""
-    mode = poll.poll_results_mode
-    if mode == Project.PollResultsMode.PUBLIC:
-        return
-    if mode == Project.PollResultsMode.VOTERS_ONLY:
-        voted = Conversation.objects.filter(project=poll, user_id=user_id, completed_at__isnull=False)
-        if voted.exists():
-            return
-        raise Forbidden("The results of this poll are shown to those who have voted.")
-    raise Forbidden("The results of this poll are hidden until it closes.")
 
 
 def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:

@@ -22,7 +22,6 @@ from surveys.models import Analysis, Project
 from surveys.services import anonymity
 from surveys.services.projects.addresses import Destination
 from surveys.services.results import figures
-from surveys.services.results.readers import least_answers
 
 # 100,000 responses are shown as they stood up to five seconds ago, which takes a twentieth of a process's
 # time at 250 ms for each count.
@@ -71,7 +70,7 @@ def waits_for_closing(*, project: Project, at: datetime) -> bool:
 
 def read(*, project: Project, at: datetime) -> SharedResults:
     """The results of a project, as far as anybody may see them."""
-    least = least_answers(project)
+    least = anonymity.least_answers(project)
     counted = _counted(project, at)
     seen = counted.figures
     sentiments = _sentiments(project) if _has_texts(seen.blocks) else {}

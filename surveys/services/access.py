@@ -1,0 +1,93 @@
+"""Who may change and read what in a community: every rule in one place (decisions 2.2, 8.9, 14.16 and 15.4).
+
+`may_…` answers whether the actor may. `require_…` raises NotFound if the actor may not even know that the
+object exists, and Forbidden if they may know but not touch it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from communities.actors import Actor
+from communities.errors import Forbidden, NotFound, TierRequired
+from surveys.engine.script import Violation
+from surveys.models import Conversation, Project
+from surveys.services import field_groups
+from surveys.services.field_groups import Group
+
+NO_PROJECT = "There is no such project."
+
+
+def may_edit(*, actor: Actor, project: Project) -> bool:
+    """Whether the actor may change a project of their community: creators their own, admins any."""
+    return actor.is_admin or (actor.is_creator and project.author_id == actor.user_id)
+
+
+def require_editor(*, actor: Actor, project: Project, missing: str = NO_PROJECT) -> None:
+    """Refuse an actor who may not change this project, its responses and conversations.
+
+    Raises NotFound, with the message `missing`, for a project of another community; else Forbidden.
+    """
+    if project.community_id != actor.community_id:
+        raise NotFound(missing)
+    if not may_edit(actor=actor, project=project):
+        raise Forbidden("Only the creator of this project and admins may do this.")
+
+
+def require_premium(*, actor: Actor, after: Group | None, before: Group | None) -> None:
+    """Refuse premium fields of a project's delivery that are newly given a value on the basic tier."""
+    if actor.has_premium_features:
+        return
+    if paths := field_groups.premium_fields_changed(after, before):
+        violations = [Violation(path, "not_allowed", f"`{path}` needs the premium tier.") for path in paths]
+        raise TierRequired(violations[0].message, violations=violations)
+
+
+def may_read_people(*, actor: Actor, project: Project) -> bool:
+    """Whether the actor may read single responses of a project whose results they may read.
+
+    An actor who may not reads shared results: aggregates over the whole project, without anybody's words.
+    """
+    is_open_to_all = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
+    return is_open_to_all or may_edit(actor=actor, project=project)
+
+
+def require_responses_reader(
+    *, actor: Actor, project: Project, at: datetime, missing: str = NO_PROJECT
+) -> None:
+    """Refuse an actor who may not list, read or export this project's responses."""
+    if project.community_id != actor.community_id:
+        raise NotFound(missing)
+    if not may_read_people(actor=actor, project=project):
+        if actor.sees_drafts or project.is_live_at(at):
+            raise Forbidden("Only the creator of this project and admins may read its responses.")
+        raise NotFound(missing)
+    _require_visible_poll(actor=actor, project=project, at=at)
+
+
+def require_results_reader(*, actor: Actor, project: Project, at: datetime) -> None:
+    """Refuse an actor who may not read this project's results and analyses."""
+    if not (project.share_results or may_read_people(actor=actor, project=project)):
+        if actor.sees_drafts or project.is_live_at(at):
+            raise Forbidden(
+                "Only its creator and admins may read this project's results; they are not shared."
+            )
+        raise NotFound(NO_PROJECT)
+    _require_visible_poll(actor=actor, project=project, at=at)
+
+
+def _require_visible_poll(*, actor: Actor, project: Project, at: datetime) -> None:
+    """Refuse a member who may not yet see the results of an open poll (decisions 8.9)."""
+    if not (actor.is_member and project.is_poll and project.is_live_at(at)):
+        return
+    mode = project.poll_results_mode
+    if mode == Project.PollResultsMode.PUBLIC:
+        return
+    if mode == Project.PollResultsMode.VOTERS_ONLY:
+        votes = Conversation.objects.filter(
+            project=project, user_id=actor.user_id, completed_at__isnull=False
+        )
+        if votes.exists():
+            return
+        raise Forbidden("The results of this poll are shown to those who have voted.")
+    raise Forbidden("The results of this poll are hidden until it closes.")
