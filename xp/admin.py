@@ -1,4 +1,4 @@
-"""Staff look at what members earned, describe achievements, and may take a member's XP back."""
+"""Admin pages for XP: staff read what members earned, describe achievements, and may reset a member's XP."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from communities.models import Member, User
 from xp.models import Achievement, EarnedAchievement, RoleGrant, Standing, XpEntry
 from xp.services import achievements, ledger
 
-OF_A_MEMBER = ("=member__id", "member__nick", "member__user__name", "=member__community__id")
+MEMBER_SEARCH_FIELDS = ("=member__id", "member__nick", "member__user__name", "=member__community__id")
 
 
-class OfMemberAdmin(ReadAdmin[M]):
-    """What the machine wrote about a member."""
+class MemberRowAdmin(ReadAdmin[M]):
+    """Rows that belong to a member. Staff read them and edit none."""
 
     @admin.display(description="member", ordering="member_id")
-    def who(self, row: Any) -> str:
-        """A name that staff know somebody by, with the member's id."""
+    def member_name(self, row: Any) -> str:
+        """The member's nick or the user's name, with the member's id."""
         return f"{row.member.nick or row.member.user.get_full_name()} ({row.member_id})"
 
 
-def entries_of(member_id: int) -> SafeString:
-    """A link to a member's ledger."""
+def ledger_link(member_id: int) -> SafeString:
+    """A link to the list of a member's XP entries."""
     address = reverse("admin:xp_xpentry_changelist", query={"member__id__exact": member_id})
     return format_html('<a href="{}">Ledger</a>', address)
 
 
-class OfMember(admin.TabularInline[M, Member]):
-    """What a member earned, on the member's own page.
+class MemberRowInline(admin.TabularInline[M, Member]):
+    """Rows that belong to a member, shown on the member's page.
 
-    Staff erase nobody here. An admin of the community does, with their key:
+    Staff cannot erase them here. An admin of the community can, with an API key:
     `DELETE /v1/communities/{community_id}/members/{member_id}/data`.
     """
 
@@ -54,89 +54,90 @@ class OfMember(admin.TabularInline[M, Member]):
         return False
 
 
-class StandingInline(OfMember[Standing]):
+class StandingInline(MemberRowInline[Standing]):
     model = Standing
     fields = ("xp_total", "month", "xp_in_month", "participation", "entries")
     readonly_fields = ("entries",)
 
     @admin.display(description="XP entries")
     def entries(self, standing: Standing) -> SafeString:
-        return entries_of(standing.member_id)
+        return ledger_link(standing.member_id)
 
 
-class EarnedAchievementInline(OfMember[EarnedAchievement]):
+class EarnedAchievementInline(MemberRowInline[EarnedAchievement]):
     model = EarnedAchievement
     fields = ("number", "name", "project_id", "awarded_at")
 
 
-class RoleGrantInline(OfMember[RoleGrant]):
+class RoleGrantInline(MemberRowInline[RoleGrant]):
     model = RoleGrant
     fields = ("role_id", "project_name", "created_at", "carried_out_at")
 
 
-# Communities knows nothing of XP: who stands above adds what it has to the member's page.
+# `communities` must not import this app, so this app adds its inlines to the member's page.
 MemberAdmin.inlines = (*MemberAdmin.inlines, StandingInline, EarnedAchievementInline, RoleGrantInline)
 
 
 @admin.register(XpEntry)
-class XpEntryAdmin(OfMemberAdmin[XpEntry]):
+class XpEntryAdmin(MemberRowAdmin[XpEntry]):
     list_display = (
-        *("id", "who", "delta", "balance_after", "source_kind", "survey_name", "actor"),
+        *("id", "member_name", "delta", "balance_after", "source_kind", "survey_name", "actor"),
         "created_at",
     )
     list_filter = ("source_kind", "created_at")
     list_select_related = ("member__user", "actor")
-    search_fields = ("=id", *OF_A_MEMBER)
+    search_fields = ("=id", *MEMBER_SEARCH_FIELDS)
     ordering = ("-id",)
 
 
 @admin.register(Standing)
-class StandingAdmin(OfMemberAdmin[Standing]):
-    list_display = ("who", "community", "xp_total", "month", "xp_in_month", "participation", "entries")
+class StandingAdmin(MemberRowAdmin[Standing]):
+    list_display = (
+        *("member_name", "community", "xp_total", "month", "xp_in_month", "participation"),
+        "entries",
+    )
     list_filter = ("month",)
     list_select_related = ("member__user", "community")
-    search_fields = OF_A_MEMBER
+    search_fields = MEMBER_SEARCH_FIELDS
     ordering = ("-xp_total", "member_id")
     actions = ("reset",)
 
     @admin.display(description="XP entries")
     def entries(self, standing: Standing) -> SafeString:
-        return entries_of(standing.member_id)
+        return ledger_link(standing.member_id)
 
     def has_reset_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("xp.change_standing")
 
     @admin.action(description="Reset XP to 0", permissions=["reset"])
     def reset(self, request: HttpRequest, chosen: QuerySet[Standing]) -> None:
-        """Each member's ledger says who did it."""
+        """Reset each chosen member's XP. The new ledger entry records the staff user."""
         assert isinstance(request.user, User)
-        by, at = request.user.pk, timezone.now()
-        # In one order, or two of the staff at once could wait for each other.
+        actor_id, at = request.user.pk, timezone.now()
+        # In a fixed order, or two concurrent resets could deadlock.
         rows = chosen.order_by("member_id").values_list("member_id", "community_id")
         with transaction.atomic():
             entries = [
-                ledger.reset(member_id=member_id, community_id=community_id, actor_id=by, at=at)
+                ledger.reset(member_id=member_id, community_id=community_id, actor_id=actor_id, at=at)
                 for member_id, community_id in rows
             ]
         count = sum(entry is not None for entry in entries)
-        self.message_user(
-            request, f"Took back the XP of {count} of {len(entries)} members.", messages.SUCCESS
-        )
+        self.message_user(request, f"Reset the XP of {count} of {len(entries)} members.", messages.SUCCESS)
 
 
 class AchievementForm(ModelForm[Achievement]):
-    """A new one may be left without a number."""
+    """The form of an achievement. A new one may leave its number empty."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "number" in self.fields:
             self.fields["number"].required = False
-            self.fields["number"].help_text = "Where it is empty, the community's next one."
+            self.fields["number"].help_text = "Leave empty to use the community's next number."
 
 
 @admin.register(Achievement)
 class AchievementAdmin(LockedAdmin[Achievement]):
-    """A number keeps its community once it is told: projects and scripts name it, and it is not deleted."""
+    """Achievements cannot be deleted, moved or renumbered: projects and scripts refer to their numbers."""
 
     list_display = ("name", "number", "community", "role_id", "image_url")
     list_select_related = ("community",)
@@ -163,15 +164,15 @@ class AchievementAdmin(LockedAdmin[Achievement]):
 
 
 @admin.register(EarnedAchievement)
-class EarnedAchievementAdmin(OfMemberAdmin[EarnedAchievement]):
-    list_display = ("name", "number", "who", "project_id", "awarded_at")
+class EarnedAchievementAdmin(MemberRowAdmin[EarnedAchievement]):
+    list_display = ("name", "number", "member_name", "project_id", "awarded_at")
     list_filter = ("awarded_at",)
     list_select_related = ("member__user",)
-    search_fields = ("name", "=number", "=project_id", *OF_A_MEMBER)
+    search_fields = ("name", "=number", "=project_id", *MEMBER_SEARCH_FIELDS)
     ordering = ("-id",)
 
 
-class Progress(admin.SimpleListFilter):
+class RoleGrantProgressFilter(admin.SimpleListFilter):
     title = "progress"
     parameter_name = "progress"
 
@@ -185,15 +186,15 @@ class Progress(admin.SimpleListFilter):
 
 
 @admin.register(RoleGrant)
-class RoleGrantAdmin(OfMemberAdmin[RoleGrant]):
-    """None is carried out before a chat platform is connected."""
+class RoleGrantAdmin(MemberRowAdmin[RoleGrant]):
+    """Roles wait until a chat platform is connected."""
 
-    list_display = ("role_id", "who", "project_name", "created_at", "waits", "carried_out_at")
-    list_filter = (Progress,)
+    list_display = ("role_id", "member_name", "project_name", "created_at", "is_waiting", "carried_out_at")
+    list_filter = (RoleGrantProgressFilter,)
     list_select_related = ("member__user",)
-    search_fields = ("=role_id", "project_name", "=project_id", *OF_A_MEMBER)
+    search_fields = ("=role_id", "project_name", "=project_id", *MEMBER_SEARCH_FIELDS)
     ordering = ("-id",)
 
     @admin.display(description="waits for a chat platform", boolean=True)
-    def waits(self, grant: RoleGrant) -> bool:
+    def is_waiting(self, grant: RoleGrant) -> bool:
         return grant.is_waiting

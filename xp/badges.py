@@ -1,7 +1,7 @@
-"""Badges drawn for achievements that have no picture of their own: the same number, the same badge.
+"""SVG badges for achievements without a picture of their own. A number always gives the same badge.
 
-Eight colours, seven signs and three mounts have no common divisor, so neighbours differ in everything that
-they can and 168 numbers pass before a badge comes again.
+The counts of colours (8), symbols (7) and frames (3) have no common divisor. Consecutive numbers therefore
+differ in all three, and a badge repeats only after 168 numbers.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ SIZE = 128
 
 @dataclass(frozen=True, slots=True)
 class Tint:
-    """Three shades of a colour: the face that the sign stands on, the rim, and what lies behind."""
+    """Three shades of one colour: the face below the symbol, the rim around it, and the frame behind both."""
 
     face: str
     rim: str
-    behind: str
+    frame: str
 
 
-SIGN = "#fffaf0"
+SYMBOL_COLOUR = "#fffaf0"
 TINTS = (
     Tint("#4347b8", "#2b2e86", "#9aa0f5"),  # indigo
     Tint("#0f6e6e", "#084848", "#6cc7c2"),  # teal
@@ -40,18 +40,18 @@ def _points(*points: tuple[float, float]) -> str:
 
 
 def _star(points: int, outer: float, inner: float) -> str:
-    """The corners of a star around (0, 0), the first on top."""
+    """The corners of a star around (0, 0), starting at the top."""
     corners = ((n * pi / points - pi / 2, inner if n % 2 else outer) for n in range(2 * points))
     return _points(*((radius * cos(angle), radius * sin(angle)) for angle, radius in corners))
 
 
-# Drawn around (0, 0), some 44 wide.
-SIGNS = (
+# Centred on (0, 0), about 44 units wide.
+SYMBOLS = (
     f'<polygon points="{_star(5, 24, 10)}"/>',
     # A crown.
     '<path d="M-21 -11l10.5 9L0 -19l10.5 17L21 -11l-4 24h-34z"/>'
     '<rect x="-17" y="16" width="34" height="4" rx="2"/>',
-    # A flash.
+    # A lightning bolt.
     '<path d="M5 -24L-15 4h12l-5 20L15 -6H3z"/>',
     # A heart.
     '<path d="M0 21C-30 1 -22 -19 -10 -19C-5 -19 -1.5 -16 0 -12C1.5 -16 5 -19 10 -19C22 -19 30 1 0 21z"/>',
@@ -67,43 +67,43 @@ SIGNS = (
 
 
 def _medal(tint: Tint) -> str:
-    """Two ribbons hang from it."""
+    """Two ribbons below the badge."""
     return (
-        f'<path fill="{tint.behind}" d="M38 74L24 122l17 -7l10 13L66 84z"/>'
-        f'<path fill="{tint.behind}" d="M90 74l14 48l-17 -7l-10 13L62 84z"/>'
+        f'<path fill="{tint.frame}" d="M38 74L24 122l17 -7l10 13L66 84z"/>'
+        f'<path fill="{tint.frame}" d="M90 74l14 48l-17 -7l-10 13L62 84z"/>'
     )
 
 
 def _laurel(tint: Tint) -> str:
-    """Leaves grow up both sides of it."""
+    """Leaves on both sides of the badge."""
     leaves = []
-    for angle in range(14, 141, 21):  # degrees from the foot
+    for angle in range(14, 141, 21):  # degrees from the bottom
         for side in (-1, 1):
             x = 64 + side * 53 * sin(angle * pi / 180)
             y = 60 + 53 * cos(angle * pi / 180)
-            turned = f'transform="rotate({side * (62 - angle)} {x:.1f} {y:.1f})"'
-            leaves.append(f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="11" ry="5" {turned}/>')
-    return f'<g fill="{tint.behind}">{"".join(leaves)}</g>'
+            rotation = f'transform="rotate({side * (62 - angle)} {x:.1f} {y:.1f})"'
+            leaves.append(f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="11" ry="5" {rotation}/>')
+    return f'<g fill="{tint.frame}">{"".join(leaves)}</g>'
 
 
 def _rays(tint: Tint) -> str:
-    """It shines."""
-    return f'<polygon transform="translate(64 60)" fill="{tint.behind}" points="{_star(24, 60, 50)}"/>'
+    """Rays around the badge."""
+    return f'<polygon transform="translate(64 60)" fill="{tint.frame}" points="{_star(24, 60, 50)}"/>'
 
 
-MOUNTS = (_medal, _laurel, _rays)
+FRAMES = (_medal, _laurel, _rays)
 
 
 def svg(number: int, name: str | None = None) -> str:
-    """The badge of an achievement's number, as an SVG document; `name` is what a screen reader says."""
+    """The badge for an achievement's number, as SVG. `name` becomes its title for screen readers."""
     tint = TINTS[number % len(TINTS)]
-    title = "".join(sign for sign in name or f"Achievement {number}" if sign.isprintable())
+    title = "".join(letter for letter in name or f"Achievement {number}" if letter.isprintable())
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}" width="{SIZE}" height="{SIZE}"'
         f' role="img"><title>{escape(title)}</title>'
-        f"{MOUNTS[number % len(MOUNTS)](tint)}"
+        f"{FRAMES[number % len(FRAMES)](tint)}"
         f'<circle cx="64" cy="60" r="46" fill="{tint.rim}"/>'
-        f'<circle cx="64" cy="60" r="40" fill="{tint.face}" stroke="{tint.behind}" stroke-width="2"/>'
-        f'<g transform="translate(64 60)" fill="{SIGN}" stroke="{SIGN}" stroke-width="2"'
-        f' stroke-linejoin="round">{SIGNS[number % len(SIGNS)]}</g></svg>'
+        f'<circle cx="64" cy="60" r="40" fill="{tint.face}" stroke="{tint.frame}" stroke-width="2"/>'
+        f'<g transform="translate(64 60)" fill="{SYMBOL_COLOUR}" stroke="{SYMBOL_COLOUR}" stroke-width="2"'
+        f' stroke-linejoin="round">{SYMBOLS[number % len(SYMBOLS)]}</g></svg>'
     )

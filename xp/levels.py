@@ -1,7 +1,7 @@
-"""Levels: a name for how much XP somebody has gathered (decisions 9.2).
+"""Levels, computed from a member's total XP (decisions 9.2).
 
-Level n needs 50 * n * (n + 1) XP in total: 100 for the first, 300 for the second, 600 for the third.
-Everybody begins at level 0. Whole numbers throughout, so it holds for any total.
+Level n needs 50 * n * (n + 1) XP in total: 100 for level 1, 300 for level 2, 600 for level 3. Everybody
+starts at level 0. The arithmetic uses integers only, so it is exact for any total.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ STEP = 50
 
 
 def needed_for(level: int) -> int:
-    """The total with which a level begins."""
+    """The total XP at which a level begins."""
     return STEP * level * (level + 1)
 
 
 def level_of(total: int) -> int:
-    """The highest level whose need is met.
+    """The highest level that a total reaches.
 
-    With q = total // 50, that is the greatest n with n * (n + 1) <= q, or (2n + 1)**2 <= 4q + 1.
+    With q = total // 50 this is the greatest n with n * (n + 1) <= q, that is (2n + 1)**2 <= 4q + 1.
     """
     return (isqrt(4 * (total // STEP) + 1) - 1) // 2
 
 
 def to_next(total: int) -> int:
-    """What is missing to the next level; never 0."""
+    """The XP missing to the next level; at least 1."""
     return needed_for(level_of(total) + 1) - total
 
 
 def progress(total: int) -> float:
-    """How far it is from this level, at 0, to the next, at 1."""
+    """The share of the way from the current level to the next, from 0 up to but not including 1."""
     level = level_of(total)
-    begins = needed_for(level)
-    return (total - begins) / (needed_for(level + 1) - begins)
+    start = needed_for(level)
+    return (total - start) / (needed_for(level + 1) - start)

@@ -1,7 +1,7 @@
-"""What members earned: their standing, the ledger that it comes from, achievements and roles.
+"""What members earn: the XP ledger, the standing computed from it, achievements and roles.
 
-Projects are meant by their id and name, not by a foreign key: surveys stand above, and what was earned
-outlives the project that it was earned in.
+Rows refer to projects by id and name, without a foreign key: this app must not depend on `surveys`, and what
+a member earned outlives the project.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from django.db.models import Q
 
 
 class Standing(models.Model):
-    """A member's totals. No row stands for nothing yet.
+    """A member's totals. A member without a row has earned nothing yet.
 
-    `xp_total` is the balance after the member's last entry. `xp_in_month` counts the month that begins
-    on `month` (UTC) and means nothing in any other.
+    `xp_total` equals the balance after the member's newest entry. `xp_in_month` belongs to the calendar month
+    (UTC) that begins on `month`; in any other month it counts as 0.
     """
 
     member = models.OneToOneField(
@@ -40,10 +40,10 @@ class Standing(models.Model):
 
 
 class XpEntry(models.Model):
-    """One change of a member's XP (interface 2.9). Only ever added to: a trigger refuses anything else.
+    """One change of a member's XP (interface 2.9). A database trigger refuses updates and deletes.
 
-    `delta` is what really changed, after a deduction has stopped at 0; another trigger holds
-    `balance_after` to the balance before it plus `delta`.
+    `delta` is the actual change: a deduction stops at a balance of 0. A second trigger checks that
+    `balance_after` equals the previous balance plus `delta`.
     """
 
     class SourceKind(models.TextChoices):
@@ -63,8 +63,8 @@ class XpEntry(models.Model):
     source_kind = models.CharField(max_length=17, choices=SourceKind)
     source_ref = models.BigIntegerField(null=True, blank=True, help_text="The project's id.")
     session_number = models.PositiveIntegerField(null=True, blank=True)
-    # A number without a constraint, as an erased user's entries for others stay: read it by select_related,
-    # which finds nobody then.
+    # No constraint in the database: entries outlive the user who made them. Read it by `select_related`,
+    # which gives None if the user is gone.
     actor = models.ForeignKey(
         "communities.User",
         models.DO_NOTHING,
@@ -94,16 +94,16 @@ class XpEntry(models.Model):
         return f"{self.delta:+} XP for member {self.member_id} ({self.pk})"
 
 
-def name_by_default(number: int) -> str:
-    """What an achievement is called that nobody has described."""
+def default_name(number: int) -> str:
+    """The name of an achievement that nobody has described."""
     return f"Achievement {number}"
 
 
 class Achievement(models.Model):
-    """What a community's achievement of a number is called and looks like.
+    """The name, picture and role of one achievement of a community.
 
-    The number is what the interface calls an achievement's id. A project that grants one of its own makes
-    it, a script that grants a number reserves it; staff describe those, or make others.
+    `number` is the achievement's id in the API. A project that grants its own achievement creates the row. A
+    script that grants a number reserves it with a default name. Staff edit both, or add others.
     """
 
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
@@ -127,11 +127,11 @@ class Achievement(models.Model):
 
     @property
     def is_described(self) -> bool:
-        return self.name != name_by_default(self.number)
+        return self.name != default_name(self.number)
 
 
 class EarnedAchievement(models.Model):
-    """An achievement that a member has, as it was called and looked when it was earned; each once."""
+    """An achievement of a member, with its name and picture at that time. A member earns each number once."""
 
     member = models.ForeignKey("communities.Member", models.CASCADE, related_name="+", db_index=False)
     number = models.PositiveBigIntegerField()
@@ -150,7 +150,7 @@ class EarnedAchievement(models.Model):
 
 
 class RoleGrant(models.Model):
-    """A role that a member is to have on the chat platform. It waits until it is carried out."""
+    """A role to grant to a member on the chat platform. It waits until a platform carries it out."""
 
     member = models.ForeignKey("communities.Member", models.CASCADE, related_name="+", db_index=False)
     role_id = models.CharField(max_length=64)

@@ -1,7 +1,9 @@
+"""Public addresses outside `/v1`: the badges of achievements."""
+
 from django.urls import path
 
 import communities.http.paths  # noqa: F401 - registers `<id:...>`
-from xp import pages
+from xp import views
 
 app_name = "xp-pages"
-urlpatterns = [path("badges/<id:number>.svg", pages.badge, name="badge")]
+urlpatterns = [path("badges/<id:number>.svg", views.badge, name="badge")]

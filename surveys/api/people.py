@@ -22,7 +22,7 @@ from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut
 from surveys.services import people
 from surveys.services.people import Held
-from xp.http import EARNED_EXAMPLE, ENTRY_EXAMPLE, TAG, EarnedAchievementOut, EntryOut
+from xp.serializers import EARNED_EXAMPLE, ENTRY_EXAMPLE, TAG, EarnedAchievementOut, XpEntryOut
 
 EXAMPLE: dict[str, Any] = {
     "member": {
@@ -210,7 +210,7 @@ class PersonOut(serializers.Serializer[Any]):
     entries_for_others = serializers.IntegerField(
         min_value=0, help_text="How often they gave or took XP of other members by hand."
     )
-    xp_ledger = EntryOut(many=True, help_text="Newest first.")
+    xp_ledger = XpEntryOut(many=True, help_text="Newest first.")
     responses = ResponseOut(
         many=True, help_text="Project after project, oldest first; also those without an answer yet."
     )

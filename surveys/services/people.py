@@ -126,11 +126,11 @@ def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
         **places.held(person=person),
         "projects": [{"id": str(pk), "name": name} for pk, name in authored],
         "participation": _participation(person, dict(projects.values_list("pk", "name"))),
-        **earnings.held(**whose, user_id=person.user_id, at=at),
+        **earnings.personal_data(**whose, user_id=person.user_id, at=at),
     }
     return Held(
         facts,
-        xp_ledger=earnings.xp_ledger(**whose),
+        xp_ledger=earnings.ledger_entries(**whose),
         responses=_responses(person),
         webhook_events=tellings.held(community_id=community_id, user_id=person.user_id),
     )

@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 
 from communities.models import CommunitySettings, Member
 from tests.browser.test_survey import choose, go_on, question
+from tests.support.ledger import award
 from tests.surveys import talking
 from tests.surveys.rewarding import QUESTION, giving, project
-from tests.xp.earning import award
 from xp.services import achievements
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -284,7 +284,7 @@ def test_an_achievement_without_a_number_takes_the_communitys_next():
 
     first, second = (caller.make(TEXT, rewards={"achievement_enabled": True}) for _ in range(2))
     elsewhere = Caller().make(TEXT, rewards={"achievement_enabled": True})
-    described = achievements.known(community_id=caller.community.pk, numbers=[1, 2])
+    described = achievements.by_number(community_id=caller.community.pk, numbers=[1, 2])
 
     assert [made["rewards"]["achievement_id"] for made in (first, second, elsewhere)] == ["1", "2", "1"]
     assert {each.name for each in described.values()} == {"Completed: Opening moves"}
@@ -295,7 +295,7 @@ def test_an_achievement_is_numbered_when_it_is_switched_on():
     made = caller.make(TEXT, rewards={"achievement_name": "Champion", "achievement_image_url": PICTURE})
 
     on = reward(caller, made, achievement_enabled=True)
-    (described,) = achievements.known(community_id=caller.community.pk, numbers=[1]).values()
+    (described,) = achievements.by_number(community_id=caller.community.pk, numbers=[1]).values()
 
     assert made["rewards"]["achievement_id"] is None
     assert on["achievement_id"] == "1"
@@ -332,7 +332,7 @@ def test_a_number_that_nobody_described_is_described_by_the_project():
     rewards = {"achievement_enabled": True, "achievement_id": "8", "achievement_role_id": "5"}
 
     caller.make(TEXT, rewards=rewards)
-    (described,) = achievements.known(community_id=caller.community.pk, numbers=[8]).values()
+    (described,) = achievements.by_number(community_id=caller.community.pk, numbers=[8]).values()
 
     assert (described.name, described.role_id) == ("Completed: Opening moves", "5")
 
@@ -341,7 +341,7 @@ def test_a_long_name_of_a_project_is_cut_in_that_of_its_achievement():
     caller = Caller()
 
     made = caller.make(TEXT, name="n" * 200, rewards={"achievement_enabled": True})
-    (described,) = achievements.known(community_id=caller.community.pk, numbers=[1]).values()
+    (described,) = achievements.by_number(community_id=caller.community.pk, numbers=[1]).values()
 
     assert described.name == ("Completed: " + "n" * 200)[:200]
     assert described.name in outro_of(caller, made)["achievement"]["prompt"]
@@ -353,7 +353,7 @@ def test_a_refused_project_leaves_no_achievement():
 
     caller.post("/projects", fields | {"script": {"blocks": [{"type": "sonnet"}]}})
 
-    assert achievements.known(community_id=caller.community.pk, numbers=range(1, 9)) == {}
+    assert achievements.by_number(community_id=caller.community.pk, numbers=range(1, 9)) == {}
 
 
 # --- Clones ---------------------------------------------------------------------------------------------

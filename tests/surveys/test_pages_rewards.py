@@ -9,11 +9,11 @@ import pytest
 
 from communities.models import CommunitySettings
 from surveys.models import Conversation, FiredAction
+from tests.support.ledger import award
 from tests.surveys import talking
 from tests.surveys.rewarding import OPEN_WEB, QUESTION, giving, option, project, signed_in
 from tests.surveys.talking import SAYING
 from tests.surveys.visiting import Visitor
-from tests.xp.earning import award
 from xp.models import XpEntry
 from xp.services import achievements
 

@@ -1,4 +1,4 @@
-"""Staff see what members earned, describe achievements, and change nothing that was written."""
+"""Staff see what members earned and describe achievements, but cannot edit the ledger."""
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -8,7 +8,9 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from communities.models import Member, User
-from tests.xp.earning import NOON, Kind, award, chain, member, standing
+from tests.factories import CommunityFactory, MemberFactory
+from tests.support.ledger import Kind, award, chain, standing
+from tests.support.moments import NOON
 from xp.models import Achievement, EarnedAchievement, RoleGrant, Standing, XpEntry
 from xp.services import achievements, roles
 
@@ -27,12 +29,12 @@ def staff(client: Client) -> Client:
 
 def earned(name: str = "Ann") -> Member:
     """A member with a row of each kind."""
-    made = member(name=name, nick=name)
-    award(made, 30)
-    achievements.define(community_id=made.community_id, name="Marathon")
-    achievements.grant(member_id=made.pk, number=1, name="Marathon", image_url=None, project_id=5, at=NOON)
-    roles.grant(member_id=made.pk, role_id="77", project_id=5, project_name="Club evening", at=NOON)
-    return made
+    member = MemberFactory.create(user__name=name, nick=name)
+    award(member, 30)
+    achievements.define(community_id=member.community_id, name="Marathon")
+    achievements.grant(member_id=member.pk, number=1, name="Marathon", image_url=None, project_id=5, at=NOON)
+    roles.grant(member_id=member.pk, role_id="77", project_id=5, project_name="Club evening", at=NOON)
+    return member
 
 
 def address(model: type[Model], page: str, *args: object) -> str:
@@ -40,32 +42,32 @@ def address(model: type[Model], page: str, *args: object) -> str:
 
 
 def listed(staff: Client, model: type[Model], **query: str) -> str:
-    answer = staff.get(address(model, "changelist"), query)
-    assert answer.status_code == 200
-    return answer.content.decode()
+    response = staff.get(address(model, "changelist"), query)
+    assert response.status_code == 200
+    return response.content.decode()
 
 
 def reset(staff: Client, *chosen: Member) -> str:
-    answer = staff.post(
+    response = staff.post(
         address(Standing, "changelist"),
         {"action": "reset", "_selected_action": [each.pk for each in chosen]},
         follow=True,
     )
-    return answer.content.decode()
+    return response.content.decode()
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_each_model_is_listed_searched_and_shown(staff: Client, model: type[Model]) -> None:
-    made = earned()
+    member = earned()
     row = model._default_manager.get()
 
-    assert "1 result" in listed(staff, model, q=str(made.community_id))
+    assert "1 result" in listed(staff, model, q=str(member.community_id))
     assert "0 results" in listed(staff, model, q="nowhere")
     assert staff.get(address(model, "change", row.pk)).status_code == 200
 
 
 @pytest.mark.parametrize("model", READ_ONLY)
-def test_rows_of_a_member_are_found_by_name_and_id(staff: Client, model: type[Model]) -> None:
+def test_a_members_rows_are_found_by_name_and_community(staff: Client, model: type[Model]) -> None:
     ann, _ = earned("Ann"), earned("Ben")
 
     assert "1 result" in listed(staff, model, q="Ann")
@@ -73,11 +75,11 @@ def test_rows_of_a_member_are_found_by_name_and_id(staff: Client, model: type[Mo
 
 
 @pytest.mark.parametrize("model", READ_ONLY)
-def test_what_the_machine_writes_is_not_edited(staff: Client, model: type[Model]) -> None:
+def test_generated_rows_cannot_be_edited(staff: Client, model: type[Model]) -> None:
     earned()
     row = model._default_manager.get()
 
-    answers = [
+    responses = [
         staff.get(address(model, "add")),
         staff.post(address(model, "change", row.pk), {"note": "Never mind.", "xp_total": "9999"}),
         staff.post(address(model, "delete", row.pk), {"post": "yes"}),
@@ -87,38 +89,38 @@ def test_what_the_machine_writes_is_not_edited(staff: Client, model: type[Model]
         ),
     ]
 
-    assert [answer.status_code for answer in answers[:3]] == [403] * 3
+    assert [response.status_code for response in responses[:3]] == [403] * 3
     assert model._default_manager.values().get() == type(row)._default_manager.values().get(pk=row.pk)
     assert standing(Member.objects.get()).xp_total == 30
 
 
 def test_entries_are_filtered_by_their_kind(staff: Client) -> None:
-    ann = member()
+    ann = MemberFactory.create()
     award(ann, 30)
     award(ann, 5, Kind.POLL_VOTE)
 
     assert "1 result" in listed(staff, XpEntry, source_kind__exact="poll_vote", q=str(ann.pk))
 
 
-def test_a_reset_takes_the_xp_of_those_chosen_and_says_who_did_it(staff: Client) -> None:
-    ann, ben, cid = earned("Ann"), earned("Ben"), member(name="Cid")
+def test_a_reset_takes_the_xp_of_the_chosen_members_and_records_who_did_it(staff: Client) -> None:
+    ann, ben, cid = earned("Ann"), earned("Ben"), MemberFactory.create(user__name="Cid")
     award(cid, -1)
 
-    told = reset(staff, ann, cid)
+    page = reset(staff, ann, cid)
 
     entry = XpEntry.objects.get(source_kind=Kind.RESET)
     assert (entry.member_id, entry.delta, entry.actor) == (ann.pk, -30, User.objects.get(username="staff"))
     assert chain(ben) == [(30, 30)]
     assert chain(cid) == [(0, 0)]
     assert [standing(each).xp_total for each in (ann, ben, cid)] == [0, 30, 0]
-    assert "Took back the XP of 1 of 2 members." in told
+    assert "Reset the XP of 1 of 2 members." in page
 
 
-def test_a_reset_needs_more_than_the_right_to_look(client: Client) -> None:
+def test_a_reset_needs_more_than_the_view_permission(client: Client) -> None:
     ann = earned()
-    looker = User.objects.create_user(username="looker", is_staff=True)
-    looker.user_permissions.add(Permission.objects.get(codename="view_standing"))
-    client.force_login(looker)
+    viewer = User.objects.create_user(username="viewer", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_standing"))
+    client.force_login(viewer)
 
     reset(client, ann)
 
@@ -127,53 +129,55 @@ def test_a_reset_needs_more_than_the_right_to_look(client: Client) -> None:
 
 
 def test_staff_describe_a_number(staff: Client) -> None:
-    made = member().community
-    described = {"community": made.pk, "number": 4, "name": "Fourth", "image_url": "", "role_id": ""}
+    community = CommunityFactory.create()
+    described = {"community": community.pk, "number": 4, "name": "Fourth", "image_url": "", "role_id": ""}
 
-    answer = staff.post(address(Achievement, "add"), described)
+    response = staff.post(address(Achievement, "add"), described)
 
-    assert answer.status_code == 302
+    assert response.status_code == 302
     row = Achievement.objects.get()
     assert (row.number, row.name, row.image_url, row.role_id) == (4, "Fourth", None, None)
 
 
 def test_a_new_achievement_without_a_number_gets_the_communitys_next(staff: Client) -> None:
-    made = member().community
-    achievements.reserve(community_id=made.pk, numbers=[6])
+    community = CommunityFactory.create()
+    achievements.reserve(community_id=community.pk, numbers=[6])
 
     for name in ("Seventh", "Eighth"):
-        answer = staff.post(address(Achievement, "add"), {"community": made.pk, "number": "", "name": name})
-        assert answer.status_code == 302
+        response = staff.post(
+            address(Achievement, "add"), {"community": community.pk, "number": "", "name": name}
+        )
+        assert response.status_code == 302
 
     assert list(Achievement.objects.order_by("number").values_list("number", "name")) == [
         (6, "Achievement 6"),
         (7, "Seventh"),
         (8, "Eighth"),
     ]
-    assert "the community's next one" in staff.get(address(Achievement, "add")).content.decode()
+    assert "Leave empty to use" in staff.get(address(Achievement, "add")).content.decode()
 
 
-def test_entries_of_staff_who_are_gone_are_still_shown(staff: Client) -> None:
-    entry = award(member(), 5, actor_id=2**61)
+def test_entries_by_deleted_staff_are_still_shown(staff: Client) -> None:
+    entry = award(MemberFactory.create(), 5, actor_id=2**61)
 
     assert "1 result" in listed(staff, XpEntry, q=str(entry.pk))
     assert staff.get(address(XpEntry, "change", entry.pk)).status_code == 200
 
 
 def test_a_number_is_described_once_and_begins_at_one(staff: Client) -> None:
-    made = member().community
-    achievements.define(community_id=made.pk, number=4, name="Fourth")
+    community = CommunityFactory.create()
+    achievements.define(community_id=community.pk, number=4, name="Fourth")
 
     for number in (4, 0, -1):
-        answer = staff.post(
-            address(Achievement, "add"), {"community": made.pk, "number": number, "name": "Again"}
+        response = staff.post(
+            address(Achievement, "add"), {"community": community.pk, "number": number, "name": "Again"}
         )
-        assert answer.status_code == 200, number
+        assert response.status_code == 200, number
 
     assert Achievement.objects.get().name == "Fourth"
 
 
-def test_an_achievement_is_renamed_but_keeps_its_number_and_stays(staff: Client) -> None:
+def test_an_achievement_can_be_renamed_but_not_renumbered_or_deleted(staff: Client) -> None:
     earned()
     row = Achievement.objects.get()
 
@@ -186,7 +190,7 @@ def test_an_achievement_is_renamed_but_keeps_its_number_and_stays(staff: Client)
     assert refused.status_code == 403
 
 
-def test_waiting_roles_are_told_from_those_carried_out(staff: Client) -> None:
+def test_roles_are_filtered_by_waiting_and_carried_out(staff: Client) -> None:
     earned("Ann")
     earned("Ben")
     RoleGrant.objects.filter(member__nick="Ben").update(carried_out_at=NOON)

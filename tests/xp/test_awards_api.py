@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from communities.models import CommunitySettings, Member, User
 from tests.communities.asking import ask
+from tests.support.leaderboard import leave, member
 from tests.surveys.calling import Caller, faults, refusal
 from tests.surveys.talking import at_most
-from tests.xp.standings import leave, member
 from xp.models import XpEntry
 from xp.services import achievements
 
@@ -30,21 +30,21 @@ def ann(admin):
     return member(admin, "Ann", chat="42")
 
 
-def give(caller, who, body, **headers):
-    return caller.post(f"/members/{who.pk}/xp", body, **headers)
+def give(caller, member, body, **headers):
+    return caller.post(f"/members/{member.pk}/xp", body, **headers)
 
 
 # --- Awards -----------------------------------------------------------------------------------------
 
 
-def test_an_award_answers_its_entry_and_the_member(admin, ann):
+def test_an_award_returns_its_entry_and_the_member(admin, ann):
     before = timezone.now()
 
-    answer = give(admin, ann, {"amount": 120, "note": " Helped at the club evening "})
+    response = give(admin, ann, {"amount": 120, "note": " Helped at the club evening "})
 
     entry = XpEntry.objects.get()
-    assert answer.status_code == 201
-    assert answer.json() == {
+    assert response.status_code == 201
+    assert response.json() == {
         "entry": {
             "id": entry.pk,
             "delta": 120,
@@ -60,9 +60,9 @@ def test_an_award_answers_its_entry_and_the_member(admin, ann):
         "member": admin.get(f"/members/{ann.pk}").json(),
     }
     assert before <= entry.created_at <= timezone.now()
-    told = answer.json()["member"]
-    assert (told["xp_total"], told["xp_monthly"], told["level"], told["rank"]) == (120, 120, 1, 1)
-    assert told["participation"] == 0
+    row = response.json()["member"]
+    assert (row["xp_total"], row["xp_monthly"], row["level"], row["rank"]) == (120, 120, 1, 1)
+    assert row["participation"] == 0
 
 
 def test_the_actor_is_called_as_in_the_community(admin, ann):
@@ -95,7 +95,7 @@ def test_a_deduction_stops_at_zero_and_says_so(admin, ann):
 
 
 @pytest.mark.parametrize("amount", [1, -1, MILLION, -MILLION])
-def test_amounts_at_their_bounds_are_taken(admin, ann, amount):
+def test_amounts_at_the_limits_are_accepted(admin, ann, amount):
     assert give(admin, ann, {"amount": amount}).status_code == 201
 
 
@@ -117,15 +117,15 @@ def test_amounts_at_their_bounds_are_taken(admin, ann, amount):
         ({"amount": 5, "note": 7}, ("note", "invalid_type")),
     ],
 )
-def test_what_is_no_award_is_refused(admin, ann, body, fault):
-    answer = give(admin, ann, body)
+def test_an_invalid_award_is_refused(admin, ann, body, fault):
+    response = give(admin, ann, body)
 
-    assert refusal(answer) == (400, "invalid_request")
-    assert faults(answer) == {fault}
+    assert refusal(response) == (400, "invalid_request")
+    assert faults(response) == {fault}
     assert not XpEntry.objects.exists()
 
 
-def test_all_faults_are_told_at_once(admin, ann):
+def test_all_violations_are_reported_at_once(admin, ann):
     assert faults(give(admin, ann, {"amount": 0, "note": 7})) == {
         ("amount", "not_allowed"),
         ("note", "invalid_type"),
@@ -137,33 +137,33 @@ def test_a_note_of_five_hundred_characters_is_kept(admin, ann):
 
 
 def test_unknown_fields_are_named(admin, ann):
-    answer = give(admin, ann, {"amount": 1, "nott": "typo"})
+    response = give(admin, ann, {"amount": 1, "nott": "typo"})
 
-    assert (answer.status_code, answer["X-Ignored-Fields"]) == (201, "nott")
+    assert (response.status_code, response["X-Ignored-Fields"]) == (201, "nott")
 
 
 @pytest.mark.parametrize("access", ["member", "creator"])
-def test_awards_are_the_admins(admin, ann, access):
+def test_only_admins_may_award(admin, ann, access):
     assert refusal(give(admin.beside(access), ann, {"amount": 5})) == (403, "forbidden")
     assert not XpEntry.objects.exists()
 
 
 @pytest.mark.parametrize(("switch", "status"), [(False, 409), (None, 201), (True, 201)])
-def test_where_xp_is_switched_off_none_is_given(admin, ann, switch, status):
+def test_no_award_if_xp_is_switched_off(admin, ann, switch, status):
     CommunitySettings.objects.update(use_xp=switch)
 
     assert give(admin, ann, {"amount": 5}).status_code == status
     assert XpEntry.objects.count() == (status == 201)
 
 
-def test_who_has_left_gets_nothing(admin, ann):
+def test_no_award_to_a_member_who_has_left(admin, ann):
     leave(ann)
 
     assert refusal(give(admin, ann, {"amount": 5})) == (409, "conflict")
     assert not XpEntry.objects.exists()
 
 
-def test_what_is_no_member_is_not_found(admin):
+def test_an_unknown_member_is_not_found(admin):
     stranger = member(Caller(), "Stranger")
 
     for member_id in ("0", "abc", "-1", "9" * 19, "999999999", stranger.pk):
@@ -171,7 +171,7 @@ def test_what_is_no_member_is_not_found(admin):
     assert not XpEntry.objects.exists()
 
 
-def test_the_members_own_other_place_gets_nothing(admin, ann):
+def test_an_award_does_not_reach_the_user_in_another_community(admin, ann):
     elsewhere = Caller("admin")
     double = Member.objects.create(community=elsewhere.community, user=ann.user)
 
@@ -180,7 +180,7 @@ def test_the_members_own_other_place_gets_nothing(admin, ann):
     assert elsewhere.get(f"/members/{double.pk}").json()["xp_total"] == 0
 
 
-def test_a_retried_award_is_given_once(admin, ann):
+def test_a_retried_award_counts_once(admin, ann):
     key = {"Idempotency-Key": str(uuid4())}
 
     first, again = (give(admin, ann, {"amount": 5}, **key) for _ in range(2))
@@ -203,12 +203,12 @@ def test_a_refused_award_leaves_its_key_free(admin, ann):
     assert (refused.status_code, done.status_code) == (409, 201)
 
 
-def give_at_once(caller, who, awards):
-    """Each award, an amount and its Idempotency-Key, in a thread of its own; what was answered."""
+def give_at_once(caller, member, awards):
+    """The responses to concurrent awards. Each award is an amount and an Idempotency-Key."""
 
-    def one(award):
+    def send(award):
         amount, key = award
-        path = f"/v1/communities/{caller.community.pk}/members/{who.pk}/xp"
+        path = f"/v1/communities/{caller.community.pk}/members/{member.pk}/xp"
         try:
             return ask(
                 "POST", path, key=caller.secret, body={"amount": amount}, headers={"Idempotency-Key": key}
@@ -217,39 +217,39 @@ def give_at_once(caller, who, awards):
             connections.close_all()
 
     with ThreadPoolExecutor(len(awards)) as pool:
-        return list(pool.map(one, awards))
+        return list(pool.map(send, awards))
 
 
 @pytest.mark.django_db(transaction=True)
-def test_awards_by_many_at_once_add_up():
+def test_concurrent_awards_add_up():
     admin = Caller("admin")
     ann = member(admin, "Ann")
 
-    answers = give_at_once(admin, ann, [(amount, str(uuid4())) for amount in range(1, 31)])
+    responses = give_at_once(admin, ann, [(amount, str(uuid4())) for amount in range(1, 31)])
 
-    assert {answer.status_code for answer in answers} == {201}
-    entries = sorted((answer.json()["entry"] for answer in answers), key=lambda entry: entry["id"])
+    assert {response.status_code for response in responses} == {201}
+    entries = sorted((response.json()["entry"] for response in responses), key=lambda entry: entry["id"])
     balances = [entry["balance_after"] for entry in entries]
     assert balances == list(accumulate(entry["delta"] for entry in entries))
     assert admin.get(f"/members/{ann.pk}").json()["xp_total"] == sum(range(31)) == balances[-1]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_award_sent_by_many_at_once_is_given_once():
+def test_concurrent_awards_with_one_key_count_once():
     admin = Caller("admin")
     ann = member(admin, "Ann")
 
-    answers = give_at_once(admin, ann, [(5, str(uuid4()))] * 8)
+    responses = give_at_once(admin, ann, [(5, str(uuid4()))] * 8)
 
-    assert {answer.status_code for answer in answers} == {201}
-    assert len({answer.content for answer in answers}) == 1
+    assert {response.status_code for response in responses} == {201}
+    assert len({response.content for response in responses}) == 1
     assert XpEntry.objects.get().delta == 5
 
 
 # --- Achievements -----------------------------------------------------------------------------------
 
 
-def test_described_achievements_are_told_by_number(admin):
+def test_achievements_are_listed_by_number(admin):
     place = {"community_id": admin.community.pk}
     achievements.define(**place, name="Regular", number=7, role_id="820000000000000001")
     achievements.define(**place, name="First", number=2, image_url="https://pictures.example.org/2.png")
@@ -274,7 +274,7 @@ def test_described_achievements_are_told_by_number(admin):
     }
 
 
-def test_achievements_come_in_pages(admin):
+def test_achievements_are_paginated(admin):
     for number in (1, 2, 3):
         achievements.define(community_id=admin.community.pk, name=f"No. {number}")
 

@@ -1,4 +1,4 @@
-"""Badges: the same number, the same picture; drawn well enough to be read, and served to anybody."""
+"""Badges: one picture for each number, with enough contrast, served publicly."""
 
 from xml.etree import ElementTree
 
@@ -25,7 +25,7 @@ def contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def test_a_number_has_one_picture_and_its_neighbours_others() -> None:
+def test_each_number_has_its_own_picture_up_to_168() -> None:
     pictures = {badges.svg(number, "Same") for number in range(1, 169)}
 
     assert len(pictures) == 168
@@ -34,12 +34,12 @@ def test_a_number_has_one_picture_and_its_neighbours_others() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 8, 2**63 - 1])
-def test_a_picture_is_whole_and_says_what_it_is(number: int) -> None:
+def test_a_picture_is_valid_svg_with_a_title(number: int) -> None:
     assert title(badges.svg(number)) == f"Achievement {number}"
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "expected"),
     [
         ("Marathon", "Marathon"),
         ("<script>&\"'", "<script>&\"'"),
@@ -47,35 +47,35 @@ def test_a_picture_is_whole_and_says_what_it_is(number: int) -> None:
         ("", "Achievement 5"),
     ],
 )
-def test_a_name_is_said_as_it_is_and_breaks_nothing(name: str, said: str) -> None:
-    assert title(badges.svg(5, name)) == said
+def test_the_title_is_the_escaped_name(name: str, expected: str) -> None:
+    assert title(badges.svg(5, name)) == expected
 
 
 @pytest.mark.parametrize("tint", badges.TINTS, ids=lambda tint: tint.face)
-def test_signs_and_rims_stand_out(tint: badges.Tint) -> None:
-    assert contrast(badges.SIGN, tint.face) >= 4.5
-    assert contrast(tint.behind, tint.rim) >= 3
+def test_symbols_and_rims_have_enough_contrast(tint: badges.Tint) -> None:
+    assert contrast(badges.SYMBOL_COLOUR, tint.face) >= 4.5
+    assert contrast(tint.frame, tint.rim) >= 3
 
 
-def test_a_badge_is_served_to_anybody_and_kept(client: Client) -> None:
-    answer = client.get("/badges/12.svg")
+def test_a_badge_is_public_and_cacheable(client: Client) -> None:
+    response = client.get("/badges/12.svg")
 
-    assert answer.status_code == 200
-    assert answer.content.decode() == badges.svg(12)
-    assert answer["Content-Type"] == "image/svg+xml"
-    assert "public" in answer["Cache-Control"]
-    assert "max-age=604800" in answer["Cache-Control"]
-    assert not answer.has_header("Vary")
-    assert not answer.cookies
-    assert answer["X-Content-Type-Options"] == "nosniff"
-    assert answer["Content-Security-Policy"].startswith("default-src 'self'")
+    assert response.status_code == 200
+    assert response.content.decode() == badges.svg(12)
+    assert response["Content-Type"] == "image/svg+xml"
+    assert "public" in response["Cache-Control"]
+    assert "max-age=604800" in response["Cache-Control"]
+    assert not response.has_header("Vary")
+    assert not response.cookies
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Content-Security-Policy"].startswith("default-src 'self'")
 
 
 @pytest.mark.parametrize("number", ["0", "9223372036854775808", "9" * 5_000, "-1", "one", "1.5", ""])
-def test_what_is_no_number_of_an_achievement_has_no_badge(client: Client, number: str) -> None:
+def test_an_invalid_number_is_not_found(client: Client, number: str) -> None:
     assert client.get(f"/badges/{number}.svg").status_code == 404
 
 
-def test_a_badge_is_only_read(client: Client) -> None:
+def test_a_badge_is_read_only(client: Client) -> None:
     assert client.head("/badges/12.svg").status_code == 200
     assert client.post("/badges/12.svg").status_code == 405

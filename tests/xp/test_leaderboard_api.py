@@ -3,8 +3,8 @@ from datetime import date
 import pytest
 
 from communities.models import CommunitySettings
+from tests.support.leaderboard import achievement, leave, member, names, ranks
 from tests.surveys.calling import Caller, faults, refusal
-from tests.xp.standings import achievement, leave, member, names, ranks
 
 pytestmark = pytest.mark.django_db
 
@@ -16,15 +16,15 @@ def admin():
     return Caller("admin")
 
 
-def test_the_board_holds_who_has_xp_and_is_present_most_first(admin):
+def test_the_leaderboard_lists_present_members_with_xp_most_first(admin):
     for name, xp in (("a", 30), ("none", None), ("c", 50), ("zero", 0), ("f", 10)):
         member(admin, name, xp=xp)
     leave(member(admin, "gone", xp=99))
 
-    answer = admin.get("/leaderboard")
+    response = admin.get("/leaderboard")
 
-    assert ranks(answer) == [("c", 1), ("a", 2), ("f", 3)]
-    assert answer.json()["pagination"] == {"page": 1, "per_page": 25, "total": 3, "has_more": False}
+    assert ranks(response) == [("c", 1), ("a", 2), ("f", 3)]
+    assert response.json()["pagination"] == {"page": 1, "per_page": 25, "total": 3, "has_more": False}
 
 
 def test_a_row_is_the_member(admin):
@@ -34,7 +34,7 @@ def test_a_row_is_the_member(admin):
     assert admin.get("/leaderboard").json()["data"] == [admin.get(f"/members/{ann.pk}").json()]
 
 
-def test_nobody_has_xp_yet(admin):
+def test_the_leaderboard_is_empty_without_xp(admin):
     assert admin.get("/leaderboard").json() == {
         "data": [],
         "pagination": {"page": 1, "per_page": 25, "total": 0, "has_more": False},
@@ -43,7 +43,7 @@ def test_nobody_has_xp_yet(admin):
 
 @pytest.mark.parametrize("period", ["all", "month"])
 @pytest.mark.parametrize("per_page", [1, 2, 3, 4, 25])
-def test_equals_share_a_rank_across_pages(admin, period, per_page):
+def test_equal_members_share_a_rank_across_pages(admin, period, per_page):
     for name, xp in (("a", 9), ("b", 9), ("c", 5), ("d", 5), ("e", 5), ("f", 1)):
         member(admin, name, xp=xp, in_month=xp)
 
@@ -52,11 +52,11 @@ def test_equals_share_a_rank_across_pages(admin, period, per_page):
         for page in range(1, -(-6 // per_page) + 1)
     ]
 
-    told = [each for page in pages for each in page]
-    assert told == [("a", 1), ("b", 1), ("c", 3), ("d", 3), ("e", 3), ("f", 6)]
+    rows = [each for page in pages for each in page]
+    assert rows == [("a", 1), ("b", 1), ("c", 3), ("d", 3), ("e", 3), ("f", 6)]
 
 
-def test_the_months_board_ranks_by_the_month(admin):
+def test_the_monthly_leaderboard_ranks_by_xp_of_the_month(admin):
     member(admin, "rich", xp=900, in_month=0)
     member(admin, "back", xp=500, in_month=-5)
     member(admin, "old", xp=800, in_month=70, month=LONG_AGO)
@@ -78,7 +78,7 @@ def test_the_months_board_ranks_by_the_month(admin):
     ]
 
 
-def test_a_switched_off_board_is_a_conflict(admin):
+def test_a_switched_off_leaderboard_is_a_conflict(admin):
     member(admin, "Ann", xp=5)
     statuses = []
     for switch in (False, None, True):
@@ -90,7 +90,7 @@ def test_a_switched_off_board_is_a_conflict(admin):
     assert refusal(admin.get("/leaderboard")) == (409, "conflict")
 
 
-def test_a_community_without_settings_has_a_board(admin):
+def test_a_community_without_settings_has_a_leaderboard(admin):
     CommunitySettings.objects.all().delete()
     member(admin, "Ann", xp=5)
 
@@ -98,13 +98,13 @@ def test_a_community_without_settings_has_a_board(admin):
 
 
 @pytest.mark.parametrize("access", ["member", "creator", "admin"])
-def test_everybody_reads_the_board(admin, access):
+def test_every_role_may_read_the_leaderboard(admin, access):
     member(admin, "Ann", xp=5)
 
     assert names(admin.beside(access).get("/leaderboard")) == ["Ann"]
 
 
-def test_communities_have_boards_of_their_own(admin):
+def test_each_community_has_its_own_leaderboard(admin):
     member(admin, "Ann", xp=5, in_month=5)
     stranger = Caller()
     member(stranger, "Stranger", xp=50, in_month=50)
@@ -124,16 +124,16 @@ def test_communities_have_boards_of_their_own(admin):
         ("per_page=101", "per_page"),
     ],
 )
-def test_a_query_that_is_not_understood_is_refused(admin, query, field):
-    answer = admin.get(f"/leaderboard?{query}")
+def test_an_invalid_query_is_refused(admin, query, field):
+    response = admin.get(f"/leaderboard?{query}")
 
-    assert refusal(answer) == (400, "invalid_request")
-    assert {name for name, _ in faults(answer)} == {field}
+    assert refusal(response) == (400, "invalid_request")
+    assert {name for name, _ in faults(response)} == {field}
 
 
 def test_a_page_past_the_end_is_empty(admin):
     member(admin, "Ann", xp=5)
 
-    answer = admin.get("/leaderboard?page=7").json()
+    response = admin.get("/leaderboard?page=7").json()
 
-    assert answer == {"data": [], "pagination": {"page": 7, "per_page": 25, "total": 1, "has_more": False}}
+    assert response == {"data": [], "pagination": {"page": 7, "per_page": 25, "total": 1, "has_more": False}}

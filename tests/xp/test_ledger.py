@@ -1,4 +1,4 @@
-"""The ledger adds up, stops at 0, and is only ever added to."""
+"""The ledger adds up, stops at 0, and is append-only."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -9,7 +9,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from communities.errors import NotFound
 from communities.models import Member, User
-from tests.xp.earning import NOON, Kind, award, chain, community, member, standing
+from tests.factories import CommunityFactory, MemberFactory
+from tests.support.ledger import Kind, award, chain, standing
+from tests.support.moments import NOON
 from xp.models import Standing, XpEntry
 from xp.services import ledger, standings
 
@@ -18,8 +20,8 @@ pytestmark = pytest.mark.django_db
 FEBRUARY = datetime(2026, 2, 1, 0, 0, tzinfo=UTC)
 
 
-def told(entry: XpEntry) -> dict[str, object]:
-    return ledger.told([entry], community_id=entry.member.community_id)[0]
+def as_json(entry: XpEntry) -> dict[str, object]:
+    return ledger.entries_as_json([entry], community_id=entry.member.community_id)[0]
 
 
 def run(sql: str, *values: str | int) -> None:
@@ -28,7 +30,7 @@ def run(sql: str, *values: str | int) -> None:
 
 
 def test_awards_and_deductions_are_chained() -> None:
-    ann = member()
+    ann = MemberFactory.create()
 
     for amount in (10, 25, -5):
         award(ann, amount)
@@ -37,8 +39,8 @@ def test_awards_and_deductions_are_chained() -> None:
     assert standings.of_member(member_id=ann.pk, at=NOON) == standings.Totals(30, 30, 0)
 
 
-def test_an_entry_is_told_with_everything_that_was_given() -> None:
-    ann = member()
+def test_an_entrys_json_has_all_that_was_recorded() -> None:
+    ann = MemberFactory.create()
 
     entry = award(
         ann,
@@ -52,7 +54,7 @@ def test_an_entry_is_told_with_everything_that_was_given() -> None:
         note="Well done.",
     )
 
-    assert told(entry) == {
+    assert as_json(entry) == {
         "id": entry.pk,
         "delta": 40,
         "balance_after": 40,
@@ -65,45 +67,45 @@ def test_an_entry_is_told_with_everything_that_was_given() -> None:
         "created_at": NOON.replace(hour=0),
     }
     stored = XpEntry.objects.get()
-    assert (stored.actor_id, told(stored)) == (2**61, told(entry))
+    assert (stored.actor_id, as_json(stored)) == (2**61, as_json(entry))
 
 
-def test_what_was_not_given_is_null() -> None:
-    json = told(award(member(), 1, Kind.UNKNOWN))
+def test_fields_without_a_value_are_null() -> None:
+    json = as_json(award(MemberFactory.create(), 1, Kind.UNKNOWN))
 
     names = ("source_ref", "session_number", "actor_name", "survey_name", "note")
     assert [json[name] for name in names] == [None] * 5
     assert json["created_at"] == NOON
 
 
-def test_who_made_an_entry_is_called_as_in_the_community_today() -> None:
-    ann = member()
-    boss = member(ann.community, name="Ingrid")
+def test_the_actor_has_the_current_name_in_the_community() -> None:
+    ann = MemberFactory.create()
+    boss = MemberFactory.create(community=ann.community, user__name="Ingrid")
     entry = award(ann, 1, actor_id=boss.user_id)
-    names = [told(entry)["actor_name"]]
+    names = [as_json(entry)["actor_name"]]
 
     Member.objects.filter(pk=boss.pk).update(nick="The boss", left_at=NOON)
-    names.append(told(entry)["actor_name"])
-    Member.objects.filter(pk=boss.pk).update(community=community())
-    names.append(told(entry)["actor_name"])
+    names.append(as_json(entry)["actor_name"])
+    Member.objects.filter(pk=boss.pk).update(community=CommunityFactory.create())
+    names.append(as_json(entry)["actor_name"])
     User.objects.filter(pk=boss.user_id).update(is_staff=True)
-    names.append(told(entry)["actor_name"])
+    names.append(as_json(entry)["actor_name"])
     User.objects.filter(pk=boss.user_id).update(name="", username="ingrid")
-    names.append(told(entry)["actor_name"])
+    names.append(as_json(entry)["actor_name"])
 
     assert names == ["Ingrid", "The boss", None, "Ingrid", "ingrid"]
 
 
-def test_an_entry_that_was_written_can_be_read_again() -> None:
-    entry = award(member(), 1)
+def test_a_returned_entry_can_be_refreshed() -> None:
+    entry = award(MemberFactory.create(), 1)
 
     entry.refresh_from_db()
 
     assert (entry.delta, entry.created_at) == (1, NOON)
 
 
-def test_a_deduction_stops_at_zero_and_says_what_it_took() -> None:
-    ann = member()
+def test_a_deduction_stops_at_zero() -> None:
+    ann = MemberFactory.create()
     award(ann, 30)
 
     entry = award(ann, -100)
@@ -113,7 +115,7 @@ def test_a_deduction_stops_at_zero_and_says_what_it_took() -> None:
 
 
 def test_a_deduction_from_nothing_is_an_entry_of_zero() -> None:
-    ann = member()
+    ann = MemberFactory.create()
 
     entry = award(ann, -100)
 
@@ -121,8 +123,8 @@ def test_a_deduction_from_nothing_is_an_entry_of_zero() -> None:
     assert chain(ann) == [(0, 0)]
 
 
-def test_names_longer_than_their_columns_are_cut() -> None:
-    entry = award(member(), 1, survey_name="s" * 201, note="n" * 501)
+def test_texts_longer_than_their_columns_are_truncated() -> None:
+    entry = award(MemberFactory.create(), 1, survey_name="s" * 201, note="n" * 501)
 
     entry.refresh_from_db()
 
@@ -130,7 +132,7 @@ def test_names_longer_than_their_columns_are_cut() -> None:
 
 
 def test_the_newest_entries_come_first() -> None:
-    ann, ben = member(), member()
+    ann, ben = MemberFactory.create(), MemberFactory.create()
     for amount in (1, 2, 3):
         award(ann, amount)
         award(ben, 10 * amount)
@@ -139,7 +141,7 @@ def test_the_newest_entries_come_first() -> None:
 
 
 def test_the_month_turns_at_midnight_utc() -> None:
-    ann = member()
+    ann = MemberFactory.create()
     award(ann, 10, at=FEBRUARY - timedelta(microseconds=1))
 
     award(ann, 5, at=FEBRUARY)
@@ -147,8 +149,8 @@ def test_the_month_turns_at_midnight_utc() -> None:
     assert standings.of_member(member_id=ann.pk, at=FEBRUARY) == standings.Totals(15, 5, 0)
 
 
-def test_the_month_is_that_of_utc_wherever_the_clock_stands() -> None:
-    ann = member()
+def test_the_month_is_that_of_utc_in_any_time_zone() -> None:
+    ann = MemberFactory.create()
     in_auckland = datetime(2026, 2, 1, 9, 0, tzinfo=timezone(timedelta(hours=13)))
 
     award(ann, 10, at=in_auckland)
@@ -156,15 +158,15 @@ def test_the_month_is_that_of_utc_wherever_the_clock_stands() -> None:
     assert standing(ann).month == datetime(2026, 1, 1, tzinfo=UTC).date()
 
 
-def test_a_month_without_an_entry_is_told_as_zero() -> None:
-    ann = member()
+def test_a_month_without_an_entry_has_zero_xp() -> None:
+    ann = MemberFactory.create()
     award(ann, 10)
 
     assert standings.of_member(member_id=ann.pk, at=FEBRUARY) == standings.Totals(10, 0, 0)
 
 
-def test_what_comes_late_from_the_month_before_counts_in_the_total_alone() -> None:
-    ann = member()
+def test_a_late_award_for_the_previous_month_counts_in_the_total_only() -> None:
+    ann = MemberFactory.create()
     award(ann, 10, at=FEBRUARY)
 
     award(ann, 7, at=NOON)
@@ -173,7 +175,7 @@ def test_what_comes_late_from_the_month_before_counts_in_the_total_alone() -> No
 
 
 def test_the_month_counts_deductions_of_what_was_earned_before() -> None:
-    ann = member()
+    ann = MemberFactory.create()
     award(ann, 10)
 
     award(ann, -4, at=FEBRUARY)
@@ -181,8 +183,8 @@ def test_the_month_counts_deductions_of_what_was_earned_before() -> None:
     assert standings.of_member(member_id=ann.pk, at=FEBRUARY) == standings.Totals(6, -4, 0)
 
 
-def test_the_time_recorded_does_not_decide_the_month() -> None:
-    ann = member()
+def test_recorded_at_does_not_decide_the_month() -> None:
+    ann = MemberFactory.create()
 
     entry = award(ann, 10, at=FEBRUARY, recorded_at=NOON)
 
@@ -191,34 +193,34 @@ def test_the_time_recorded_does_not_decide_the_month() -> None:
 
 
 def test_the_first_xp_after_a_completion_begins_the_month() -> None:
-    ann = member()
-    ledger.participate(member_id=ann.pk, community_id=ann.community_id)
+    ann = MemberFactory.create()
+    ledger.count_participation(member_id=ann.pk, community_id=ann.community_id)
 
     award(ann, 10)
 
     assert standings.of_member(member_id=ann.pk, at=NOON) == standings.Totals(10, 10, 1)
 
 
-def test_one_who_earned_nothing_has_zeros() -> None:
-    assert standings.of_member(member_id=member().pk, at=NOON) == standings.Totals(0, 0, 0)
+def test_a_member_who_earned_nothing_has_zeros() -> None:
+    assert standings.of_member(member_id=MemberFactory.create().pk, at=NOON) == standings.Totals(0, 0, 0)
 
 
 @pytest.mark.parametrize(("changes", "left"), [([1, 1, 1], 3), ([1, -1], 0), ([-1], 0), ([1, -1, -1, 1], 1)])
 def test_participation_never_falls_below_zero(changes: list[int], left: int) -> None:
-    ann = member()
+    ann = MemberFactory.create()
 
     for change in changes:
-        ledger.participate(member_id=ann.pk, community_id=ann.community_id, change=change)
+        ledger.count_participation(member_id=ann.pk, community_id=ann.community_id, change=change)
 
     assert standing(ann).participation == left
 
 
-def test_nobody_earns_in_a_community_of_others() -> None:
-    ann, elsewhere = member(), community()
+def test_members_earn_nothing_in_other_communities() -> None:
+    ann, elsewhere = MemberFactory.create(), CommunityFactory.create()
 
     with pytest.raises(NotFound):
         ledger.award(member_id=ann.pk, community_id=elsewhere.pk, amount=5, kind=Kind.UNKNOWN, at=NOON)
-    ledger.participate(member_id=ann.pk, community_id=elsewhere.pk)
+    ledger.count_participation(member_id=ann.pk, community_id=elsewhere.pk)
     nothing = ledger.reset(member_id=ann.pk, community_id=elsewhere.pk, actor_id=1, at=NOON)
 
     assert nothing is None
@@ -226,8 +228,8 @@ def test_nobody_earns_in_a_community_of_others() -> None:
     assert not XpEntry.objects.exists()
 
 
-def test_an_award_is_undone_with_its_transaction() -> None:
-    ann = member()
+def test_an_award_is_rolled_back_with_its_transaction() -> None:
+    ann = MemberFactory.create()
     award(ann, 10)
 
     with transaction.atomic():
@@ -239,20 +241,20 @@ def test_an_award_is_undone_with_its_transaction() -> None:
 
 
 def test_an_award_takes_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    ann = member()
+    ann = MemberFactory.create()
     with django_assert_num_queries(3):
         award(ann, 10)
 
     with django_assert_num_queries(1):
         award(ann, 10)
     with django_assert_num_queries(1):
-        ledger.participate(member_id=ann.pk, community_id=ann.community_id)
+        ledger.count_participation(member_id=ann.pk, community_id=ann.community_id)
     with django_assert_num_queries(1):
         standings.of_member(member_id=ann.pk, at=NOON)
 
 
-def test_a_reset_takes_everything_and_names_who_did_it() -> None:
-    ann = member()
+def test_a_reset_takes_all_xp_and_records_who_did_it() -> None:
+    ann = MemberFactory.create()
     award(ann, 30)
 
     entry = ledger.reset(member_id=ann.pk, community_id=ann.community_id, actor_id=ann.user_id, at=NOON)
@@ -264,7 +266,7 @@ def test_a_reset_takes_everything_and_names_who_did_it() -> None:
 
 
 def test_a_reset_of_nothing_writes_nothing() -> None:
-    ann = member()
+    ann = MemberFactory.create()
     award(ann, -1)
 
     again = ledger.reset(member_id=ann.pk, community_id=ann.community_id, actor_id=ann.user_id, at=NOON)
@@ -282,8 +284,8 @@ def test_a_reset_of_nothing_writes_nothing() -> None:
     ],
     ids=["by a queryset", "by save", "by SQL"],
 )
-def test_no_entry_is_changed(change) -> None:
-    entry = award(member(), 10)
+def test_an_entry_cannot_be_changed(change) -> None:
+    entry = award(MemberFactory.create(), 10)
 
     with (
         pytest.raises(IntegrityError, match=rf"^XP entry {entry.pk} cannot be changed"),
@@ -304,8 +306,8 @@ def test_no_entry_is_changed(change) -> None:
     ],
     ids=["by a queryset", "by delete", "by SQL"],
 )
-def test_no_entry_is_deleted(delete) -> None:
-    entry = award(member(), 10)
+def test_an_entry_cannot_be_deleted(delete) -> None:
+    entry = award(MemberFactory.create(), 10)
 
     with pytest.raises(IntegrityError, match="cannot be deleted"), transaction.atomic():
         delete(entry)
@@ -313,8 +315,8 @@ def test_no_entry_is_deleted(delete) -> None:
     assert XpEntry.objects.filter(pk=entry.pk).exists()
 
 
-def test_an_entry_of_another_is_not_deleted_while_a_person_is_erased() -> None:
-    ann, ben = member(), member()
+def test_erasing_a_person_cannot_delete_entries_of_others() -> None:
+    ann, ben = MemberFactory.create(), MemberFactory.create()
     award(ann, 10)
     award(ben, 10)
 
@@ -327,7 +329,7 @@ def test_an_entry_of_another_is_not_deleted_while_a_person_is_erased() -> None:
 
 @pytest.mark.parametrize(("delta", "balance"), [(5, 5), (5, 14), (-5, 10), (0, 0)])
 def test_an_entry_that_does_not_add_up_is_refused(delta: int, balance: int) -> None:
-    ann = member()
+    ann = MemberFactory.create()
     award(ann, 10)
 
     with (
@@ -344,7 +346,7 @@ def test_an_entry_that_does_not_add_up_is_refused(delta: int, balance: int) -> N
 
 
 def test_a_first_entry_begins_at_zero() -> None:
-    ann = member()
+    ann = MemberFactory.create()
 
     with pytest.raises(IntegrityError, match="is 0: 5 more cannot leave 6"), transaction.atomic():
         XpEntry.objects.create(
@@ -352,8 +354,8 @@ def test_a_first_entry_begins_at_zero() -> None:
         )
 
 
-def test_several_entries_of_one_statement_are_held_to_each_other() -> None:
-    ann = member()
+def test_entries_of_one_statement_are_checked_against_each_other() -> None:
+    ann = MemberFactory.create()
 
     def rows(*balances: int) -> list[XpEntry]:
         return [
@@ -368,8 +370,8 @@ def test_several_entries_of_one_statement_are_held_to_each_other() -> None:
     assert chain(ann) == [(5, 5), (5, 10)]
 
 
-def test_no_entry_is_put_in_before_the_newest() -> None:
-    ann = member()
+def test_an_entry_cannot_be_inserted_before_the_newest() -> None:
+    ann = MemberFactory.create()
     newest = award(ann, 10)
 
     with pytest.raises(IntegrityError, match="is older than their newest"), transaction.atomic():
@@ -378,8 +380,8 @@ def test_no_entry_is_put_in_before_the_newest() -> None:
         )
 
 
-def test_after_an_erasure_the_ledger_is_closed_again() -> None:
-    ann = member()
+def test_after_an_erasure_entries_cannot_be_deleted_again() -> None:
+    ann = MemberFactory.create()
     award(ann, 10)
 
     with transaction.atomic():
@@ -391,8 +393,8 @@ def test_after_an_erasure_the_ledger_is_closed_again() -> None:
     assert chain(ann) == [(5, 5)]
 
 
-def test_a_member_with_entries_is_not_deleted_by_the_way() -> None:
-    ann = member()
+def test_a_member_with_entries_cannot_be_deleted() -> None:
+    ann = MemberFactory.create()
     award(ann, 10)
 
     with pytest.raises(ProtectedError):

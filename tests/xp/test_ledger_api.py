@@ -3,9 +3,9 @@ from datetime import timedelta
 import pytest
 
 from communities.models import Member, User
+from tests.support.leaderboard import leave, member
 from tests.surveys.calling import NOON, Caller, faults, refusal
 from tests.surveys.talking import at_most
-from tests.xp.standings import leave, member
 from xp.models import XpEntry
 from xp.services import ledger
 
@@ -17,16 +17,16 @@ def admin():
     return Caller("admin")
 
 
-def award(who, amount=10, **fields):
-    given = {"kind": XpEntry.SourceKind.ACTION_BLOCK, "at": NOON, **fields}
-    return ledger.award(member_id=who.pk, community_id=who.community_id, amount=amount, **given)
+def award(member, amount=10, **fields):
+    columns = {"kind": XpEntry.SourceKind.ACTION_BLOCK, "at": NOON, **fields}
+    return ledger.award(member_id=member.pk, community_id=member.community_id, amount=amount, **columns)
 
 
 def own_member(caller):
     return Member.objects.get(community=caller.community, user=caller.user)
 
 
-def test_the_ledger_tells_every_entry_newest_first(admin):
+def test_the_ledger_lists_every_entry_newest_first(admin):
     ann = member(admin, "Ann")
     first = award(
         ann,
@@ -81,40 +81,40 @@ def test_a_member_without_xp_has_an_empty_ledger(admin):
     assert admin.get(f"/members/{member(admin).pk}/xp").json()["data"] == []
 
 
-def test_pages_follow_each_other(admin):
+def test_the_ledger_is_paginated(admin):
     ann = member(admin, "Ann")
-    made = [award(ann, number).pk for number in (1, 2, 3)]
+    entry_ids = [award(ann, number).pk for number in (1, 2, 3)]
 
     first, second, beyond = (
         admin.get(f"/members/{ann.pk}/xp?per_page=2&page={page}").json() for page in (1, 2, 3)
     )
 
-    assert [each["id"] for each in first["data"] + second["data"]] == made[::-1]
+    assert [each["id"] for each in first["data"] + second["data"]] == entry_ids[::-1]
     assert (first["pagination"]["has_more"], second["pagination"]["has_more"]) == (True, False)
     assert beyond["data"] == []
 
 
 @pytest.mark.parametrize("access", ["member", "creator", "admin"])
-def test_everybody_reads_their_own(admin, access):
+def test_every_role_may_read_their_own_ledger(admin, access):
     reader = admin.beside(access)
     award(own_member(reader), 7)
 
-    told = reader.get(f"/members/{own_member(reader).pk}/xp")
+    response = reader.get(f"/members/{own_member(reader).pk}/xp")
 
-    assert [each["delta"] for each in told.json()["data"]] == [7]
+    assert [each["delta"] for each in response.json()["data"]] == [7]
 
 
 @pytest.mark.parametrize(("access", "status"), [("member", 403), ("creator", 403), ("admin", 200)])
-def test_anothers_is_the_admins_to_read(admin, access, status):
+def test_only_admins_may_read_the_ledger_of_others(admin, access, status):
     ann = member(admin, "Ann")
 
-    answer = admin.beside(access).get(f"/members/{ann.pk}/xp")
+    response = admin.beside(access).get(f"/members/{ann.pk}/xp")
 
-    assert answer.status_code == status
-    assert status == 200 or answer.json()["error"] == "forbidden"
+    assert response.status_code == status
+    assert status == 200 or response.json()["error"] == "forbidden"
 
 
-def test_a_restricted_key_of_an_admin_reads_its_own_alone(admin):
+def test_an_admins_restricted_key_may_read_their_own_ledger_only(admin):
     ann = member(admin, "Ann")
     admin.community.api_keys.update(restricted_to="creator")
 
@@ -122,7 +122,7 @@ def test_a_restricted_key_of_an_admin_reads_its_own_alone(admin):
     assert admin.get(f"/members/{own_member(admin).pk}/xp").status_code == 200
 
 
-def test_the_ledger_of_one_who_left_is_still_read(admin):
+def test_the_ledger_of_a_member_who_left_can_be_read(admin):
     ann = member(admin, "Ann")
     award(ann)
     leave(ann)
@@ -130,7 +130,7 @@ def test_the_ledger_of_one_who_left_is_still_read(admin):
     assert len(admin.get(f"/members/{ann.pk}/xp").json()["data"]) == 1
 
 
-def test_ones_place_in_another_community_is_another_member(admin):
+def test_the_users_member_of_another_community_is_not_found(admin):
     elsewhere = Caller("admin")
     double = Member.objects.create(community=elsewhere.community, user=admin.user)
 
@@ -138,7 +138,7 @@ def test_ones_place_in_another_community_is_another_member(admin):
 
 
 @pytest.mark.parametrize("access", ["member", "admin"])
-def test_what_is_no_member_is_not_found(admin, access):
+def test_an_unknown_member_is_not_found(admin, access):
     stranger = member(Caller(), "Stranger")
     reader = admin.beside(access)
 
@@ -149,11 +149,11 @@ def test_what_is_no_member_is_not_found(admin, access):
 @pytest.mark.parametrize(
     ("query", "field"), [("sort=id", "sort"), ("page=0", "page"), ("per_page=101", "per_page")]
 )
-def test_a_query_that_is_not_understood_is_refused(admin, query, field):
-    answer = admin.get(f"/members/{member(admin).pk}/xp?{query}")
+def test_an_invalid_query_is_refused(admin, query, field):
+    response = admin.get(f"/members/{member(admin).pk}/xp?{query}")
 
-    assert refusal(answer) == (400, "invalid_request")
-    assert {name for name, _ in faults(answer)} == {field}
+    assert refusal(response) == (400, "invalid_request")
+    assert {name for name, _ in faults(response)} == {field}
 
 
 @pytest.mark.parametrize("entries", [1, 3, 30])
@@ -163,28 +163,28 @@ def test_a_page_costs_three_statements(admin, entries):
         award(ann)
     admin.get(f"/members/{ann.pk}/xp")
 
-    with at_most(3):  # who it is, how many, which
+    with at_most(3):  # the member, the count, the entries
         assert len(admin.get(f"/members/{ann.pk}/xp?per_page=100").json()["data"]) == entries
 
 
 @pytest.mark.parametrize("entries", [1, 3, 30])
-def test_names_of_those_who_awarded_cost_one_statement_more(admin, entries):
+def test_actor_names_cost_one_statement_more(admin, entries):
     ann = member(admin, "Ann")
     for number in range(entries):
         award(ann, actor_id=member(admin, f"Admin {number}").user_id)
     admin.get(f"/members/{ann.pk}/xp")
 
     with at_most(4):
-        told = admin.get(f"/members/{ann.pk}/xp?per_page=100").json()["data"]
+        rows = admin.get(f"/members/{ann.pk}/xp?per_page=100").json()["data"]
 
-    assert [each["actor_name"] for each in told] == [f"Admin {number}" for number in range(entries)][::-1]
+    assert [each["actor_name"] for each in rows] == [f"Admin {number}" for number in range(entries)][::-1]
 
 
-def test_who_awarded_and_is_gone_from_here_has_no_name(admin):
+def test_an_actor_who_is_no_longer_a_member_has_no_name(admin):
     ann, boss = member(admin, "Ann"), member(admin, "Ingrid")
     award(ann, actor_id=boss.user_id)
     boss.delete()
 
-    (told,) = admin.get(f"/members/{ann.pk}/xp").json()["data"]
+    (entry,) = admin.get(f"/members/{ann.pk}/xp").json()["data"]
 
-    assert told["actor_name"] is None
+    assert entry["actor_name"] is None

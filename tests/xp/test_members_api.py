@@ -6,8 +6,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from communities.models import CommunitySettings, Identity
+from tests.support.leaderboard import JANUARY, LATE_IN_JANUARY, achievement, leave, member, names, ranks
 from tests.surveys.calling import Caller, faults, refusal
-from tests.xp.standings import JANUARY, LATE_IN_JANUARY, achievement, leave, member, names, ranks
 from xp.services import leaderboard, members
 
 pytestmark = pytest.mark.django_db
@@ -15,14 +15,14 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def admin():
-    """Whose own member has neither a name nor XP, and so comes last of those who are present."""
+    """An admin whose member has neither a name nor XP, and so comes last among the present members."""
     caller = Caller("admin")
     caller.user.name = ""
     caller.user.save()
     return caller
 
 
-def test_a_member_is_told_with_all_that_they_earned(admin):
+def test_a_members_json_has_all_that_they_earned(admin):
     ann = member(
         admin,
         "Ann Lee",
@@ -77,7 +77,7 @@ def test_a_member_is_told_with_all_that_they_earned(admin):
     }
 
 
-def test_who_never_earned_anything_has_nothing_and_no_names(admin):
+def test_a_new_members_json_has_zeros_and_nulls(admin):
     own = admin.community.members.get()
 
     assert admin.get(f"/members/{own.pk}").json() == {
@@ -108,7 +108,7 @@ def test_the_platform_id_is_that_of_the_first_chat_account(admin):
     assert admin.get(f"/members/{ann.pk}").json()["platform_id"] == "2"
 
 
-def test_rows_are_what_reading_one_tells(admin):
+def test_the_list_and_the_single_read_agree(admin):
     for xp in (None, 0, 5, 5, 9):
         achievement(member(admin, "Ann", xp=xp))
     leave(member(admin, "Gone", xp=7))
@@ -122,7 +122,7 @@ def test_rows_are_what_reading_one_tells(admin):
 # --- Ranks ------------------------------------------------------------------------------------------
 
 
-def test_equals_share_a_rank_and_who_has_nothing_comes_after_all_who_have_some(admin):
+def test_equal_members_share_a_rank_and_members_without_xp_come_last(admin):
     for name, xp in (("a", 30), ("b", None), ("c", 50), ("d", 50), ("e", 0), ("f", 10)):
         member(admin, name, xp=xp)
 
@@ -137,7 +137,7 @@ def test_equals_share_a_rank_and_who_has_nothing_comes_after_all_who_have_some(a
     ]
 
 
-def test_who_has_left_has_no_rank_takes_none_away_and_comes_last(admin):
+def test_members_who_left_have_no_rank_and_come_last(admin):
     leave(member(admin, "gone", xp=99))
     leave(member(admin, "gone without", xp=None))
     member(admin, "here", xp=10)
@@ -149,11 +149,11 @@ def test_who_has_left_has_no_rank_takes_none_away_and_comes_last(admin):
     assert listed.json()["data"][2]["xp_total"] == 99
 
 
-@pytest.mark.parametrize("near_the_top", [0, 4, members.NEAR_THE_TOP])
+@pytest.mark.parametrize("limit", [0, 4, members.INDEX_SCAN_LIMIT])
 @pytest.mark.parametrize("per_page", [1, 2, 3, 4, 5, 100])
 @pytest.mark.parametrize("query", ["sort=rank", "sort=name", "sort=joined_at", "access=member"])
-def test_pages_tell_the_ranks_that_one_long_page_tells(admin, query, per_page, near_the_top, monkeypatch):
-    monkeypatch.setattr(members, "NEAR_THE_TOP", near_the_top)
+def test_ranks_do_not_depend_on_the_page_size(admin, query, per_page, limit, monkeypatch):
+    monkeypatch.setattr(members, "INDEX_SCAN_LIMIT", limit)
     for number, xp in enumerate((5, None, 7, 7, 7, 0, 3, 9)):
         leave(member(admin, "gone", xp=xp)) if xp == 9 else member(admin, f"m{number}", xp=xp)
     whole = ranks(admin.get(f"/members?{query}"))
@@ -178,7 +178,7 @@ def test_pages_tell_the_ranks_that_one_long_page_tells(admin, query, per_page, n
 
 
 @pytest.mark.parametrize(("switch", "rank"), [(True, 1), (None, 1), (False, None)])
-def test_nobody_is_ranked_where_the_leaderboard_is_switched_off(admin, switch, rank):
+def test_ranks_are_null_if_the_leaderboard_is_switched_off(admin, switch, rank):
     ann = member(admin, "Ann", xp=5)
     member(admin, "Bob", xp=3)
     CommunitySettings.objects.update(use_leader_board=switch)
@@ -214,15 +214,15 @@ def test_a_month_begins_and_ends_in_utc(admin, at, monthly):
     ann = member(admin, "Ann", xp=90, in_month=40, month=JANUARY)
     places = {"community_id": admin.community.pk, "at": at}
 
-    told = members.one(member_id=ann.pk, **places)
+    row = members.get(member_id=ann.pk, **places)
     board = leaderboard.page(0, 25, period="month", **places)
 
-    assert (told["xp_total"], told["xp_monthly"]) == (90, monthly)
+    assert (row["xp_total"], row["xp_monthly"]) == (90, monthly)
     assert [row["xp_monthly"] for row in board] == ([monthly] if monthly else [])
     assert leaderboard.count(period="month", **places) == len(board)
 
 
-def test_a_month_may_be_below_zero(admin):
+def test_xp_of_the_month_may_be_negative(admin):
     ann = member(admin, "Ann", xp=90, in_month=-10)
 
     assert admin.get(f"/members/{ann.pk}").json()["xp_monthly"] == -10
@@ -231,7 +231,7 @@ def test_a_month_may_be_below_zero(admin):
 # --- Filters and orders -----------------------------------------------------------------------------
 
 
-def test_filters_choose_and_combine(admin):
+def test_filters_combine(admin):
     ann = member(admin, "Ann Lee", nick="Queen", access="creator")
     member(admin, "Bob 100%", nick=None)
     member(admin, "Cy_", nick="ann's friend")
@@ -284,20 +284,20 @@ def test_members_are_sorted_as_asked(admin, sort, expected):
         ("per_page=101", "per_page"),
     ],
 )
-def test_a_query_that_is_not_understood_is_refused(admin, query, field):
-    answer = admin.get(f"/members?{query}")
+def test_an_invalid_query_is_refused(admin, query, field):
+    response = admin.get(f"/members?{query}")
 
-    assert refusal(answer) == (400, "invalid_request")
-    assert {name for name, _ in faults(answer)} == {field}
-
-
-def test_one_member_takes_no_parameters(admin):
-    answer = admin.get(f"/members/{admin.community.members.get().pk}?sort=rank")
-
-    assert faults(answer) == {("sort", "not_allowed")}
+    assert refusal(response) == (400, "invalid_request")
+    assert {name for name, _ in faults(response)} == {field}
 
 
-def test_a_page_tells_where_it_stands(admin):
+def test_reading_one_member_accepts_no_parameters(admin):
+    response = admin.get(f"/members/{admin.community.members.get().pk}?sort=rank")
+
+    assert faults(response) == {("sort", "not_allowed")}
+
+
+def test_the_list_is_paginated(admin):
     for number in range(4):
         member(admin, f"m{number}", xp=4 - number)
 
@@ -311,11 +311,11 @@ def test_a_page_tells_where_it_stands(admin):
     }
 
 
-# --- Who may ----------------------------------------------------------------------------------------
+# --- Access ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("access", ["member", "creator", "admin"])
-def test_everybody_reads_members(admin, access):
+def test_every_role_may_read_members(admin, access):
     ann = member(admin, "Ann", xp=5)
     reader = admin.beside(access)
 
@@ -323,7 +323,7 @@ def test_everybody_reads_members(admin, access):
     assert reader.get(f"/members/{ann.pk}").json()["xp_total"] == 5
 
 
-def test_members_of_another_community_look_like_absent_ones(admin):
+def test_members_of_another_community_are_not_found(admin):
     ann = member(admin, "Ann")
     stranger = Caller("admin")
 
@@ -335,7 +335,7 @@ def test_members_of_another_community_look_like_absent_ones(admin):
 
 
 @pytest.mark.parametrize("member_id", ["0", "-1", "abc", "9" * 19, "9" * 40, "1.5", "01", "%31x"])
-def test_what_is_no_member_is_not_found(admin, member_id):
+def test_an_invalid_member_id_is_not_found(admin, member_id):
     assert refusal(admin.get(f"/members/{member_id}")) == (404, "not_found")
 
 
@@ -363,9 +363,9 @@ def test_a_page_costs_the_same_however_long(admin, path, most):
     counted = []
     for more in (1, 2, 27):
         for number in range(more):
-            made = member(admin, f"m{number}", xp=number + 1, in_month=number + 1, chat=f"{more}-{number}")
+            earner = member(admin, f"m{number}", xp=number + 1, in_month=number + 1, chat=f"{more}-{number}")
             for _ in range(number % 4):
-                achievement(made)
+                achievement(earner)
         counted.append(statements(admin, path))
 
     assert counted == [most] * 3

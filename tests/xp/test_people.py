@@ -1,23 +1,27 @@
-"""Everything that a member earned and awarded: told, and erased."""
+"""A member's personal data in this app: handed out and erased."""
 
 import pytest
 from django.db import transaction
 
 from communities.models import Member
 from communities.services import people as places
-from tests.xp.earning import NOON, award, community, member
+from tests.factories import CommunityFactory, MemberFactory
+from tests.support.ledger import award
+from tests.support.moments import NOON
 from xp.models import EarnedAchievement, RoleGrant, Standing, XpEntry
 from xp.services import achievements, ledger, people, roles
 
 pytestmark = pytest.mark.django_db
 
 
-def held(of: Member) -> dict[str, object]:
-    return people.held(community_id=of.community_id, member_id=of.pk, user_id=of.user_id, at=NOON)
+def personal_data(member: Member) -> dict[str, object]:
+    return people.personal_data(
+        community_id=member.community_id, member_id=member.pk, user_id=member.user_id, at=NOON
+    )
 
 
-def test_who_earned_nothing_has_nothing() -> None:
-    assert held(member()) == {
+def test_a_member_who_earned_nothing_has_no_data() -> None:
+    assert personal_data(MemberFactory.create()) == {
         "standing": {"xp_total": 0, "xp_monthly": 0, "participation": 0},
         "achievements": [],
         "roles": [],
@@ -25,17 +29,17 @@ def test_who_earned_nothing_has_nothing() -> None:
     }
 
 
-def test_what_a_member_earned_is_told() -> None:
-    ann = member()
+def test_personal_data_has_all_that_a_member_earned() -> None:
+    ann = MemberFactory.create()
     award(ann, 10, participation=1)
     achievements.grant(member_id=ann.pk, number=1, name="First", image_url=None, project_id=None, at=NOON)
     roles.grant(member_id=ann.pk, role_id="7", project_id=5, project_name="", at=NOON)
 
-    told = held(ann)
+    data = personal_data(ann)
 
-    assert told["standing"] == {"xp_total": 10, "xp_monthly": 10, "participation": 1}
-    assert told["achievements"] == [achievements.as_json(EarnedAchievement.objects.get())]
-    assert told["roles"] == [
+    assert data["standing"] == {"xp_total": 10, "xp_monthly": 10, "participation": 1}
+    assert data["achievements"] == [achievements.as_json(EarnedAchievement.objects.get())]
+    assert data["roles"] == [
         {
             "role_id": "7",
             "project_id": "5",
@@ -46,33 +50,33 @@ def test_what_a_member_earned_is_told() -> None:
     ]
 
 
-def test_what_somebody_gave_is_counted_but_for_themselves_and_elsewhere() -> None:
-    boss = member(name="Ingrid")
-    ann, ben = member(boss.community), member(boss.community)
-    elsewhere = Member.objects.create(community=community(), user=boss.user)
+def test_entries_for_others_count_neither_own_entries_nor_other_communities() -> None:
+    boss = MemberFactory.create(user__name="Ingrid")
+    ann, ben = MemberFactory.create(community=boss.community), MemberFactory.create(community=boss.community)
+    elsewhere = Member.objects.create(community=CommunityFactory.create(), user=boss.user)
     for to in (ann, ben, boss, elsewhere):
         award(to, 5, actor_id=boss.user_id)
     ledger.reset(member_id=ann.pk, community_id=ann.community_id, actor_id=boss.user_id, at=NOON)
     award(ann, 5, actor_id=ben.user_id)
 
-    assert held(boss)["entries_for_others"] == 3
-    assert held(elsewhere)["entries_for_others"] == 0
+    assert personal_data(boss)["entries_for_others"] == 3
+    assert personal_data(elsewhere)["entries_for_others"] == 0
 
 
-def test_a_long_ledger_is_told_whole_newest_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "AT_ONCE", 2)
-    ann = member(name="Ann")
+def test_a_long_ledger_is_read_in_pages_newest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people, "PAGE_LENGTH", 2)
+    ann = MemberFactory.create(user__name="Ann")
     for amount in range(1, 6):
         award(ann, amount, actor_id=ann.user_id)
 
-    told = list(people.xp_ledger(community_id=ann.community_id, member_id=ann.pk))
+    entries = list(people.ledger_entries(community_id=ann.community_id, member_id=ann.pk))
 
-    assert [(each["delta"], each["actor_name"]) for each in told] == [(n, "Ann") for n in (5, 4, 3, 2, 1)]
+    assert [(each["delta"], each["actor_name"]) for each in entries] == [(n, "Ann") for n in (5, 4, 3, 2, 1)]
 
 
-def test_erasing_takes_everything_of_a_member_and_nothing_of_others() -> None:
-    ann = member()
-    ben = member(ann.community)
+def test_erasing_deletes_all_data_of_the_member_only() -> None:
+    ann = MemberFactory.create()
+    ben = MemberFactory.create(community=ann.community)
     for each in (ann, ben):
         award(each, 10)
         award(each, 5)
@@ -89,9 +93,9 @@ def test_erasing_takes_everything_of_a_member_and_nothing_of_others() -> None:
     assert not Member.objects.filter(pk=ann.pk).exists()
 
 
-def test_who_is_erased_has_no_name_in_what_they_gave() -> None:
-    ann = member()
-    boss = member(ann.community, name="Ingrid")
+def test_an_erased_actor_has_no_name_in_entries() -> None:
+    ann = MemberFactory.create()
+    boss = MemberFactory.create(community=ann.community, user__name="Ingrid")
     entry = award(ann, 5, actor_id=boss.user_id)
 
     with transaction.atomic():
@@ -99,7 +103,7 @@ def test_who_is_erased_has_no_name_in_what_they_gave() -> None:
         people.erase(member_id=boss.pk)
         places.erase_member(community_id=boss.community_id, member_id=boss.pk, user_id=boss.user_id)
 
-    assert ledger.told([entry], community_id=ann.community_id)[0]["actor_name"] is None
+    assert ledger.entries_as_json([entry], community_id=ann.community_id)[0]["actor_name"] is None
     assert places.erase_user(user_id=boss.user_id)
     stored = XpEntry.objects.select_related("actor").get()
     assert (stored.actor_id, stored.actor) == (boss.user_id, None)

@@ -1,22 +1,23 @@
-"""Roles wait for a chat platform, each once for a member."""
+"""Roles wait for a chat platform, each role once for a member."""
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from communities.models import Member
-from tests.xp.earning import NOON, member
+from tests.factories import MemberFactory
+from tests.support.moments import NOON
 from xp.models import RoleGrant
 from xp.services import roles
 
 pytestmark = pytest.mark.django_db
 
 
-def grant(to: Member, role_id: str = "77", name: str = "Club evening") -> None:
-    roles.grant(member_id=to.pk, role_id=role_id, project_id=5, project_name=name, at=NOON)
+def grant(member: Member, role_id: str = "77", name: str = "Club evening") -> None:
+    roles.grant(member_id=member.pk, role_id=role_id, project_id=5, project_name=name, at=NOON)
 
 
-def test_a_role_that_was_earned_waits() -> None:
-    ann = member()
+def test_an_earned_role_waits() -> None:
+    ann = MemberFactory.create()
 
     grant(ann)
 
@@ -26,18 +27,18 @@ def test_a_role_that_was_earned_waits() -> None:
     assert waiting.is_waiting
 
 
-def test_one_that_waits_already_is_not_doubled() -> None:
-    ann, ben = member(), member()
+def test_a_waiting_role_is_not_granted_twice() -> None:
+    ann, ben = MemberFactory.create(), MemberFactory.create()
 
-    for to, role_id in [(ann, "77"), (ann, "77"), (ann, "78"), (ben, "77")]:
-        grant(to, role_id)
+    for member, role_id in [(ann, "77"), (ann, "77"), (ann, "78"), (ben, "77")]:
+        grant(member, role_id)
 
     rows = RoleGrant.objects.order_by("id").values_list("member_id", "role_id")
     assert list(rows) == [(ann.pk, "77"), (ann.pk, "78"), (ben.pk, "77")]
 
 
-def test_one_that_was_carried_out_may_be_earned_again() -> None:
-    ann = member()
+def test_a_role_that_was_carried_out_may_be_earned_again() -> None:
+    ann = MemberFactory.create()
     grant(ann)
     RoleGrant.objects.update(carried_out_at=NOON)
 
@@ -46,8 +47,8 @@ def test_one_that_was_carried_out_may_be_earned_again() -> None:
     assert [each.is_waiting for each in RoleGrant.objects.order_by("id")] == [False, True]
 
 
-def test_somebody_who_is_gone_gets_none() -> None:
-    ann = member()
+def test_a_deleted_member_gets_no_role() -> None:
+    ann = MemberFactory.create()
     Member.objects.all().delete()
 
     grant(ann)
@@ -55,14 +56,14 @@ def test_somebody_who_is_gone_gets_none() -> None:
     assert not RoleGrant.objects.exists()
 
 
-def test_a_name_longer_than_its_column_is_cut() -> None:
-    grant(member(), name="n" * 201)
+def test_a_name_longer_than_its_column_is_truncated() -> None:
+    grant(MemberFactory.create(), name="n" * 201)
 
     assert RoleGrant.objects.get().project_name == "n" * 200
 
 
 def test_granting_takes_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    ann = member()
+    ann = MemberFactory.create()
 
     with django_assert_num_queries(1):
         grant(ann)

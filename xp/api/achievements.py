@@ -1,4 +1,4 @@
-"""What the community's achievements are called and look like."""
+"""The achievements that a community has defined: `GET /achievements`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
-from xp.http import TAG
+from xp.serializers import TAG
 from xp.services import achievements
 
 EXAMPLE = {
@@ -23,12 +23,14 @@ EXAMPLE = {
 
 
 class AchievementOut(serializers.Serializer[Any]):
-    """What an achievement is called and looks like from now on; what was earned stays as it was."""
+    """The current description of an achievement. Those already earned keep their earlier description."""
 
-    id = serializers.CharField(help_text="Its number in the community, which `achievement_id` means.")
+    id = serializers.CharField(help_text="Its number in the community; `achievement_id` refers to it.")
     name = serializers.CharField()
-    image_url = serializers.URLField(help_text="Its own picture, else one that is drawn for it.")
-    role_id = serializers.CharField(allow_null=True, help_text="Granted with it on the chat platform.")
+    image_url = serializers.URLField(help_text="Its own picture, or a generated badge if it has none.")
+    role_id = serializers.CharField(
+        allow_null=True, help_text="The role granted with it on the chat platform."
+    )
 
 
 class AchievementViewSet(CommunityViewSet):
@@ -39,13 +41,14 @@ class AchievementViewSet(CommunityViewSet):
         tags=[TAG],
         summary="List achievements",
         description=(
-            "Those that are described, by their numbers. A project that grants one of its own describes it; "
-            "a script may grant further numbers, which are then called `Achievement <number>`."
+            "All achievements of the community, ordered by number. A project that grants its own "
+            "achievement also names it. A script may grant further numbers; until somebody names them they "
+            "are called `Achievement <number>`."
         ),
         parameters=[PageIn],
         responses=AchievementOut(many=True),
         examples=[OpenApiExample("One achievement", EXAMPLE, response_only=True)],
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
-        described = achievements.described(community_id=self.key.community_id)
-        return self.page(described, self.query(PageIn), draw=achievements.description_as_json)
+        rows = achievements.in_community(community_id=self.key.community_id)
+        return self.page(rows, self.query(PageIn), draw=achievements.description_as_json)

@@ -1,4 +1,4 @@
-"""A member's XP: its ledger, and what an admin adds to it by hand (interface 2.9, decisions 4 and 9)."""
+"""A member's XP ledger, and awards that admins make by hand (interface 2.9, decisions 4 and 9)."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from communities.http.fields import Text, Whole
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
-from xp.http import ABOUT_MEMBERS, ENTRY_EXAMPLE, MEMBER_EXAMPLE, TAG, EntryOut, MemberOut
+from xp.serializers import ABOUT_MEMBERS, ENTRY_EXAMPLE, MEMBER_EXAMPLE, TAG, MemberOut, XpEntryOut
 from xp.services import awards, ledger, members
 
-MOST_XP_AT_ONCE = 1_000_000
+MAX_XP_PER_AWARD = 1_000_000
 
 
 @extend_schema_field(
     {
         "type": "integer",
-        "minimum": -MOST_XP_AT_ONCE,
-        "maximum": MOST_XP_AT_ONCE,
+        "minimum": -MAX_XP_PER_AWARD,
+        "maximum": MAX_XP_PER_AWARD,
         "not": {"const": 0},
-        "description": "XP to give, or, where negative, to take.",
+        "description": "XP to give, or to take if negative.",
     }
 )
-class Amount(Whole):
-    """XP to give or to take, so never 0."""
+class XpAmount(Whole):
+    """XP to give or to take: any whole number except 0."""
 
     default_error_messages = {"not_allowed": "must not be 0."}
 
@@ -42,13 +42,13 @@ class Amount(Whole):
 
 
 class AwardIn(serializers.Serializer[Any]):
-    amount = Amount(min_value=-MOST_XP_AT_ONCE, max_value=MOST_XP_AT_ONCE)
+    amount = XpAmount(min_value=-MAX_XP_PER_AWARD, max_value=MAX_XP_PER_AWARD)
     note = Text(max_length=500, allow_null=True, required=False)
 
 
 class AwardOut(serializers.Serializer[Any]):
-    entry = EntryOut()
-    member = MemberOut(help_text="The member with the entry counted in.")
+    entry = XpEntryOut()
+    member = MemberOut(help_text="The member after the award.")
 
 
 class LedgerViewSet(CommunityViewSet):
@@ -59,29 +59,30 @@ class LedgerViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Read a member's XP ledger",
         description=(
-            "Newest first. Everybody may read their own (the member whose user made the key), admins that of "
-            "others. Entries of anonymous projects carry no session number and only the day as their time."
+            "Newest first. Every key may read the ledger of its own user's member; only admins may read the "
+            "ledgers of others. Entries of anonymous projects have no session number, and their time is cut "
+            "to the day."
         ),
         parameters=[PageIn],
-        responses=EntryOut(many=True),
+        responses=XpEntryOut(many=True),
         examples=[OpenApiExample("One entry", ENTRY_EXAMPLE, response_only=True)],
     )
     def list(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
         query = self.query(PageIn)
-        whose = {"community_id": self.key.community_id, "member_id": member_id}
-        ledger.refuse_unless_readable(**whose, role=self.key.role, user_id=self.key.user_id)
+        member = {"community_id": self.key.community_id, "member_id": member_id}
+        ledger.refuse_unless_readable(**member, role=self.key.role, user_id=self.key.user_id)
         total = ledger.count(member_id=member_id)
-        return self.page(partial(ledger.page, **whose), query, draw=dict, total=total)
+        return self.page(partial(ledger.page, **member), query, draw=dict, total=total)
 
     @extend_schema(
         operation_id="xp_award",
         tags=[TAG],
         summary="Give or take XP by hand",
         description=(
-            f"At most {MOST_XP_AT_ONCE:,} either way. A deduction stops at 0: `delta` says what really "
-            "changed, and an entry is written even where that is nothing. The entry's kind is "
-            "`admin_manual`, its `actor_name` the user of the key. `409 conflict` where the member has "
-            f"left, or the community's `use_xp` is false. Needs the role admin. {ABOUT_MEMBERS}"
+            f"`amount` is at most {MAX_XP_PER_AWARD:,} in either direction. A deduction stops at 0: `delta` "
+            "is the actual change, and an entry is written even if that is 0. The entry's kind is "
+            "`admin_manual`, and its `actor_name` is the user of the key. `409 conflict` if the member has "
+            f"left or the community's `use_xp` is false. Needs the role admin. {ABOUT_MEMBERS}"
         ),
         request=AwardIn,
         responses={201: AwardOut},
@@ -106,6 +107,6 @@ class LedgerViewSet(CommunityViewSet):
             actor_id=self.key.user_id,
             at=self.at,
         )
-        (told,) = ledger.told([entry], community_id=self.key.community_id)
-        member = members.one(community_id=self.key.community_id, member_id=member_id, at=self.at)
-        return Response({"entry": told, "member": member}, status=201)
+        (entry_json,) = ledger.entries_as_json([entry], community_id=self.key.community_id)
+        member = members.get(community_id=self.key.community_id, member_id=member_id, at=self.at)
+        return Response({"entry": entry_json, "member": member}, status=201)

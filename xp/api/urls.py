@@ -1,4 +1,4 @@
-"""The addresses of members and what they earned, below `/v1/`."""
+"""Addresses of members, XP, leaderboard and achievements, below `/v1/`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Achievements: what a community's numbers stand for, and who earned which."""
+"""Achievements: the descriptions that a community gives to numbers, and the members who earned them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from django.db.models import Max, QuerySet
 
 from communities.models import Community
 from communities.statements import prepared
-from xp.models import Achievement, EarnedAchievement, name_by_default
+from xp.models import Achievement, EarnedAchievement, default_name
 
-# Numbers are given one after the other below this; a script may name any number that a column holds.
-NUMBERS_GIVEN_BELOW = 2**53
+# Numbers are assigned in sequence below this limit. A script may name any number that the column can hold.
+ASSIGNED_NUMBERS_END = 2**53
 
-# The member is locked against deletion, as by the ledger; a twin is waited for, and was first.
+# Locks the member against deletion, as the ledger does. A concurrent grant of the same number waits for this
+# one and then does nothing.
 _GRANT = """
     INSERT INTO xp_earnedachievement (member_id, number, name, image_url, project_id, awarded_at)
     SELECT id, %s::bigint, %s::varchar, %s::varchar, %s::bigint, %s::timestamptz
@@ -27,7 +28,7 @@ _GRANT = """
 """
 
 
-Described = Mapping[str, str | None]  # name, image_url and role_id of an achievement
+Description = Mapping[str, str | None]  # keys: name, image_url, role_id
 
 
 @transaction.atomic
@@ -39,66 +40,63 @@ def define(
     role_id: str | None = None,
     number: int | None = None,
 ) -> int:
-    """Describe an achievement, under `number` or the community's next one, which is told.
+    """Describe an achievement, and return its number: `number`, or the community's next free one.
 
-    A number that is described already is left as it is; one that was reserved is described.
+    A reserved number gets the description. A number that already has one keeps it.
     """
     if number is None:
         number = next_number(community_id=community_id)
-    # Does nothing where a twin was first; a failed insert would end the caller's transaction.
+    # Does nothing if the row exists. A plain insert would fail and abort the caller's transaction.
     Achievement.objects.bulk_create(
         [
             Achievement(
                 community_id=community_id,
                 number=number,
-                name=_name(name),
+                name=_truncated(name),
                 image_url=image_url,
                 role_id=role_id,
             )
         ],
         ignore_conflicts=True,
     )
-    reserved = Achievement.objects.filter(
-        community_id=community_id, number=number, name=name_by_default(number)
-    )
-    reserved.update(name=_name(name), image_url=image_url, role_id=role_id)
+    reserved = Achievement.objects.filter(community_id=community_id, number=number, name=default_name(number))
+    reserved.update(name=_truncated(name), image_url=image_url, role_id=role_id)
     return number
 
 
 def next_number(*, community_id: int) -> int:
-    """One above all that there are, kept for whoever asks until their transaction ends.
+    """One more than the community's highest number, including numbers reserved by scripts.
 
-    Scripts have reserved those that they name.
+    Locks the community's row until the transaction ends, so that two callers never get the same number.
     """
-    # Two at once shall not take the same number.
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
-    there = Achievement.objects.filter(community_id=community_id, number__lt=NUMBERS_GIVEN_BELOW)
-    return (there.aggregate(highest=Max("number"))["highest"] or 0) + 1
+    assigned = Achievement.objects.filter(community_id=community_id, number__lt=ASSIGNED_NUMBERS_END)
+    return (assigned.aggregate(highest=Max("number"))["highest"] or 0) + 1
 
 
 def reserve(*, community_id: int, numbers: Iterable[int]) -> None:
-    """Keep numbers that a script grants from being given to anything else. They wait to be described."""
+    """Reserve the numbers that a script grants, under default names, so that `next_number` skips them."""
     Achievement.objects.bulk_create(
         [
-            Achievement(community_id=community_id, number=number, name=name_by_default(number))
+            Achievement(community_id=community_id, number=number, name=default_name(number))
             for number in sorted(numbers)
         ],
         ignore_conflicts=True,
     )
 
 
-def redescribe(*, community_id: int, number: int, before: Described, after: Described) -> None:
-    """Let a description follow whoever made it, in what nobody has changed since."""
+def redescribe(*, community_id: int, number: int, before: Description, after: Description) -> None:
+    """Change each part of a description from `before` to `after`, unless somebody has edited that part."""
     own = Achievement.objects.filter(community_id=community_id, number=number)
     for key, old in before.items():
         if after[key] != old:
             own.filter(**{key: old}).update(**{key: after[key]})
 
 
-def known(*, community_id: int, numbers: Collection[int]) -> Mapping[int, Achievement]:
-    """Those of the numbers that are described in the community."""
-    found = Achievement.objects.filter(community_id=community_id, number__in=numbers)
-    return {each.number: each for each in found}
+def by_number(*, community_id: int, numbers: Collection[int]) -> Mapping[int, Achievement]:
+    """The community's achievements with these numbers. Numbers without a row are left out."""
+    achievements = Achievement.objects.filter(community_id=community_id, number__in=numbers)
+    return {achievement.number: achievement for achievement in achievements}
 
 
 def grant(
@@ -110,55 +108,58 @@ def grant(
     project_id: int | None,
     at: datetime,
 ) -> bool:
-    """Give a member an achievement, as it is called and looks today. False where they have it already."""
+    """Give a member an achievement with its present name and picture.
+
+    False if the member has it already, or is gone.
+    """
     with prepared() as cursor:
-        cursor.execute(_GRANT, [number, _name(name), image_url, project_id, at, member_id])
+        cursor.execute(_GRANT, [number, _truncated(name), image_url, project_id, at, member_id])
         return bool(cursor.rowcount)
 
 
 def as_json(earned: EarnedAchievement) -> dict[str, Any]:
-    """An achievement of a member as the interface tells it (decisions 4)."""
+    """A member's achievement in the shape of the API (decisions 4)."""
     return {
         "id": str(earned.number),
         "name": earned.name,
-        "image_url": earned.image_url or badge_address(earned.number),
+        "image_url": earned.image_url or badge_url(earned.number),
         "project_id": None if earned.project_id is None else str(earned.project_id),
         "awarded_at": earned.awarded_at,
     }
 
 
 def earned_by(*, member_ids: Collection[int]) -> Mapping[int, list[dict[str, Any]]]:
-    """The achievements of each of these members as the interface tells them, the first earned first."""
-    told: dict[int, list[dict[str, Any]]] = {}
+    """The achievements of each of these members in the shape of the API, the earliest first."""
+    by_member: dict[int, list[dict[str, Any]]] = {}
     for earned in EarnedAchievement.objects.filter(member_id__in=member_ids).order_by("awarded_at", "number"):
-        told.setdefault(earned.member_id, []).append(as_json(earned))
-    return told
+        by_member.setdefault(earned.member_id, []).append(as_json(earned))
+    return by_member
 
 
-def described(*, community_id: int) -> QuerySet[Achievement]:
-    """What the community's achievements are called, in the order of their numbers."""
+def in_community(*, community_id: int) -> QuerySet[Achievement]:
+    """The community's achievements, ordered by number."""
     return Achievement.objects.filter(community_id=community_id).order_by("number")
 
 
 def description_as_json(achievement: Achievement) -> dict[str, Any]:
-    """What an achievement is called and looks like, as the interface tells it."""
+    """An achievement's description in the shape of the API."""
     return {
         "id": str(achievement.number),
         "name": achievement.name,
-        "image_url": achievement.image_url or badge_address(achievement.number),
+        "image_url": achievement.image_url or badge_url(achievement.number),
         "role_id": achievement.role_id or None,
     }
 
 
 def erase(*, member_id: int) -> None:
-    """Delete what a member earned; what their community's achievements are stays."""
+    """Delete the achievements that a member earned. The community's descriptions stay."""
     EarnedAchievement.objects.filter(member_id=member_id).delete()
 
 
-def badge_address(number: int) -> str:
-    """Where the picture stands that is drawn for an achievement without one of its own."""
+def badge_url(number: int) -> str:
+    """The URL of the generated badge for an achievement without a picture."""
     return f"{settings.BASE_URL}/badges/{number}.svg"
 
 
-def _name(name: str) -> str:
+def _truncated(name: str) -> str:
     return name[: Achievement._meta.get_field("name").max_length]

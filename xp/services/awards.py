@@ -1,4 +1,4 @@
-"""XP that an admin gives or takes by hand."""
+"""Awards of XP that admins make by hand."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from xp.services import ledger
 def award_by_hand(
     *, community_id: int, member_id: int, amount: int, note: str | None, actor_id: int, at: datetime
 ) -> XpEntry:
-    """Give a member XP, or take it where `amount` is negative; the entry names the user who did it.
+    """Give a member XP, or take it if `amount` is negative. The entry records the user who did it.
 
-    Refuses a member who is not there or has left, and a community that uses no XP.
+    Raises `NoSuchMember` if there is no such member, and `Conflict` if the member has left or the community
+    has XP switched off.
     """
     if members.place_of(community_id=community_id, member_id=member_id).has_left:
         raise Conflict("This member has left the community.")
     if not communities.get_settings(community_id=community_id).gives_xp:
-        raise Conflict("This community's settings have XP switched off (`use_xp`).")
+        raise Conflict("XP is switched off in this community's settings (`use_xp`).")
     return ledger.award(
         member_id=member_id,
         community_id=community_id,

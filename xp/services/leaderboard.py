@@ -1,4 +1,4 @@
-"""The leaderboard: members who are present and have XP, most first (decisions 4)."""
+"""The leaderboard: present members with XP, most XP first (decisions 4)."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from xp.services.ranks import Board
 
 
 def refuse_where_switched_off(*, community_id: int) -> None:
-    """Refuses where the community has switched its leaderboard off."""
+    """Raise `Conflict` if the community has its leaderboard switched off."""
     if not communities.get_settings(community_id=community_id).has_leaderboard:
-        raise Conflict("This community's settings have the leaderboard switched off (`use_leader_board`).")
+        raise Conflict("The leaderboard is switched off in this community's settings (`use_leader_board`).")
 
 
 def count(*, community_id: int, period: str, at: datetime) -> int:
-    """How many it holds, in all or in the month."""
+    """The number of members on the leaderboard of a period, `all` or `month`."""
     return ranks.count(_board(community_id, period, at))
 
 
 def page(offset: int, length: int, *, community_id: int, period: str, at: datetime) -> list[MemberJson]:
-    """A part of it; `rank` is by the period's XP, `all` or `month`."""
+    """A page of the leaderboard. `rank` counts the XP of the period, `all` or `month`."""
     board = _board(community_id, period, at)
     ids = ranks.member_ids(board, offset, length)
     column = "xp_monthly" if period == "month" else "xp_total"
     rows = members.unranked(ids, community_id=community_id, at=at)
-    places = ranks.of_amounts(board, [row[column] for row in rows])
-    return [{**row, "rank": places[row[column]]} for row in rows]
+    rank_by_xp = ranks.rank_by_xp(board, [row[column] for row in rows])
+    return [{**row, "rank": rank_by_xp[row[column]]} for row in rows]
 
 
 def _board(community_id: int, period: str, at: datetime) -> Board:
     if period == "month":
-        return ranks.of_month(community_id=community_id, at=at)
-    return ranks.of_all_time(community_id=community_id)
+        return ranks.month_board(community_id=community_id, at=at)
+    return ranks.all_time_board(community_id=community_id)

@@ -1,8 +1,7 @@
-"""How XP changes: an entry is added to the member's ledger, and their totals follow (decisions 9.1).
+"""The XP ledger: every change adds an entry and updates the member's totals with it (decisions 9.1).
 
-Whoever changes a member's totals locks the member's row against deletion (`KEY SHARE`) before the standing,
-so that whoever erases a person under `FOR UPDATE` waits for what is being awarded, and later awards find
-nobody.
+Each change locks the member's row against deletion (`FOR KEY SHARE`) before it locks the standing. Erasing a
+person takes `FOR UPDATE`: it waits for awards in progress, and later awards find no member.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from communities.statements import prepared
 from xp.models import Standing, XpEntry
 
 EntryJson = dict[str, object]
-LONGEST_NAME = XpEntry._meta.get_field("survey_name").max_length
-LONGEST_NOTE = XpEntry._meta.get_field("note").max_length
+MAX_NAME_LENGTH = XpEntry._meta.get_field("survey_name").max_length
+MAX_NOTE_LENGTH = XpEntry._meta.get_field("note").max_length
 
-# The member's totals are locked and read, changed, and told to the new entry. `delta` is what a deduction
-# leaves of the amount when it has stopped at 0. An award of a month that has passed already (another
-# server's clock, a retried task) counts in the total alone.
+# Locks and reads the member's totals, changes them, and writes an entry with the result. `delta` is the
+# amount after a deduction has stopped at 0. An award for a past month (another server's clock, a retried
+# task) counts in the total only.
 _AWARD = """
     WITH before AS (
         SELECT standing.member_id, greatest(%s::bigint, -standing.xp_total) AS delta
@@ -55,21 +54,21 @@ _AWARD = """
     FROM after
     RETURNING id, member_id, delta, balance_after
 """
-_PARTICIPATE = """
+_COUNT_PARTICIPATION = """
     INSERT INTO xp_standing AS standing (member_id, community_id, xp_total, xp_in_month, participation)
     SELECT id, community_id, 0, 0, greatest(%s::integer, 0)
     FROM communities_member WHERE id = %s AND community_id = %s
     FOR KEY SHARE
     ON CONFLICT (member_id) DO UPDATE SET participation = greatest(standing.participation + %s::integer, 0)
 """
-_LOCK = """
+_LOCK_STANDING = """
     SELECT standing.xp_total
     FROM communities_member member JOIN xp_standing standing ON standing.member_id = member.id
     WHERE member.id = %s AND member.community_id = %s
     FOR KEY SHARE OF member FOR UPDATE OF standing
 """
-# In the order of the model, as Django takes the values of a whole row.
-_WRITTEN = (
+# In the model's order, as `from_db` expects for a complete row.
+_ENTRY_COLUMNS = (
     *("id", "member_id", "delta", "balance_after", "source_kind", "source_ref", "session_number"),
     *("actor_id", "survey_name", "note", "created_at"),
 )
@@ -90,43 +89,47 @@ def award(
     actor_id: int | None = None,
     note: str | None = None,
 ) -> XpEntry:
-    """Give XP, or take it where `amount` is negative; a deduction stops at 0, and the entry says so.
+    """Give XP, or take it if `amount` is negative. A deduction stops at a total of 0; `delta` has the change.
 
-    `at` decides the month (UTC); `recorded_at`, where given, is the time that stands in the entry.
-    `participation` is what the same event adds to it (see `participate`). Refuses somebody who is no member
-    of the community. One statement, three for a member's first XP.
+    `at` decides the month (UTC). `recorded_at` is the time written to the entry, `at` if it is None.
+    `participation` is added to the member's participation in the same statement (see `count_participation`).
+    Raises `NoSuchMember` if there is no such member in the community. Takes one statement, or three for a
+    member's first XP.
     """
     month = month_of(at)
-    told = (
+    columns = (
         kind.value,
         source_ref,
         session_number,
         actor_id,
-        _cut(survey_name, LONGEST_NAME),
-        _cut(note, LONGEST_NOTE),
+        _truncated(survey_name, MAX_NAME_LENGTH),
+        _truncated(note, MAX_NOTE_LENGTH),
         recorded_at or at,
     )
-    values = [amount, member_id, community_id, month, month, month, participation, *told]
-    row = _write(values)
+    values = [amount, member_id, community_id, month, month, month, participation, *columns]
+    row = _write_entry(values)
     if row is None:
-        participate(member_id=member_id, community_id=community_id, change=0)
-        row = _write(values)
+        count_participation(member_id=member_id, community_id=community_id, change=0)  # creates the standing
+        row = _write_entry(values)
     if row is None:
         raise NoSuchMember
-    return XpEntry.from_db("default", _WRITTEN, (*row, *told))
+    return XpEntry.from_db("default", _ENTRY_COLUMNS, (*row, *columns))
 
 
-def participate(*, member_id: int, community_id: int, change: int = 1) -> None:
-    """Count a survey or poll that the member completed, or uncount it; never below 0."""
+def count_participation(*, member_id: int, community_id: int, change: int = 1) -> None:
+    """Add to the number of surveys and polls that a member completed, which never falls below 0.
+
+    Creates the member's standing if there is none. Does nothing if there is no such member.
+    """
     with prepared() as cursor:
-        cursor.execute(_PARTICIPATE, [change, member_id, community_id, change])
+        cursor.execute(_COUNT_PARTICIPATION, [change, member_id, community_id, change])
 
 
 @transaction.atomic
 def reset(*, member_id: int, community_id: int, actor_id: int, at: datetime) -> XpEntry | None:
-    """Take all XP of a member; None where there is none to take."""
+    """Set a member's XP to 0 by an entry. Returns None if the member has no XP."""
     with prepared() as cursor:
-        cursor.execute(_LOCK, [member_id, community_id])
+        cursor.execute(_LOCK_STANDING, [member_id, community_id])
         row = cursor.fetchone()
     total = row[0] if row else 0
     if not total:
@@ -143,44 +146,47 @@ def reset(*, member_id: int, community_id: int, actor_id: int, at: datetime) -> 
 
 @transaction.atomic
 def erase(*, member_id: int) -> None:
-    """Delete a member's ledger with what it comes to: the one way in which entries go. Their lock is held."""
-    _say_erased(str(member_id))
+    """Delete a member's ledger and standing. The caller holds the member's row lock.
+
+    This is the only way to delete entries.
+    """
+    _allow_deletion(member_id)
     XpEntry.objects.filter(member_id=member_id).delete()
-    _say_erased("")
+    _allow_deletion(None)
     Standing.objects.filter(member_id=member_id).delete()
 
 
-# --- Telling ----------------------------------------------------------------------------------------
+# --- Reading ----------------------------------------------------------------------------------------
 
 
 def refuse_unless_readable(*, community_id: int, member_id: int, role: str, user_id: int) -> None:
-    """Refuses a key that may not read a member's ledger: others' are the admins' (decisions 2.2)."""
+    """Raise `Forbidden` unless the ledger is the user's own or the role is admin (decisions 2.2)."""
     member = members.place_of(community_id=community_id, member_id=member_id)
     if role != "admin" and member.user_id != user_id:
-        raise Forbidden("Only admins may read the XP ledger of somebody else.")
+        raise Forbidden("Only admins may read another member's XP ledger.")
 
 
 def entries(*, member_id: int) -> QuerySet[XpEntry]:
-    """A member's ledger, newest first."""
+    """A member's entries, newest first."""
     return XpEntry.objects.filter(member_id=member_id).order_by("-id")
 
 
 def count(*, member_id: int) -> int:
-    """How many entries a member has."""
+    """The number of a member's entries."""
     return entries(member_id=member_id).count()
 
 
 def page(offset: int, length: int, *, community_id: int, member_id: int) -> list[EntryJson]:
-    """A part of a member's ledger, newest first, as the interface tells it."""
-    part = entries(member_id=member_id)[offset : offset + length]
-    return told(list(part), community_id=community_id)
+    """A page of a member's entries in the shape of the API, newest first."""
+    rows = entries(member_id=member_id)[offset : offset + length]
+    return entries_as_json(list(rows), community_id=community_id)
 
 
-def told(some: Collection[XpEntry], *, community_id: int) -> list[EntryJson]:
-    """Entries as the interface tells them (2.9), with what those who made them are called today."""
-    actors = {entry.actor_id for entry in some if entry.actor_id is not None}
+def entries_as_json(rows: Collection[XpEntry], *, community_id: int) -> list[EntryJson]:
+    """Entries in the shape of the API (interface 2.9), with the current names of the users who made them."""
+    actors = {entry.actor_id for entry in rows if entry.actor_id is not None}
     names = members.names_of(community_id=community_id, user_ids=actors)
-    return [_as_json(entry, names) for entry in some]
+    return [_as_json(entry, names) for entry in rows]
 
 
 def _as_json(entry: XpEntry, names: Mapping[int, str]) -> EntryJson:
@@ -199,22 +205,23 @@ def _as_json(entry: XpEntry, names: Mapping[int, str]) -> EntryJson:
 
 
 def month_of(at: datetime) -> date:
-    """The first day of the calendar month, UTC."""
+    """The first day of a moment's calendar month, UTC."""
     return at.astimezone(UTC).date().replace(day=1)
 
 
-def _write(values: list[Any]) -> tuple[int, int, int, int] | None:
+def _write_entry(values: list[Any]) -> tuple[int, int, int, int] | None:
     with prepared() as cursor:
         cursor.execute(_AWARD, values)
         row: tuple[int, int, int, int] | None = cursor.fetchone()
     return row
 
 
-def _cut(text: str | None, longest: int | None) -> str | None:
-    return text and text[:longest]
+def _truncated(text: str | None, max_length: int | None) -> str | None:
+    return text and text[:max_length]
 
 
-def _say_erased(member: str) -> None:
-    """Tell the database, until the transaction ends, of whom entries may be deleted."""
+def _allow_deletion(member_id: int | None) -> None:
+    """Name the member whose entries the database's trigger lets go, until the transaction ends."""
+    name = "" if member_id is None else str(member_id)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('colloquy.erased_member', %s, true)", [member])
+        cursor.execute("SELECT set_config('colloquy.erased_member', %s, true)", [name])

@@ -1,8 +1,7 @@
-"""Members as the interface tells them (2.8): in an order, with what they earned. Nothing is changed here.
+"""Members with their XP in the shape of the API (interface 2.8), sorted, filtered and ranked. Read only.
 
-Statements are written by hand and read the tables of `communities` too. A page of a community of 100,000
-members is then found, joined and ranked in as many statements as a page of one; loaded room by room it would
-take the members' names and orders apart from what they are ordered by.
+The statements are written by hand and join tables of `communities`: a list is sorted by columns of both apps.
+A page takes the same number of statements in a community of 100,000 members as in a community of one.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from xp import levels
 from xp.services import achievements, ranks
 from xp.services.ledger import month_of
 
-NEAR_THE_TOP = 10_000  # further down everybody is sorted at any rate
+INDEX_SCAN_LIMIT = 10_000  # beyond this offset the database sorts all members anyway
 MemberJson = dict[str, Any]
 
-# By joins that are left out wherever a statement asks nothing of their tables.
+# PostgreSQL leaves out each join whose table a statement does not use.
 _MEMBERS = """
     FROM communities_member AS member
     LEFT JOIN communities_user AS person ON person.id = member.user_id
@@ -46,7 +45,7 @@ _ACCOUNT = """
 
 
 def count(*, community_id: int, filters: Mapping[str, Any]) -> int:
-    """How many members a listing with these filters has, in all."""
+    """The number of members that match the filters."""
     where, values = _where(community_id, filters)
     return int(found(f"SELECT count(*) {_MEMBERS} WHERE {where}", values)[0][0])
 
@@ -54,15 +53,15 @@ def count(*, community_id: int, filters: Mapping[str, Any]) -> int:
 def page(
     offset: int, length: int, *, community_id: int, filters: Mapping[str, Any], sort: str, at: datetime
 ) -> list[MemberJson]:
-    """A part of the members, in the order `rank`, `name` or `joined_at`; those who left too.
+    """A page of the members, including those who have left, sorted by `rank`, `name` or `joined_at`.
 
-    `filters` may hold `access` and `search`: a part of nick or name, or a member's id.
+    `filters` may have `access`, and `search`: a part of the nick or name, or a member's id.
     """
     where, values = _where(community_id, filters)
-    is_all = not any(filters.get(name) for name in ("access", "search"))
-    if sort == "rank" and is_all and offset + length <= NEAR_THE_TOP:
-        # In this order those with XP come first, and in theirs an index stands.
-        ids = ranks.member_ids(ranks.of_all_time(community_id=community_id), offset, length)
+    is_unfiltered = not any(filters.get(name) for name in ("access", "search"))
+    if sort == "rank" and is_unfiltered and offset + length <= INDEX_SCAN_LIMIT:
+        # Members with XP come first in this order, and an index has them sorted.
+        ids = ranks.member_ids(ranks.all_time_board(community_id=community_id), offset, length)
         if len(ids) == length:
             return _ranked(ids, community_id=community_id, at=at)
     rows = found(
@@ -72,8 +71,8 @@ def page(
     return _ranked([row[0] for row in rows], community_id=community_id, at=at)
 
 
-def one(*, community_id: int, member_id: int, at: datetime) -> MemberJson:
-    """One member, also one who left. Refuses whoever is none."""
+def get(*, community_id: int, member_id: int, at: datetime) -> MemberJson:
+    """One member, also if they have left. Raises `NoSuchMember` if there is none."""
     rows = _ranked([member_id], community_id=community_id, at=at)
     if not rows:
         raise NoSuchMember
@@ -81,7 +80,7 @@ def one(*, community_id: int, member_id: int, at: datetime) -> MemberJson:
 
 
 def unranked(ids: Sequence[int], *, community_id: int, at: datetime) -> list[MemberJson]:
-    """Those of these who are members of the community, in this order; their rank is still to be found."""
+    """The members with these ids in this order, with `rank` null. Leaves out ids of other communities."""
     if not ids:
         return []
     rows = found(
@@ -97,33 +96,33 @@ def unranked(ids: Sequence[int], *, community_id: int, at: datetime) -> list[Mem
 
 
 def _ranked(ids: Sequence[int], *, community_id: int, at: datetime) -> list[MemberJson]:
-    """These members, each with their rank of all time; null for who left and where nobody is ranked."""
+    """These members with their all-time rank: null if they have left or the leaderboard is switched off."""
     rows = unranked(ids, community_id=community_id, at=at)
     if not communities.get_settings(community_id=community_id).has_leaderboard:
         return rows
     amounts = [row["xp_total"] for row in rows if row["left_at"] is None]
-    places = ranks.of_amounts(ranks.of_all_time(community_id=community_id), amounts)
-    return [{**row, "rank": None if row["left_at"] else places[row["xp_total"]]} for row in rows]
+    rank_by_xp = ranks.rank_by_xp(ranks.all_time_board(community_id=community_id), amounts)
+    return [{**row, "rank": None if row["left_at"] else rank_by_xp[row["xp_total"]]} for row in rows]
 
 
 def _where(community_id: int, filters: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    parts, values = ["member.community_id = %s"], [community_id]
-    more: list[Any] = []
+    conditions = ["member.community_id = %s"]
+    values: list[Any] = [community_id]
     if filters.get("access"):
-        parts.append("member.access = %s")
-        more.append(filters["access"])
+        conditions.append("member.access = %s")
+        values.append(filters["access"])
     if search := filters.get("search"):
-        parts.append(
+        conditions.append(
             "(strpos(lower(member.nick), lower(%s)) > 0 OR strpos(lower(person.name), lower(%s)) > 0"
             " OR member.id::text = %s)"
         )
-        more += [search] * 3
-    return " AND ".join(parts), [*values, *more]
+        values += [search] * 3
+    return " AND ".join(conditions), values
 
 
 def _as_json(row: Sequence[Any], earned: list[dict[str, Any]]) -> MemberJson:
     (
-        key,
+        member_id,
         platform_id,
         name,
         nick,
@@ -136,7 +135,7 @@ def _as_json(row: Sequence[Any], earned: list[dict[str, Any]]) -> MemberJson:
         left_at,
     ) = row
     return {
-        "id": str(key),
+        "id": str(member_id),
         "platform_id": platform_id,
         "name": name or None,
         "nick": nick or None,

@@ -1,6 +1,7 @@
-"""What a member earned and awarded, all of it: told, and erased (decisions 4).
+"""A member's personal data in this app: to hand out, and to erase (decisions 4).
 
-Who a member is, is looked up before, and whoever erases holds their lock (communities/services/people.py).
+Callers look up the member first, and hold the member's row lock to erase (see
+communities/services/people.py).
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from xp.models import XpEntry
 from xp.services import achievements, ledger, roles, standings
 
 Json = dict[str, object]
-AT_ONCE = 1_000
+PAGE_LENGTH = 1_000
 
 
-def held(*, community_id: int, member_id: int, user_id: int, at: datetime) -> Json:
-    """What a member has. Their ledger may be long: see `xp_ledger`.
+def personal_data(*, community_id: int, member_id: int, user_id: int, at: datetime) -> Json:
+    """What a member has earned, without the ledger: that may be long, see `ledger_entries`.
 
-    `entries_for_others` is how often they gave or took XP of other members here: whose is not theirs to know.
+    `entries_for_others` counts the entries they made for other members of the community, without naming
+    these.
     """
     totals = standings.of_member(member_id=member_id, at=at)
     by_hand = XpEntry.objects.filter(actor_id=user_id, member__community_id=community_id)
@@ -36,18 +38,18 @@ def held(*, community_id: int, member_id: int, user_id: int, at: datetime) -> Js
     }
 
 
-def xp_ledger(*, community_id: int, member_id: int) -> Iterator[Json]:
-    """Every entry, newest first, read a page at a time."""
+def ledger_entries(*, community_id: int, member_id: int) -> Iterator[Json]:
+    """All of a member's entries in the shape of the API, newest first. Reads one page at a time."""
     entries = ledger.entries(member_id=member_id)
-    page = list(entries[:AT_ONCE])
+    page = list(entries[:PAGE_LENGTH])
     while page:
-        yield from ledger.told(page, community_id=community_id)
-        page = list(entries.filter(pk__lt=page[-1].pk)[:AT_ONCE])
+        yield from ledger.entries_as_json(page, community_id=community_id)
+        page = list(entries.filter(pk__lt=page[-1].pk)[:PAGE_LENGTH])
 
 
 @transaction.atomic
 def erase(*, member_id: int) -> None:
-    """Everything that a member earned goes. Of them in entries that they made for others a number is left."""
+    """Delete everything that a member earned. Entries that they made for others keep their user's id only."""
     ledger.erase(member_id=member_id)
     achievements.erase(member_id=member_id)
     roles.erase(member_id=member_id)

@@ -1,4 +1,4 @@
-"""Who ranks where among the members of a community who are present: by XP, in all or of the month."""
+"""Ranks of the present members of a community, by total XP or by XP of the month."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from communities.statements import found
 from xp.services.ledger import month_of
 
-# Those who left are few and have an index of their own: to pass over them costs half of joining all others.
+# Members who have left are few and have an index of their own. Excluding them costs half of joining the
+# others.
 _IS_PRESENT = """
     NOT EXISTS (
         SELECT FROM communities_member AS gone
@@ -22,33 +23,33 @@ _IS_PRESENT = """
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What ranks go by: a column of the standings of those who are present, and which standings count."""
+    """A ranking as SQL: the column of the standing to rank by, and the condition for standings to count."""
 
     xp: str
     where: str
     values: tuple[Any, ...]
 
 
-def of_all_time(*, community_id: int) -> Board:
-    """Everybody who is present and has XP."""
-    counts = "standing.community_id = %s AND standing.xp_total > 0"
-    return Board("xp_total", f"{counts} AND {_IS_PRESENT}", (community_id,))
+def all_time_board(*, community_id: int) -> Board:
+    """All present members with XP, ranked by their total."""
+    has_xp = "standing.community_id = %s AND standing.xp_total > 0"
+    return Board("xp_total", f"{has_xp} AND {_IS_PRESENT}", (community_id,))
 
 
-def of_month(*, community_id: int, at: datetime) -> Board:
-    """Everybody who is present and has gained XP in the calendar month (UTC)."""
-    counts = "standing.community_id = %s AND standing.month = %s AND standing.xp_in_month > 0"
-    return Board("xp_in_month", f"{counts} AND {_IS_PRESENT}", (community_id, month_of(at)))
+def month_board(*, community_id: int, at: datetime) -> Board:
+    """All present members who gained XP in the calendar month (UTC) of `at`, ranked by that."""
+    has_xp = "standing.community_id = %s AND standing.month = %s AND standing.xp_in_month > 0"
+    return Board("xp_in_month", f"{has_xp} AND {_IS_PRESENT}", (community_id, month_of(at)))
 
 
 def count(board: Board) -> int:
-    """How many are ranked."""
+    """The number of ranked members."""
     rows = found(f"SELECT count(*) FROM xp_standing AS standing WHERE {board.where}", board.values)
     return int(rows[0][0])
 
 
 def member_ids(board: Board, offset: int, length: int) -> list[int]:
-    """A part of those who are ranked, most XP first; among equals, who is longer known."""
+    """A page of the ranked members' ids, most XP first. Equal members are ordered by id."""
     rows = found(
         f"""
         SELECT standing.member_id FROM xp_standing AS standing WHERE {board.where}
@@ -59,24 +60,25 @@ def member_ids(board: Board, offset: int, length: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def of_amounts(board: Board, amounts: Sequence[int]) -> dict[int, int]:
-    """For each amount of XP, the rank of whoever has it: 1, and one more for everybody who has more.
+def rank_by_xp(board: Board, amounts: Sequence[int]) -> dict[int, int]:
+    """The rank that each amount of XP has on a board: 1 plus the number of members with more XP.
 
-    One walk down the index to the least amount, which counts between each two neighbours.
+    One statement reads the index down to the smallest amount, and counts the members between neighbouring
+    amounts.
     """
     if not amounts:
         return {}
-    rising = sorted(set(amounts))
+    ascending = sorted(set(amounts))
     rows = found(
         f"""
         SELECT width_bucket(standing.{board.xp}, %s::bigint[]), count(*) FROM xp_standing AS standing
         WHERE {board.where} AND standing.{board.xp} > %s GROUP BY 1
         """,
-        [[amount + 1 for amount in rising], *board.values, rising[0]],
+        [[amount + 1 for amount in ascending], *board.values, ascending[0]],
     )
-    between = dict(rows)
+    count_by_place = dict(rows)
     ranks, above = {}, 0
-    for place in range(len(rising), 0, -1):
-        above += between.get(place, 0)
-        ranks[rising[place - 1]] = above + 1
+    for place in range(len(ascending), 0, -1):
+        above += count_by_place.get(place, 0)
+        ranks[ascending[place - 1]] = above + 1
     return ranks

@@ -1,4 +1,4 @@
-"""Roles that members earned. They wait here until a chat platform is connected that carries them out."""
+"""Roles that members earned. They wait in the database until a connected chat platform carries them out."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _GRANT = """
 
 
 def grant(*, member_id: int, role_id: str, project_id: int | None, project_name: str, at: datetime) -> None:
-    """Have a role wait for a member; one that waits already is not doubled."""
+    """Record that a member is to get a role. Does nothing if that role already waits for the member."""
     name = project_name[: RoleGrant._meta.get_field("project_name").max_length]
     with prepared() as cursor:
         cursor.execute(_GRANT, [role_id, project_id, name, at, member_id])
 
 
 def granted_to(*, member_id: int) -> Iterator[dict[str, object]]:
-    """A member's roles, waiting and carried out, as their data tell them; the first earned first."""
-    for given in RoleGrant.objects.filter(member_id=member_id).order_by("pk"):
+    """A member's roles as JSON for their personal data: waiting and carried out, the earliest first."""
+    for role_grant in RoleGrant.objects.filter(member_id=member_id).order_by("pk"):
         yield {
-            "role_id": given.role_id,
-            "project_id": None if given.project_id is None else str(given.project_id),
-            "project_name": given.project_name or None,
-            "created_at": given.created_at,
-            "carried_out_at": given.carried_out_at,
+            "role_id": role_grant.role_id,
+            "project_id": None if role_grant.project_id is None else str(role_grant.project_id),
+            "project_name": role_grant.project_name or None,
+            "created_at": role_grant.created_at,
+            "carried_out_at": role_grant.carried_out_at,
         }
 
 
 def erase(*, member_id: int) -> None:
-    """Delete a member's roles, those that wait too."""
+    """Delete a member's roles, including those that wait."""
     RoleGrant.objects.filter(member_id=member_id).delete()

@@ -163,7 +163,7 @@ def _others(told: ConversationView) -> list[Prize]:
 
 
 def _described(project: Project, numbers: Mapping[int, Block] | Sequence[int]) -> Mapping[int, Achievement]:
-    return achievements.known(community_id=project.community_id, numbers=list(numbers))
+    return achievements.by_number(community_id=project.community_id, numbers=list(numbers))
 
 
 def _achievement(block: Block, number: int, described: Mapping[int, Achievement]) -> Prize:

@@ -35,7 +35,7 @@ from surveys.models import Conversation, Project
 from surveys.services import anonymity
 from surveys.services.conversations import repository
 from surveys.services.scripts import outro
-from xp.models import XpEntry, name_by_default
+from xp.models import XpEntry, default_name
 from xp.services import achievements, ledger, roles
 
 NO_CONFIG = ActionConfig()
@@ -103,7 +103,7 @@ class Recipient:
     def participate(self) -> None:
         """Count a participation that has not gone along with XP."""
         if self.participation:
-            ledger.participate(
+            ledger.count_participation(
                 member_id=self.member_id, community_id=self.project.community_id, change=self.participation
             )
 
@@ -238,12 +238,12 @@ def xp_amount(project: Project, script: Script, state: State, config: ActionConf
 def _grant_achievement(recipient: Recipient, number: int, *, is_own: bool) -> None:
     """Grant an achievement as it is described; `is_own` says that it is the project's, from its rewards."""
     project = recipient.project
-    described = achievements.known(community_id=project.community_id, numbers=[number]).get(number)
+    described = achievements.by_number(community_id=project.community_id, numbers=[number]).get(number)
     named = {key: getattr(described, key, None) for key in ("name", "image_url", "role_id")}
     if is_own:
         for key in named:
             named[key] = (project.rewards or {}).get(f"achievement_{key}") or named[key]
-    by_default = outro.achievement_name(project) if is_own else name_by_default(number)
+    by_default = outro.achievement_name(project) if is_own else default_name(number)
     is_new = achievements.grant(
         member_id=recipient.member_id,
         number=number,

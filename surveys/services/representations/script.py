@@ -76,5 +76,5 @@ def _known_achievements(project: Project, script: Script) -> frozenset[int]:
     """Those of the achievements in the script that are described; nobody is asked where it grants none."""
     if not script.achievements:
         return frozenset()
-    known = achievements.known(community_id=project.community_id, numbers=script.achievements)
+    known = achievements.by_number(community_id=project.community_id, numbers=script.achievements)
     return frozenset(number for number, achievement in known.items() if achievement.is_described)

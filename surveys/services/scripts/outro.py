@@ -204,7 +204,7 @@ def _described(project: Project, was: Project | None) -> Described:
     numbers = {number for number in found if number is not None}
     if not numbers:
         return {}
-    return achievements.known(community_id=project.community_id, numbers=numbers)
+    return achievements.by_number(community_id=project.community_id, numbers=numbers)
 
 
 def _without_tokens(name: str) -> str:

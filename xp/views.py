@@ -1,4 +1,4 @@
-"""Pictures of achievements, for anybody: they tell nothing but a number."""
+"""The public view of badges, the pictures of achievements. A badge reveals nothing but its number."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ WEEK = 7 * 24 * 60 * 60
 @require_safe
 @cache_control(public=True, max_age=WEEK)
 def badge(request: HttpRequest, number: int) -> HttpResponse:
-    """The badge that is drawn for an achievement's number, whether anybody has earned it or not."""
+    """The badge for an achievement's number as SVG. Answers for any number, defined or not."""
     return HttpResponse(badges.svg(number), content_type="image/svg+xml")

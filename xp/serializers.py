@@ -1,9 +1,10 @@
-"""Shapes of what members earned, for the doors of this app and of those above it (interface 2.8, 2.9)."""
+"""Serializers and examples for members and XP, used by the APIs of xp and surveys (interface 2.8, 2.9)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from communities.http.fields import Choice
@@ -47,54 +48,59 @@ ENTRY_EXAMPLE = {
     "created_at": "2026-01-31T09:30:00Z",
 }
 ABOUT_MEMBERS = (
-    "`rank` is by `xp_total` among the members who are present: equal totals share a rank (1, 1, 3), and "
-    "members without XP come after all who have some. It is null for a member who has left, and for all "
-    "where the community's `use_leader_board` is false. `xp_monthly` is the sum of this calendar month, UTC. "
+    "`rank` orders the present members by `xp_total`: equal totals share a rank (1, 1, 3), and members "
+    "without XP rank after all others. It is null for members who have left, and for everybody if the "
+    "community's `use_leader_board` is false. `xp_monthly` is the XP of the current calendar month, UTC. "
     "Level *n* needs 50 · n · (n + 1) XP in total."
 )
 
 
 class EarnedAchievementOut(serializers.Serializer[Any]):
-    """An achievement that a member has, as it was called and looked when it was earned."""
+    """An achievement of a member, with the name and picture it had when it was earned."""
 
     id = serializers.CharField(help_text="The achievement's number in the community.")
     name = serializers.CharField()
     image_url = serializers.URLField()
-    project_id = serializers.CharField(allow_null=True, help_text="Where it was earned.")
+    project_id = serializers.CharField(allow_null=True, help_text="The project in which it was earned.")
     awarded_at = serializers.DateTimeField()
 
 
 class MemberOut(serializers.Serializer[Any]):
-    """Somebody's place in the community."""
+    """A member of a community with their XP, rank and achievements."""
 
     id = serializers.CharField()
-    platform_id = serializers.CharField(allow_null=True, help_text="Their account on the chat platform.")
+    platform_id = serializers.CharField(
+        allow_null=True, help_text="The member's account on the chat platform."
+    )
     name = serializers.CharField(allow_null=True)
-    nick = serializers.CharField(allow_null=True, help_text="What they are called in this community.")
+    nick = serializers.CharField(allow_null=True, help_text="The member's name in this community.")
     avatar_url = serializers.URLField(allow_null=True)
     access = Choice(choices=Member.Access.values)
     rank = serializers.IntegerField(allow_null=True, min_value=1)
     xp_total = serializers.IntegerField(min_value=0)
-    xp_monthly = serializers.IntegerField(help_text="Below 0 where more was taken than given this month.")
+    xp_monthly = serializers.IntegerField(help_text="Negative if more XP was taken than given this month.")
     level = serializers.IntegerField(min_value=0)
-    participation = serializers.IntegerField(min_value=0, help_text="Surveys and polls completed.")
+    participation = serializers.IntegerField(min_value=0, help_text="Number of completed surveys and polls.")
     achievements = EarnedAchievementOut(many=True)
     joined_at = serializers.DateTimeField(allow_null=True)
     left_at = serializers.DateTimeField(allow_null=True)
 
 
-class EntryOut(serializers.Serializer[Any]):
-    """One change of a member's XP. Entries are never changed."""
+@extend_schema_serializer(component_name="EntryOut")
+class XpEntryOut(serializers.Serializer[Any]):
+    """One change of a member's XP. Entries never change."""
 
     id = serializers.IntegerField()
-    delta = serializers.IntegerField(help_text="What really changed, after a deduction has stopped at 0.")
+    delta = serializers.IntegerField(
+        help_text="The actual change. A deduction never takes the balance below 0."
+    )
     balance_after = serializers.IntegerField(min_value=0)
     source_kind = Choice(choices=XpEntry.SourceKind.values)
     source_ref = serializers.IntegerField(allow_null=True, help_text="The project's id.")
     session_number = serializers.IntegerField(allow_null=True)
     actor_name = serializers.CharField(
         allow_null=True,
-        help_text="Who gave or took it by hand, as they are called today; null once they are erased.",
+        help_text="Current name of the user who awarded by hand; null otherwise, and once they are erased.",
     )
     survey_name = serializers.CharField(allow_null=True)
     note = serializers.CharField(allow_null=True)

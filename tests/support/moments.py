@@ -1,0 +1,7 @@
+"""The moments that tests pass in as the present."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
