@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q, Subquery
 
 from communities.errors import NotFound
 from communities.models import CommunitySettings, Identity, Member, User
-from communities.statements import prepared
+from communities.statements import columns_of, instance_of, prepared
 
 
 class NoSuchMember(NotFound):
@@ -87,10 +87,9 @@ class HeldMember:
 
 def hold(*, community_id: int, user_id: int) -> HeldMember | None:
     """The present member that a user is in a community, to give them something: one move at a time does."""
-    columns = [str(field.column) for field in CommunitySettings._meta.concrete_fields]
     with prepared() as cursor:
         cursor.execute(
-            f"SELECT m.id, {', '.join(f's.{column}' for column in columns)} FROM communities_member m"
+            f"SELECT m.id, {columns_of(CommunitySettings, 's')} FROM communities_member m"
             " LEFT JOIN communities_communitysettings s ON s.community_id = m.community_id"
             " WHERE m.community_id = %s AND m.user_id = %s AND m.left_at IS NULL FOR NO KEY UPDATE OF m",
             [community_id, user_id],
@@ -100,7 +99,7 @@ def hold(*, community_id: int, user_id: int) -> HeldMember | None:
         return None
     if row[1] is None:
         return HeldMember(row[0], CommunitySettings(community_id=community_id))
-    return HeldMember(row[0], CommunitySettings.from_db("default", columns, row[1:]))
+    return HeldMember(row[0], instance_of(CommunitySettings, row[1:]))
 
 
 def display_name(*, community_id: int, user_id: int) -> str:

@@ -13,20 +13,17 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 from django.db import models
 
-from communities.statements import prepared
+from communities.statements import columns_of, instance_of, prepared, width_of
 from surveys.engine.walk.answers import AnswerRow
 from surveys.models import Conversation, Project, Tally
 from surveys.services.representations.response import StoredAnswers
-
-Made = TypeVar("Made", bound=models.Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,7 @@ def look_for_respondent(*, project_id: int, respondent: str | None) -> Responden
 
 def _for_respondent(project_id: int, respondent: str | None, locking: str) -> RespondentHistory | None:
     sql = f"""
-        SELECT coalesce(done.completions, 0), {_columns(Project, "p")}, {_columns(Conversation, "c")}
+        SELECT coalesce(done.completions, 0), {columns_of(Project, "p")}, {columns_of(Conversation, "c")}
         FROM surveys_project p
         LEFT JOIN surveys_completion done ON done.project_id = p.id AND done.respondent = %s
         LEFT JOIN LATERAL (
@@ -334,7 +331,7 @@ def _tally(project_id: int, counts: TallyChange) -> tuple[str, list[Any]]:
 
 def _one(conversation_id: uuid.UUID, locking: str) -> Conversation | None:
     sql = f"""
-        SELECT {_columns(Project, "p")}, {_columns(Conversation, "c")}
+        SELECT {columns_of(Project, "p")}, {columns_of(Conversation, "c")}
         FROM surveys_conversation c JOIN surveys_project p ON p.id = c.project_id
         WHERE c.id = %s {locking}
     """
@@ -345,22 +342,13 @@ def _one(conversation_id: uuid.UUID, locking: str) -> Conversation | None:
 
 
 def _project_and_conversation(row: Sequence[object]) -> tuple[Project, Conversation | None]:
-    count = len(_fields(Project))
-    project = _made(Project, row[:count])
-    if row[count] is None:
+    width = width_of(Project)
+    project = instance_of(Project, row[:width])
+    if row[width] is None:
         return project, None
-    conversation = _made(Conversation, row[count:])
+    conversation = instance_of(Conversation, row[width:])
     conversation.project = project
     return project, conversation
-
-
-def _made(model: type[Made], values: Sequence[object]) -> Made:
-    names = _fields(model)
-    read = [
-        orjson.loads(value) if is_json and isinstance(value, str) else value
-        for value, is_json in zip(values, names.values(), strict=True)
-    ]
-    return model.from_db("default", list(names), read)
 
 
 def _as_row(conversation: Conversation) -> tuple[list[str], list[Any]]:
@@ -371,14 +359,3 @@ def _as_row(conversation: Conversation) -> tuple[list[str], list[Any]]:
         for field, value in zip(fields, values, strict=True)
     ]
     return [str(field.column) for field in fields], read
-
-
-@cache
-def _fields(model: type[models.Model]) -> Mapping[str, bool]:
-    """Attributes of a model in the order of its columns, and which of them are JSON."""
-    return {field.attname: isinstance(field, models.JSONField) for field in model._meta.concrete_fields}
-
-
-@cache
-def _columns(model: type[models.Model], alias: str) -> str:
-    return ", ".join(f'{alias}."{field.column}"' for field in model._meta.concrete_fields)
