@@ -1,5 +1,7 @@
-"""Jinja, in which our own pages are written: compiled once, and strict about names."""
+"""The Jinja environment for our own pages: templates are compiled once and undefined names are errors."""
 
+import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, cast
 
@@ -8,18 +10,49 @@ from django.template import engines
 from django.template.backends.jinja2 import Jinja2
 from django.templatetags.static import static
 from django.urls import reverse
+from jinja2.ext import Extension
+from jinja2.lexer import Token, TokenStream
+
+MARKUP = (".html", ".svg")
+INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
+BREAK_AT_TAG = re.compile(r"(?<=>)\n+|\n+(?=[<>])")
+BREAK = re.compile(r"\n+")
+
+
+class CompactMarkup(Extension):
+    """Removes indentation and line breaks when a template is compiled, so that pages are sent without them.
+
+    The rule is that of JSX: a line break next to a tag (HTML or Jinja) disappears, any other becomes one
+    space. Write a space that matters next to a tag within the line, `{{ name }} <b>`, or as `{{ " " }}`.
+    """
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        return INDENTATION.sub("", source) if _is_markup(name) else source
+
+    def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
+        for token in stream:
+            if token.type != "data" or not _is_markup(stream.name):
+                yield token
+                continue
+            text = token.value.rstrip("\n") if stream.current.type == "block_begin" else token.value
+            yield Token(token.lineno, "data", BREAK.sub(" ", BREAK_AT_TAG.sub("", text)))
 
 
 def environment(**options: Any) -> jinja2.Environment:
-    """The setting TEMPLATES calls this. A name that a template does not find is an error, not a blank."""
-    made = jinja2.Environment(**options | {"undefined": jinja2.StrictUndefined})
+    """Called by the setting TEMPLATES. An undefined name in a template is an error, not a blank."""
+    layout = {"trim_blocks": True, "lstrip_blocks": True, "extensions": [CompactMarkup]}
+    created = jinja2.Environment(**options | layout | {"undefined": jinja2.StrictUndefined})
     # The address of a static file does not change while a process lives.
-    made.globals |= {"static": cache(static), "url": reverse}
-    return made
+    created.globals |= {"static": cache(static), "url": reverse}
+    return created
 
 
 def compile_all() -> None:
-    """Compile every template now, not in the first request of each worker."""
+    """Compile every template now rather than in the first request of each worker."""
     engine = cast(Jinja2, engines["jinja2"])
     for name in engine.env.list_templates():
         engine.env.get_template(name)
+
+
+def _is_markup(name: str | None) -> bool:
+    return name is not None and name.endswith(MARKUP)
