@@ -1,4 +1,4 @@
-"""The only door to a language model, and the stand-in that needs none: `get_provider()`."""
+"""AI providers. `get_provider()` is the only way to reach one."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from functools import cache
 
 from django.conf import settings
 
-from surveys.ai.provider import Provider
+from surveys.ai.provider import ANTHROPIC, LOCAL, Provider
 
 __all__ = ["get_provider", "provider_is_free"]
 
 
 def get_provider() -> Provider:
-    """The provider that the settings name. One for each process; loaded when it is first asked for.
+    """Return the provider named by the AI_PROVIDER setting; each process creates it once, on the first call.
 
-    Only in workers: the libraries behind it take seconds and tens of megabytes.
+    Call this in workers only: the libraries behind a provider take seconds to load and tens of megabytes.
     """
     return _provider(settings.AI_PROVIDER)
 
 
 def provider_is_free() -> bool:
-    """Whether its work takes no credits. Loads nothing."""
-    return bool(settings.AI_PROVIDER == "local")
+    """Whether the provider costs no credits. Loads no provider."""
+    return bool(settings.AI_PROVIDER == LOCAL)
 
 
 @cache
 def _provider(name: str) -> Provider:
-    # Loaded here alone, for what stands behind either is heavy and only one is ever needed.
-    if name == "anthropic":
-        from surveys.ai.claude import Claude  # noqa: PLC0415
+    # Imported here because both providers load heavy libraries and a process needs only one of them.
+    if name == ANTHROPIC:
+        from surveys.ai.claude import ClaudeProvider  # noqa: PLC0415
 
-        return Claude(
+        return ClaudeProvider(
             api_key=settings.ANTHROPIC_API_KEY,
             base_url=settings.ANTHROPIC_BASE_URL or None,
             model=settings.ANTHROPIC_MODEL or None,
         )
-    from surveys.ai.local import Local  # noqa: PLC0415
+    from surveys.ai.local import LocalProvider  # noqa: PLC0415
 
-    return Local()
+    return LocalProvider()

@@ -1,7 +1,7 @@
-"""What is asked of a provider of AI, and what it may answer: plain data, nothing of it trusted.
+"""The interface between the services and an AI provider: requests, results and the `Provider` protocol.
 
-A provider drafts scripts and sorts texts. It never counts: what it assigns is counted by
-`surveys/services/open_texts.py`, and a draft passes the same rules as a script written by hand.
+A provider drafts scripts, assigns open answers to themes, and writes summaries. Nothing that it returns is
+trusted: a draft passes the same rules as a script written by hand, and we do all the counting ourselves.
 """
 
 from __future__ import annotations
@@ -13,14 +13,21 @@ from typing import Literal, Protocol
 Sentiment = Literal["positive", "neutral", "negative"]
 SENTIMENTS: tuple[Sentiment, ...] = ("positive", "neutral", "negative")
 
-MAX_INTENT = 4_000  # characters
+LOCAL = "local"  # the name of the provider that works offline and costs no credits
+ANTHROPIC = "anthropic"
+
+# All in characters.
+MAX_INTENT = 4_000
+MAX_THEME_TITLE = 80
+MAX_THEME_DESCRIPTION = 300
+MAX_QUOTE = 200
 
 
-class ProviderFailed(Exception):
-    """The provider cannot be reached, refuses, or answers nothing that can be used.
+class ProviderError(Exception):
+    """The provider cannot be reached, refuses the request, or returns nothing usable.
 
-    The message is a sentence for the caller, without anything that was sent or answered. `retry_after` are
-    whole seconds after which another try may help.
+    `message` is a sentence for the caller; it contains nothing of the request or the response. `retry_after`
+    is the number of whole seconds after which another try may succeed.
     """
 
     def __init__(self, message: str, *, retry_after: int = 30) -> None:
@@ -34,11 +41,11 @@ class ProviderFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScriptRequest:
-    """What a script is wanted for.
+    """The script that somebody wants.
 
-    `type` is `convo` or `poll`. `scoring` None leaves it to the provider whether points are needed.
-    `bucket_names` are the project's declared buckets. `for_chat` asks for options that fit the chat
-    platform. `locale` is a language tag, as `de` or `pt-BR`, or None.
+    `type` is `convo` or `poll`. With `scoring` None the provider decides whether points are needed.
+    `bucket_names` are the buckets declared by the project. `for_chat` asks for options that fit the buttons
+    of the chat platform. `locale` is a language tag such as `de` or `pt-BR`, or None.
     """
 
     intent: str
@@ -51,7 +58,7 @@ class ScriptRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScriptDraft:
-    """A script as a caller of the interface would send it: `blocks` are the interface's Blocks."""
+    """A drafted script. `blocks` have the form in which a client of our API sends them."""
 
     blocks: Sequence[Mapping[str, object]]
     scoring_enabled: bool = False
@@ -59,7 +66,7 @@ class ScriptDraft:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A draft that broke rules, and which: the interface's violations (`field`, `code`, `message`)."""
+    """A draft that broke rules, with its violations as our API returns them (`field`, `code`, `message`)."""
 
     draft: ScriptDraft
     violations: Sequence[Mapping[str, object]]
@@ -69,8 +76,11 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
-class Theme:
-    """Something that several answers say. `title` of at most 80 characters, unique within its question."""
+class TextTheme:
+    """Something that several answers mention.
+
+    `title` has at most 80 characters and is unique within its question.
+    """
 
     title: str
     description: str = ""
@@ -78,23 +88,24 @@ class Theme:
 
 @dataclass(frozen=True, slots=True)
 class TextBatch:
-    """Some answers to one open question. `known` are themes found before, which keep their titles.
+    """Some of the answers to one open question.
 
-    At most `room` new themes may be named. `answers` are data, whatever they say.
+    `known_themes` were found earlier and keep their titles; the provider may add `max_new_themes` of its own.
+    `answers` are data, never instructions.
     """
 
     prompt: str
     answers: Sequence[str]
-    known: Sequence[Theme] = ()
-    room: int = 8
+    known_themes: Sequence[TextTheme] = ()
+    max_new_themes: int = 8
     locale: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ReadText:
-    """One answer as it was understood: titles of its themes, its mood, and a telling part of it, verbatim.
+class TextReading:
+    """What a provider found in one answer: the titles of its themes, its sentiment, and a verbatim quote.
 
-    No title at all means that it fits no theme.
+    `themes` is empty when the answer fits no theme.
     """
 
     themes: tuple[str, ...] = ()
@@ -103,19 +114,20 @@ class ReadText:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What was made of a batch. `texts` has one entry for each answer, in order; None where it was not read.
+class BatchReading:
+    """What a provider found in a batch.
 
-    `themes` are the new ones alone.
+    `themes` holds the new themes only. `texts` has one entry for each answer, in the same order; None for an
+    answer that could not be read.
     """
 
-    themes: Sequence[Theme]
-    texts: Sequence[ReadText | None]
+    themes: Sequence[TextTheme]
+    texts: Sequence[TextReading | None]
 
 
 @dataclass(frozen=True, slots=True)
 class CountedTheme:
-    """A theme with what we counted. `percentage` is of the answers that were read."""
+    """A theme with our counts. `percentage` is its share of the answers that were read, from 0 to 100."""
 
     title: str
     description: str
@@ -126,7 +138,7 @@ class CountedTheme:
 
 @dataclass(frozen=True, slots=True)
 class TextFigures:
-    """The counts of one open question, to be put into words."""
+    """The figures of one open question, for a summary. `sentiment` counts answers by sentiment."""
 
     prompt: str
     answer_count: int
@@ -136,8 +148,8 @@ class TextFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
-    """A whole analysis, to be put into words. `blocks` are AnalysisBlocks as the interface tells them."""
+class AnalysisOverview:
+    """The figures of a whole analysis, for a summary. `blocks` are AnalysisBlocks as our API returns them."""
 
     name: str
     completion_count: int
@@ -147,23 +159,26 @@ class Overview:
 
 
 class Provider(Protocol):
-    """Every method may take long, must not be called inside a transaction, and raises ProviderFailed."""
+    """An AI provider. Its methods may take minutes and raise ProviderError.
 
-    name: str  # told as `generated_by`
-    texts_at_once: int  # answers in one TextBatch, at most
+    Never call them inside a transaction.
+    """
+
+    name: str  # stored as `generated_by`
+    max_batch_size: int  # the largest number of answers in one TextBatch
 
     def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ScriptDraft:
-        """A script for an intent; with `correction` a better one than that."""
+        """Draft a script. With a `correction`, replace that draft with one that breaks no rules."""
         ...
 
-    def read_texts(self, batch: TextBatch) -> Reading:
-        """Assign answers to themes, naming new ones where the known do not fit."""
+    def read_texts(self, batch: TextBatch) -> BatchReading:
+        """Assign each answer to themes, and name new themes where the known ones do not fit."""
         ...
 
     def summarize_texts(self, figures: TextFigures) -> str:
-        """What people said to one open question, in two to four sentences."""
+        """Summarize the answers to one open question in two to four sentences."""
         ...
 
-    def summarize(self, overview: Overview) -> str:
-        """What the whole analysis shows, in three to six sentences."""
+    def summarize_analysis(self, overview: AnalysisOverview) -> str:
+        """Summarize the whole analysis in three to six sentences."""
         ...

@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from communities.http.pagination import PageIn
+from surveys.ai.provider import MAX_INTENT
 from surveys.api.blocks import ref
 from surveys.api.fields import (
     MAX_ID,
@@ -259,7 +260,7 @@ class NewProjectIn(Fields):
     name = Text(max_length=200)
     type = Choice(Project.Type.values)
     intent = Text(
-        max_length=4000,
+        max_length=MAX_INTENT,
         required=False,
         allow_null=True,
         allow_blank=False,

@@ -31,7 +31,7 @@ from communities.errors import Conflict, InvalidRequest, Unavailable
 from communities.faults import log_fault
 from communities.queue import wake
 from surveys import ai
-from surveys.ai.provider import Correction, ProviderFailed, ScriptDraft, ScriptRequest
+from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
 from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
 from surveys.services import jobs
@@ -205,7 +205,7 @@ def run(*, generation_id: int) -> None:
             draft = _drafted(job)
         except jobs.TakenOver:
             return
-        except ProviderFailed as failure:
+        except ProviderError as failure:
             _fail(job, failure.message, retry_after=failure.retry_after)
         except (OperationalError, InterfaceError):  # the lease runs out, and another worker goes on
             raise
@@ -218,7 +218,7 @@ def run(*, generation_id: int) -> None:
 
 
 def _drafted(job: Generation) -> ScriptDraft:
-    """A valid script. Raises ProviderFailed where the provider wrote none, also when told what was wrong."""
+    """A valid script. Raises ProviderError where the provider wrote none, also when told what was wrong."""
     provider, request = ai.get_provider(), _request_of(job)
     correction = None
     for _ in range(1 + MOST_CORRECTIONS):
@@ -233,7 +233,7 @@ def _drafted(job: Generation) -> ScriptDraft:
         if not violations:
             return draft
         correction = Correction(draft, [violation.as_json() for violation in violations])
-    raise ProviderFailed(NOT_VALID)
+    raise ProviderError(NOT_VALID)
 
 
 def faults_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violation]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from surveys.ai.claude import Claude
+from surveys.ai.claude import ClaudeProvider
 from tests.ai.loopback import Loopback
 
 KEY = "sk-ant-the-key"
@@ -23,6 +23,6 @@ def pauses() -> list[float]:
 
 
 @pytest.fixture
-def claude(anthropic: Loopback, pauses: list[float]) -> Iterator[Claude]:
-    with Claude(api_key=KEY, base_url=anthropic.url, pause=pauses.append) as provider:
+def claude(anthropic: Loopback, pauses: list[float]) -> Iterator[ClaudeProvider]:
+    with ClaudeProvider(api_key=KEY, base_url=anthropic.url, pause=pauses.append) as provider:
         yield provider

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from surveys.ai.local import Local
+from surveys.ai.local import LocalProvider
 from surveys.ai.provider import ScriptDraft, ScriptRequest
 from surveys.engine.rules import warnings
 from surveys.engine.script import QUESTIONS, Block, Script
@@ -43,7 +43,7 @@ def judge(
 def drafted(intent: str, type: str = "convo", **wanted: Any) -> ScriptDraft:
     """The local provider's draft, which is held to the rules at once."""
     request = ScriptRequest(intent=intent, type=type, **wanted)
-    draft = Local().draft_script(request)
+    draft = LocalProvider().draft_script(request)
     judged = judge(draft, type, bucket_names=request.bucket_names, for_chat=request.for_chat)
     assert judged.faults == []
     return draft

@@ -6,31 +6,31 @@ from typing import Any
 import pytest
 import structlog
 
-from surveys.ai.claude import Claude, prices
-from surveys.ai.claude.prices import Usage
-from surveys.ai.provider import Overview, ProviderFailed, ScriptRequest, TextBatch
+from surveys.ai.claude import ClaudeProvider
+from surveys.ai.claude.prices import TokenUsage, cost_of
+from surveys.ai.provider import AnalysisOverview, ProviderError, ScriptRequest, TextBatch
 from tests.ai.conftest import KEY
 from tests.ai.loopback import Loopback
 
-OVERVIEW = Overview("Tea", completion_count=3, conversation_count=4, blocks=[])
+OVERVIEW = AnalysisOverview("Tea", completion_count=3, conversation_count=4, blocks=[])
 SAID = "Xanthippe says so"
 
 
-def asked(claude: Claude, *, fails: bool = False) -> dict[str, Any]:
+def asked(claude: ClaudeProvider, *, fails: bool = False) -> dict[str, Any]:
     """The line of one question."""
     with structlog.testing.capture_logs() as log:
         if fails:
-            with pytest.raises(ProviderFailed):
-                claude.summarize(OVERVIEW)
+            with pytest.raises(ProviderError):
+                claude.summarize_analysis(OVERVIEW)
         else:
-            claude.summarize(OVERVIEW)
+            claude.summarize_analysis(OVERVIEW)
     (line,) = log
     assert line.pop("event") == "ai.asked"
     assert line.pop("duration_ms") >= 0
     return dict(line)
 
 
-def test_a_question_is_told_with_its_tokens_and_its_cost(claude: Claude, anthropic: Loopback) -> None:
+def test_a_question_is_told_with_its_tokens_and_its_cost(claude: ClaudeProvider, anthropic: Loopback) -> None:
     usage = {
         "input_tokens": 1_000,
         "output_tokens": 200,
@@ -59,20 +59,20 @@ def test_a_question_is_told_with_its_tokens_and_its_cost(claude: Claude, anthrop
 @pytest.mark.parametrize(
     ("model", "usage", "cost"),
     [
-        ("claude-sonnet-5-5", Usage(fresh=1_000_000, output=100_000), 3.0),
-        ("claude-sonnet-5-5", Usage(cache_writes=1_000_000, cache_reads=1_000_000), 2.6),
-        ("claude-haiku-5-5", Usage(fresh=100_000, output=1_000_000), 0.51),
-        ("claude-haiku-5-5", Usage(fresh=1, cache_reads=100_000, output=1_000_000), 2.505),
-        ("claude-sonnet-9", Usage(fresh=1_000_000), None),
+        ("claude-sonnet-5-5", TokenUsage(uncached=1_000_000, output=100_000), 3.0),
+        ("claude-sonnet-5-5", TokenUsage(cache_writes=1_000_000, cache_reads=1_000_000), 2.6),
+        ("claude-haiku-5-5", TokenUsage(uncached=100_000, output=1_000_000), 0.51),
+        ("claude-haiku-5-5", TokenUsage(uncached=1, cache_reads=100_000, output=1_000_000), 2.505),
+        ("claude-sonnet-9", TokenUsage(uncached=1_000_000), None),
     ],
 )
-def test_the_cost_follows_the_price_of_the_model(model: str, usage: Usage, cost: float | None) -> None:
-    assert prices.cost(model, usage) == cost
+def test_the_cost_follows_the_price_of_the_model(model: str, usage: TokenUsage, cost: float | None) -> None:
+    assert cost_of(model, usage) == cost
 
 
 def test_a_model_of_the_settings_takes_the_place_of_both(anthropic: Loopback) -> None:
     anthropic.say({"summary": "Fine."})
-    with Claude(api_key=KEY, base_url=anthropic.url, model="claude-next") as claude:
+    with ClaudeProvider(api_key=KEY, base_url=anthropic.url, model="claude-next") as claude:
         line = asked(claude)
         claude.draft_script(ScriptRequest("Tea", "convo"))
 
@@ -81,15 +81,17 @@ def test_a_model_of_the_settings_takes_the_place_of_both(anthropic: Loopback) ->
     assert "effort" not in anthropic.requests[0].body["output_config"]
 
 
-def test_models_that_can_be_told_how_much_to_think_are(claude: Claude, anthropic: Loopback) -> None:
-    claude.summarize(OVERVIEW)
+def test_models_that_can_be_told_how_much_to_think_are(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    claude.summarize_analysis(OVERVIEW)
     claude.draft_script(ScriptRequest("Tea", "convo"))
 
     told = [(each.body["model"], each.body["output_config"]["effort"]) for each in anthropic.requests]
     assert told == [("claude-haiku-5-5", "low"), ("claude-sonnet-5-5", "medium")]
 
 
-def test_a_failure_is_a_warning_with_its_status_and_its_tries(claude: Claude, anthropic: Loopback) -> None:
+def test_a_failure_is_a_warning_with_its_status_and_its_tries(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
     anthropic.always_fail(529, "overloaded_error", SAID, headers={"request-id": "req_7"})
 
     line = asked(claude, fails=True)
@@ -109,7 +111,9 @@ def test_a_failure_is_a_warning_with_its_status_and_its_tries(claude: Claude, an
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
-def test_what_the_operator_must_mend_is_an_error(claude: Claude, anthropic: Loopback, status: int) -> None:
+def test_what_the_operator_must_mend_is_an_error(
+    claude: ClaudeProvider, anthropic: Loopback, status: int
+) -> None:
     anthropic.fail(status, "some_error")
 
     line = asked(claude, fails=True)
@@ -117,7 +121,9 @@ def test_what_the_operator_must_mend_is_an_error(claude: Claude, anthropic: Loop
     assert (line["log_level"], line["outcome"], line["status"]) == ("error", "misconfigured", status)
 
 
-def test_tokens_of_an_answer_that_was_no_use_are_told_too(claude: Claude, anthropic: Loopback) -> None:
+def test_tokens_of_an_answer_that_was_no_use_are_told_too(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
     anthropic.say({"summary": "F"}, stop_reason="max_tokens", usage={"output_tokens": 4_000})
 
     line = asked(claude, fails=True)
@@ -125,7 +131,7 @@ def test_tokens_of_an_answer_that_was_no_use_are_told_too(claude: Claude, anthro
     assert (line["outcome"], line["stop_reason"], line["output_tokens"]) == ("cut_off", "max_tokens", 4_000)
 
 
-def test_usage_that_makes_no_sense_counts_as_none(claude: Claude, anthropic: Loopback) -> None:
+def test_usage_that_makes_no_sense_counts_as_none(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.say({"summary": "Fine."}, usage={"input_tokens": SAID, "output_tokens": -1}, stop_reason=SAID)
 
     line = asked(claude)
@@ -133,7 +139,7 @@ def test_usage_that_makes_no_sense_counts_as_none(claude: Claude, anthropic: Loo
     assert (line["input_tokens"], line["output_tokens"], line["stop_reason"]) == (0, 0, "unknown")
 
 
-def test_an_answer_without_usage_is_taken(claude: Claude, anthropic: Loopback) -> None:
+def test_an_answer_without_usage_is_taken(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.say_raw(
         b'{"type": "message", "content": [{"type": "text", "text": "{\\"summary\\": \\"Fine.\\"}"}]}'
     )
@@ -154,10 +160,10 @@ def test_no_log_level_brings_content_or_the_key_into_the_log(
         theme = {"title": SAID, "description": SAID}
         anthropic.always({"new_themes": [theme], "texts": [reading]}, stop_reason=SAID)
 
-    with Claude(api_key=KEY, base_url=anthropic.url) as claude:
+    with ClaudeProvider(api_key=KEY, base_url=anthropic.url) as claude:
         try:
             claude.read_texts(TextBatch(SAID, [SAID]))
-        except ProviderFailed:
+        except ProviderError:
             assert fails
 
     assert "ai.asked" in caplog.text

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from surveys.ai.claude import Claude, schemas
-from surveys.ai.provider import Correction, ProviderFailed, ScriptDraft, ScriptRequest
+from surveys.ai.claude import ClaudeProvider, schemas
+from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
 from surveys.services.scripts import editing as scripts
 from tests.ai.improvising import data_of, improvise
 from tests.ai.loopback import Loopback
@@ -82,7 +82,9 @@ def faults_of(draft: ScriptDraft, request: ScriptRequest = SURVEY) -> list[str]:
 
 
 @pytest.mark.parametrize("type_", KINDS)
-def test_each_kind_of_block_becomes_the_interfaces(claude: Claude, anthropic: Loopback, type_: str) -> None:
+def test_each_kind_of_block_becomes_the_interfaces(
+    claude: ClaudeProvider, anthropic: Loopback, type_: str
+) -> None:
     written, told = KINDS[type_]
     sent = script({"type": type_, "name": "Thing", **written}, QUESTION)
     anthropic.say(sent)
@@ -94,7 +96,7 @@ def test_each_kind_of_block_becomes_the_interfaces(claude: Claude, anthropic: Lo
     assert faults_of(draft) == []
 
 
-def test_a_quiz_with_a_result_passes_the_rules(claude: Claude, anthropic: Loopback) -> None:
+def test_a_quiz_with_a_result_passes_the_rules(claude: ClaudeProvider, anthropic: Loopback) -> None:
     scored = [{"value": "Red", "scores": [{"bucket": "Fire Mage", "points": 2}]}, {"value": "Blue"}]
     graded = {"correct_answer_index": 0, "when_correct": "Right!", "when_incorrect": "It was [Colour]."}
     shown = [{"block": "Level", "op": "eq", "value": "Expert"}]
@@ -127,7 +129,7 @@ def test_a_quiz_with_a_result_passes_the_rules(claude: Claude, anthropic: Loopba
     assert end["show_when"] == {"block": "Level", "op": "eq", "value": "Expert"}
 
 
-def test_conditions_name_blocks_and_variables(claude: Claude, anthropic: Loopback) -> None:
+def test_conditions_name_blocks_and_variables(claude: ClaudeProvider, anthropic: Loopback) -> None:
     conditions = [
         {"block": "Which", "op": "in", "value": "Yes"},
         {"block": "score", "op": "gte", "value": 3},
@@ -151,7 +153,9 @@ def test_conditions_name_blocks_and_variables(claude: Claude, anthropic: Loopbac
     assert faults_of(draft) == []
 
 
-def test_points_are_left_out_where_the_request_wants_none(claude: Claude, anthropic: Loopback) -> None:
+def test_points_are_left_out_where_the_request_wants_none(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
     options = [{"value": "Red", "scores": [{"bucket": "score", "points": 2}]}, {"value": "Blue"}]
     sent = script({"type": "single_punch", "name": "Colour", **CHOSEN, "options": options}, scoring=True)
     anthropic.say(sent, sent)
@@ -174,7 +178,7 @@ def test_points_are_left_out_where_the_request_wants_none(claude: Claude, anthro
     ],
 )
 def test_what_the_loopback_makes_up_is_of_the_form_and_passes_the_rules(
-    claude: Claude, anthropic: Loopback, request_: ScriptRequest
+    claude: ClaudeProvider, anthropic: Loopback, request_: ScriptRequest
 ) -> None:
     draft = claude.draft_script(request_)
 
@@ -183,12 +187,12 @@ def test_what_the_loopback_makes_up_is_of_the_form_and_passes_the_rules(
     assert faults_of(draft, request_) == []
 
 
-@pytest.mark.parametrize("schema", [schemas.CONVO, schemas.POLL, schemas.READING, schemas.SUMMARY])
+@pytest.mark.parametrize("schema", [schemas.CONVO, schemas.POLL, schemas.BATCH_READING, schemas.SUMMARY])
 def test_the_schemas_are_within_what_the_provider_holds_a_model_to(schema: dict[str, Any]) -> None:
     assert faults_of_schema(schema) == []
 
 
-def test_a_poll_can_only_ask_what_polls_ask(claude: Claude, anthropic: Loopback) -> None:
+def test_a_poll_can_only_ask_what_polls_ask(claude: ClaudeProvider, anthropic: Loopback) -> None:
     claude.draft_script(ScriptRequest("Lunch?", "poll"))
 
     kinds = anthropic.requests[0].schema["properties"]["blocks"]["items"]["anyOf"]
@@ -202,7 +206,7 @@ def test_a_poll_can_only_ask_what_polls_ask(claude: Claude, anthropic: Loopback)
     ]
 
 
-def test_the_request_says_all_that_is_wanted(claude: Claude, anthropic: Loopback) -> None:
+def test_the_request_says_all_that_is_wanted(claude: ClaudeProvider, anthropic: Loopback) -> None:
     request = ScriptRequest("Quiz", "convo", True, ("Fire Mage",), for_chat=True)
 
     claude.draft_script(request)
@@ -217,7 +221,9 @@ def test_the_request_says_all_that_is_wanted(claude: Claude, anthropic: Loopback
     }
 
 
-def test_a_correction_gives_the_draft_and_its_faults_back(claude: Claude, anthropic: Loopback) -> None:
+def test_a_correction_gives_the_draft_and_its_faults_back(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
     draft = ScriptDraft([{"type": "nps", "prompt": ""}])
     fault = {"field": "script.blocks[0].prompt", "code": "blank", "message": "`prompt` must not be blank."}
     anthropic.say(script(QUESTION))
@@ -269,10 +275,12 @@ NONE_OF_OURS: dict[str, object] = {
 
 
 @pytest.mark.parametrize("answer", NONE_OF_OURS.values(), ids=NONE_OF_OURS)
-def test_an_answer_of_another_form_is_no_draft(claude: Claude, anthropic: Loopback, answer: object) -> None:
+def test_an_answer_of_another_form_is_no_draft(
+    claude: ClaudeProvider, anthropic: Loopback, answer: object
+) -> None:
     anthropic.say(answer)
 
-    with pytest.raises(ProviderFailed, match="not of the form"):
+    with pytest.raises(ProviderError, match="required form"):
         claude.draft_script(SURVEY)
 
     assert len(anthropic.requests) == 1
@@ -290,14 +298,16 @@ def test_an_answer_of_another_form_is_no_draft(claude: Claude, anthropic: Loopba
     ],
     ids=["words", "half", "NaN", "depth", "digits", "null"],
 )
-def test_a_text_that_is_no_object_is_no_draft(claude: Claude, anthropic: Loopback, text: str) -> None:
+def test_a_text_that_is_no_object_is_no_draft(claude: ClaudeProvider, anthropic: Loopback, text: str) -> None:
     anthropic.say_text(text)
 
-    with pytest.raises(ProviderFailed, match="not of the form"):
+    with pytest.raises(ProviderError, match="required form"):
         claude.draft_script(SURVEY)
 
 
-def test_what_only_the_rules_know_to_be_wrong_is_left_to_them(claude: Claude, anthropic: Loopback) -> None:
+def test_what_only_the_rules_know_to_be_wrong_is_left_to_them(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
     anthropic.say(script({"type": "rating", "name": "1st", **ASKED, "prompt": "", "max": 99}))
 
     draft = claude.draft_script(SURVEY)
@@ -305,8 +315,8 @@ def test_what_only_the_rules_know_to_be_wrong_is_left_to_them(claude: Claude, an
     assert len(faults_of(draft)) == 3
 
 
-def test_an_infinite_number_is_no_number(claude: Claude, anthropic: Loopback) -> None:
+def test_an_infinite_number_is_no_number(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.say_text('{"blocks": [{"type": "rating", "name": "A", "prompt": "B", "max": 1e999}]}')
 
-    with pytest.raises(ProviderFailed, match="not of the form"):
+    with pytest.raises(ProviderError, match="required form"):
         claude.draft_script(SURVEY)

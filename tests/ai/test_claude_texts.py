@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from surveys.ai.claude import Claude, readings
-from surveys.ai.provider import ProviderFailed, Reading, ReadText, TextBatch, Theme
+from surveys.ai.claude import ClaudeProvider, batch_reading
+from surveys.ai.provider import BatchReading, ProviderError, TextBatch, TextReading, TextTheme
 from tests.ai.improvising import data_of
 from tests.ai.loopback import Loopback
 
@@ -26,7 +26,7 @@ def all_of(body: Mapping[str, Any]) -> dict[str, Any]:
     return answer(*(text(each["n"], quote=each["text"][:3]) for each in data_of(body)["answers"]))
 
 
-def test_answers_get_themes_a_sentiment_and_a_quote(claude: Claude, anthropic: Loopback) -> None:
+def test_answers_get_themes_a_sentiment_and_a_quote(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.say(
         answer(
             text(0, "Slow search", "Friendly people", sentiment="negative", quote="takes for ever"),
@@ -35,16 +35,19 @@ def test_answers_get_themes_a_sentiment_and_a_quote(claude: Claude, anthropic: L
         )
     )
     batch = TextBatch(
-        "What now?", ["It takes for ever", "All nice"], known=[Theme("Friendly people")], room=3
+        "What now?",
+        ["It takes for ever", "All nice"],
+        known_themes=[TextTheme("Friendly people")],
+        max_new_themes=3,
     )
 
     reading = claude.read_texts(batch)
 
-    assert reading == Reading(
-        themes=[Theme("Slow search", "Finding things takes long.")],
+    assert reading == BatchReading(
+        themes=[TextTheme("Slow search", "Finding things takes long.")],
         texts=[
-            ReadText(("Slow search", "Friendly people"), "negative", "takes for ever"),
-            ReadText(("Friendly people",), "positive", None),
+            TextReading(("Slow search", "Friendly people"), "negative", "takes for ever"),
+            TextReading(("Friendly people",), "positive", None),
         ],
     )
     assert data_of(anthropic.requests[0].body) == {
@@ -56,7 +59,7 @@ def test_answers_get_themes_a_sentiment_and_a_quote(claude: Claude, anthropic: L
 
 
 def test_texts_left_out_are_unread_and_of_two_readings_the_first_counts(
-    claude: Claude, anthropic: Loopback
+    claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
     anthropic.say(
         answer(text(2, sentiment="positive"), text(2, sentiment="negative"), text(7), text(-1), text(0))
@@ -64,36 +67,36 @@ def test_texts_left_out_are_unread_and_of_two_readings_the_first_counts(
 
     reading = claude.read_texts(TextBatch("Why?", ["a", "b", "c"]))
 
-    assert reading.texts == [ReadText(), None, ReadText(sentiment="positive")]
+    assert reading.texts == [TextReading(), None, TextReading(sentiment="positive")]
 
 
-def test_titles_that_nobody_named_are_dropped(claude: Claude, anthropic: Loopback) -> None:
+def test_titles_that_nobody_named_are_dropped(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.say(answer(text(0, "slow SEARCH", "Invented", "Slow search"), new=[SLOW]))
 
     reading = claude.read_texts(TextBatch("Why?", ["a"]))
 
-    assert reading.texts == [ReadText(("Slow search",))]
+    assert reading.texts == [TextReading(("Slow search",))]
 
 
 def test_new_themes_are_as_many_as_there_is_room_for_and_none_twice(
-    claude: Claude, anthropic: Loopback
+    claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
     new = [{"title": title, "description": ""} for title in ("known", " ", "One", "ONE", "Two", "Three")]
     anthropic.say(answer(text(0, "One", "Two", "Three", "Known"), new=new))
 
-    reading = claude.read_texts(TextBatch("Why?", ["a"], known=[Theme("Known")], room=2))
+    reading = claude.read_texts(TextBatch("Why?", ["a"], known_themes=[TextTheme("Known")], max_new_themes=2))
 
-    assert reading.themes == [Theme("One"), Theme("Two")]
-    assert reading.texts == [ReadText(("One", "Two", "Known"))]
+    assert reading.themes == [TextTheme("One"), TextTheme("Two")]
+    assert reading.texts == [TextReading(("One", "Two", "Known"))]
 
 
-def test_new_themes_of_no_text_are_dropped(claude: Claude, anthropic: Loopback) -> None:
+def test_new_themes_of_no_text_are_dropped(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.say(answer(text(0), new=[SLOW]))
 
     assert claude.read_texts(TextBatch("Why?", ["a"])).themes == []
 
 
-def test_titles_and_quotes_are_cut_to_what_can_be_kept(claude: Claude, anthropic: Loopback) -> None:
+def test_titles_and_quotes_are_cut_to_what_can_be_kept(claude: ClaudeProvider, anthropic: Loopback) -> None:
     long = "word " * 100
     said = "said\x00 it " * 100
     anthropic.say(answer(text(0, long, quote=said), new=[{"title": f"{long}\n\x00", "description": long}]))
@@ -110,22 +113,24 @@ def test_titles_and_quotes_are_cut_to_what_can_be_kept(claude: Claude, anthropic
     assert read.quote in said
 
 
-def test_long_batches_go_in_pieces_and_themes_on_to_the_next(claude: Claude, anthropic: Loopback) -> None:
+def test_long_batches_go_in_pieces_and_themes_on_to_the_next(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
     long = [f"{n}" * 10_000 for n in range(8)]
     anthropic.say(
         answer(*(text(n, "Slow search") for n in range(6)), new=[SLOW]),
         answer(text(6, "Slow search"), text(7), new=[{"title": "Late", "description": ""}]),
     )
 
-    reading = claude.read_texts(TextBatch("Why?", long, room=2))
+    reading = claude.read_texts(TextBatch("Why?", long, max_new_themes=2))
 
     first, second = (data_of(asked.body) for asked in anthropic.requests)
     assert [each["n"] for each in first["answers"]] == [0, 1, 2, 3, 4, 5]
     assert second["known_themes"] == [SLOW]
     assert second["room"] == 1
     assert [each["text"] for each in second["answers"]] == long[6:]
-    assert reading.themes == [Theme(**SLOW)]
-    assert reading.texts == [ReadText(("Slow search",))] * 7 + [ReadText()]
+    assert reading.themes == [TextTheme(**SLOW)]
+    assert reading.texts == [TextReading(("Slow search",))] * 7 + [TextReading()]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +159,7 @@ def test_long_batches_go_in_pieces_and_themes_on_to_the_next(claude: Claude, ant
     ],
 )
 def test_a_batch_that_comes_to_nothing_is_asked_in_halves(
-    claude: Claude, anthropic: Loopback, spoil: Any
+    claude: ClaudeProvider, anthropic: Loopback, spoil: Any
 ) -> None:
     spoil(anthropic)
     anthropic.always(all_of)
@@ -167,7 +172,7 @@ def test_a_batch_that_comes_to_nothing_is_asked_in_halves(
 
 
 def test_one_text_that_the_model_will_not_read_does_not_hold_up_the_others(
-    claude: Claude, anthropic: Loopback
+    claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
     def squeamish(body: Mapping[str, Any]) -> object:
         told = [each["text"] for each in data_of(body)["answers"]]
@@ -180,28 +185,28 @@ def test_one_text_that_the_model_will_not_read_does_not_hold_up_the_others(
     assert [n for n, read in enumerate(reading.texts) if read is None] == [50]
 
 
-def test_a_batch_of_which_nothing_can_be_read_fails(claude: Claude, anthropic: Loopback) -> None:
+def test_a_batch_of_which_nothing_can_be_read_fails(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.always({}, stop_reason="refusal")
 
-    with pytest.raises(ProviderFailed, match="declined"):
+    with pytest.raises(ProviderError, match="declined"):
         claude.read_texts(TextBatch("Why?", ["a", "b"]))
 
     assert len(anthropic.requests) == 3
 
 
-def test_halving_comes_to_an_end(claude: Claude, anthropic: Loopback) -> None:
+def test_halving_comes_to_an_end(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.always("No.")
 
-    with pytest.raises(ProviderFailed):
+    with pytest.raises(ProviderError):
         claude.read_texts(TextBatch("Why?", ["a"] * 100))
 
-    assert len(anthropic.requests) == 1 + 2 * readings.MOST_HALVINGS
+    assert len(anthropic.requests) == 1 + 2 * batch_reading.MAX_HALVINGS
 
 
-def test_an_overloaded_provider_is_not_asked_in_halves(claude: Claude, anthropic: Loopback) -> None:
+def test_an_overloaded_provider_is_not_asked_in_halves(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.always_fail(529, "overloaded_error")
 
-    with pytest.raises(ProviderFailed, match="overloaded"):
+    with pytest.raises(ProviderError, match="overloaded"):
         claude.read_texts(TextBatch("Why?", ["a", "b"]))
 
     assert len(anthropic.requests) == 3
@@ -215,22 +220,22 @@ def test_texts_that_there_is_no_time_for_are_left_unread(anthropic: Loopback) ->
         return all_of(body)
 
     anthropic.always(slow)
-    with Claude(api_key="key", base_url=anthropic.url, clock=lambda: now[0]) as claude:
+    with ClaudeProvider(api_key="key", base_url=anthropic.url, clock=lambda: now[0]) as claude:
         reading = claude.read_texts(TextBatch("Why?", ["x" * 10_000] * 20))
 
     assert [n for n, read in enumerate(reading.texts) if read] == list(range(12))
     assert len(reading.texts) == 20
 
 
-def test_a_batch_of_nothing_asks_nothing(claude: Claude, anthropic: Loopback) -> None:
-    assert claude.read_texts(TextBatch("Why?", [])) == Reading([], [])
+def test_a_batch_of_nothing_asks_nothing(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    assert claude.read_texts(TextBatch("Why?", [])) == BatchReading([], [])
     assert anthropic.requests == ()
 
 
-def test_a_full_batch_has_room_for_its_answer(claude: Claude, anthropic: Loopback) -> None:
+def test_a_full_batch_has_room_for_its_answer(claude: ClaudeProvider, anthropic: Loopback) -> None:
     anthropic.always(all_of)
 
-    reading = claude.read_texts(TextBatch("Why?", ["word"] * claude.texts_at_once))
+    reading = claude.read_texts(TextBatch("Why?", ["word"] * claude.max_batch_size))
 
     assert None not in reading.texts
     assert anthropic.requests[0].body["max_tokens"] == 16_000

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from surveys.ai.local import Local, library, sizing
+from surveys.ai.local import LocalProvider
+from surveys.ai.local.drafts import length, library
 from surveys.ai.provider import Correction, ScriptDraft, ScriptRequest
 from surveys.engine.script import QUESTIONS
 from tests.ai.drafting import drafted, first, judge, last, prompts, questions, values, walk
@@ -58,7 +59,7 @@ def test_a_question_goes_together_with_those_that_ask_on() -> None:
     assert template is not None
     blocks = [dict(block) for block in template.blocks]
 
-    kept = sizing.without(blocks, ["Overall"])
+    kept = length.without_blocks(blocks, ["Overall"])
 
     assert {"overall", "reason"}.isdisjoint(block["name"] for block in kept)
     assert len(kept) == len(blocks) - 2
@@ -217,8 +218,9 @@ def test_left_to_the_provider_scoring_is_on_where_the_template_needs_it() -> Non
 
 def test_drafting_loads_nothing_that_reads_texts() -> None:
     code = (
-        "import sys; from surveys.ai.local import Local; from surveys.ai.provider import ScriptRequest;"
-        "Local().draft_script(ScriptRequest('a quiz about tea', 'convo'));"
+        "import sys;"
+        "from surveys.ai.local import LocalProvider; from surveys.ai.provider import ScriptRequest;"
+        "LocalProvider().draft_script(ScriptRequest('a quiz about tea', 'convo'));"
         "sys.exit(any(name.split('.')[0] in ('sklearn', 'numpy', 'scipy') for name in sys.modules))"
     )
 
@@ -233,7 +235,7 @@ def test_a_corrected_draft_takes_nothing_from_the_intent(type: str, scoring: boo
     request = ScriptRequest(intent="a quiz about Elden Ring", type=type, scoring=scoring, for_chat=True)
     faulty = Correction(ScriptDraft([]), [])
 
-    draft = Local().draft_script(request, faulty)
+    draft = LocalProvider().draft_script(request, faulty)
 
     assert judge(draft, type, for_chat=True).faults == []
     assert "Elden Ring" not in "\n".join(prompts(draft))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from surveys.ai.local import library, wishes
+from surveys.ai.local.drafts import library
+from surveys.ai.local.drafts.intent import read_intent
 from surveys.ai.provider import MAX_INTENT, ScriptRequest
 from tests.ai.drafting import drafted, questions
 
@@ -40,7 +41,7 @@ BUCKETS = st.lists(
 def test_any_intent_gives_a_draft_under_the_rules(intent, type, scoring, bucket_names, for_chat) -> None:
     draft = drafted(intent, type, scoring=scoring, bucket_names=bucket_names, for_chat=for_chat)
 
-    wanted = wishes.read(ScriptRequest(intent, type)).questions
+    wanted = read_intent(ScriptRequest(intent, type)).question_count
     low, high = (wanted.low, wanted.high) if wanted and type == "convo" else (1, 12)
     assert low <= len(questions(draft)) <= high
     assert scoring is None or draft.scoring_enabled is scoring

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from surveys.ai.local import topics, wishes
+from surveys.ai.local.drafts.intent import read_intent
+from surveys.ai.local.drafts.topics import find_topics
 from surveys.ai.provider import ScriptRequest
 from tests.ai.drafting import drafted, prompts
 
@@ -34,7 +35,7 @@ from tests.ai.drafting import drafted, prompts
     ],
 )
 def test_the_topic_is_a_noun_phrase_of_the_intent(intent: str, topic: str) -> None:
-    assert next(topics.candidates(intent)) == topic
+    assert next(find_topics(intent)) == topic
 
 
 @pytest.mark.parametrize(
@@ -52,13 +53,13 @@ def test_the_topic_is_a_noun_phrase_of_the_intent(intent: str, topic: str) -> No
     ],
 )
 def test_where_nothing_is_told_there_is_no_topic(intent: str) -> None:
-    assert list(topics.candidates(intent)) == []
+    assert list(find_topics(intent)) == []
 
 
 def test_counts_and_listed_options_are_no_topic() -> None:
-    wish = wishes.read(ScriptRequest(intent="poll about lunch: pizza or sushi, 2 options", type="poll"))
+    intent = read_intent(ScriptRequest(intent="poll about lunch: pizza or sushi, 2 options", type="poll"))
 
-    assert wish.topics == ("lunch",)
+    assert intent.topics == ("lunch",)
 
 
 def test_a_topic_that_only_repeats_the_template_is_left_out() -> None:
@@ -66,7 +67,7 @@ def test_a_topic_that_only_repeats_the_template_is_left_out() -> None:
 
 
 def test_a_long_topic_is_cut_at_a_word() -> None:
-    topic = next(topics.candidates(f"a survey about {'wonderful ' * 30}things"))
+    topic = next(find_topics(f"a survey about {'wonderful ' * 30}things"))
 
     assert topic == " ".join(["wonderful"] * 6)
 

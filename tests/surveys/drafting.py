@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surveys import ai
-from surveys.ai.provider import Correction, ProviderFailed, ScriptDraft, ScriptRequest
+from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
 from surveys.services import generation
 
 INTENT = {"name": "Club evening", "type": "convo", "intent": "Ask how the club evening was, in 2 questions"}
@@ -41,7 +41,7 @@ class Drafts:
     """A provider that answers what it was given, in turn, the last for ever; it keeps what it was asked."""
 
     name = "anthropic"
-    texts_at_once = 100
+    max_batch_size = 100
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers) or [GOOD]
@@ -58,8 +58,8 @@ class Drafts:
         raise AssertionError(f"{name} is not asked for here.")
 
 
-def down() -> ProviderFailed:
-    return ProviderFailed("The AI provider is overloaded.", retry_after=45)
+def down() -> ProviderError:
+    return ProviderError("The AI provider is overloaded.", retry_after=45)
 
 
 def provide(monkeypatch: pytest.MonkeyPatch, settings: Any, *answers: Answer) -> Drafts:

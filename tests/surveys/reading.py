@@ -15,15 +15,15 @@ import pytest
 from communities.models import Community
 from surveys import ai
 from surveys.ai.provider import (
-    Overview,
-    ProviderFailed,
-    Reading,
-    ReadText,
+    AnalysisOverview,
+    BatchReading,
+    ProviderError,
     ScriptDraft,
     ScriptRequest,
     TextBatch,
     TextFigures,
-    Theme,
+    TextReading,
+    TextTheme,
 )
 from surveys.models import Analysis, Project
 from surveys.services import jobs
@@ -32,7 +32,7 @@ from tests.surveys import talking
 from tests.surveys.calling import TEXT, Caller
 
 OPEN_WEB = {"delivery": {"audience": {"participation": "open_web"}}}
-DOWN = ProviderFailed("The provider is down.")
+DOWN = ProviderError("The provider is down.")
 NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 LATER = NOON + jobs.LEASE + timedelta(seconds=1)  # once a lease that was taken at noon has run out
 
@@ -41,21 +41,21 @@ class Killed(BaseException):
     """As if the process were gone: nothing of ours catches it."""
 
 
-def by_marks(batch: TextBatch) -> Reading:
+def by_marks(batch: TextBatch) -> BatchReading:
     """What a careful provider makes of a batch: known themes keep their titles."""
-    titles = {theme.title.casefold(): theme.title for theme in batch.known}
-    new: dict[str, Theme] = {}
+    titles = {theme.title.casefold(): theme.title for theme in batch.known_themes}
+    new: dict[str, TextTheme] = {}
     texts = []
     for answer in batch.answers:
         tags = [tag.casefold() for tag in re.findall(r"#(\w+)", answer)]
         for tag in tags:
-            if tag not in titles and len(new) < batch.room:
+            if tag not in titles and len(new) < batch.max_new_themes:
                 titles[tag] = tag.capitalize()
-                new[tag] = Theme(titles[tag], f"About {tag}.")
+                new[tag] = TextTheme(titles[tag], f"About {tag}.")
         mood = "positive" if "+" in answer else "negative" if "-" in answer else "neutral"
         named = tuple(titles[tag] for tag in tags if tag in titles)
-        texts.append(ReadText(named, mood, answer))  # type: ignore[arg-type]
-    return Reading(tuple(new.values()), texts)
+        texts.append(TextReading(named, mood, answer))  # type: ignore[arg-type]
+    return BatchReading(tuple(new.values()), texts)
 
 
 class Reads:
@@ -63,16 +63,18 @@ class Reads:
 
     name = "anthropic"
 
-    def __init__(self, read: Callable[[TextBatch], Reading] = by_marks, *, texts_at_once: int = 100) -> None:
-        self.read, self.texts_at_once = read, texts_at_once
+    def __init__(
+        self, read: Callable[[TextBatch], BatchReading] = by_marks, *, max_batch_size: int = 100
+    ) -> None:
+        self.read, self.max_batch_size = read, max_batch_size
         self.batches: list[TextBatch] = []
         self.counted: list[TextFigures] = []
-        self.overviews: list[Overview] = []
+        self.overviews: list[AnalysisOverview] = []
 
     def draft_script(self, request: ScriptRequest, correction: Any = None) -> ScriptDraft:
         raise AssertionError("No script is asked for here.")
 
-    def read_texts(self, batch: TextBatch) -> Reading:
+    def read_texts(self, batch: TextBatch) -> BatchReading:
         self.batches.append(batch)
         return self.read(batch)
 
@@ -80,7 +82,7 @@ class Reads:
         self.counted.append(figures)
         return f"{figures.answer_count} answers to {figures.prompt}"
 
-    def summarize(self, overview: Overview) -> str:
+    def summarize_analysis(self, overview: AnalysisOverview) -> str:
         self.overviews.append(overview)
         return f"{overview.conversation_count} people answered."
 
@@ -92,11 +94,11 @@ class Reads:
 class Failing(Reads):
     """Its answers by number: what is to be raised, or None for a good one; the last for ever."""
 
-    def __init__(self, *faults: BaseException | None, texts_at_once: int = 2) -> None:
-        super().__init__(texts_at_once=texts_at_once)
+    def __init__(self, *faults: BaseException | None, max_batch_size: int = 2) -> None:
+        super().__init__(max_batch_size=max_batch_size)
         self.faults = list(faults)
 
-    def read_texts(self, batch: TextBatch) -> Reading:
+    def read_texts(self, batch: TextBatch) -> BatchReading:
         fault = self.faults.pop(0) if len(self.faults) > 1 else self.faults[0]
         if fault is not None:
             raise fault

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surveys import ai
-from surveys.ai.claude import Claude
+from surveys.ai.claude import ClaudeProvider
 from surveys.tasks import run_analysis
 from tests.ai.improvising import data_of
 from tests.ai.loopback import Loopback
@@ -97,7 +97,9 @@ def test_an_overloaded_provider_fails_the_analysis_and_gives_the_credits_back(
     project = survey(caller)
     wrote(project, "The queue was endless.")
 
-    with Claude(api_key="sk-ant-test", base_url=anthropic.url, pause=lambda _seconds: None) as provider:
+    with ClaudeProvider(
+        api_key="sk-ant-test", base_url=anthropic.url, pause=lambda _seconds: None
+    ) as provider:
         connect(provider)
         asked = ask(caller, project).json()
         run_analysis(analysis_id=int(asked["id"]))

@@ -179,13 +179,13 @@ def test_what_comes_while_it_is_made_makes_it_anew(connect: Any) -> None:
     project = survey(caller)
     wrote(project, "#slow")
     provider = connect(Reads())
-    summarize = provider.summarize
+    summarize = provider.summarize_analysis
 
     def summarized(overview: Any) -> str:
         wrote(project, "#fast")
         return summarize(overview)
 
-    provider.summarize = summarized
+    provider.summarize_analysis = summarized
     first = analysed(caller, project)
     again = ask(caller, project)
 

@@ -107,7 +107,7 @@ def test_what_may_not_be_quoted_is_not_kept_either(connect: Any) -> None:
 def test_nothing_of_an_answer_is_kept_once_it_failed(connect: Any) -> None:
     caller = Caller()
     project = anonymous(caller)
-    connect(Failing(None, DOWN, texts_at_once=1))
+    connect(Failing(None, DOWN, max_batch_size=1))
     wrote(project, "#slow, says Ann from the harbour", "#dear")
 
     analysed(caller, project)

@@ -49,7 +49,7 @@ def test_a_worker_that_takes_over_goes_on_where_the_other_stopped(connect: Any) 
     with pytest.raises(Killed):
         analysis.run(analysis_id=job.pk, now=clock(NOON))
     between = told(caller, job)
-    second = connect(Reads(texts_at_once=2))
+    second = connect(Reads(max_batch_size=2))
 
     analysis.run(analysis_id=job.pk, now=clock(NOON + timedelta(seconds=60)))
     assert not second.was_asked  # the lease still runs
@@ -57,7 +57,7 @@ def test_a_worker_that_takes_over_goes_on_where_the_other_stopped(connect: Any) 
 
     said = [answer for provider in (first, second) for batch in provider.batches for answer in batch.answers]
     assert said == list(several("#slow", 7))
-    assert [theme.title for theme in second.batches[0].known] == ["Slow"]
+    assert [theme.title for theme in second.batches[0].known_themes] == ["Slow"]
     assert (between["status"], 0.05 < between["progress"] < 0.9) == ("running", True)
     assert (themes(told(caller, job)), told(caller, job)["credits_used"]) == ({"Slow": 7}, 1)
     assert credits_of(caller.community) == 9
@@ -72,7 +72,7 @@ def test_progress_only_grows(connect: Any) -> None:
         seen.append(told(caller, job)["progress"])
         return by_marks(batch)
 
-    connect(Reads(looked, texts_at_once=2))
+    connect(Reads(looked, max_batch_size=2))
     analysis.run(analysis_id=job.pk)
 
     assert seen == sorted(seen) == pytest.approx([0.05, 0.333, 0.617])
@@ -154,12 +154,12 @@ def test_the_sweep_wakes_what_waits_and_ends_what_was_given_up(monkeypatch: pyte
 
 
 def test_a_worker_that_gets_on_may_die_as_often_as_it_likes(connect: Any) -> None:
-    reads = Reads(texts_at_once=1)
+    reads = Reads(max_batch_size=1)
     caller = Caller()
     job = asked_for(caller, *several("#slow", 6))
     at = NOON
     for _ in range(jobs.MOST_DEATHS + 3):  # each time one more is read before it dies
-        connect(Failing(None, Killed(), texts_at_once=1))
+        connect(Failing(None, Killed(), max_batch_size=1))
         with pytest.raises(Killed):
             analysis.run(analysis_id=job.pk, now=clock(at))
         at += jobs.LEASE
@@ -171,7 +171,7 @@ def test_a_worker_that_gets_on_may_die_as_often_as_it_likes(connect: Any) -> Non
 
 
 def test_a_long_one_lets_others_have_their_turn(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    reads = Reads(texts_at_once=2)
+    reads = Reads(max_batch_size=2)
     connect(reads)
     monkeypatch.setattr(worker, "TURN", timedelta(0))
     woken: list[Any] = []
@@ -190,7 +190,7 @@ def test_a_long_one_lets_others_have_their_turn(connect: Any, monkeypatch: pytes
 
 
 def test_few_long_texts_are_a_batch_too(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    reads = Reads(texts_at_once=10)
+    reads = Reads(max_batch_size=10)
     connect(reads)
     monkeypatch.setattr(worker, "MOST_CHARACTERS_AT_ONCE", 10)
     caller = Caller()
@@ -211,7 +211,7 @@ def test_a_project_deleted_meanwhile_leaves_nothing(connect: Any, caplog: pytest
         assert caller.delete(f"/projects/{job.project_id}").status_code == 204
         return by_marks(batch)
 
-    connect(Reads(deleting, texts_at_once=2))
+    connect(Reads(deleting, max_batch_size=2))
     analysis.run(analysis_id=job.pk)
 
     assert not Analysis.objects.exists()
@@ -247,7 +247,7 @@ def test_no_connection_is_held_while_a_provider_works(connect: Any) -> None:
         return watch
 
     provider = Reads()
-    for name in ("read_texts", "summarize_texts", "summarize"):
+    for name in ("read_texts", "summarize_texts", "summarize_analysis"):
         setattr(provider, name, watched(getattr(provider, name)))
     connect(provider)
 
@@ -265,9 +265,9 @@ def test_a_worker_that_is_really_killed_is_followed_by_another(connect: Any) -> 
     def deadly(batch: Any) -> Any:
         return die() if any("4" in answer for answer in batch.answers) else by_marks(batch)
 
-    connect(Reads(deadly, texts_at_once=2))
+    connect(Reads(deadly, max_batch_size=2))
     in_a_process_that_dies(lambda: analysis.run(analysis_id=job.pk, now=clock(NOON)))
-    provider = connect(Reads(texts_at_once=2))
+    provider = connect(Reads(max_batch_size=2))
     analysis.run(analysis_id=job.pk, now=clock(LATER))
 
     assert [list(batch.answers) for batch in provider.batches] == [["#slow 4", "#slow 5"]]
@@ -276,7 +276,7 @@ def test_a_worker_that_is_really_killed_is_followed_by_another(connect: Any) -> 
 
 def test_a_kept_checkpoint_is_small_however_many_answers(connect: Any) -> None:
     caller = Caller()
-    connect(Failing(None, None, Killed(), texts_at_once=20))
+    connect(Failing(None, None, Killed(), max_batch_size=20))
     job = asked_for(caller, *several("#slow " + "x" * 190, 60))
     with pytest.raises(Killed):
         analysis.run(analysis_id=job.pk, now=clock(NOON))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from surveys.ai.provider import Reading, ReadText, TextBatch, Theme
+from surveys.ai.provider import BatchReading, TextBatch, TextReading, TextTheme
 from surveys.services.analysis import texts as open_texts
 from surveys.services.analysis.texts import Findings
 from tests.surveys import talking
@@ -34,7 +34,7 @@ INJECTION = (
 )
 
 
-def said_by(reading: Reading | Callable[[TextBatch], Reading], *texts: str) -> Any:
+def said_by(reading: BatchReading | Callable[[TextBatch], BatchReading], *texts: str) -> Any:
     """`open_text` of these answers, where the provider says this about them."""
     findings = Findings()
     batch = TextBatch("Why?", texts, findings.known, findings.room)
@@ -47,7 +47,7 @@ def said_by(reading: Reading | Callable[[TextBatch], Reading], *texts: str) -> A
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 7, 100])
 def test_batches_hold_every_answer_once_in_order(at_once: int, connect: Any) -> None:
-    provider = connect(Reads(texts_at_once=at_once))
+    provider = connect(Reads(max_batch_size=at_once))
     caller = rich()
     project = survey(caller)
     wrote(project, *several("#slow", 7))
@@ -101,14 +101,14 @@ def test_every_question_is_read_the_removed_ones_too(connect: Any) -> None:
 
 
 def test_a_later_batch_is_given_the_themes_of_the_earlier(connect: Any) -> None:
-    provider = connect(Reads(texts_at_once=1))
+    provider = connect(Reads(max_batch_size=1))
     caller = rich()
     project = survey(caller)
     wrote(project, "#Slow", "#SLOW and #dear", "#dear")
 
     told = analysed(caller, project)
 
-    known = [[theme.title for theme in batch.known] for batch in provider.batches]
+    known = [[theme.title for theme in batch.known_themes] for batch in provider.batches]
     assert known == [[], ["Slow"], ["Slow", "Dear"]]
     assert themes(told) == {"Slow": 2, "Dear": 2}
 
@@ -190,27 +190,33 @@ def test_a_percentage_has_two_decimals() -> None:
 
 
 def test_a_theme_that_nobody_named_counts_nothing() -> None:
-    told = said_by(Reading((Theme("Slow"),), [ReadText(("Fast", "Slow", "slow", "SLOW"))]), "It is slow.")
+    told = said_by(
+        BatchReading((TextTheme("Slow"),), [TextReading(("Fast", "Slow", "slow", "SLOW"))]), "It is slow."
+    )
 
     assert [(theme["title"], theme["count"]) for theme in told["themes"]] == [("Slow", 1)]
 
 
 def test_a_theme_without_an_answer_is_none() -> None:
-    told = said_by(Reading((Theme("Slow"), Theme("Dear")), [ReadText(("Slow",))]), "It is slow.")
+    told = said_by(
+        BatchReading((TextTheme("Slow"), TextTheme("Dear")), [TextReading(("Slow",))]), "It is slow."
+    )
 
     assert [theme["title"] for theme in told["themes"]] == ["Slow"]
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_wrong_number_of_texts_leaves_all_unread(count: int) -> None:
-    told = said_by(Reading((Theme("Slow"),), [ReadText(("Slow",))] * count), "It is slow.", "It is dear.")
+    told = said_by(
+        BatchReading((TextTheme("Slow"),), [TextReading(("Slow",))] * count), "It is slow.", "It is dear."
+    )
 
     assert (told["answer_count"], told["analysed_count"], told["themes"]) == (2, 0, [])
 
 
 def test_what_was_not_read_or_has_no_mood_is_not_analysed() -> None:
-    moody = ReadText(("Slow",), "furious")  # type: ignore[arg-type]
-    told = said_by(Reading((Theme("Slow"),), [None, moody, ReadText(("Slow",))]), "a", "b", "c")
+    moody = TextReading(("Slow",), "furious")  # type: ignore[arg-type]
+    told = said_by(BatchReading((TextTheme("Slow"),), [None, moody, TextReading(("Slow",))]), "a", "b", "c")
 
     assert (told["answer_count"], told["analysed_count"]) == (3, 1)
     assert [(theme["count"], theme["percentage"]) for theme in told["themes"]] == [(1, 100.0)]
@@ -231,9 +237,9 @@ def test_what_was_not_read_or_has_no_mood_is_not_analysed() -> None:
     ],
 )
 def test_a_quote_is_a_part_of_that_very_answer_or_none(quote: Any, told: list[str]) -> None:
-    read = [ReadText(("Slow",), quote=quote), ReadText()]
+    read = [TextReading(("Slow",), quote=quote), TextReading()]
 
-    found = said_by(Reading((Theme("Slow"),), read), "It is slow.", "It is dear.")
+    found = said_by(BatchReading((TextTheme("Slow"),), read), "It is slow.", "It is dear.")
 
     assert found["themes"][0]["quotes"] == told
 
@@ -241,7 +247,7 @@ def test_a_quote_is_a_part_of_that_very_answer_or_none(quote: Any, told: list[st
 def test_a_long_quote_is_cut_at_a_word_and_stays_a_part() -> None:
     answer = "slow " * 100
 
-    found = said_by(Reading((Theme("Slow"),), [ReadText(("Slow",), quote=answer)]), answer)
+    found = said_by(BatchReading((TextTheme("Slow"),), [TextReading(("Slow",), quote=answer)]), answer)
 
     (quote,) = found["themes"][0]["quotes"]
     assert (quote in answer, len(quote), quote.endswith("slow")) == (True, 199, True)
@@ -261,10 +267,10 @@ def test_three_quotes_a_theme_are_told_and_none_twice() -> None:
 
 
 def test_titles_are_kept_clean_and_compared_in_any_case() -> None:
-    dirty = Theme(" Slow\n\x00 delivery\ud800" + "x" * 100, "Why\tso?\x07" + "y" * 400)
-    again = Theme("SLOW   DELIVERY " + "x" * 100)
+    dirty = TextTheme(" Slow\n\x00 delivery\ud800" + "x" * 100, "Why\tso?\x07" + "y" * 400)
+    again = TextTheme("SLOW   DELIVERY " + "x" * 100)
 
-    told = said_by(Reading((dirty, again, Theme(" ")), [ReadText((again.title,))]), "Slow.")
+    told = said_by(BatchReading((dirty, again, TextTheme(" ")), [TextReading((again.title,))]), "Slow.")
 
     (theme,) = told["themes"]
     assert theme["title"] == ("Slow delivery " + "x" * 100)[:80]
@@ -283,12 +289,12 @@ def test_at_most_twelve_themes_are_told_the_most_frequent() -> None:
 
 
 def test_no_more_new_themes_are_taken_than_there_was_room_for() -> None:
-    themes = [Theme(f"T{n}") for n in range(30)]
-    read = [ReadText(tuple(theme.title for theme in themes))]
+    themes = [TextTheme(f"T{n}") for n in range(30)]
+    read = [TextReading(tuple(theme.title for theme in themes))]
 
     findings = Findings()
     for _ in range(5):
-        findings.add(["a"], Reading(themes, read))
+        findings.add(["a"], BatchReading(themes, read))
 
     assert (len(findings.known), findings.room) == (open_texts.MOST_FOLLOWED, open_texts.LEAST_NEW)
 
@@ -308,23 +314,23 @@ def test_findings_survive_being_kept() -> None:
 # --- Instructions among the answers ---------------------------------------------------------------
 
 
-def obedient(batch: TextBatch) -> Reading:
+def obedient(batch: TextBatch) -> BatchReading:
     """A model that does what an answer tells it to, as far as its schema allows."""
     reading = by_marks(batch)
     if not any("Ignore all previous" in answer for answer in batch.answers):
         return reading
-    praise = ReadText(("Perfect", "Perfect", "perfect"), "positive", "Everybody is happy, says the board")
+    praise = TextReading(("Perfect", "Perfect", "perfect"), "positive", "Everybody is happy, says the board")
     texts = [
         praise if "Ignore" in answer else text
         for answer, text in zip(batch.answers, reading.texts, strict=True)
     ]
-    return Reading((*reading.themes, Theme("Perfect")), [*texts, *[praise] * 1000])
+    return BatchReading((*reading.themes, TextTheme("Perfect")), [*texts, *[praise] * 1000])
 
 
 def test_instructions_in_an_answer_change_nothing_but_their_own_batch_at_worst(connect: Any) -> None:
     caller = rich()
     project = survey(caller)
-    connect(Reads(obedient, texts_at_once=2))
+    connect(Reads(obedient, max_batch_size=2))
     wrote(project, "#slow -", "#slow -", INJECTION, "#dear -", "#slow -")
 
     told = analysed(caller, project)
@@ -336,7 +342,7 @@ def test_instructions_in_an_answer_change_nothing_but_their_own_batch_at_worst(c
 
 
 def test_an_answer_that_gives_orders_weighs_as_one_answer(connect: Any) -> None:
-    def swayed(batch: TextBatch) -> Reading:
+    def swayed(batch: TextBatch) -> BatchReading:
         reading = by_marks(batch)
         texts = [
             replace(text, themes=("Perfect",) * 50, sentiment="positive", quote="all positive")
@@ -344,7 +350,7 @@ def test_an_answer_that_gives_orders_weighs_as_one_answer(connect: Any) -> None:
             else text
             for answer, text in zip(batch.answers, reading.texts, strict=True)
         ]
-        return Reading((*reading.themes, Theme("Perfect")), texts)
+        return BatchReading((*reading.themes, TextTheme("Perfect")), texts)
 
     caller = rich()
     project = survey(caller)

@@ -33,8 +33,8 @@ def test_themes_keep_their_titles_in_the_next_analysis(connect: Any) -> None:
 
     second = analysed(caller, project)
 
-    assert [theme.title for theme in provider.batches[0].known] == ["Slow", "Dear"]
-    assert provider.batches[0].known[0].description == "About slow."
+    assert [theme.title for theme in provider.batches[0].known_themes] == ["Slow", "Dear"]
+    assert provider.batches[0].known_themes[0].description == "About slow."
     assert (themes(first), themes(second)) == ({"Slow": 1, "Dear": 1}, {"Slow": 2, "Dear": 1, "New": 1})
 
 
@@ -53,7 +53,7 @@ def test_a_theme_that_nobody_had_for_a_while_comes_back_under_its_title(connect:
     again = analysed(caller, project)
 
     assert (themes(without), themes(again)) == ({"Dear": 1}, {"Dear": 1, "Slow": 1})
-    assert [theme.title for theme in provider.batches[0].known] == ["Dear", "Slow"]
+    assert [theme.title for theme in provider.batches[0].known_themes] == ["Dear", "Slow"]
 
 
 def test_titles_outlive_an_analysis_that_had_nothing_to_read(connect: Any) -> None:
@@ -69,7 +69,7 @@ def test_titles_outlive_an_analysis_that_had_nothing_to_read(connect: Any) -> No
     provider = connect(Reads())
     analysed(caller, project)
 
-    assert [theme.title for theme in provider.batches[0].known] == ["Slow"]
+    assert [theme.title for theme in provider.batches[0].known_themes] == ["Slow"]
 
 
 def test_another_providers_titles_are_no_measure(connect: Any) -> None:
@@ -84,14 +84,14 @@ def test_another_providers_titles_are_no_measure(connect: Any) -> None:
     provider = connect(Reads())
     told = analysed(caller, project)  # though nothing has changed since
 
-    assert provider.batches[0].known == []
+    assert provider.batches[0].known_themes == []
     assert told["generated_by"] == "anthropic"
 
 
 def test_old_themes_leave_room_for_new_ones(connect: Any) -> None:
     caller = rich()
     project = survey(caller)
-    connect(Reads(texts_at_once=8))
+    connect(Reads(max_batch_size=8))
     wrote(project, *(f"#old{n}" for n in range(32)))
     analysed(caller, project)
     wrote(project, *["#new"] * 5)
@@ -103,7 +103,7 @@ def test_old_themes_leave_room_for_new_ones(connect: Any) -> None:
 
 def test_summaries_are_kept_clean(connect: Any) -> None:
     provider = connect(Reads())
-    provider.summarize = lambda _overview: " Good.\x00\n\nVery\ud83d good. " + "x" * 5_000
+    provider.summarize_analysis = lambda _overview: " Good.\x00\n\nVery\ud83d good. " + "x" * 5_000
     provider.summarize_texts = lambda _figures: "  \x00 "
     caller = rich()
     project = survey(caller)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from communities.errors import InvalidRequest, NotFound
-from surveys.ai.local import library
+from surveys.ai.local.drafts import library
 from surveys.services.scripts import templates
 from tests.surveys.calling import Caller, faults, refusal
 from tests.surveys.instruments.sitting import Sitting, opened

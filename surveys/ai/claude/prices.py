@@ -1,4 +1,4 @@
-"""What is known of models: what their tokens cost, and whether they can be told how much to think."""
+"""What we know about the models: the prices of their tokens, and whether they accept an effort."""
 
 from __future__ import annotations
 
@@ -7,64 +7,67 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one answer. `fresh` are those of the input that no cache had or kept."""
+class TokenUsage:
+    """Tokens of one response. `uncached` counts input that was neither read from nor written to a cache."""
 
-    fresh: int = 0
+    uncached: int = 0
     cache_writes: int = 0
     cache_reads: int = 0
     output: int = 0
 
     @property
     def input(self) -> int:
-        return self.fresh + self.cache_writes + self.cache_reads
+        return self.uncached + self.cache_writes + self.cache_reads
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
-    """US dollars for a million tokens; `cache_writes` are those kept for five minutes."""
+class TokenPrices:
+    """US dollars for a million tokens. `cache_writes` are cached for five minutes."""
 
-    fresh: float
+    uncached: float
     output: float
     cache_writes: float
     cache_reads: float
 
-    def of(self, usage: Usage) -> float:
-        total = self.fresh * usage.fresh + self.output * usage.output
+    def cost_of(self, usage: TokenUsage) -> float:
+        """US dollars for all tokens of a response."""
+        total = self.uncached * usage.uncached + self.output * usage.output
         total += self.cache_writes * usage.cache_writes + self.cache_reads * usage.cache_reads
         return total / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """`long` is the price of prompts above `long_from` tokens, where they have one of their own."""
+class ModelInfo:
+    """Facts about one model. `long_prices` apply to inputs of more than `long_from` tokens, if it has any."""
 
-    price: Price
-    takes_effort: bool = True
+    prices: TokenPrices
+    accepts_effort: bool = True
     long_from: int = 0
-    long: Price | None = None
+    long_prices: TokenPrices | None = None
 
 
-# The provider's own pages on each model and on pricing (platform.claude.com/docs), read on 21 November 2026.
-MODELS: Mapping[str, Model] = {
-    "claude-opus-5-5": Model(Price(4.0, 20.0, 5.0, 0.2)),
-    "claude-sonnet-5-5": Model(Price(2.0, 10.0, 2.5, 0.1)),
-    "claude-haiku-5-5": Model(
-        Price(0.1, 0.5, 0.125, 0.01), long_from=100_000, long=Price(0.5, 2.5, 0.625, 0.05)
+# From the provider's pages on its models and prices (platform.claude.com/docs), read on 21 November 2026.
+MODELS: Mapping[str, ModelInfo] = {
+    "claude-opus-5-5": ModelInfo(TokenPrices(4.0, 20.0, 5.0, 0.2)),
+    "claude-sonnet-5-5": ModelInfo(TokenPrices(2.0, 10.0, 2.5, 0.1)),
+    "claude-haiku-5-5": ModelInfo(
+        TokenPrices(0.1, 0.5, 0.125, 0.01),
+        long_from=100_000,
+        long_prices=TokenPrices(0.5, 2.5, 0.625, 0.05),
     ),
-    "claude-haiku-4-5": Model(Price(1.0, 5.0, 1.25, 0.1), takes_effort=False),
+    "claude-haiku-4-5": ModelInfo(TokenPrices(1.0, 5.0, 1.25, 0.1), accepts_effort=False),
 }
 
 
-def cost(model: str, usage: Usage) -> float | None:
-    """US dollars; None for a model whose price is not known."""
-    known = MODELS.get(model)
-    if known is None:
+def cost_of(model: str, usage: TokenUsage) -> float | None:
+    """The price of a response in US dollars; None for a model whose prices we do not know."""
+    info = MODELS.get(model)
+    if info is None:
         return None
-    price = known.long if known.long and usage.input > known.long_from else known.price
-    return round(price.of(usage), 6)
+    prices = info.long_prices if info.long_prices and usage.input > info.long_from else info.prices
+    return round(prices.cost_of(usage), 6)
 
 
-def takes_effort(model: str) -> bool:
-    """Whether it can be told how much to think. Others refuse a request that tells them."""
-    return model in MODELS and MODELS[model].takes_effort
+def accepts_effort(model: str) -> bool:
+    """Whether a model can be told how much to think. Other models refuse a request with an effort."""
+    return model in MODELS and MODELS[model].accepts_effort

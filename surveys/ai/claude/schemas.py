@@ -1,7 +1,7 @@
-"""What the model's answers have to look like, in the part of JSON schema that the provider holds a model to.
+"""JSON schemas of the model's responses, within the part of JSON schema that the API enforces.
 
-It knows no bounds of lengths and numbers, at most 24 optional properties and 16 unions in a schema: so
-nothing is nullable, a block's type decides what else it has, and what a schema cannot say the prompts do.
+The API supports no limits on lengths and numbers, and at most 24 optional properties and 16 unions in a
+schema. So nothing is nullable, the type of a block decides its fields, and the prompts state the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from surveys.engine.language.conditions import OPERATORS
 Schema = dict[str, Any]
 
 _TEXT: Schema = {"type": "string"}
-_WHOLE: Schema = {"type": "integer"}
+_INTEGER: Schema = {"type": "integer"}
 _NUMBER: Schema = {"type": "number"}
 _FLAG: Schema = {"type": "boolean"}
 
@@ -44,10 +44,10 @@ _CONDITION = _object(
 )
 _SCORE = _object({"bucket": _TEXT, "points": _NUMBER})
 _OPTION = _object({"value": _TEXT}, {"emoji": _TEXT, "scores": _list_of(_SCORE), "stays_last": _FLAG})
-_ASKED = {"name": _TEXT, "prompt": _TEXT, "required": _FLAG, "show_when": _list_of(_CONDITION)}
-_CHOSEN = {**_ASKED, "options": _list_of(_OPTION), "randomize_options": _FLAG}
-_ENDS = {"label_left": _TEXT, "label_right": _TEXT}
-_RANGE = {"min": _WHOLE, "max": _WHOLE}
+_QUESTION = {"name": _TEXT, "prompt": _TEXT, "required": _FLAG, "show_when": _list_of(_CONDITION)}
+_CHOICE = {**_QUESTION, "options": _list_of(_OPTION), "randomize_options": _FLAG}
+_LABELS = {"label_left": _TEXT, "label_right": _TEXT}
+_RANGE = {"min": _INTEGER, "max": _INTEGER}
 
 
 def _block(
@@ -65,15 +65,15 @@ _CONTENT = _block(
         "show_when": _list_of(_CONDITION),
     },
 )
-_GRADED = {"correct_answer_index": _WHOLE, "when_correct": _TEXT, "when_incorrect": _TEXT}
-_SINGLE = _block("single_punch", _CHOSEN, _GRADED)
-_MULTI = _block("multi_punch", _CHOSEN, _RANGE)
-_RATING = _block("rating", {**_ASKED, "max": _WHOLE}, _ENDS)
-_OPINION = _block("opinion_scale", {**_ASKED, **_RANGE}, _ENDS)
-_NPS = _block("nps", _ASKED)
-_OPEN_TEXT = _block("open_text", _ASKED)
-_OPEN_NUMERIC = _block("open_numeric", _ASKED, _RANGE)
-_RANKING = _block("ranking", _CHOSEN, {"rank_top_n": _WHOLE})
+_FEEDBACK = {"correct_answer_index": _INTEGER, "when_correct": _TEXT, "when_incorrect": _TEXT}
+_SINGLE = _block("single_punch", _CHOICE, _FEEDBACK)
+_MULTI = _block("multi_punch", _CHOICE, _RANGE)
+_RATING = _block("rating", {**_QUESTION, "max": _INTEGER}, _LABELS)
+_OPINION = _block("opinion_scale", {**_QUESTION, **_RANGE}, _LABELS)
+_NPS = _block("nps", _QUESTION)
+_OPEN_TEXT = _block("open_text", _QUESTION)
+_OPEN_NUMERIC = _block("open_numeric", _QUESTION, _RANGE)
+_RANKING = _block("ranking", _CHOICE, {"rank_top_n": _INTEGER})
 _CALCULATED = _block("calculated_block", {"name": _TEXT, "calculated_formula": _TEXT})
 
 
@@ -81,20 +81,20 @@ def _script(*blocks: Schema) -> Schema:
     return _object({"scoring_enabled": _FLAG, "blocks": _list_of({"anyOf": list(blocks)})})
 
 
-_VOTED = (_CONTENT, _SINGLE, _MULTI, _RATING, _OPINION, _NPS)
-POLL = _script(*_VOTED)
-CONVO = _script(*_VOTED, _OPEN_TEXT, _OPEN_NUMERIC, _RANKING, _CALCULATED)
+_POLL_BLOCKS = (_CONTENT, _SINGLE, _MULTI, _RATING, _OPINION, _NPS)
+POLL = _script(*_POLL_BLOCKS)
+CONVO = _script(*_POLL_BLOCKS, _OPEN_TEXT, _OPEN_NUMERIC, _RANKING, _CALCULATED)
 
 # --- Texts and summaries --------------------------------------------------------------------------------
 
-# New themes stand first, so that they are named before answers are given to them.
-READING = _object(
+# New themes come first, so that the model names them before it assigns answers to them.
+BATCH_READING = _object(
     {
         "new_themes": _list_of(_object({"title": _TEXT, "description": _TEXT})),
         "texts": _list_of(
             _object(
                 {
-                    "n": _WHOLE,
+                    "n": _INTEGER,
                     "themes": _list_of(_TEXT),
                     "sentiment": {"type": "string", "enum": list(SENTIMENTS)},
                 },

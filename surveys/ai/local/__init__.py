@@ -1,52 +1,55 @@
-"""The provider that needs nothing: scripts from the template library, texts by classical statistics.
+"""The local provider: it drafts scripts from a template library and reads texts by classical statistics.
 
-It works offline, is free, and gives the same answer to the same question. Its scripts are English, whatever
-locale is asked for: a template in another language would have to be written by somebody who speaks it.
+It works offline, costs nothing, and always gives the same answer to the same request. Its scripts are in
+English for every locale, because each template would need a native speaker to write it in another language.
 """
 
 from __future__ import annotations
 
-from surveys.ai.local import filling
+from surveys.ai.local.drafts import builder
 from surveys.ai.provider import (
+    LOCAL,
+    AnalysisOverview,
+    BatchReading,
     Correction,
-    Overview,
-    Reading,
     ScriptDraft,
     ScriptRequest,
     TextBatch,
     TextFigures,
 )
 
-__all__ = ["Local"]
+__all__ = ["LocalProvider"]
 
 
-class Local:
-    name = "local"
-    texts_at_once = 2_000
+class LocalProvider:
+    """The provider `local`."""
+
+    name = LOCAL
+    max_batch_size = 2_000
 
     def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ScriptDraft:
-        """The best template for the intent, filled; with a correction the general one, as plain as it is.
+        """Fill the template that matches the intent best; with a correction, return a general template as is.
 
-        The tests hold every template to the rules. Should a draft break one all the same, what the intent
-        brought into it is the likely cause, so the second draft takes nothing from the intent.
+        The tests check every template against the rules. If a draft breaks a rule all the same, something
+        taken from the intent is the likely cause, so the second draft takes nothing from the intent.
         """
-        return filling.draft(request) if correction is None else filling.plain(request)
+        return builder.draft_for_intent(request) if correction is None else builder.fallback_draft(request)
 
-    # What reads texts is imported where it is called: it loads scikit-learn, hundreds of megabytes and more
-    # than a second of it, and a worker that only drafts scripts has no use for that. Neither has the web
-    # process, which imports the library beside this for `GET /v1/templates`.
+    # The modules that read texts load scikit-learn, which takes more than a second and hundreds of megabytes.
+    # They are imported inside the methods, so that a worker that only drafts scripts never loads it, nor does
+    # the web process, which imports the template library for `GET /v1/templates`.
 
-    def read_texts(self, batch: TextBatch) -> Reading:
-        from surveys.ai.local import texts  # noqa: PLC0415
+    def read_texts(self, batch: TextBatch) -> BatchReading:
+        from surveys.ai.local.texts import reading  # noqa: PLC0415
 
-        return texts.read_texts(batch)
+        return reading.read_texts(batch)
 
     def summarize_texts(self, figures: TextFigures) -> str:
-        from surveys.ai.local import summaries  # noqa: PLC0415
+        from surveys.ai.local.summaries import open_question  # noqa: PLC0415
 
-        return summaries.summarize_texts(figures)
+        return open_question.summarize_texts(figures)
 
-    def summarize(self, overview: Overview) -> str:
-        from surveys.ai.local import summaries  # noqa: PLC0415
+    def summarize_analysis(self, overview: AnalysisOverview) -> str:
+        from surveys.ai.local.summaries import analysis  # noqa: PLC0415
 
-        return summaries.summarize(overview)
+        return analysis.summarize_analysis(overview)

@@ -21,10 +21,11 @@ from communities import services as communities
 from communities.errors import NotFound
 from communities.queue import wake
 from surveys.ai import provider_is_free
+from surveys.ai.provider import LOCAL
 from surveys.models import Analysis, Project
 from surveys.services import access, anonymity, jobs
 from surveys.services.analysis import texts as open_texts
-from surveys.services.analysis.worker import LOCAL, RUN, give_up, run
+from surveys.services.analysis.worker import RUN, give_up, run
 from surveys.services.representations.analysis import as_json, in_sum, rendered
 from surveys.services.results import figures
 

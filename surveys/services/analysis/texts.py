@@ -14,7 +14,17 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from communities.statements import found
-from surveys.ai.provider import SENTIMENTS, CountedTheme, Reading, ReadText, Sentiment, Theme
+from surveys.ai.provider import (
+    MAX_QUOTE,
+    MAX_THEME_DESCRIPTION,
+    MAX_THEME_TITLE,
+    SENTIMENTS,
+    BatchReading,
+    CountedTheme,
+    Sentiment,
+    TextReading,
+    TextTheme,
+)
 
 MOST_TOLD = 12  # themes of a question
 # More are followed, so that a new one can grow past those that were there first. Of those that another
@@ -23,7 +33,7 @@ MOST_FOLLOWED = 24
 MOST_KNOWN = 18
 MOST_NEW, LEAST_NEW = 8, 3  # to be named in one batch
 MOST_QUOTES = 3
-LONGEST_TITLE, LONGEST_DESCRIPTION, LONGEST_QUOTE, LONGEST_SUMMARY = 80, 300, 200, 2_000
+LONGEST_SUMMARY = 2_000
 LEAST_ANSWERS_TO_QUOTE = 5  # on anonymous projects
 
 _COVERS = {"completed": "AND c.completed_at IS NOT NULL", "partial": "AND c.completed_at IS NULL"}
@@ -118,15 +128,15 @@ class Findings:
         return sum(self.moods.values())
 
     @property
-    def known(self) -> list[Theme]:
-        return [Theme(theme.title, theme.description) for theme in self.themes.values()]
+    def known(self) -> list[TextTheme]:
+        return [TextTheme(theme.title, theme.description) for theme in self.themes.values()]
 
     @property
     def room(self) -> int:
         """How many new themes may be named."""
         return max(LEAST_NEW, min(MOST_NEW, MOST_FOLLOWED - len(self.themes)))
 
-    def add(self, texts: Sequence[str], reading: Reading) -> None:
+    def add(self, texts: Sequence[str], reading: BatchReading) -> None:
         """Count a batch of answers by what was made of it, as far as that can be."""
         new = self._named(reading)
         self.answer_count += len(texts)
@@ -137,19 +147,19 @@ class Findings:
                 self._count(text, read, new)
         self._drop_least()
 
-    def _named(self, reading: Reading) -> dict[str, Followed]:
+    def _named(self, reading: BatchReading) -> dict[str, Followed]:
         new: dict[str, Followed] = {}
         for theme in reading.themes:
-            title = words(theme.title, LONGEST_TITLE)
+            title = words(theme.title, MAX_THEME_TITLE)
             key = _compared(title)
             if title and key not in self.themes and key not in new and len(new) < self.room:
-                new[key] = Followed(title, words(theme.description, LONGEST_DESCRIPTION))
+                new[key] = Followed(title, words(theme.description, MAX_THEME_DESCRIPTION))
         return new
 
-    def _count(self, text: str, read: ReadText, new: Mapping[str, Followed]) -> None:
+    def _count(self, text: str, read: TextReading, new: Mapping[str, Followed]) -> None:
         self.moods[read.sentiment] += 1
         themes = []
-        for key in dict.fromkeys(_compared(words(title, LONGEST_TITLE)) for title in read.themes):
+        for key in dict.fromkeys(_compared(words(title, MAX_THEME_TITLE)) for title in read.themes):
             if key in new:
                 self.themes.setdefault(key, new[key])
             if key in self.themes:
@@ -242,11 +252,11 @@ def quoted(quote: object, text: str) -> str | None:
     quote = quote.strip()
     if not quote or quote not in text:
         return None
-    if len(quote) <= LONGEST_QUOTE:
+    if len(quote) <= MAX_QUOTE:
         return quote
-    cut = quote[: LONGEST_QUOTE + 1]
+    cut = quote[: MAX_QUOTE + 1]
     at_word = cut.rsplit(None, 1)[0] if any(each.isspace() for each in cut) else ""
-    return (at_word or quote[:LONGEST_QUOTE])[:LONGEST_QUOTE].strip()
+    return (at_word or quote[:MAX_QUOTE])[:MAX_QUOTE].strip()
 
 
 def _compared(title: str) -> str:

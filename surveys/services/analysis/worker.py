@@ -24,7 +24,8 @@ from communities import wire
 from communities.faults import log_fault
 from communities.queue import wake
 from surveys import ai
-from surveys.ai.provider import Overview, Provider, ProviderFailed, TextBatch, TextFigures
+from surveys.ai.local.summaries.analysis import summarize_analysis
+from surveys.ai.provider import LOCAL, AnalysisOverview, Provider, ProviderError, TextBatch, TextFigures
 from surveys.models import Analysis, Job, Project
 from surveys.services import anonymity, events, jobs
 from surveys.services.analysis import texts as open_texts
@@ -32,7 +33,6 @@ from surveys.services.analysis.texts import LONGEST_SUMMARY, Findings, Title, wo
 from surveys.services.results import figures
 from surveys.services.results.figures import Figures, Selection
 
-LOCAL = "local"  # who put figures into words where there was nothing to read
 RUN = "surveys.run_analysis"
 TURN = timedelta(minutes=2)
 MOST_TEXTS_AT_ONCE = 5_000
@@ -63,7 +63,7 @@ def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
         _complete(job, _made(job, now), at=now())
     except jobs.TakenOver:
         return
-    except ProviderFailed as failure:
+    except ProviderError as failure:
         _fail(job, failure.message, at=now())
     except (OperationalError, InterfaceError):  # the lease runs out, and another worker goes on
         raise
@@ -147,19 +147,16 @@ class _Reader:
         for block in questions:
             self._summarize_texts(block, provider)
         self._wait(READ)
-        summary = words(provider.summarize(self._overview()), LONGEST_SUMMARY)
+        summary = words(provider.summarize_analysis(self._overview()), LONGEST_SUMMARY)
         for block in questions:
             block["open_text"] = self._told(block)
         return Result(self.counted.blocks, summary or None, provider.name, self._memory(provider.name))
 
     def _without_model(self, questions: Sequence[dict[str, Any]]) -> Result:
         """Where nobody wrote anything no model is asked: the figures are put into words here."""
-        # Loaded here alone, as in `surveys.ai`: what stands behind it is heavy.
-        from surveys.ai.local import summaries  # noqa: PLC0415
-
         for block in questions:
             block["open_text"] = Findings().told(is_anonymous=self.project.is_anonymous)
-        return Result(self.counted.blocks, summaries.summarize(self._overview()), LOCAL, self.memory)
+        return Result(self.counted.blocks, summarize_analysis(self._overview()), LOCAL, self.memory)
 
     def _know_earlier_themes(self, questions: Sequence[Mapping[str, Any]], provider: Provider) -> None:
         """Those of the same provider: another's titles are no measure."""
@@ -172,7 +169,7 @@ class _Reader:
 
     def _read_question(self, block: Mapping[str, Any], provider: Provider) -> None:
         findings = self.found[str(block["block_id"])]
-        length = max(1, min(provider.texts_at_once, MOST_TEXTS_AT_ONCE))
+        length = max(1, min(provider.max_batch_size, MOST_TEXTS_AT_ONCE))
         while not findings.is_read:
             answers = open_texts.batch(
                 project_id=self.project.pk,
@@ -234,13 +231,13 @@ class _Reader:
         self.has_got_on = False
         jobs.keep(self.job, at=self.now(), progress=self.job.progress, checkpoint={"found": found}, **got_on)
 
-    def _overview(self) -> Overview:
+    def _overview(self) -> AnalysisOverview:
         """All that was found, but for what people said themselves: a summary needs none of it."""
         told = [
             block if block["block_type"] != "open_text" else {**block, "open_text": self._counts(block)}
             for block in self.counted.blocks
         ]
-        return Overview(
+        return AnalysisOverview(
             name=self.project.name,
             completion_count=self.counted.completion_count,
             conversation_count=self.counted.conversation_count,

@@ -9,8 +9,8 @@ as_json(template)  as_json_with_script(template)
 from __future__ import annotations
 
 from communities.errors import NotFound, refuse
-from surveys.ai.local import filling, library
-from surveys.ai.local.library import Template
+from surveys.ai.local.drafts import builder, library
+from surveys.ai.local.drafts.library import Template
 from surveys.ai.provider import ScriptDraft
 
 __all__ = ["Template", "as_json", "as_json_with_script", "draft", "find", "listed"]
@@ -54,7 +54,7 @@ def draft(template_id: str, *, type: str | None = None) -> ScriptDraft:
     if type == "poll" and template.type != "poll":
         message = f"`template` {template_id} is a survey, and a poll asks one question."
         refuse("template", "not_allowed", message)
-    return filling.neutral(template)
+    return builder.neutral_draft(template)
 
 
 def as_json(template: Template) -> dict[str, object]:
@@ -77,7 +77,7 @@ def as_json_with_script(template: Template) -> dict[str, object]:
     return {
         **as_json(template),
         "scoring": {"buckets": buckets},
-        "script": {"blocks": [dict(block) for block in filling.neutral(template).blocks]},
+        "script": {"blocks": [dict(block) for block in builder.neutral_draft(template).blocks]},
     }
 
 

@@ -1,0 +1,111 @@
+"""Failed requests to the API: why they failed, whether a retry may help, and what to tell the caller."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import anthropic
+import httpx2
+
+from communities.retry_after import MAX_RETRY_AFTER, read_retry_after
+from surveys.ai.claude.identifiers import safe_identifier
+from surveys.ai.claude.request import UnusableResponseError
+from surveys.ai.provider import ProviderError
+
+SECONDS_UNTIL_SETTINGS_MAY_BE_CORRECTED = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no response.
+
+    `outcome` is one word for the log, `message` a sentence for the caller. `is_temporary` says that a retry
+    may help, after `retry_after` seconds if the API names them. `is_configuration` says that the operator has
+    to act.
+    """
+
+    outcome: str
+    message: str
+    is_temporary: bool = False
+    retry_after: float | None = None
+    status: int | None = None
+    code: str | None = None
+    is_configuration: bool = False
+
+    def as_error(self) -> ProviderError:
+        """The error for the caller."""
+        if self.retry_after is not None:
+            return ProviderError(self.message, retry_after=max(1, math.ceil(self.retry_after)))
+        if self.is_configuration:
+            return ProviderError(self.message, retry_after=SECONDS_UNTIL_SETTINGS_MAY_BE_CORRECTED)
+        return ProviderError(self.message)
+
+
+class RequestFailed(Exception):
+    """A request failed for good."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.outcome)
+        self.failure = failure
+
+
+_TIMED_OUT = "The AI provider took too long. Please try again."
+_CONFIGURATION = {
+    401: "The AI provider rejected our key. The operator must check ANTHROPIC_API_KEY.",
+    402: "The AI provider asks for payment. The operator must check the account of ANTHROPIC_API_KEY.",
+    403: "The AI provider denied access. The operator must check ANTHROPIC_API_KEY and ANTHROPIC_MODEL.",
+    404: "The AI provider does not have this model. The operator must check ANTHROPIC_MODEL and the address.",
+}
+_OUTCOMES = {
+    400: ("bad_request", "The AI provider rejected the request as invalid."),
+    408: ("timed_out", _TIMED_OUT),
+    413: ("too_large", "The request to the AI provider is too large."),
+    429: ("limited", "The AI provider accepts no more requests from this installation at the moment."),
+    504: ("timed_out", _TIMED_OUT),
+    529: ("overloaded", "The AI provider is overloaded at the moment."),
+}
+
+
+def failure_of(error: Exception) -> Failure:
+    """Describe one failed attempt. Raises UnusableResponseError if a smaller request might succeed."""
+    if isinstance(error, anthropic.APITimeoutError | httpx2.TimeoutException):
+        return Failure("timed_out", _TIMED_OUT, is_temporary=True)
+    if not isinstance(error, anthropic.APIStatusError):
+        return Failure("unreachable", "The AI provider could not be reached.", is_temporary=True)
+    status = error.status_code
+    outcome, message = _OUTCOMES.get(status, ("failed", "The AI provider failed to answer."))
+    if status == 413:
+        raise UnusableResponseError(message, outcome=outcome) from None
+    is_configuration = status in _CONFIGURATION
+    return Failure(
+        outcome="misconfigured" if is_configuration else outcome,
+        message=_CONFIGURATION.get(status, message),
+        is_temporary=_is_temporary(status, error.response.headers.get("x-should-retry")),
+        retry_after=_retry_after(error.response.headers),
+        status=status,
+        code=safe_identifier(error.error_code),
+        is_configuration=is_configuration,
+    )
+
+
+def _is_temporary(status: int, should_retry: str | None) -> bool:
+    if should_retry in ("true", "false"):
+        return should_retry == "true"
+    return status in (408, 409, 429) or status >= 500
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait as the API asks, at most a day; None if it names no sensible time.
+
+    Besides the standard header the API knows one in milliseconds, and fractions of a second in both.
+    """
+    milliseconds, seconds = headers.get("retry-after-ms"), headers.get("retry-after")
+    try:
+        wait = float(seconds or "") if milliseconds is None else float(milliseconds) / 1000
+    except ValueError:
+        asked = None if milliseconds is not None else read_retry_after(seconds, at=datetime.now(UTC))
+        return None if asked is None else asked.total_seconds()
+    return min(wait, MAX_RETRY_AFTER.total_seconds()) if math.isfinite(wait) and wait > 0 else None

@@ -1,0 +1,37 @@
+"""One request to the model, and the error for a response of no use. Loads nothing of the SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from surveys.ai.claude.prompts import Prompt
+from surveys.ai.provider import ProviderError
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request to the model.
+
+    `purpose` is for the log. `seconds` is the time that one attempt may take. `effort` tells the model how
+    much to think, if it can be told.
+    """
+
+    purpose: str
+    model: str
+    prompt: Prompt
+    schema: Mapping[str, object]
+    max_tokens: int
+    seconds: float
+    effort: str = "low"
+
+
+class UnusableResponseError(ProviderError):
+    """The model responded, but not with what was asked. Asking for less may help; asking again will not.
+
+    `outcome` is one word for the log.
+    """
+
+    def __init__(self, message: str, *, outcome: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome

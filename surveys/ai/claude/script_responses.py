@@ -1,0 +1,187 @@
+"""Conversion of scripts as the model writes them to the blocks of our API. The engine's rules check them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from surveys.ai.claude.json_values import (
+    JsonObject,
+    as_flag,
+    as_integer,
+    as_list,
+    as_number,
+    as_objects,
+    as_text,
+    malformed,
+)
+from surveys.ai.provider import ScriptDraft, ScriptRequest
+from surveys.engine.intake.fields import MAX_OPTIONS
+from surveys.engine.intake.reader import MAX_BLOCKS
+from surveys.engine.language import names
+from surveys.engine.script import Bucket
+
+_MAX_CONDITIONS = 20
+
+Fields = dict[str, Any]  # of a block, an option or a condition
+
+
+def read_script(response: JsonObject, request: ScriptRequest) -> ScriptDraft:
+    """Convert the model's response to a draft. Raises UnusableResponseError if it is not a script."""
+    raw_blocks = as_objects(response.get("blocks"), most=MAX_BLOCKS)
+    if not raw_blocks:
+        raise malformed()
+    block_names = frozenset(as_text(raw.get("name")) for raw in raw_blocks)
+    blocks = [_read_block(raw, block_names) for raw in raw_blocks]
+    scoring = request.scoring
+    if scoring is None:
+        scoring = as_flag(response.get("scoring_enabled")) or any(map(_is_scored, blocks))
+    if not scoring:
+        for block in blocks:
+            for option in block.get("options", ()):
+                option.pop("score_values", None)
+    return ScriptDraft(blocks, scoring_enabled=scoring)
+
+
+def _is_scored(block: Fields) -> bool:
+    has_points = any("score_values" in option for option in block.get("options", ()))
+    return has_points or "correct_answer_index" in block
+
+
+def _read_block(raw: JsonObject, block_names: frozenset[str]) -> Fields:
+    type_ = as_text(raw.get("type"))
+    if type_ not in _READERS:
+        raise malformed()
+    conditions = as_objects(raw.get("show_when"), most=_MAX_CONDITIONS)
+    block: Fields = {
+        "type": type_,
+        "name": as_text(raw.get("name")) or None,
+        "prompt": as_text(raw.get("prompt")),
+        "show_when": _all_of([_read_condition(condition, block_names) for condition in conditions]),
+        **_READERS[type_](raw),
+    }
+    return _without_nulls(block)
+
+
+def _all_of(conditions: list[Fields]) -> Fields | None:
+    if len(conditions) > 1:
+        return {"all": conditions}
+    return conditions[0] if conditions else None
+
+
+def _read_condition(raw: JsonObject, block_names: frozenset[str]) -> Fields:
+    subject = as_text(raw.get("block"))
+    is_variable = names.looks_like_variable(subject) and subject not in block_names
+    op = as_text(raw.get("op"))
+    value = _read_value(raw.get("value"))
+    if op == "in" and not isinstance(value, list):
+        value = [value]
+    return {"variable" if is_variable else "block": subject, "op": op, "value": value}
+
+
+def _read_value(raw: object) -> str | int | float | list[str | int | float]:
+    if isinstance(raw, list):
+        return [_read_single_value(item) for item in as_list(raw, most=MAX_OPTIONS)]
+    return _read_single_value(raw)
+
+
+def _read_single_value(raw: object) -> str | int | float:
+    return as_text(raw) if isinstance(raw, str) else _required_number(raw)
+
+
+def _required_number(raw: object) -> int | float:
+    number = as_number(raw)
+    if number is None:
+        raise malformed()
+    return number
+
+
+def _without_nulls(fields: Fields) -> Fields:
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+# --- Types of blocks ------------------------------------------------------------------------------------
+
+
+def _read_content(raw: JsonObject) -> Fields:
+    return {"section": "intro" if raw.get("section") == "intro" else None}
+
+
+def _read_question(raw: JsonObject) -> Fields:
+    return {"required": as_flag(raw.get("required"))}
+
+
+def _read_range(raw: JsonObject) -> Fields:
+    return {"min": as_integer(raw.get("min")), "max": as_integer(raw.get("max")), **_read_question(raw)}
+
+
+def _read_rating(raw: JsonObject) -> Fields:
+    return {**_read_range(raw), "min": 1, "scale": _read_scale(raw)}
+
+
+def _read_opinion(raw: JsonObject) -> Fields:
+    return {**_read_range(raw), "scale": _read_scale(raw)}
+
+
+def _read_scale(raw: JsonObject) -> Fields | None:
+    labels = {key: as_text(raw.get(key)) for key in ("label_left", "label_right")}
+    return {key: label for key, label in labels.items() if label} or None
+
+
+def _read_choice(raw: JsonObject) -> Fields:
+    options = as_objects(raw.get("options"), most=MAX_OPTIONS)
+    return {
+        "options": [_read_option(option) for option in options],
+        "randomize_options": as_flag(raw.get("randomize_options")) or None,
+        **_read_question(raw),
+    }
+
+
+def _read_single_punch(raw: JsonObject) -> Fields:
+    correct = as_integer(raw.get("correct_answer_index"))
+    block = {**_read_choice(raw), "correct_answer_index": correct}
+    if correct is not None:  # a block without a right answer cannot have feedback
+        block |= {key: as_text(raw.get(key)) or None for key in ("when_correct", "when_incorrect")}
+    return block
+
+
+def _read_multi_punch(raw: JsonObject) -> Fields:
+    return {**_read_choice(raw), **_read_range(raw)}
+
+
+def _read_ranking(raw: JsonObject) -> Fields:
+    return {**_read_choice(raw), "rank_top_n": as_integer(raw.get("rank_top_n"))}
+
+
+def _read_calculated(raw: JsonObject) -> Fields:
+    return {"calculated_formula": as_text(raw.get("calculated_formula"))}
+
+
+def _read_option(raw: JsonObject) -> Fields:
+    scores = as_objects(raw.get("scores"), most=MAX_OPTIONS)
+    points = {
+        Bucket(as_text(score.get("bucket"))).key: _required_number(score.get("points"))
+        for score in reversed(scores)  # of two scores for one bucket, the first counts
+    }
+    return _without_nulls(
+        {
+            "value": as_text(raw.get("value")),
+            "emoji": as_text(raw.get("emoji")) or None,
+            "score_values": points or None,
+            "anchor_position": "last" if as_flag(raw.get("stays_last")) else None,
+        }
+    )
+
+
+_READERS: Mapping[str, Callable[[JsonObject], Fields]] = {
+    "content_block": _read_content,
+    "single_punch": _read_single_punch,
+    "multi_punch": _read_multi_punch,
+    "open_text": _read_question,
+    "open_numeric": _read_range,
+    "rating": _read_rating,
+    "opinion_scale": _read_opinion,
+    "nps": _read_question,
+    "ranking": _read_ranking,
+    "calculated_block": _read_calculated,
+}

@@ -1,0 +1,165 @@
+"""Scripts built from templates: with the topic, the options and the number of questions that are wanted.
+
+    draft_for_intent(request)   from the template that matches the intent best
+    neutral_draft(template)     from a template as it is, without a topic
+    fallback_draft(request)     from a general template, with nothing taken from the intent
+
+Parts that only the author can know, such as the facts of a quiz, become placeholders. They work, and their
+texts say that they are to be replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import partial
+
+import emoji
+
+from surveys.ai.local.drafts import library, scoring
+from surveys.ai.local.drafts.intent import Intent, asks_for_opinion, read_intent
+from surveys.ai.local.drafts.length import MutableBlock, PlaceholderFactory, resize
+from surveys.ai.local.drafts.library import Template
+from surveys.ai.local.drafts.matching import best_match, topic_for
+from surveys.ai.local.english import capitalize, truncate
+from surveys.ai.provider import ScriptDraft, ScriptRequest
+from surveys.engine.intake.emojis import count_renderable
+from surveys.engine.rules.option import CHAT_BUTTON, CHAT_OPTIONS
+from surveys.engine.script import QUESTIONS, Bucket
+
+_MAX_RANKED = 20
+_DEFAULT_OPTIONS = 4  # of a placeholder
+_ONLY_WITH_TOPIC = re.compile(r"<<(.*?)>>")
+_TOPIC = re.compile(r"\{(topic|Topic)\}")
+_TEXT_FIELDS = ("prompt", "when_correct", "when_incorrect")
+
+
+def draft_for_intent(request: ScriptRequest) -> ScriptDraft:
+    """Build a script from the template that matches the intent best. Any intent gives a script."""
+    intent = read_intent(request)
+    template = best_match(intent).template
+    topic = topic_for(intent, template)
+    blocks = [_with_topic(block, topic, template) for block in _adapted_blocks(template, intent, request)]
+    if intent.question:
+        blocks = [_with_question(block, intent.question, template) for block in blocks]
+    is_scored = template.scoring_enabled if request.scoring is None else request.scoring
+    return ScriptDraft(blocks if is_scored else scoring.without_points(blocks), scoring_enabled=is_scored)
+
+
+def neutral_draft(template: Template) -> ScriptDraft:
+    """Build the script of a template as it is, without a topic."""
+    blocks = [_with_topic(dict(block), None, template) for block in template.blocks]
+    return ScriptDraft(blocks, scoring_enabled=template.scoring_enabled)
+
+
+def fallback_draft(request: ScriptRequest) -> ScriptDraft:
+    """Build the script of a general template. It takes nothing from the intent that could break a rule."""
+    template_id = library.OPINION_POLL if request.type == "poll" else library.GENERAL_SURVEY
+    draft = neutral_draft(library.require(template_id))
+    return ScriptDraft(draft.blocks, scoring_enabled=bool(request.scoring))
+
+
+def _adapted_blocks(template: Template, intent: Intent, request: ScriptRequest) -> list[MutableBlock]:
+    """The blocks of a template with the options, outcomes and number of questions that are wanted."""
+    blocks = [dict(block) for block in template.blocks]
+    options = intent.option_count.nearest(_DEFAULT_OPTIONS) if intent.option_count else _DEFAULT_OPTIONS
+    placeholder: PlaceholderFactory = _text_placeholder
+    if template.result_of:
+        outcomes, blocks = _with_outcomes(blocks, template, intent, request)
+        if outcomes:
+            placeholder = partial(scoring.personality_placeholder, outcomes=outcomes)
+    elif template.scoring_enabled:
+        placeholder = partial(scoring.quiz_placeholder, options=options)
+    if template.needs_topic:
+        blocks = [_replaced_by_placeholder(block, placeholder) for block in blocks]
+    blocks = [
+        _with_options(block, intent, request) if block["name"] == template.choices_of else block
+        for block in blocks
+    ]
+    if intent.question_count and intent.type != "poll":
+        count = intent.question_count.nearest(template.question_count)
+        blocks = resize(blocks, count, template, placeholder=placeholder)
+    if request.bucket_names:
+        blocks = scoring.with_points_for(blocks, {Bucket(name).key for name in request.bucket_names})
+    return blocks
+
+
+def _text_placeholder(number: int) -> MutableBlock:
+    """An open question, for the author to write."""
+    prompt = f"Question {number} about {{topic}} (replace this text)"
+    return {"name": f"question_{number}", "type": "open_text", "prompt": prompt}
+
+
+def _replaced_by_placeholder(block: MutableBlock, placeholder: PlaceholderFactory) -> MutableBlock:
+    """Replace a block that is named `question_1` or the like by a placeholder; return others as they are."""
+    number = block["name"].removeprefix("question_")
+    return placeholder(int(number)) if number.isdecimal() else block
+
+
+# --- Outcomes and options --------------------------------------------------------------------------
+
+
+def _with_outcomes(
+    blocks: list[MutableBlock], template: Template, intent: Intent, request: ScriptRequest
+) -> tuple[tuple[str, ...], list[MutableBlock]]:
+    """Return the outcomes of a personality quiz, and its blocks adapted to them.
+
+    The outcomes are the project's buckets, or those that the intent lists, or those of the template.
+    """
+    declared = request.bucket_names[:CHAT_OPTIONS]
+    if declared and set(template.buckets) <= set(declared):
+        return template.buckets, blocks
+    outcomes = scoring.usable_outcomes(intent.listed_options, declared=declared)
+    if outcomes and template.result_of:
+        return outcomes, scoring.with_outcomes(blocks, outcomes, result=template.result_of)
+    return ((), scoring.without_points(blocks)) if declared else (template.buckets, blocks)
+
+
+def _with_options(block: MutableBlock, intent: Intent, request: ScriptRequest) -> MutableBlock:
+    """The block with the options that the intent lists, or with as many options as it asks for."""
+    limit = _MAX_RANKED if block["type"] == "ranking" else CHAT_OPTIONS
+    listed = _presentable(intent.listed_options, for_chat=request.for_chat)[:limit]
+    options = block["options"]
+    if len(listed) > 1:
+        options = [{"value": value} for value in listed]
+    elif intent.option_count:
+        count = min(intent.option_count.nearest(len(options)), limit)
+        added = [{"value": f"Option {n}"} for n in range(len(options) + 1, count + 1)]
+        options = [*options[:count], *added]
+    bounds = {key: min(block[key], len(options)) for key in ("min", "max", "rank_top_n") if key in block}
+    return block | {"options": options} | bounds
+
+
+def _presentable(options: Iterable[str], *, for_chat: bool) -> list[str]:
+    """The options as they can be shown, without duplicates. In chat each has one emoji at most."""
+    if not for_chat:
+        return list(options)
+    with_one_emoji = (
+        option if count_renderable(option) < 2 else emoji.replace_emoji(option, "").strip()
+        for option in options
+    )
+    shown = {truncate(option, length=CHAT_BUTTON): None for option in with_one_emoji if option}
+    return [option for option in shown if count_renderable(option) < 2]
+
+
+# --- Texts ------------------------------------------------------------------------------------------
+
+
+def _with_topic(block: MutableBlock, topic: str | None, template: Template) -> MutableBlock:
+    texts = {key: _fill_in(block[key], topic, template.subject) for key in _TEXT_FIELDS if key in block}
+    return block | texts
+
+
+def _fill_in(text: str, topic: str | None, subject: str) -> str:
+    """Put the topic into a text in one pass, so that nothing inside the topic is taken for a placeholder."""
+    phrase = topic or subject
+    text = _ONLY_WITH_TOPIC.sub(r"\1" if topic else "", text)
+    replacements = {"topic": phrase, "Topic": capitalize(phrase)}
+    filled = _TOPIC.sub(lambda match: replacements[match[1]], text)
+    return filled if text.startswith("{") else capitalize(filled)
+
+
+def _with_question(block: MutableBlock, question: str, template: Template) -> MutableBlock:
+    """Use the intent's own question in a poll, if the options suit any question, or an opinion."""
+    is_suitable = template.choices_of is not None or asks_for_opinion(question)
+    return block | {"prompt": question} if is_suitable and block["type"] in QUESTIONS else block

@@ -1,0 +1,139 @@
+"""Choice of the template for an intent, by points for the words that both have in common.
+
+    best_match(intent)   → TemplateMatch(template, points=8.25, word_points=8.25, words=("event feedback", …))
+
+Each word of the intent counts once, where it weighs most. Of two templates with equal points, the first one
+in the library wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from surveys.ai.local.drafts import library
+from surveys.ai.local.drafts.intent import Intent, asks_for_opinion
+from surveys.ai.local.drafts.library import Template
+from surveys.ai.local.drafts.stems import stem_set, stemmed_line, stems
+
+# Points for a word or a phrase, by where the template has it.
+DECISIVE, KEY_PHRASE, KEYWORD, NAME, DESCRIPTION = 8.0, 5.0, 3.0, 2.0, 0.5
+YES_OR_NO_QUESTION = 12.0
+MIN_POINTS = 2.0  # with fewer, we did not understand the intent, and a general template suits it better
+# Words that occur in almost every intent.
+_GENERIC_STEMS = stem_set(["survey poll questionnaire form feedback question vote opinion"])
+_GENERIC = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateMatch:
+    """A template with its points, and the words (as stems) that earned them.
+
+    `word_points` are for words alone; `points` count other circumstances too.
+    """
+
+    template: Template
+    points: float
+    word_points: float
+    words: tuple[str, ...]
+
+
+def best_match(intent: Intent) -> TemplateMatch:
+    """Return the template of the intent's type with the most points; a general one if none has enough."""
+    templates = [template for template in library.all_templates() if _is_possible(intent, template)]
+    matches = [_match(intent, template) for template in templates]
+    understood = [match for match in matches if match.word_points >= _min_points(intent, match.template)]
+    if not understood:
+        return TemplateMatch(general_template(intent), 0.0, 0.0, ())
+    return max(understood, key=lambda match: match.points)  # the first of equals
+
+
+def general_template(intent: Intent) -> Template:
+    """Return a template that suits any topic; for a poll without options, one whose options suit anything."""
+    if intent.type == "poll":
+        needs_own_options = intent.question is not None and not asks_for_opinion(intent.question)
+        if intent.listed_options or intent.option_count or needs_own_options:
+            return library.require(library.GENERAL_POLL)
+        return library.require(library.OPINION_POLL)
+    if intent.scoring and intent.topics and _GENERIC_STEMS.isdisjoint(intent.stems):
+        return library.require(library.TOPIC_QUIZ)  # points are wanted, and nothing but a topic is given
+    return library.require(library.GENERAL_SURVEY)
+
+
+def topic_for(intent: Intent, template: Template) -> str | None:
+    """Return the first topic that says more than the template's own subject; None if there is none."""
+    known = _subject_stems(template) | _GENERIC_STEMS
+    return next((topic for topic in intent.topics if not set(stems(topic)) <= known), None)
+
+
+def _min_points(intent: Intent, template: Template) -> float:
+    """The points below which the template is not meant.
+
+    A template with its own options rarely answers a question that the intent puts itself, so it needs more.
+    """
+    has_other_question = intent.question and not intent.is_yes_or_no and not intent.listed_options
+    return DECISIVE if has_other_question and template.choices_of else MIN_POINTS
+
+
+def _is_possible(intent: Intent, template: Template) -> bool:
+    if template.type != intent.type:
+        return False
+    return not template.needs_topic or topic_for(intent, template) is not None
+
+
+def _match(intent: Intent, template: Template) -> TemplateMatch:
+    points_by_word = dict(_common_words(intent, template))
+    if intent.is_yes_or_no and template.id == library.YES_NO_POLL:
+        points_by_word["?"] = YES_OR_NO_QUESTION
+    word_points = sum(points_by_word.values())
+    return TemplateMatch(
+        template=template,
+        points=word_points + _other_points(intent, template),
+        word_points=word_points,
+        words=tuple(word.strip() for word in points_by_word),
+    )
+
+
+def _common_words(intent: Intent, template: Template) -> Iterator[tuple[str, float]]:
+    """Yield the words and phrases of the intent that the template has too, each with its points."""
+    phrases = _phrase_points(template)
+    yield from ((phrase, points) for phrase, points in phrases.items() if phrase in intent.stemmed_line)
+    words = _word_points(template)
+    for word in dict.fromkeys(intent.stems):
+        if word in words and f" {word} " not in phrases:
+            yield word, _GENERIC if word in _GENERIC_STEMS else words[word]
+
+
+def _other_points(intent: Intent, template: Template) -> float:
+    """Points for and against a template that do not depend on words."""
+    points = 0.0
+    if intent.listed_options:
+        accepts_them = template.choices_of is not None or template.result_of is not None
+        points += (4.0 if accepts_them else -6.0) if intent.type == "poll" else 2.0 * accepts_them
+    if template.scoring_enabled and intent.scoring is not None:
+        points += 2.0 if intent.scoring else -2.0
+    if topic_for(intent, template) is not None and not template.has_topic:
+        points -= KEYWORD
+    return points
+
+
+@cache
+def _phrase_points(template: Template) -> dict[str, float]:
+    decisive = {stemmed_line(phrase): DECISIVE for phrase in template.decisive}
+    return {stemmed_line(phrase): KEY_PHRASE for phrase in template.keywords if " " in phrase} | decisive
+
+
+@cache
+def _word_points(template: Template) -> dict[str, float]:
+    texts_by_points = (
+        (DESCRIPTION, [template.description]),
+        (NAME, [template.name, template.id.replace("-", " ")]),
+        (KEYWORD, [phrase for phrase in template.keywords if " " not in phrase]),
+    )
+    return {word: points for points, texts in texts_by_points for word in stem_set(texts)}
+
+
+@cache
+def _subject_stems(template: Template) -> frozenset[str]:
+    return stem_set([template.name, *template.keywords, *template.decisive, template.subject])

@@ -1,0 +1,96 @@
+"""A summary of the answers to one open question: how many there are, their themes and their sentiment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from communities.words import plural
+from surveys.ai.local.english import format_share, join_words, quote
+from surveys.ai.local.summaries.tone import describe_tone, list_counts
+from surveys.ai.provider import CountedTheme, TextFigures
+
+FEW_ANSWERS = 5  # with fewer, we do not speak of themes
+LEADING_SHARE = 0.05  # of the answers: the least that makes a theme a leading one
+
+
+def summarize_texts(figures: TextFigures) -> str:
+    """Write one to four sentences about the answers to one open question."""
+    prompt = quote(figures.prompt)
+    if not figures.answer_count:
+        return f"There are no answers to {prompt} yet."
+    read_count = sum(figures.sentiment.values())
+    if not read_count:
+        return f"{_there_are_answers(figures.answer_count)} to {prompt}, and none could be read."
+    was_or_were, it_is_or_they_are = ("was", "It is") if read_count == 1 else ("were", "They are")
+    sentences = [
+        f"{_answers_read(figures.answer_count, read_count)} to {prompt} {was_or_were} read.",
+        _themes(figures.themes, read_count=read_count),
+        f"{it_is_or_they_are} {describe_tone(figures.sentiment)}{_sentiment_counts(figures)}.",
+        _theme_against_the_tone(figures),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _there_are_answers(count: int) -> str:
+    return f"There {'is' if count == 1 else 'are'} {plural(count, 'answer')}"
+
+
+def _answers_read(answer_count: int, read_count: int) -> str:
+    if read_count == 1 == answer_count:
+        return "The one answer"
+    if read_count >= answer_count:
+        return f"{'Both' if read_count == 2 else f'All {read_count:,}'} answers"
+    return f"{read_count:,} of {answer_count:,} answers"
+
+
+def _themes(themes: Sequence[CountedTheme], *, read_count: int) -> str:
+    ranked = sorted((theme for theme in themes if theme.count), key=lambda theme: -theme.count)
+    if not ranked:
+        if read_count < FEW_ANSWERS:
+            return "That is too little to speak of themes."
+        return "No theme stands out."
+    first = ranked[0]
+    leading = [theme for theme in ranked if theme.count == first.count]
+    if first.count < LEADING_SHARE * read_count:
+        return f"No theme stands out: {_most_frequent(leading, read_count=read_count)}."
+    if len(leading) > 1:
+        return _tied_themes(leading, read_count=read_count)
+    followers = [f"{quote(theme.title)} ({_count_and_share(theme, read_count)})" for theme in ranked[1:3]]
+    followed_by = f", followed by {join_words(followers)}" if followers else ""
+    return f"The leading theme is {quote(first.title)} ({_count_and_share(first, read_count)}){followed_by}."
+
+
+def _most_frequent(leading: Sequence[CountedTheme], *, read_count: int) -> str:
+    if len(leading) > 1:
+        return f"the {len(leading):,} most frequent have {plural(leading[0].count, 'answer')} each"
+    return f"the most frequent, {quote(leading[0].title)}, has {_count_and_share(leading[0], read_count)}"
+
+
+def _tied_themes(leading: Sequence[CountedTheme], *, read_count: int) -> str:
+    share = _count_and_share(leading[0], read_count, each=" each")
+    if len(leading) > 3:
+        return f"{len(leading):,} themes share the lead with {share}."
+    return f"{join_words([quote(theme.title) for theme in leading])} are tied in the lead with {share}."
+
+
+def _count_and_share(theme: CountedTheme, read_count: int, *, each: str = "") -> str:
+    # `theme.percentage` is rounded already: rounding 19.047 twice would give 19.1.
+    return f"{plural(theme.count, 'answer')}{each}, {format_share(theme.count, read_count)}"
+
+
+def _sentiment_counts(figures: TextFigures) -> str:
+    present = [count for count in figures.sentiment.values() if count]
+    return f": {list_counts(figures.sentiment)}" if len(present) > 1 else ""
+
+
+def _theme_against_the_tone(figures: TextFigures) -> str:
+    """The largest negative theme if most answers are positive, or the largest positive one if not."""
+    positive, negative = figures.sentiment.get("positive", 0), figures.sentiment.get("negative", 0)
+    if positive == negative:
+        return ""
+    opposite = "negative" if positive > negative else "positive"
+    themes = [theme for theme in figures.themes if theme.count and theme.sentiment == opposite]
+    if not themes:
+        return ""
+    theme = max(themes, key=lambda theme: theme.count)
+    return f"The tone of {quote(theme.title)} ({plural(theme.count, 'answer')}) is mostly {opposite}."

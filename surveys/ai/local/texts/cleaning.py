@@ -1,0 +1,36 @@
+"""Preparation of answers: links, mentions and mark-up are masked, and spellings are made comparable."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import regex
+
+MAX_READ_LENGTH = 1_500  # characters of an answer; its subject is clear by then
+
+# Every repetition is bounded and possessive, so that near-misses cost no more time than any other text.
+_ADDRESS = (
+    r"https?://\S++|www\.\S++|(?<![\w.+-])[\w.+-]{1,64}+@[\w.-]{3,250}+"
+    r"|<[@#!&]{1,2}+\d{1,20}+>"  # a person or a channel, as the chat platform writes them
+)
+_MARKUP = r"<a?:\w{1,32}+:\d{1,20}+>|</?[a-z][^<>]{0,300}+>|&[a-z0-9#]{2,8}+;|:\w{2,32}+:"
+_HAS_ADDRESS = regex.compile(_ADDRESS, regex.IGNORECASE)
+_NOISE = regex.compile(f"{_ADDRESS}|{_MARKUP}", regex.IGNORECASE)
+
+
+def mask_noise(text: str) -> str:
+    """Replace addresses, mentions and mark-up by bars.
+
+    The text keeps its length, so offsets stay valid; a bar is not part of a word, so no phrase crosses it.
+    """
+    return str(_NOISE.sub(lambda match: "|" * len(match[0]), text))
+
+
+def has_address(text: str) -> bool:
+    """Whether a text contains a link, an e-mail address, or a mention of a person or a channel."""
+    return _HAS_ADDRESS.search(text) is not None
+
+
+def fold(word: str) -> str:
+    """A form in which spellings of a word compare equal: upper and lower case, kinds of apostrophes."""
+    return unicodedata.normalize("NFKC", word).casefold().replace("’", "'").replace("‑", "-")

@@ -1,0 +1,51 @@
+"""Lists of words that cannot name a theme, in addition to the common words of each language."""
+
+from __future__ import annotations
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Opinions, and verbs that need an object. A theme is named after what people write about, not after how they
+# like it.
+LIGHT = _words(
+    """
+    really quite just very too also even much more less lot lots bit maybe perhaps actually definitely
+    currently think feel felt believe guess know knew hope wish want wanted need needed would could
+    should might must may something anything everything nothing someone anyone everyone nobody somebody
+    anybody like liked love loved enjoy enjoyed hate hated dislike prefer good great nice bad best
+    better worse worst fine okay ok cool awesome amazing perfect excellent fantastic wonderful terrible
+    awful horrible poor super make makes made making get gets got getting go goes going went gone come
+    comes came coming take takes took give gives gave given put let keep keeps kept use used using try
+    tried say said see saw seen look looked add added start started stop stopped have having had do does
+    did done doing be been being please thanks thank yes no yeah nope none idk sure etc always never
+    often sometimes usually again already still yet since ago soon many few several enough every each
+    any all both same able don didn doesn isn wasn aren weren won can cannot can't dont didnt doesnt im
+    ive mehr weniger bitte danke sehr más menos gracias favor plus moins merci più meno grazie mais
+    obrigado больше меньше пожалуйста спасибо
+    """
+)
+
+# These mean something only together with another word: `free time`, `last update`, `toxic people`.
+VAGUE = _words(
+    """
+    time times day days week weeks month months year years today evening evenings people person thing
+    things stuff way ways kind part parts little long short big small old new newer first second last
+    next one two three full left right hard easy different high low whole other others
+    """
+)
+
+# Words that may stand inside a phrase: `ease of use`, `Qualität der Preise`.
+LINKS = _words("of to for in on and the de du des la del y et der die das von und")
+
+# An answer made up only of these words skips the question.
+NO_ANSWER = _words(
+    """
+    no none nothing nope nil na n a idk dunno i dont don't know not sure nah null idea ideas comment
+    comments nein nichts keine nada ninguno ninguna rien aucun niente nulla нет ничего 特 に な し 無
+    """
+)
+
+# The list of English stop words contains these, but they can well be what an answer is about.
+SUBJECTS = _words("bill computer cry detail fire front interest side system top")

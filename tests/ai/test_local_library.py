@@ -1,0 +1,173 @@
+"""Every template of the library: well made, under the rules of any script, and walked to its end."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from surveys.ai.local.drafts import builder, library
+from surveys.ai.local.drafts.length import references_of
+from surveys.ai.local.drafts.library import Template
+from surveys.engine.intake.reader import MAX_BLOCKS
+from surveys.engine.script import QUESTIONS, SCALES, title_case
+from tests.ai.drafting import as_little_as_possible, first, judge, last, questions, walk
+
+TEMPLATES = library.all_templates()
+SURVEYS = [template for template in TEMPLATES if template.type == "convo"]
+PREMIUM = {"color", "image_url", "thumbnail_url"}
+WANTED = {
+    "net-promoter-score",
+    "customer-satisfaction",
+    "event-feedback",
+    "member-onboarding",
+    "feature-vote",
+    "game-night",
+    "personality-quiz",
+    "general-knowledge-quiz",
+    "moderator-feedback",
+    "exit-survey",
+}
+
+
+def each(templates: list[Template] | tuple[Template, ...] = TEMPLATES) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("template", templates, ids=lambda template: template.id)
+
+
+def asking(template: Template) -> list[str]:
+    return [block["name"] for block in template.blocks if block["type"] in QUESTIONS]
+
+
+def test_there_are_many_surveys_and_polls_and_no_two_of_one_name() -> None:
+    assert len(TEMPLATES) >= 28
+    assert {template.type for template in TEMPLATES} == {"convo", "poll"}
+    assert {template.id for template in TEMPLATES} >= WANTED
+    assert len({template.name for template in TEMPLATES}) == len(TEMPLATES)
+
+
+def test_they_stand_by_category_and_name() -> None:
+    assert list(TEMPLATES) == sorted(TEMPLATES, key=lambda each: (each.category, each.name))
+
+
+def test_one_is_found_by_its_id() -> None:
+    assert library.get("event-feedback") in TEMPLATES
+    assert library.get("nothing-of-ours") is None
+
+
+@each()
+def test_a_file_is_named_by_its_id(template: Template) -> None:
+    path = library.FOLDER / f"{template.id}.json"
+
+    assert json.loads(path.read_text(encoding="utf-8"))["id"] == template.id
+    assert re.fullmatch("[a-z]+(-[a-z]+)*", template.id)
+
+
+@each()
+@pytest.mark.parametrize("for_chat", [False, True])
+def test_a_template_breaks_no_rule(template: Template, for_chat: bool) -> None:
+    judged = judge(builder.neutral_draft(template), template.type, for_chat=for_chat)
+
+    assert judged.faults == []
+
+
+@each()
+@pytest.mark.parametrize("say", [first, last, as_little_as_possible])
+def test_a_template_is_walked_to_its_end(template: Template, say) -> None:
+    walked = walk(judge(builder.neutral_draft(template), template.type).script, say)
+
+    assert walked.has_ended
+    assert [text for text in walked.told.values() if re.search(r"[\[{<]", text)] == []
+
+
+@each()
+def test_every_question_can_be_reached(template: Template) -> None:
+    script = judge(builder.neutral_draft(template), template.type).script
+    met = {name for say in (first, last, as_little_as_possible) for name in walk(script, say).told}
+
+    hidden = {block.name for block in script.blocks if block.asks} - met
+    # What is asked in the middle of a scale alone is met by neither end.
+    assert hidden <= {"reason_middle", "open_issue", "details"}
+
+
+@each()
+def test_texts_are_complete_and_options_fit_on_buttons(template: Template) -> None:
+    for block in (*template.blocks, *template.more):
+        assert not PREMIUM & block.keys()
+        assert block["prompt"] or block["type"] == "calculated_block"
+        assert len(block["prompt"]) <= 200
+        for option in block.get("options", ()):
+            assert len(option.get("label") or option["value"]) <= 40
+            assert "{" not in option["value"]
+
+
+@each()
+def test_scales_have_words_at_both_ends(template: Template) -> None:
+    for block in template.blocks:
+        if block["type"] == "opinion_scale":
+            assert {"label_left", "label_right"} <= block["scale"].keys()
+
+
+@each(SURVEYS)
+def test_a_survey_greets_and_asks_little_that_is_required(template: Template) -> None:
+    asked = questions(builder.neutral_draft(template))
+    required = [block for block in asked if block.get("required")]
+
+    assert template.blocks[0]["type"] == "content_block"
+    assert 1 < len(asked) <= 12
+    assert len(required) <= 2
+    assert 1 <= template.estimated_minutes <= 5
+
+
+@each([template for template in SURVEYS if not template.scoring_enabled])
+def test_a_survey_ends_with_an_open_question(template: Template) -> None:
+    asked = questions(builder.neutral_draft(template))[-1]
+
+    assert asked["type"] == "open_text"
+    assert not asked.get("required")
+
+
+@each()
+def test_the_order_of_importance_names_every_question_and_followers_behind(template: Template) -> None:
+    assert sorted(template.importance) == sorted(asking(template))
+    order = {title_case(name): n for n, name in enumerate(template.importance)}
+    for block in template.blocks:
+        for mention in references_of(block) & order.keys():
+            assert order.get(title_case(block["name"]), MAX_BLOCKS) > order[mention]
+
+
+@each()
+def test_what_choosing_and_filling_need_is_there(template: Template) -> None:
+    names = {block["name"]: block for block in template.blocks}
+
+    assert template.keywords
+    assert template.subject.strip()
+    if template.choices_of:
+        referring = [
+            block for block in template.blocks if title_case(template.choices_of) in references_of(block)
+        ]
+        assert names[template.choices_of]["options"]
+        assert referring == []
+    if template.result_of:
+        assert names[template.result_of]["type"] == "calculated_block"
+        assert template.buckets
+    assert not {title_case(block["name"]) for block in template.more} & set(map(title_case, names))
+
+
+@each([template for template in TEMPLATES if template.type == "poll"])
+def test_a_poll_asks_once(template: Template) -> None:
+    assert template.question_count == 1
+
+
+def test_further_questions_suit_any_survey() -> None:
+    names = [title_case(block["name"]) for block in library.further_questions()]
+    taken = {title_case(block["name"]) for template in TEMPLATES for block in template.blocks}
+
+    assert len(set(names)) == len(names) >= 20
+    assert not set(names) & taken
+
+
+def test_scales_of_further_questions_have_words_at_both_ends() -> None:
+    scales = [block for block in library.further_questions() if block["type"] in SCALES - {"nps"}]
+
+    assert [block["name"] for block in scales if "scale" not in block] == []

@@ -1,0 +1,100 @@
+"""Options that an intent lists."""
+
+from __future__ import annotations
+
+import pytest
+
+from surveys.ai.local.drafts import listed_options
+from tests.ai.drafting import drafted, questions, values
+
+
+@pytest.mark.parametrize(
+    ("intent", "listed"),
+    [
+        ("Vote for pizza, sushi or tacos", ["Pizza", "Sushi", "Tacos"]),
+        ("pizza, sushi, and tacos", ["Pizza", "Sushi", "Tacos"]),
+        ("a poll to decide between A, B and C", ["A", "B", "C"]),
+        ("What should we order: pizza, sushi or tacos?", ["Pizza", "Sushi", "Tacos"]),
+        ("Should we play Catan or Risk?", ["Catan", "Risk"]),
+        ("Vote for Elden Ring, Hades or Celeste", ["Elden Ring", "Hades", "Celeste"]),
+        ("best colour (red, green, blue)", ["Red", "Green", "Blue"]),
+        ("options: Monday, Tuesday, Wednesday", ["Monday", "Tuesday", "Wednesday"]),
+        ("Vote on:\n- pizza\n- sushi\n- tacos", ["Pizza", "Sushi", "Tacos"]),
+        ("Vote on:\n1. pizza\n2. sushi", ["Pizza", "Sushi"]),
+        ("meet on Friday or on Saturday?", ["Friday", "Saturday"]),
+        ("Choose from “The Matrix”, “Alien” and “Dune” for movie night", ["The Matrix", "Alien", "Dune"]),
+        ("Star Wars vs Star Trek", ["Star Wars", "Star Trek"]),
+        ("which day? Monday / Tuesday / Friday", ["Monday", "Tuesday", "Friday"]),
+        ("Best season? spring, summer, autumn", ["Spring", "Summer", "Autumn"]),
+        ("a quiz with results Mage, Healer and Rogue", ["Mage", "Healer", "Rogue"]),
+        ("pizza, sushi or Pizza", ["Pizza", "Sushi"]),
+        ("openings: e4, d4, iPhone", ["e4", "d4", "iPhone"]),
+    ],
+)
+def test_listed_options_are_found(intent: str, listed: list[str]) -> None:
+    assert list(listed_options.find_options(intent, is_poll=True)) == listed
+
+
+@pytest.mark.parametrize(
+    "intent",
+    ["a poll about pizza", "poll with 5 or 6 questions", "rate it from 1 to 10", "", "or", "a or", ", or ,"],
+)
+def test_where_none_are_listed_there_are_none(intent: str) -> None:
+    assert listed_options.find_options(intent, is_poll=True) == ()
+
+
+def test_a_plain_series_in_a_surveys_intent_is_what_it_is_about() -> None:
+    assert listed_options.find_options("survey about food, venue and music", is_poll=False) == ()
+    assert listed_options.find_options("results: Mage, Healer and Rogue", is_poll=False) == (
+        "Mage",
+        "Healer",
+        "Rogue",
+    )
+
+
+def test_listed_options_become_those_of_a_poll() -> None:
+    (question,) = questions(drafted("poll: pizza, sushi or tacos", "poll"))
+
+    assert values(question) == ["Pizza", "Sushi", "Tacos"]
+
+
+def test_listed_options_become_those_of_a_feature_vote() -> None:
+    (question,) = questions(drafted("feature vote: dark mode, voice chat, a mobile app", "poll"))
+
+    assert values(question) == ["Dark mode", "Voice chat", "A mobile app"]
+
+
+def test_listed_items_become_those_of_a_ranking_whose_top_is_within_them() -> None:
+    ranking = questions(drafted("merch survey, options: mugs and posters"))[0]
+
+    assert (values(ranking), ranking["rank_top_n"]) == (["Mugs", "Posters"], 2)
+
+
+def test_plain_yes_and_no_are_left_to_the_template() -> None:
+    (question,) = questions(drafted("yes or no to new rules?", "poll"))
+
+    assert values(question) == ["Yes", "No", "Undecided"]
+
+
+@pytest.mark.parametrize("number", [2, 3, 8, 25])
+def test_as_many_options_as_are_asked_for(number: int) -> None:
+    (question,) = questions(drafted(f"feature vote with {number} options", "poll", for_chat=True))
+
+    assert len(question["options"]) == number
+
+
+def test_options_are_shortened_for_chat_alone() -> None:
+    long = "a rather long option that goes on and on and on"
+    intent = f"options: {long}, sushi"
+
+    assert values(questions(drafted(intent, "poll"))[0])[0] == f"A{long[1:]}"
+    assert (
+        values(questions(drafted(intent, "poll", for_chat=True))[0])[0]
+        == "A rather long option that goes on and…"
+    )
+
+
+def test_chat_gets_one_emoji_on_an_option_at_most() -> None:
+    (question,) = questions(drafted("options: pizza 🍕🍕, 🍣🍣, sushi 🍣", "poll", for_chat=True))
+
+    assert values(question) == ["Pizza", "Sushi 🍣"]
