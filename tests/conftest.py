@@ -152,6 +152,24 @@ def _connection_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "let_go", close_outside_tests)
 
 
+@pytest.fixture(autouse=True)
+def _transactions_in_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service's outermost block is rolled back by itself, even inside the transaction of a test."""
+    from communities.transactions import InTransaction  # noqa: PLC0415 - once Django is set up
+
+    enter = InTransaction.__enter__
+
+    def enter_with_savepoint(block: InTransaction) -> None:
+        blocks = connection.atomic_blocks
+        if blocks and getattr(blocks[-1], "_from_testcase", False):
+            connection.savepoint_ids.append(connection.savepoint())
+            blocks.append(block)
+        else:
+            enter(block)
+
+    monkeypatch.setattr(InTransaction, "__enter__", enter_with_savepoint)
+
+
 @pytest.fixture
 def redis() -> Iterator["object"]:
     """This process's own Redis, empty before and after."""

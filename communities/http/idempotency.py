@@ -12,8 +12,7 @@ import hashlib
 import hmac
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar, cast
@@ -21,7 +20,7 @@ from typing import Any, Protocol, TypeVar, cast
 import orjson
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.http import HttpRequest, HttpResponse
 from psycopg.errors import LockNotAvailable, QueryCanceled
 from rest_framework.request import Request
@@ -112,7 +111,7 @@ def is_settled(claim: Claim | None) -> bool:
 def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Response | HttpResponse:
     if claim is None:
         return handler()
-    with transaction.atomic(), _without_savepoints():
+    with transaction.atomic():
         earlier = _claim(claim, view.at)
         if earlier is not None:
             return earlier
@@ -122,21 +121,6 @@ def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Re
         else:
             transaction.set_rollback(True)  # it changed nothing, so the key is free for another try
         return response
-
-
-@contextmanager
-def _without_savepoints() -> Iterator[None]:
-    """Inner `atomic` blocks of this thread's connection join the transaction as they are.
-
-    A service's own block would set a savepoint and release it, two statements and 0.28 ms of CPU for a
-    rollback that nobody asks for: a refusal leaves through the outer block, which takes all back.
-    """
-    features = connection.features
-    features.uses_savepoints = False
-    try:
-        yield
-    finally:
-        features.uses_savepoints = True
 
 
 def _hash(*parts: bytes) -> str:

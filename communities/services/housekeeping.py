@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db import transaction
-
 from communities.models import IdempotentRequest
+from communities.transactions import in_transaction
 
 AT_ONCE = 5_000
 
@@ -18,7 +17,7 @@ def forget_idempotent_requests(*, at: datetime) -> int:
     """
     gone = 0
     while True:
-        with transaction.atomic():
+        with in_transaction:
             due = IdempotentRequest.objects.select_for_update(skip_locked=True).filter(expires_at__lte=at)
             claims = list(due.values_list("pk", flat=True)[:AT_ONCE])
             IdempotentRequest.objects.filter(pk__in=claims).delete()

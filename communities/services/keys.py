@@ -6,10 +6,9 @@ import hashlib
 import secrets
 from datetime import datetime, timedelta
 
-from django.db import transaction
-
 from communities.errors import Conflict, NotFound, refuse
 from communities.models import ApiKey, Community
+from communities.transactions import in_transaction
 
 LIVE_PREFIX = "cq_live_"
 PREFIX_LENGTH = 14
@@ -27,7 +26,7 @@ def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-@transaction.atomic
+@in_transaction
 def create_key(
     *,
     community_id: int,
@@ -60,7 +59,7 @@ def create_key(
     return key, secret
 
 
-@transaction.atomic
+@in_transaction
 def rotate_key(*, community_id: int, key_id: int, at: datetime) -> tuple[ApiKey, str]:
     """A new secret for a key; the old one works for another 24 hours, or until the next rotation.
 
@@ -76,7 +75,7 @@ def rotate_key(*, community_id: int, key_id: int, at: datetime) -> tuple[ApiKey,
     return key, secret
 
 
-@transaction.atomic
+@in_transaction
 def revoke_key(*, community_id: int, key_id: int, at: datetime) -> None:
     """End a key. Doing it twice changes nothing."""
     key = _locked(community_id, key_id)

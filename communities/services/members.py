@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, Subquery
 
 from communities.errors import NotFound
 from communities.models import CommunitySettings, Identity, Member, User
 from communities.statements import columns_of, instance_of, prepared
+from communities.transactions import in_transaction
 
 
 class NoSuchMember(NotFound):
@@ -132,7 +132,7 @@ def user_for_external_id(*, community_id: int, external_id: str) -> int:
     known = Identity.objects.filter(**named).values_list("user_id", flat=True).first()
     if known is not None:
         return known
-    with transaction.atomic():
+    with in_transaction:
         user = User.objects.create()
         # Does nothing where a twin was first, which is waited for; a failed insert would end the transaction.
         Identity.objects.bulk_create([Identity(user=user, **named)], ignore_conflicts=True)
@@ -142,7 +142,7 @@ def user_for_external_id(*, community_id: int, external_id: str) -> int:
     return user_id
 
 
-@transaction.atomic
+@in_transaction
 def create_member(*, community_id: int, name: str, access: str, at: datetime) -> Member:
     """A new person, and their place in a community."""
     user = User.objects.create(name=name)

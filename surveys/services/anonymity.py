@@ -22,8 +22,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 
+from communities.transactions import in_transaction
 from surveys.models import Answer, Conversation, Project
 
 # On an anonymous project, fewer answers than these are withheld even from aggregates, as they would point to
@@ -168,7 +169,7 @@ def settle(*, at: datetime) -> int:
     hour = at.replace(minute=0, second=0, microsecond=0)
     settled = 0
     while True:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with in_transaction, connection.cursor() as cursor:
             cursor.execute(
                 "SELECT c.id FROM surveys_conversation c JOIN surveys_project p ON p.id = c.project_id"
                 " WHERE NOT c.is_settled AND c.started_at < %s"

@@ -30,6 +30,7 @@ from communities import services as communities
 from communities.errors import Conflict, InvalidRequest, Unavailable
 from communities.faults import log_fault
 from communities.queue import wake
+from communities.transactions import in_transaction
 from surveys import ai
 from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
 from surveys.engine.script import Violation
@@ -90,7 +91,7 @@ def _wants_scoring(fields: Mapping[str, Any]) -> bool | None:
     return False if scoring is None else scoring.get("enabled")
 
 
-@transaction.atomic
+@in_transaction
 def begin(
     *,
     community_id: int,
@@ -153,7 +154,7 @@ def _seconds_to_wait() -> Iterator[float]:
     yield min(most, SECONDS_WITHOUT_A_PLACE)
 
 
-@transaction.atomic
+@in_transaction
 def keep(
     *,
     generation_id: int,
@@ -254,7 +255,7 @@ def faults_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violation]
     return violations
 
 
-@transaction.atomic
+@in_transaction
 def _complete(job: Generation, draft: ScriptDraft) -> None:
     try:
         own = jobs.locked(job)
@@ -265,7 +266,7 @@ def _complete(job: Generation, draft: ScriptDraft) -> None:
     own.save(update_fields=["draft", "status", "completed_at"])
 
 
-@transaction.atomic
+@in_transaction
 def _fail(job: Generation, message: str, *, retry_after: int | None = None) -> None:
     try:
         own = jobs.locked(job)
@@ -283,7 +284,7 @@ def _end_in_vain(own: Generation, message: str) -> None:
     own.save(update_fields=["status", "completed_at", "error", "retry_after", "credits_used", "claim"])
 
 
-@transaction.atomic
+@in_transaction
 def deliver(*, generation_id: int, at: datetime) -> None:
     """Put a finished script into the project that was made without it; or tell that there is none.
 
@@ -339,14 +340,14 @@ def take_up(*, at: datetime) -> None:
     _clear(at)
 
 
-@transaction.atomic
+@in_transaction
 def _give_up(generation_id: int, at: datetime) -> None:
     own = Generation.objects.select_for_update().filter(pk=generation_id).first()
     if own is not None and generation_id in jobs.given_up(Generation, at=at):  # still, under the lock
         _end_in_vain(own, NOTHING_MADE)
 
 
-@transaction.atomic
+@in_transaction
 def _clear(at: datetime) -> None:
     """Give back what was taken for scripts that nobody fetched. Their projects, if any, are gone."""
     left = Generation.objects.filter(Q(completed_at__lt=at - KEPT_FOR), project__isnull=True)

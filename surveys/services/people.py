@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection
 from psycopg.errors import LockNotAvailable
 
 from communities.errors import Conflict
 from communities.services import people as places
 from communities.services.people import Person
+from communities.transactions import in_transaction
 from surveys.models import Conversation, Project
 from surveys.services import anonymity
 from surveys.services.responses import service as responses
@@ -136,7 +137,7 @@ def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
     )
 
 
-@transaction.atomic
+@in_transaction
 def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
     """Erase a person: their answers stay as a nameless respondent's, everything else goes.
 

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, connections, transaction
-from django.test.utils import CaptureQueriesContext
+from django.db import connection, connections
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -228,15 +227,6 @@ def test_a_write_costs_two_statements_more(
 
     with django_assert_num_queries(work + 2 + savepoints):
         caller.patch("/settings", {"xp_name": "b"}, **{"Idempotency-Key": ONE})
-
-
-def test_services_make_savepoints_again_after_a_write_that_was_refused(db: None) -> None:
-    assert make(Caller(), name="").status_code == 400
-
-    with CaptureQueriesContext(connection) as statements, transaction.atomic():
-        pass
-
-    assert len(statements) == 2
 
 
 def test_sweeping_forgets_what_is_over_and_nothing_else(db: None) -> None:

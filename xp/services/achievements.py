@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Max, QuerySet
 
 from communities.models import Community
 from communities.statements import prepared
+from communities.transactions import in_transaction
 from xp.models import Achievement, EarnedAchievement, default_name
 
 # Numbers are assigned in sequence below this limit. A script may name any number that the column can hold.
@@ -31,7 +31,7 @@ _GRANT = """
 Description = Mapping[str, str | None]  # keys: name, image_url, role_id
 
 
-@transaction.atomic
+@in_transaction
 def define(
     *,
     community_id: int,

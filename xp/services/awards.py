@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db import transaction
-
 from communities import services as communities
 from communities.errors import Conflict
 from communities.services import members
+from communities.transactions import in_transaction
 from xp.models import XpEntry
 from xp.services import ledger
 
 
-@transaction.atomic
+@in_transaction
 def award_by_hand(
     *, community_id: int, member_id: int, amount: int, note: str | None, actor_id: int, at: datetime
 ) -> XpEntry:

@@ -10,13 +10,14 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import QuerySet
 
 from communities.errors import Forbidden
 from communities.services import members
 from communities.services.members import NoSuchMember
 from communities.statements import prepared
+from communities.transactions import in_transaction
 from xp.models import Standing, XpEntry
 
 EntryJson = dict[str, object]
@@ -125,7 +126,7 @@ def count_participation(*, member_id: int, community_id: int, change: int = 1) -
         cursor.execute(_COUNT_PARTICIPATION, [change, member_id, community_id, change])
 
 
-@transaction.atomic
+@in_transaction
 def reset(*, member_id: int, community_id: int, actor_id: int, at: datetime) -> XpEntry | None:
     """Set a member's XP to 0 by an entry. Returns None if the member has no XP."""
     with prepared() as cursor:
@@ -144,7 +145,7 @@ def reset(*, member_id: int, community_id: int, actor_id: int, at: datetime) -> 
     )
 
 
-@transaction.atomic
+@in_transaction
 def erase(*, member_id: int) -> None:
     """Delete a member's ledger and standing. The caller holds the member's row lock.
 

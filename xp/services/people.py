@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from django.db import transaction
-
+from communities.transactions import in_transaction
 from xp.models import XpEntry
 from xp.services import achievements, ledger, roles, standings
 
@@ -47,7 +46,7 @@ def ledger_entries(*, community_id: int, member_id: int) -> Iterator[Json]:
         page = list(entries.filter(pk__lt=page[-1].pk)[:PAGE_LENGTH])
 
 
-@transaction.atomic
+@in_transaction
 def erase(*, member_id: int) -> None:
     """Delete everything that a member earned. Entries that they made for others keep their user's id only."""
     ledger.erase(member_id=member_id)

@@ -14,12 +14,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import QuerySet
 
 from communities import services as communities
 from communities.errors import NotFound
 from communities.queue import wake
+from communities.transactions import in_transaction
 from surveys.ai import provider_is_free
 from surveys.ai.provider import LOCAL
 from surveys.models import Analysis, Project
@@ -47,7 +47,7 @@ __all__ = [
 TEXTS_FOR_A_PRICE = 100
 
 
-@transaction.atomic
+@in_transaction
 def ask(*, project: Project, with_ai: bool, covers: str, at: datetime) -> tuple[Analysis, bool]:
     """The analysis that answers this, and whether it was begun just now.
 

@@ -16,13 +16,14 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Any, Self
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from communities import services as communities
 from communities import wire
 from communities.faults import log_fault
 from communities.queue import wake
+from communities.transactions import in_transaction
 from surveys import ai
 from surveys.ai.local.summaries.analysis import summarize_analysis
 from surveys.ai.provider import LOCAL, AnalysisOverview, Provider, ProviderError, TextBatch, TextFigures
@@ -72,7 +73,7 @@ def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
             log_fault(jobs.log, "analysis.fault", fault, analysis_id=job.pk)
 
 
-@transaction.atomic
+@in_transaction
 def give_up(*, analysis_id: int, at: datetime) -> None:
     """End an analysis as failed that `jobs.given_up` names; one that has ended meanwhile stays as it is."""
     own = Analysis.objects.filter(pk=analysis_id).values_list("project_id", flat=True).first()
@@ -270,7 +271,7 @@ def _within(texts: Sequence[str], most: int) -> list[str]:
 # --- The end --------------------------------------------------------------------------------------
 
 
-@transaction.atomic
+@in_transaction
 def _complete(job: Analysis, result: Result, *, at: datetime) -> None:
     """The project is locked first, as by whoever deletes it. Raises TakenOver."""
     project = Project.objects.select_for_update(no_key=True).filter(pk=job.project_id).first()
@@ -290,7 +291,7 @@ def _complete(job: Analysis, result: Result, *, at: datetime) -> None:
         _like(own).filter(status__in=finished).delete()
 
 
-@transaction.atomic
+@in_transaction
 def _fail(job: Analysis, message: str, *, at: datetime) -> bool:
     """End it as failed; False where it is in other hands, or gone."""
     project = Project.objects.select_for_update(no_key=True).filter(pk=job.project_id).first()

@@ -11,10 +11,9 @@ import uuid
 from collections.abc import Mapping
 from datetime import datetime
 
-from django.db import transaction
-
 from communities.actors import Actor
 from communities.errors import Conflict, InvalidRequest, NotFound
+from communities.transactions import in_transaction
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, presentation, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
@@ -29,7 +28,7 @@ from surveys.services.conversations.view import ConversationView, render
 from surveys.services.projects import schedule
 
 
-@transaction.atomic
+@in_transaction
 def begin(
     *,
     project_id: int,
@@ -60,7 +59,7 @@ def begin(
     return _told(talk, at)
 
 
-@transaction.atomic
+@in_transaction
 def vote(
     *,
     project_id: int,
@@ -110,7 +109,7 @@ def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None)
     return _told(loading.of(conversation), at, resumed=True)
 
 
-@transaction.atomic
+@in_transaction
 def answer(
     *, conversation_id: uuid.UUID, raw: Mapping[str, object], at: datetime, actor: Actor | None = None
 ) -> ConversationView:
@@ -122,7 +121,7 @@ def answer(
     return _take(loading.locked(conversation_id=conversation_id, actor=actor), raw, at)
 
 
-@transaction.atomic
+@in_transaction
 def go_on(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
     """Leave a block that only states. Refuses where a question waits, or nothing does."""
     talk = loading.locked(conversation_id=conversation_id, actor=actor)
@@ -136,7 +135,7 @@ def go_on(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = Non
     return _told(talk, at)
 
 
-@transaction.atomic
+@in_transaction
 def back(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
     """One shown step back, whatever its kind; from the end of a poll that allows changes, to the vote.
 
@@ -156,7 +155,7 @@ def back(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None
     return _told(talk, at)
 
 
-@transaction.atomic
+@in_transaction
 def retract(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> None:
     """Take a vote back, by its voter. Refuses where the poll does not allow changes, or is closed."""
     talk = loading.locked(conversation_id=conversation_id, actor=actor)

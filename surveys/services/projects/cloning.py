@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from django.db import transaction
-
 from communities.errors import NotFound
+from communities.transactions import in_transaction
 from surveys.engine.script import Block
 from surveys.models import Project, buckets_in_order
 from surveys.services import events, lookup
@@ -33,7 +32,7 @@ _COPIED = (
 )
 
 
-@transaction.atomic
+@in_transaction
 def clone_project(
     *, community_id: int, project_id: int, author_id: int | None, name: str | None = None, at: datetime
 ) -> Project:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-
 from communities import services as communities
 from communities.errors import Conflict, refuse_all
+from communities.transactions import in_transaction
 from surveys.engine.rules import script as script_rules
 from surveys.models import Project
 from surveys.services import events, field_groups, lookup
@@ -22,7 +21,7 @@ from webhooks.events import EventType
 _STATE = ["status", "opens_at", "closes_at"]
 
 
-@transaction.atomic
+@in_transaction
 def open_project(
     *,
     community_id: int,
@@ -80,7 +79,7 @@ def _require_fitting_script(project: Project) -> None:
         raise Conflict("A project needs at least one question before it opens.")
 
 
-@transaction.atomic
+@in_transaction
 def close_project(*, community_id: int, project_id: int, only_of: int | None = None, at: datetime) -> Project:
     """Let nobody in any more, or take back a pending opening. Refuses an inactive project."""
     project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)

@@ -9,10 +9,11 @@ from datetime import datetime
 
 import structlog
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import connection, transaction
+from django.db import connection
 
 from communities import services as communities
 from communities.errors import Conflict
+from communities.transactions import in_transaction
 from surveys.models import Project
 from surveys.services import events, field_groups, lookup
 from webhooks.events import EventType
@@ -87,7 +88,7 @@ def catch_up(project: Project, *, at: datetime) -> None:
         _settle_one(project.pk, at=at)
 
 
-@transaction.atomic
+@in_transaction
 def _settle_one(project_id: int, *, at: datetime) -> bool:
     project = Project.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=project_id).first()
     if project is None or not settle(project, at=at):

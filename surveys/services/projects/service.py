@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Sum
 
 from communities import services as communities
 from communities.errors import ChannelRequired, Conflict, TierRequired, refuse_all, violation
 from communities.models import CommunitySettings
+from communities.transactions import in_transaction
 from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Script, Violation
@@ -50,7 +51,7 @@ class _Planned:
     settings: CommunitySettings
 
 
-@transaction.atomic
+@in_transaction
 def create_project(
     *,
     community_id: int,
@@ -145,7 +146,7 @@ def insert(
 # --- Changing -------------------------------------------------------------------------------------
 
 
-@transaction.atomic
+@in_transaction
 def update_project(
     *,
     community_id: int,
@@ -283,7 +284,7 @@ def _settle_scoring(
 # --- Deleting -------------------------------------------------------------------------------------
 
 
-@transaction.atomic
+@in_transaction
 def delete_project(*, community_id: int, project_id: int, only_of: int | None, at: datetime) -> None:
     """Delete a project with its script, conversations and answers. Refuses an active one."""
     project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)

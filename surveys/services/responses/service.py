@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Sum
 
 from communities import statements
 from communities.actors import Actor
 from communities.errors import NotFound
+from communities.transactions import in_transaction
 from surveys.models import Project, Tally
 from surveys.services import access
 from surveys.services.conversations import repository
@@ -130,7 +131,7 @@ def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
     return teller(conversation.project)(row)
 
 
-@transaction.atomic
+@in_transaction
 def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
     """Delete a response, out of counts, limits and analysis. On a poll this retracts the vote."""
     conversation = repository.lock(conversation_id=response_id)

@@ -9,9 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 import orjson
-from django.db import connection, transaction
+from django.db import connection
 
 from communities.statements import found
+from communities.transactions import in_transaction
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Script
 from surveys.engine.statistics import MAX_POINT, AnswerGroup, EntryKey
 from surveys.services.scripts.storage import StoredScript
@@ -105,7 +106,7 @@ def counted(
 Part = tuple[str, list[Any]]  # a statement that comes to one JSON value, and its values
 
 
-@transaction.atomic
+@in_transaction
 def _found_by_joining(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
     """The rows of a statement that puts answers and conversations together, by the million.
 

@@ -13,9 +13,8 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db import transaction
-
 from communities.errors import Conflict, NotFound, refuse_all
+from communities.transactions import in_transaction
 from surveys.engine.intake.field_paths import BlockPath
 from surveys.engine.intake.ordering import OrderedBlocks, order_blocks, order_patch
 from surveys.engine.intake.reader import ParsedBlocks, read_blocks, read_patch
@@ -125,7 +124,7 @@ def add(project_id: int, blocks: Iterable[Block], *, outro: Iterable[Block], lik
     return script
 
 
-@transaction.atomic
+@in_transaction
 def replace_script(
     *,
     community_id: int,
@@ -151,7 +150,7 @@ def replace_script(
     return _write(project, before, arranged, reading, outro=outro, faults=faults, ignored=ignored, at=at)
 
 
-@transaction.atomic
+@in_transaction
 def patch_block(
     *,
     community_id: int,
