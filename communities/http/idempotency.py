@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast, overload
 
 import orjson
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -44,7 +44,6 @@ class View(Protocol):
     key: Caller
     at: datetime
     raw_body: bytes
-    ignored: list[str]
 
     def finish(self, response: Response | HttpResponse) -> HttpResponse: ...
 
@@ -57,31 +56,32 @@ class Claim:
     fingerprint: str
 
 
-class WorkBefore(Exception):
-    """Raised by a write action that has to wait for something before it can write.
+@overload
+def once(handler: Action) -> Action: ...
+@overload
+def once(*, prepare: Callable[[Any, Claim | None], object]) -> Callable[[Action], Action]: ...
+def once(
+    handler: Action | None = None, *, prepare: Callable[[Any, Claim | None], object] | None = None
+) -> Action | Callable[[Action], Action]:
+    """Mark a write action: requests with the same Idempotency-Key run it once and all get its answer.
 
-    Its transaction is taken back, `work` is done outside of any, and then the action begins anew. A twin
-    under the same claim may do that work at the same time: `work` is told the claim, to join the first by it.
+    `prepare` is for work that must not happen inside a transaction, such as waiting for a model. It is called
+    with the view and the request's claim before the claim is taken, and the handler gets its result as the
+    argument `prepared`. It runs for replays and for a second request under the same claim too, so it checks
+    `is_settled` before it does anything costly, and joins work that has begun under the claim.
     """
+    if handler is not None:
+        return _once(handler, None)
+    return functools.partial(_once, prepare=prepare)
 
-    def __init__(self, work: Callable[[Claim | None], None]) -> None:
-        super().__init__()
-        self.work = work
 
-
-def once(handler: Action) -> Action:
-    """Mark a write action: with an Idempotency-Key it is done once, and answered alike ever after."""
-
+def _once(handler: Action, prepare: Callable[[Any, Claim | None], object] | None) -> Action:
     @functools.wraps(handler)
     def wrapped(view: View, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         claim = _claim_of(view, request)
-        act = functools.partial(_act, claim, view, functools.partial(handler, view, request, *args, **kwargs))
-        try:
-            return act()
-        except WorkBefore as before:
-            before.work(claim)
-        view.ignored.clear()  # it is looked for again
-        return act()
+        if prepare is not None:
+            kwargs["prepared"] = prepare(view, claim)
+        return _act(claim, view, functools.partial(handler, view, request, *args, **kwargs))
 
     wrapped.is_once = True  # type: ignore[attr-defined]
     return cast(Action, wrapped)

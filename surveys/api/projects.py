@@ -11,12 +11,11 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.errors import InvalidRequest, refuse_all
+from communities.errors import Conflict, InvalidRequest, refuse_all
 from communities.http import idempotency
-from communities.http.idempotency import Claim, WorkBefore, once
+from communities.http.idempotency import Claim, once
 from communities.http.views import CommunityViewSet
 from communities.tiers import TIERS
-from surveys.ai.provider import ScriptRequest
 from surveys.api import examples
 from surveys.api.project_shapes import (
     CloneIn,
@@ -84,7 +83,6 @@ class OwnWorkViewSet(CommunityViewSet):
 
 class ProjectViewSet(OwnWorkViewSet):
     noun = "project"
-    _generation_id: int | None = None  # the script that this request waits for, or has waited for
 
     @extend_schema(
         operation_id="projects_list",
@@ -101,6 +99,20 @@ class ProjectViewSet(OwnWorkViewSet):
         ordered = found.order_by(*_ORDER[query["sort"]])
         rows = partial(lookup.told_in_order, ordered)
         return self.page(rows, query, draw=self._told, total=found.count())
+
+    def _prepare_script(self, claim: Claim | None) -> generation.Prepared | None:
+        """Have AI write the script of a project with an `intent`, and wait for it."""
+        if self.body.get("intent") is None or idempotency.is_settled(claim):
+            return None
+        return generation.prepare(
+            community_id=self.key.community_id,
+            has_premium=self.has_premium,
+            fields=self._read_new(),
+            claim=claim.key if claim else None,
+            fingerprint=claim.fingerprint if claim else "",
+            is_answered=partial(idempotency.is_settled, claim),
+            at=self.at,
+        )
 
     @extend_schema(
         operation_id="projects_create",
@@ -137,14 +149,16 @@ class ProjectViewSet(OwnWorkViewSet):
             ),
         ],
     )
-    @once
-    def create(self, request: Request) -> Response:
-        try:
-            fields = self.read(NewProjectIn)
-        except InvalidRequest as refused:
-            _refuse_with_faults_of_script(refused, self.body)
-        if fields.get("intent") is not None:
-            return self._create_from_intent(fields)
+    @once(prepare=_prepare_script)
+    def create(self, request: Request, *, prepared: generation.Prepared | None) -> Response:
+        if prepared is not None:
+            made = generation.create_project(prepared=prepared, author_id=self.key.user_id, at=self.at)
+            return self._told_new(
+                made.created, credits_used=made.credits_used, has_script=not made.is_pending
+            )
+        fields = self._read_new()
+        if fields.get("intent") is not None:  # its answer was stored a moment ago, and has expired since
+            raise Conflict("The answer to this Idempotency-Key has just expired.", retry_after=1)
         fields, script = _with_template(fields)
         created = projects.create_project(
             community_id=self.key.community_id,
@@ -157,33 +171,11 @@ class ProjectViewSet(OwnWorkViewSet):
         self.ignore(created.ignored)
         return self._told_new(created)
 
-    def _create_from_intent(self, fields: dict[str, Any]) -> Response:
-        """First the script, which takes long and may not be waited for in a transaction; then the project."""
-        if self._generation_id is None:
-            request = generation.asked(
-                community_id=self.key.community_id, has_premium=self.has_premium, fields=fields, at=self.at
-            )
-            raise WorkBefore(partial(self._generate, request))
-        made = generation.keep(
-            generation_id=self._generation_id,
-            author_id=self.key.user_id,
-            has_premium=self.has_premium,
-            fields=fields,
-            at=self.at,
-        )
-        return self._told_new(made.created, credits_used=made.credits_used, has_script=not made.is_pending)
-
-    def _generate(self, request: ScriptRequest, claim: Claim | None) -> None:
-        self._generation_id = generation.begin(
-            community_id=self.key.community_id,
-            request=request,
-            claim=claim.key if claim else None,
-            fingerprint=claim.fingerprint if claim else "",
-            is_answered=partial(idempotency.is_settled, claim),
-            at=self.at,
-        )
-        if self._generation_id is not None:
-            generation.wait(generation_id=self._generation_id)
+    def _read_new(self) -> dict[str, Any]:
+        try:
+            return self.read(NewProjectIn)
+        except InvalidRequest as refused:
+            _refuse_with_faults_of_script(refused, self.body)
 
     def _told_new(self, created: Created, *, credits_used: int = 0, has_script: bool = True) -> Response:
         script = script_json.told(created.project, created.script) if has_script else None

@@ -1,13 +1,14 @@
-"""A script from an intent, by AI (decisions 11.2 to 11.4): asked for, drafted by a worker, fetched.
+"""Scripts that AI writes from an intent (decisions 11.2 to 11.4).
 
-    begin     a row, paid for, and a worker woken        the request, before its own transaction
-    wait      until it is finished, or time is up        the request, holding nothing
-    run       the drafts, corrected, until one is valid  the worker
-    keep      the project with its script, or without    the request's transaction, with its idempotent answer
-    deliver   the script into a project made without     the worker
-    clear     what nobody came back for                  the sweep
+    prepare         plan the project, begin, wait                the request, before its transaction
+      begin         a paid row, and a worker woken               in a short transaction
+      wait          until the work is finished or time is up     holding no connection
+    run             drafts, corrected until one is valid         the worker
+    create_project  the project, with or without its script      the request's transaction
+    deliver         the script into a project created without    the worker
+    take_up         what was lost or never fetched               the sweep
 
-Credits are taken in `begin` and are either spent by `keep` and `deliver`, or given back with the row's end.
+Credits are taken in `begin`. `create_project` and `deliver` spend them; any other end gives them back.
 """
 
 from __future__ import annotations
@@ -36,9 +37,8 @@ from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRe
 from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
 from surveys.services import jobs
-from surveys.services.projects import fields as project_fields
 from surveys.services.projects import service as projects
-from surveys.services.projects.service import Created
+from surveys.services.projects.service import Created, ProjectPlan
 from surveys.services.scripts import editing as scripts
 
 MAKE = "surveys.make_script"
@@ -57,8 +57,16 @@ log = structlog.get_logger("colloquy.generation")
 
 
 @dataclass(frozen=True)
-class Made:
-    """A project made from an intent. `is_pending` says that its script comes later."""
+class Prepared:
+    """A planned project, and the work that writes its script, finished or not."""
+
+    plan: ProjectPlan
+    generation_id: int
+
+
+@dataclass(frozen=True)
+class CreatedFromIntent:
+    """A project created from an intent. If `is_pending`, its script comes later."""
 
     created: Created
     credits_used: int
@@ -68,18 +76,43 @@ class Made:
 # --- Asked for ------------------------------------------------------------------------------------
 
 
-def asked(*, community_id: int, has_premium: bool, fields: Mapping[str, Any], at: datetime) -> ScriptRequest:
-    """What the fields of a new project ask of a provider. Refuses them as `projects.create_project` does."""
-    project, of_community = projects.check_new(
-        community_id=community_id, has_premium=has_premium, fields=fields, at=at
+def prepare(
+    *,
+    community_id: int,
+    has_premium: bool,
+    fields: Mapping[str, Any],
+    claim: str | None,
+    fingerprint: str,
+    is_answered: Callable[[], bool],
+    at: datetime,
+) -> Prepared | None:
+    """Plan a project from the fields of the interface and wait for its script, outside any transaction.
+
+    The arguments and None are as in `begin`. Refuses as `projects.plan_project` and `begin` do.
+    """
+    plan = projects.plan_project(community_id=community_id, has_premium=has_premium, fields=fields, at=at)
+    generation_id = begin(
+        community_id=community_id,
+        request=_request_for(plan, fields),
+        claim=claim,
+        fingerprint=fingerprint,
+        is_answered=is_answered,
+        at=at,
     )
+    if generation_id is None:
+        return None
+    wait(generation_id=generation_id)
+    return Prepared(plan, generation_id)
+
+
+def _request_for(plan: ProjectPlan, fields: Mapping[str, Any]) -> ScriptRequest:
     return ScriptRequest(
         intent=fields["intent"],
-        type=project.type,
+        type=plan.project.type,
         scoring=_wants_scoring(fields),
-        bucket_names=project_fields.bucket_names(fields) or (),
-        for_chat=project.response_channel == Project.ResponseChannel.CHAT,
-        locale=of_community.locale,
+        bucket_names=plan.bucket_names,
+        for_chat=plan.project.response_channel == Project.ResponseChannel.CHAT,
+        locale=plan.settings.locale,
     )
 
 
@@ -101,29 +134,29 @@ def begin(
     is_answered: Callable[[], bool] = lambda: False,
     at: datetime,
 ) -> int | None:
-    """Have a worker make a script; the id of that work.
+    """Have a worker write a script, and return the id of that work.
 
-    `claim` and `fingerprint` are hashes of the idempotency key and of all that was asked: a retry joins the
-    work of the first, and pays nothing. None where the first `is_answered` by now, so that nothing is left to
-    do. Refuses another request under the claim, and too few credits.
+    `claim` and `fingerprint` are hashes of the idempotency key and of the whole request: a retry joins the
+    work of the first request and pays nothing. If that one `is_answered` by now, nothing is left to do, and
+    None is returned. Refuses another request under the same claim, and too few credits.
     """
     fields = {"community_id": community_id, "request": asdict(request), "created_at": at}
     if claim is None:
-        made, is_new = Generation.objects.create(**fields), True
+        generation, is_new = Generation.objects.create(**fields), True
     else:
         fields["fingerprint"] = fingerprint
-        made, is_new = Generation.objects.get_or_create(claim=claim, defaults=fields)
-        if made.fingerprint != fingerprint:
+        generation, is_new = Generation.objects.get_or_create(claim=claim, defaults=fields)
+        if generation.fingerprint != fingerprint:
             raise Conflict("This Idempotency-Key was used for another request.")
     if is_new and is_answered():
-        transaction.set_rollback(True)
+        generation.delete()
         return None
     if is_new:
-        made.credits_used = 0 if ai.provider_is_free() else settings.CREDITS_FOR_A_SCRIPT
-        made.save(update_fields=["credits_used"])
-        communities.spend_credits(community_id=community_id, amount=made.credits_used)
-    wake(MAKE, generation_id=made.pk)
-    return made.pk
+        generation.credits_used = 0 if ai.provider_is_free() else settings.CREDITS_FOR_A_SCRIPT
+        generation.save(update_fields=["credits_used"])
+        communities.spend_credits(community_id=community_id, amount=generation.credits_used)
+    wake(MAKE, generation_id=generation.pk)
+    return generation.pk
 
 
 def wait(*, generation_id: int) -> None:
@@ -155,31 +188,23 @@ def _seconds_to_wait() -> Iterator[float]:
 
 
 @in_transaction
-def keep(
-    *,
-    generation_id: int,
-    author_id: int | None,
-    has_premium: bool,
-    fields: Mapping[str, Any],
-    at: datetime,
-) -> Made:
-    """Make the project with the script that was drafted; where that takes too long, without it.
+def create_project(*, prepared: Prepared, author_id: int | None, at: datetime) -> CreatedFromIntent:
+    """Create the planned project with the script that was drafted, or without it if that takes too long.
 
-    Refuses as `projects.create_project` does, and where no script could be made.
+    Raises Unavailable if no script could be written.
     """
-    own = Generation.objects.select_for_update().filter(pk=generation_id).first()
+    plan = prepared.plan
+    own = Generation.objects.select_for_update().filter(pk=prepared.generation_id).first()
     if own is None or own.status == Job.Status.FAILED:
         raise Unavailable((own and own.error) or NOTHING_MADE, retry_after=(own and own.retry_after) or 30)
     is_pending = own.status != Job.Status.COMPLETED
-    draft = None if is_pending else _draft_of(own)
-    if draft is not None and draft.scoring_enabled and own.request["scoring"] is None:
-        fields = {**fields, "scoring_enabled": True}
-    created = projects.create_project(
-        community_id=own.community_id,
+    if not is_pending:
+        draft = _draft_of(own)
+        is_scored = plan.project.scoring_enabled or (draft.scoring_enabled and own.request["scoring"] is None)
+        plan = projects.plan_with_draft(plan=plan, blocks=draft.blocks, scoring=is_scored)
+    created = projects.save_plan(
+        plan=plan,
         author_id=author_id,
-        has_premium=has_premium,
-        fields=fields,
-        script=None if draft is None else {"blocks": draft.blocks},
         generation=_told("pending" if is_pending else "completed", own),
         at=at,
     )
@@ -188,7 +213,7 @@ def keep(
         own.save(update_fields=["project", "claim"])
     else:
         own.delete()
-    return Made(created, own.credits_used, is_pending)
+    return CreatedFromIntent(created, own.credits_used, is_pending)
 
 
 # --- Made -----------------------------------------------------------------------------------------

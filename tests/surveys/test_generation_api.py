@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from communities.errors import Conflict
+from communities.http import idempotency
 from surveys.ai.provider import ScriptDraft, ScriptRequest
 from surveys.models import Generation, Project
 from surveys.services import generation
+from surveys.services.projects import service as projects
 from tests.surveys.calling import CHOICE, NOON, Caller, counts, faults, refusal
 from tests.surveys.drafting import (
     BAD,
@@ -339,6 +341,47 @@ def test_the_same_key_gets_the_same_answer_and_pays_once(caller, drafts):
     assert len(drafts.asked) == 1
     assert credits(caller) == 2
     assert Project.objects.count() == 1
+
+
+def test_a_replay_begins_no_work(caller, drafts, monkeypatch):
+    first = caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
+    monkeypatch.setattr(generation, "prepare", None)
+
+    second = caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
+
+    assert second.content == first.content
+    assert second["Idempotency-Replayed"] == "true"
+
+
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": KEY}])
+def test_the_project_is_planned_once(caller, drafts, monkeypatch, headers):
+    plans = []
+    plan_project = projects.plan_project
+    monkeypatch.setattr(
+        projects, "plan_project", lambda **fields: plans.append(plan_project(**fields)) or plans[-1]
+    )
+
+    answer = caller.post("/projects", INTENT, **headers)
+
+    assert answer.status_code == 201
+    assert len(plans) == 1
+
+
+def test_a_request_without_an_intent_does_not_ask_whether_it_is_answered(caller, monkeypatch):
+    monkeypatch.setattr(idempotency, "is_settled", None)
+
+    answer = caller.post("/projects", {"name": "By hand", "type": "convo"}, **{"Idempotency-Key": KEY})
+
+    assert answer.status_code == 201
+
+
+def test_an_answer_that_expires_before_it_is_replayed_is_a_conflict(caller, drafts, monkeypatch):
+    monkeypatch.setattr(idempotency, "is_settled", lambda claim: True)
+
+    answer = caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
+
+    assert refusal(answer) == (409, "conflict")
+    assert answer["Retry-After"] == "1"
 
 
 def test_another_intent_under_the_same_key_is_refused(caller, drafts):

@@ -18,6 +18,7 @@ from surveys import ai
 from surveys.ai.provider import ScriptDraft, ScriptRequest
 from surveys.models import Generation, Job, Project
 from surveys.services import generation, jobs
+from surveys.services.projects import service as projects
 from tests.surveys.calling import Caller, counts, refusal
 from tests.surveys.drafting import GOOD, INTENT, QUIZ, down, provide
 
@@ -291,8 +292,14 @@ def test_credits_for_a_script_that_nobody_fetched_come_back(caller, monkeypatch,
 
 
 def test_who_comes_back_after_that_is_told_so(caller, monkeypatch, settings):
+    plan = projects.plan_project(
+        community_id=caller.community.pk, has_premium=True, fields=INTENT, at=timezone.now()
+    )
+
     with pytest.raises(Unavailable):
-        generation.keep(generation_id=1, author_id=None, has_premium=True, fields=INTENT, at=timezone.now())
+        generation.create_project(
+            prepared=generation.Prepared(plan, generation_id=1), author_id=None, at=timezone.now()
+        )
 
 
 def test_nothing_may_wait_for_a_model_inside_a_transaction(caller):

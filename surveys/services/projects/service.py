@@ -42,8 +42,8 @@ class Created:
 
 
 @dataclass(frozen=True)
-class _Planned:
-    """A project in memory with a script that was found right, and what its community says."""
+class ProjectPlan:
+    """A new project in memory, with a script. Both have passed every rule and are not saved yet."""
 
     project: Project
     new: NewScript
@@ -59,17 +59,26 @@ def create_project(
     has_premium: bool,
     fields: Mapping[str, Any],
     script: object = None,
+    at: datetime,
+) -> Created:
+    """Create an inactive project with the script sent, or an empty one. Refuses as `plan_project` does."""
+    plan = plan_project(
+        community_id=community_id, has_premium=has_premium, fields=fields, script=script, at=at
+    )
+    return save_plan(plan=plan, author_id=author_id, at=at)
+
+
+@in_transaction
+def save_plan(
+    *,
+    plan: ProjectPlan,
+    author_id: int | None,
     generation: Mapping[str, object] | None = None,
     at: datetime,
 ) -> Created:
-    """Make a project, inactive, with the script sent or an empty one.
-
-    `fields` are the validated fields of the interface, `script` is raw JSON, `generation` what is told of a
-    script that AI makes. Refuses what breaks a rule (all violations at once), and premium fields on the basic
-    tier.
-    """
-    planned = _plan(community_id, has_premium, fields, script, at)
-    project, new = planned.project, planned.new
+    """Save a planned project with its script. `generation` describes how AI writes the script, if it does."""
+    project, new = plan.project, plan.new
+    community_id = project.community_id
     project.author_id = author_id
     project.generation = generation
     scripts.reserve_achievements(community_id, new.script)
@@ -78,25 +87,27 @@ def create_project(
     told = insert(
         project,
         new.script.blocks,
-        outro.made(project, planned.settings),
+        outro.made(project, plan.settings),
         like=new.script,
-        bucket_names=planned.bucket_names,
+        bucket_names=plan.bucket_names,
     )
     events.project_changed(EventType.PROJECT_CREATED, project, at=at)
     return Created(project, told, new.ignored)
 
 
-def check_new(
-    *, community_id: int, has_premium: bool, fields: Mapping[str, Any], at: datetime
-) -> tuple[Project, CommunitySettings]:
-    """The project that these fields would make, in memory. Refuses as `create_project` does."""
-    planned = _plan(community_id, has_premium, fields, None, at)
-    return planned.project, planned.settings
+def plan_project(
+    *,
+    community_id: int,
+    has_premium: bool,
+    fields: Mapping[str, Any],
+    script: object = None,
+    at: datetime,
+) -> ProjectPlan:
+    """The project that these fields and this script would make, without saving it.
 
-
-def _plan(
-    community_id: int, has_premium: bool, fields: Mapping[str, Any], script: object, at: datetime
-) -> _Planned:
+    `fields` are the validated fields of the interface, `script` is raw JSON. Refuses what breaks a rule (all
+    violations at once), and premium fields on the basic tier.
+    """
     settings = communities.get_settings(community_id=community_id)
     privacy_mode, rounds = project_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
     project = Project(
@@ -109,18 +120,36 @@ def _plan(
     )
     violations = project_fields.lay_over(project, fields, default_privacy=(privacy_mode, rounds), at=at)
     declared = project_fields.bucket_names(fields) or ()
-    new, faults = scripts.read_new(
-        script,
-        is_poll=project.is_poll,
-        scoring_enabled=project.scoring_enabled,
-        bucket_names=declared,
-        chat=project.response_channel == Project.ResponseChannel.CHAT,
-    )
+    new, faults = _read_script(project, script, declared)
     violations += faults
     if violations:
         refuse_all(violations)
     require_tier(project.delivery, before=None, has_premium=has_premium)
-    return _Planned(project, new, declared or new.bucket_names, settings)
+    return ProjectPlan(project, new, declared or new.bucket_names, settings)
+
+
+def plan_with_draft(*, plan: ProjectPlan, blocks: Sequence[Mapping[str, Any]], scoring: bool) -> ProjectPlan:
+    """The plan of a project without a script, with these blocks as its script and scoring on or off.
+
+    Refuses blocks that break a rule.
+    """
+    plan.project.scoring_enabled = scoring
+    new, violations = _read_script(plan.project, {"blocks": blocks}, plan.bucket_names)
+    if violations:
+        refuse_all(violations)
+    return replace(plan, new=new, bucket_names=plan.bucket_names or new.bucket_names)
+
+
+def _read_script(
+    project: Project, script: object, bucket_names: tuple[str, ...]
+) -> tuple[NewScript, list[Violation]]:
+    return scripts.read_new(
+        script,
+        is_poll=project.is_poll,
+        scoring_enabled=project.scoring_enabled,
+        bucket_names=bucket_names,
+        chat=project.response_channel == Project.ResponseChannel.CHAT,
+    )
 
 
 def insert(
