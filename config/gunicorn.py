@@ -1,4 +1,4 @@
-"""gunicorn serves the site by two processes of four threads, for this machine alone unless BIND is set."""
+"""gunicorn's configuration: two processes of four threads, on this machine alone unless BIND is set."""
 
 import gc
 import os
@@ -8,15 +8,16 @@ import socket
 import struct
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-from environs import Env, EnvError
+from django.conf import settings
 
 from config import servers
 
-bind = f"{os.environ.get('BIND', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
-workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+bind = f"[{settings.BIND}]:{settings.PORT}" if ":" in settings.BIND else f"{settings.BIND}:{settings.PORT}"
+workers = settings.WEB_CONCURRENCY
 worker_class = "gthread"
 threads = 4
 timeout = 60
@@ -27,63 +28,55 @@ errorlog = "-"
 loglevel = "warning"
 control_socket_disable = True
 
-SECONDS_TO_READ_SOMETHING = 30  # of an answer that is on its way
-FOLDER_OF_METRICS = "PROMETHEUS_MULTIPROC_DIR"  # the variable by which prometheus-client finds it
+SEND_TIMEOUT = 30  # seconds
+METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus-client
 
 
 def when_ready(server: Any) -> None:
-    """Who reads nothing of an answer is dropped, after one to three times so long.
+    """Set a send timeout, so that a client that stops reading a response is disconnected.
 
-    gunicorn waits for ever for room to write on, with a thread for each connection: who asks for something
-    large and reads none of it, a few times, would stop the site. On Linux a connection has this from the
-    socket that listens; where that is not so, or the time is written otherwise, all is as it was. Each
-    write of what it had room for begins the time again.
+    gunicorn itself waits without limit until a socket is writable, and each connection occupies a thread: a
+    few clients that request something large and do not read it would block the site. On Linux, connections
+    inherit the timeout from the listening socket; other systems may not support it. A client that reads
+    nothing is disconnected after one to three times the timeout; each successful write starts it again.
     """
-    time = struct.pack("ll", SECONDS_TO_READ_SOMETHING, 0)
+    timeval = struct.pack("ll", SEND_TIMEOUT, 0)
     for listener in server.LISTENERS:
         with suppress(OSError):
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, time)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval)
 
 
 def pre_fork(server: Any, worker: Any) -> None:
-    """What was loaded by now lives for ever: collecting garbage shall not look at it, nor copy its pages."""
+    """Exempt everything loaded so far from garbage collection, which would copy the pages shared by fork."""
     gc.collect()
     gc.freeze()
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    """A process whose master is killed goes too, or it would hold the port against the next one."""
+    """End a worker process when its master is killed; it would keep the port from the next one."""
     servers.die_with_parent(signal.SIGTERM)
 
 
 def child_exit(server: Any, worker: Any) -> None:
-    """What a process that ended has counted stays counted; what it only was is forgotten."""
-    if FOLDER_OF_METRICS in os.environ:
-        # Only here, for it looks at the environment when it is loaded.
+    """Keep the counters of a process that has ended, and remove its gauges."""
+    if METRICS_FOLDER_VARIABLE in os.environ:
+        # Imported only here: on import it looks for the variable.
         from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415
 
         mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
-def _has_metrics() -> bool:
-    try:
-        return Env().bool("METRICS", False)
-    except EnvError:
-        return False  # the settings say so
-
-
-def _begin_metrics() -> None:
-    """Name an empty folder in which each process counts, before the site is loaded, which looks for it."""
-    root = Path(__file__).resolve().parent.parent
-    folder = root / os.environ.get("VAR_DIR", "var") / "metrics"
+def _create_metrics_folder() -> None:
+    """Create an empty folder for the counters of all processes, before prometheus-client is imported."""
+    folder = settings.VAR_DIR / "metrics"
     try:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
-        sys.exit(f"METRICS is on, and {folder} cannot be made: name another VAR_DIR.")
-    os.environ[FOLDER_OF_METRICS] = str(folder)
+        sys.exit(f"METRICS is on, but {folder} cannot be created: set VAR_DIR to another folder.")
+    os.environ[METRICS_FOLDER_VARIABLE] = str(folder)
 
 
-# It is named already where gunicorn reads this file once more, to start its processes anew.
-if _has_metrics() and FOLDER_OF_METRICS not in os.environ:
-    _begin_metrics()
+# The variable is set already when gunicorn reads this file again to reload.
+if settings.METRICS and METRICS_FOLDER_VARIABLE not in os.environ:
+    _create_metrics_folder()

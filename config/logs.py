@@ -1,25 +1,61 @@
-"""One JSON object a line outside DEBUG, with what the gate bound to the request; never a body or a secret."""
+"""The log: one JSON object a line, or short readable lines on a terminal.
+
+Each line carries what the request's middleware and authentication have bound: the request id, the community
+and the key's prefix. It never contains a body or a secret.
+"""
 
 import logging.config
+import os
 import re
+import sys
+from enum import StrEnum
 from typing import Any
 
 import orjson
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-# What PostgreSQL says of a failed statement repeats its values; which kind of failure it was is enough.
-WORDS_OF_POSTGRES = re.compile(
+DEFAULT_LEVEL = "INFO"
+
+# PostgreSQL's message for a failed statement repeats its values. The class of the exception stays.
+DATABASE_MESSAGE = re.compile(
     r"^((?:psycopg|django\.db)[\w.]*): .*?(?=\n\nThe above exception|\n\nDuring handling|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 
 
-def _forget_values(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+class LogFormat(StrEnum):
+    """How a line looks. PREFIXED is for `manage.py run`, which puts the time and the process before it."""
+
+    JSON = "json"
+    TERMINAL = "terminal"
+    PREFIXED = "prefixed"
+
+
+def default_format(*, debug: bool) -> LogFormat:
+    """Readable lines on a terminal and with `debug`, else JSON. `manage.py run` chooses by COLLOQUY_LOGS."""
+    if chosen := os.environ.get("COLLOQUY_LOGS"):
+        return LogFormat(chosen)
+    return LogFormat.TERMINAL if debug or sys.stderr.isatty() else LogFormat.JSON
+
+
+def _remove_values(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Remove values of the database and of exceptions, which may be answers."""
     if "exception" in event:
-        event["exception"] = WORDS_OF_POSTGRES.sub(r"\1", event["exception"])
-    if event.get("logger") == "celery.app.trace":  # which puts the exception's words behind a colon
+        event["exception"] = DATABASE_MESSAGE.sub(r"\1", event["exception"])
+    if event.get("logger") == "celery.app.trace":  # it appends the exception's message after a colon
         event["event"] = event["event"].split(":")[0]
+    return event
+
+
+def _remove_details(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    for name in ("logger", "community", "key_prefix"):
+        event.pop(name, None)
+    return event
+
+
+def _remove_time(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    event.pop("timestamp", None)
     return event
 
 
@@ -27,7 +63,7 @@ def _as_json(event: EventDict, **_: Any) -> str:
     return orjson.dumps(event, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
-SHARED: list[Processor] = [
+SHARED_PROCESSORS: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,
@@ -35,34 +71,31 @@ SHARED: list[Processor] = [
 ]
 
 
-def settings(*, debug: bool, level: str) -> dict[str, Any]:
-    """The configuration of Python's logging, through which structlog's loggers go too."""
-    rendering: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
-    if debug:
-        rendering += [
-            structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
-        ]
-    else:
-        rendering += [
-            structlog.processors.format_exc_info,
-            _forget_values,
-            structlog.processors.JSONRenderer(_as_json),
-        ]
+def settings(*, log_format: LogFormat, level: str, debug: bool) -> dict[str, Any]:
+    """Python's logging configuration, which structlog's loggers use too.
+
+    At the default level the readable formats leave out requests, of which JSON has a line each, and Celery's
+    routine. Only with `debug` do exceptions keep their messages.
+    """
+    is_quiet = log_format is not LogFormat.JSON and level == DEFAULT_LEVEL
+    routine = "WARNING" if is_quiet else level
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {
             "line": {
                 "()": structlog.stdlib.ProcessorFormatter,
-                "processors": rendering,
-                "foreign_pre_chain": SHARED,
+                "processors": _rendering(log_format, debug=debug),
+                "foreign_pre_chain": SHARED_PROCESSORS,
             },
         },
         "handlers": {"output": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["output"], "level": level},
         "loggers": {
+            "colloquy.requests": {"level": routine},
+            "celery": {"level": routine},
             "django": {"level": level},
-            "django.request": {"level": "ERROR"},  # the gate writes a line for each request itself
+            "django.request": {"level": "ERROR"},  # the request middleware logs each request
             "django.server": {"handlers": [], "propagate": True, "level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
             "celery.app.trace": {"level": "WARNING"},
@@ -70,13 +103,27 @@ def settings(*, debug: bool, level: str) -> dict[str, Any]:
     }
 
 
-def configure(described: dict[str, Any]) -> None:
-    """Set up Python's logging and structlog; Django calls this once with the setting LOGGING."""
-    logging.config.dictConfig(described)
+def _rendering(log_format: LogFormat, *, debug: bool) -> list[Processor]:
+    steps: list[Processor] = [
+        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+        structlog.processors.format_exc_info,
+    ]
+    if not debug:
+        steps.append(_remove_values)
+    if log_format is LogFormat.JSON:
+        return [*steps, structlog.processors.JSONRenderer(_as_json)]
+    local_time = structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False)
+    steps += [_remove_details, _remove_time if log_format is LogFormat.PREFIXED else local_time]
+    return [*steps, structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)]
+
+
+def configure(configuration: dict[str, Any]) -> None:
+    """Set up Python's logging and structlog. Django calls this with the setting LOGGING."""
+    logging.config.dictConfig(configuration)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *SHARED,
+            *SHARED_PROCESSORS,
             structlog.stdlib.PositionalArgumentsFormatter(),
             structlog.processors.StackInfoRenderer(),
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,

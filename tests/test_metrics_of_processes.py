@@ -119,5 +119,5 @@ def test_a_folder_that_cannot_be_made_stops_the_start_with_a_sentence(tmp_path: 
     )
 
     assert started.returncode == 1
-    assert started.stderr.startswith("METRICS is on, and ")
+    assert started.stderr.startswith("METRICS is on, but ")
     assert started.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Settings come from the environment, and whatever cannot be used stops the start with sentences."""
+"""Settings come from the environment, and each wrong value stops the start with a sentence."""
 
 import json
 import subprocess
@@ -28,11 +28,15 @@ print(app.connection_for_write().as_uri(), app.connection_for_read().as_uri())
 
 def _start(var_dir: Path, *names: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Read the settings in a process of their own and print those named."""
-    told = {"DJANGO_SETTINGS_MODULE": "config.settings", "COLLOQUY_SERVERS": "none", "VAR_DIR": str(var_dir)}
+    always = {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "COLLOQUY_SERVERS": "none",
+        "VAR_DIR": str(var_dir),
+    }
     return subprocess.run(
         [sys.executable, "-c", SHOW, *names],
         cwd=ROOT,
-        env=told | environment,
+        env=always | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -52,7 +56,9 @@ def test_an_empty_environment_is_enough_for_one_machine(tmp_path: Path) -> None:
     }
 
 
-def test_one_machine_makes_its_secret_key_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_local_site_generates_its_secret_key_once_for_its_owner_alone(
+    tmp_path: Path,
+) -> None:
     first, second = _start(tmp_path, "SECRET_KEY"), _start(tmp_path, "SECRET_KEY")
 
     assert first.stdout == second.stdout
@@ -60,7 +66,7 @@ def test_one_machine_makes_its_secret_key_once_and_for_its_owner_alone(tmp_path:
     assert (tmp_path / "secret_key").stat().st_mode & 0o077 == 0
 
 
-def test_a_site_with_an_address_of_its_own_must_be_told_its_secret_key(tmp_path: Path) -> None:
+def test_a_public_site_needs_a_secret_key(tmp_path: Path) -> None:
     started = _start(tmp_path, BASE_URL="https://surveys.example.org")
 
     assert started.returncode == 1
@@ -68,8 +74,8 @@ def test_a_site_with_an_address_of_its_own_must_be_told_its_secret_key(tmp_path:
     assert not (tmp_path / "secret_key").exists()
 
 
-def test_the_key_for_development_stops_the_start_without_debug(tmp_path: Path) -> None:
-    key = environment.KEY_FOR_DEVELOPMENT
+def test_the_development_key_stops_the_start_without_debug(tmp_path: Path) -> None:
+    key = environment.DEVELOPMENT_KEY
 
     without, with_debug = _start(tmp_path, SECRET_KEY=key), _start(tmp_path, SECRET_KEY=key, DEBUG="1")
 
@@ -85,6 +91,10 @@ def test_the_key_for_development_stops_the_start_without_debug(tmp_path: Path) -
         ("PORT", "http"),
         ("PORT", "65536"),
         ("PORT", "0"),
+        ("BIND", "nonsense"),
+        ("BIND", ""),
+        ("WEB_CONCURRENCY", "x"),
+        ("WEB_CONCURRENCY", "0"),
         ("BASE_URL", "surveys.example.org"),
         ("BASE_URL", "ftp://surveys.example.org"),
         ("BASE_URL", "https://surveys.example.org:port"),
@@ -117,7 +127,29 @@ def test_a_wrong_value_stops_the_start_with_one_sentence_that_names_it(
     assert "very-secret" not in started.stderr
 
 
-def test_all_wrong_values_are_told_at_once(tmp_path: Path) -> None:
+def test_a_wrong_value_stops_gunicorn_with_the_same_sentence(tmp_path: Path) -> None:
+    started = subprocess.run(
+        [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"],
+        cwd=ROOT,
+        env={"COLLOQUY_SERVERS": "none", "VAR_DIR": str(tmp_path), "BIND": "nonsense"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert started.returncode == 1
+    assert started.stderr.startswith("BIND cannot be used: ")
+    assert started.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("bind", ["0.0.0.0", "localhost", "::1", "[::1]"])
+def test_an_ip_address_or_a_known_host_may_be_listened_on(tmp_path: Path, bind: str) -> None:
+    started = _start(tmp_path, "BIND", BIND=bind)
+
+    assert json.loads(started.stdout) == {"BIND": bind.strip("[]")}
+
+
+def test_all_wrong_values_are_reported_at_once(tmp_path: Path) -> None:
     started = _start(tmp_path, PORT="x", DEBUG="x", BASE_URL="x")
 
     assert [line.split()[0] for line in started.stderr.splitlines()] == ["BASE_URL", "DEBUG", "PORT"]
@@ -136,7 +168,7 @@ def test_a_secure_address_makes_everything_else_secure(tmp_path: Path) -> None:
     }
 
 
-def test_a_database_url_means_what_libpq_takes_it_to_mean() -> None:
+def test_a_database_url_is_read_as_libpq_reads_it() -> None:
     url = "postgresql://ann:p%40ss@db.example.org:5433/surveys?sslmode=require"
 
     database = environment.django_database(url, statement_timeout=30)
@@ -153,8 +185,8 @@ def test_a_database_url_means_what_libpq_takes_it_to_mean() -> None:
     assert "statement_timeout=30s" in options["options"]
 
 
-def test_a_broker_behind_a_unix_socket_is_spelled_as_celery_wants_it(tmp_path: Path) -> None:
-    """Celery reads the variable of this name itself, and would not know the scheme."""
+def test_a_broker_behind_a_unix_socket_is_given_in_the_syntax_of_celery(tmp_path: Path) -> None:
+    """Celery also reads this variable itself, and does not know the scheme."""
     url = "unix:///run/valkey.sock?db=3"
 
     started = subprocess.run(

@@ -159,10 +159,10 @@ def test_a_connection_whose_reader_reads_nothing_ends(monkeypatch: pytest.Monkey
     with socket.create_server(("127.0.0.1", 0)) as listener:
         gunicorn.when_ready(SimpleNamespace(LISTENERS=[listener]))
         seconds, _ = struct.unpack("ll", listener.getsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, 16))
-        assert seconds == gunicorn.SECONDS_TO_READ_SOMETHING == 30
+        assert seconds == gunicorn.SEND_TIMEOUT == 30
 
         # The same with less patience.
-        monkeypatch.setattr(gunicorn, "SECONDS_TO_READ_SOMETHING", 1)
+        monkeypatch.setattr(gunicorn, "SEND_TIMEOUT", 1)
         gunicorn.when_ready(SimpleNamespace(LISTENERS=[listener]))
         with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
             accepted.setblocking(False)

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import signal
@@ -6,8 +7,9 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.error
 import urllib.request
+from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,39 +18,48 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from config import embedded, servers
+from config.logs import LogFormat
 
-SECONDS_TO_READY = 120
+SECONDS_UNTIL_READY = 120
 WELCOME = """
-Colloquy is running. Ctrl-C ends it.
+Colloquy is running. Press Ctrl-C to stop it.
 
 {pages}
-  The interface        {site}/docs
-  The admin            {site}/admin/   (user {admin_username}, password {admin_password})
-  An API key           {api_key}
+  API documentation    {site}/docs
+  Admin                {site}/admin/   (user {admin_username}, password {admin_password})
+  API key              {api_key}
 
   curl -H 'X-API-Key: {api_key}' {site}/v1/communities/{community_id}/projects
+{notes}
+`make reset` deletes all data of this installation, to start over.
 """
-PAGES = {  # by their role in the demo; one that was seeded earlier may lack some
-    "survey": "A survey to answer   {address}",
-    "poll": "A poll to vote in    {address}",
-    "results": "The survey's results {address}",
-    "piece": "A personality quiz   {address}",
-    "quiz": "A graded quiz        {address}   (who is signed in to the admin earns XP)",
+PAGES = {  # by role in the demo; a demo of an earlier version may lack some
+    "survey": "Survey               {address}",
+    "poll": "Poll                 {address}",
+    "results": "Survey results       {address}",
+    "piece": "Personality quiz     {address}",
+    "quiz": "Graded quiz          {address}   (sign in to the admin first to earn XP)",
 }
+LOCAL_WEBHOOKS = {"WEBHOOKS_ALLOW_HTTP": "true", "WEBHOOKS_ALLOW_PRIVATE_NETWORKS": "true"}
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Command(BaseCommand):
-    help = "Prepares this machine, starts every process of the Procfile, and says where to look."
+    help = (
+        "Prepares the database, seeds the demo, starts the processes of the Procfile and prints addresses. "
+        "Webhooks may use http and addresses of this machine if the site is for this machine only, "
+        "unless WEBHOOKS_ALLOW_HTTP and WEBHOOKS_ALLOW_PRIVATE_NETWORKS are set."
+    )
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        _refuse_taken_port()
+        _check_address()
         self._prepare()
         processes = _start_processes()
-        told_to_stop = threading.Event()
+        stopping = threading.Event()
 
         def stop(*_: object) -> None:
-            told_to_stop.set()
+            stopping.set()
             processes.terminate()
 
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -56,75 +67,108 @@ class Command(BaseCommand):
         threading.Thread(target=self._welcome, daemon=True).start()
         code = processes.wait()
         embedded.detach(var_dir=settings.VAR_DIR)
-        sys.exit(0 if told_to_stop.is_set() else 1 if code == 0 else abs(code))
+        sys.exit(0 if stopping.is_set() else 1 if code == 0 else abs(code))
 
     def _prepare(self) -> None:
-        self.stdout.write("Preparing tables, demo and static files ...")
-        tables_then_demo = [["migrate", "--verbosity=0"], ["seed_demo", "--verbosity=0"]]
-        static_files = _manage(["collectstatic", "--no-input", "--verbosity=0"])
-        for command in tables_then_demo:
-            _finish(_manage(command))
-        _finish(static_files)
+        self.stdout.write("Preparing the database, the demo and static files ...")
+        self.stdout.flush()
+        static_files = _manage("collectstatic", "--no-input", "--verbosity=0")
+        for command in ("migrate", "seed_demo"):
+            _wait(_manage(command, "--verbosity=0"))
+        _wait(static_files)
 
     def _welcome(self) -> None:
-        deadline = time.monotonic() + SECONDS_TO_READY
-        while not _answers():
+        deadline = time.monotonic() + SECONDS_UNTIL_READY
+        while not _is_ready():
             if time.monotonic() > deadline:
-                self.stderr.write("The web server does not answer; what is written above may say why.")
+                self.stderr.write("The web server does not answer. The messages above may say why.")
                 return
             time.sleep(0.2)
         demo = json.loads((settings.VAR_DIR / "demo.json").read_text())
-        site = settings.BASE_URL
-        pages = [
-            f"  {told.format(address=site + demo[role])}" for role, told in PAGES.items() if role in demo
-        ]
-        self.stdout.write(WELCOME.format(site=site, pages="\n".join(pages), **demo))
+        self.stdout.write(_welcome_text(demo))
         self.stdout.flush()
 
 
-def _refuse_taken_port() -> None:
-    with socket.socket() as attempt:
-        attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            attempt.bind((os.environ.get("BIND", "127.0.0.1"), settings.PORT))
-        except OSError as failure:
+def _welcome_text(demo: dict[str, str]) -> str:
+    site = settings.BASE_URL
+    pages = [f"  {line.format(address=site + demo[role])}" for role, line in PAGES.items() if role in demo]
+    notes = ""
+    if _local_webhooks():
+        notes = "\nWebhooks may use http and addresses of this machine, such as http://127.0.0.1:9000/.\n"
+    return WELCOME.format(site=site, pages="\n".join(pages), notes=notes, **demo)
+
+
+def _is_for_this_machine() -> bool:
+    """Whether the site has a local address and listens on the loopback interface alone."""
+    return urlsplit(settings.BASE_URL).hostname in LOCAL_HOSTS and settings.BIND in LOCAL_HOSTS
+
+
+def _local_webhooks() -> dict[str, str]:
+    """The settings that allow webhooks to this machine, as far as the user has not set them."""
+    if not _is_for_this_machine():
+        return {}
+    return {name: value for name, value in LOCAL_WEBHOOKS.items() if name not in os.environ}
+
+
+def _check_address() -> None:
+    """Refuse an address that the web server could not listen on."""
+    try:
+        addresses = socket.getaddrinfo(settings.BIND, settings.PORT, type=socket.SOCK_STREAM)
+        family, kind, _, _, address = addresses[0]
+        with socket.socket(family, kind) as attempt:
+            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            attempt.bind(address)
+    except OSError as error:
+        if error.errno in {errno.EADDRINUSE, errno.EACCES}:
             raise CommandError(
-                f"PORT is {settings.PORT}, which cannot be used ({failure.strerror}): set another one."
-            ) from failure
+                f"PORT is {settings.PORT}, which cannot be used ({error.strerror}): set another port."
+            ) from error
+        raise CommandError(
+            f"BIND is {settings.BIND}, which cannot be used ({error.strerror}): "
+            "set it to an address of this machine, like 127.0.0.1 or 0.0.0.0."
+        ) from error
 
 
-def _manage(command: list[str]) -> "subprocess.Popen[bytes]":
+def _manage(*command: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "manage.py", *command], cwd=settings.BASE_DIR)
 
 
-def _finish(process: "subprocess.Popen[bytes]") -> None:
+def _wait(process: "subprocess.Popen[bytes]") -> None:
     if process.wait():
-        raise CommandError("Colloquy could not be prepared; the lines above say why.")
+        raise CommandError("Colloquy could not be prepared. The messages above say why.")
 
 
 def _start_processes() -> "subprocess.Popen[bytes]":
-    """honcho, which ends all processes when one of them ends, or when this one does."""
+    """Start honcho, which runs the processes of the Procfile, and stops all of them when one ends."""
     environment = os.environ | {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         "PORT": str(settings.PORT),
-        "BASE_URL": settings.BASE_URL,  # honcho gives every process a PORT of its own
+        "BASE_URL": settings.BASE_URL,  # honcho gives each process a PORT of its own
         "SECRET_KEY": settings.SECRET_KEY,
+        **_local_webhooks(),
     }
+    if sys.stdout.isatty():
+        environment["COLLOQUY_LOGS"] = LogFormat.PREFIXED
     return subprocess.Popen(
         [sys.executable, "-m", "honcho", "start"],
         cwd=settings.BASE_DIR,
         env=environment,
-        start_new_session=True,  # Ctrl-C comes here first, and is passed on once
+        start_new_session=True,  # only this process gets Ctrl-C, and passes it on once
         preexec_fn=lambda: servers.die_with_parent(signal.SIGTERM),
     )
 
 
-def _answers() -> bool:
+def _is_ready() -> bool:
+    host = settings.BIND
+    with suppress(ValueError):
+        if ip_address(host).is_unspecified:  # all interfaces
+            host = "127.0.0.1"
     request = urllib.request.Request(
-        f"http://127.0.0.1:{settings.PORT}/readyz", headers={"Host": urlsplit(settings.BASE_URL).netloc}
+        f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}/readyz",
+        headers={"Host": urlsplit(settings.BASE_URL).netloc},
     )
     try:
         with urllib.request.urlopen(request, timeout=2) as response:
             return bool(response.status == 200)
-    except (urllib.error.URLError, OSError):
+    except OSError:
         return False
