@@ -33,7 +33,7 @@ from redis.exceptions import RedisError
 
 from communities.http import throttling
 from config import queues
-from webhooks.services import figures
+from webhooks.services import metrics as webhook_metrics
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # seconds
@@ -188,7 +188,7 @@ def _of_broker() -> list[Metric]:
 
 
 def _of_database() -> list[Metric]:
-    outbox = figures.outbox(at=timezone.now())
+    outbox = webhook_metrics.outbox(at=timezone.now())
     deliveries = GaugeMetricFamily(
         "colloquy_webhook_deliveries",
         "Deliveries by status; delivered ones as of a minute.",
@@ -207,7 +207,7 @@ def _of_database() -> list[Metric]:
     oldest = GaugeMetricFamily(
         "colloquy_webhook_oldest_undelivered_event_age_seconds",
         "Age of the oldest event that a webhook which is on has yet to take; 0 where there is none.",
-        outbox.seconds_of_oldest,
+        outbox.oldest_age_seconds,
     )
     return [deliveries, due, oldest, webhooks]
 
@@ -215,7 +215,9 @@ def _of_database() -> list[Metric]:
 def _delivered() -> dict[str, int]:
     """Counted once a minute for all processes, as it reads the whole table; left out where Redis is away."""
     try:
-        count = shared.get_or_set("metrics:delivered", figures.delivered, timeout=SECONDS_TO_KEEP_DELIVERED)
+        count = shared.get_or_set(
+            "metrics:delivered", webhook_metrics.delivered_count, timeout=SECONDS_TO_KEEP_DELIVERED
+        )
     except (RedisError, OSError):
         return {}
     return {"delivered": int(count or 0)}

@@ -19,9 +19,8 @@ from redis.exceptions import RedisError
 from communities.http import throttling
 from config import metrics, queues
 from config.metrics import MetricsMiddleware
-from tests.webhooks.telling import webhook
-from tests.webhooks.test_figures import deliver_to, event
-from webhooks.services import figures
+from tests.support.webhooks.outbox import create_delivery, create_webhook, unsaved_event
+from webhooks.services import metrics as webhook_metrics
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 DURATION = "colloquy_http_request_duration_seconds"
@@ -225,9 +224,9 @@ def test_while_the_broker_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_outbox_is_told() -> None:
-    listener = webhook()
-    deliver_to(listener, event(), status="delivered", due_at=None)
-    deliver_to(listener, event())
+    webhook = create_webhook()
+    create_delivery(webhook, unsaved_event(), status="delivered", due_at=None)
+    create_delivery(webhook, unsaved_event())
 
     samples = told()
 
@@ -243,7 +242,7 @@ def test_the_outbox_is_told() -> None:
 
 def test_what_is_delivered_is_counted_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     first = value(told(), "colloquy_webhook_deliveries", status="delivered")
-    monkeypatch.setattr(figures, "delivered", pytest.fail)
+    monkeypatch.setattr(webhook_metrics, "delivered_count", pytest.fail)
 
     again = value(told(), "colloquy_webhook_deliveries", status="delivered")
 
@@ -266,7 +265,7 @@ def test_while_the_database_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyP
     def fail(**_: object) -> None:
         raise OperationalError
 
-    monkeypatch.setattr(figures, "outbox", fail)
+    monkeypatch.setattr(webhook_metrics, "outbox", fail)
 
     samples = told()
 

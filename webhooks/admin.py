@@ -1,7 +1,7 @@
-"""Staff see who listens and what became of telling them, and may switch a webhook on and off.
+"""The admin pages of webhooks, events and deliveries. Staff may switch a webhook on and off.
 
-No body is shown, neither what was sent nor what was answered, as that may repeat it: in them stand answers
-that staff are not to read, those of semi-private and anonymous projects too.
+Neither the body of an event nor the response of an endpoint, which may repeat it, is shown. Bodies contain
+answers that staff must not read, including those of semi-private and anonymous projects.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from webhooks.services import webhooks
 
 
 class ExplainedAdmin(ReadAdmin[M]):
-    """A list that says above its rows, or above none, where they come from."""
+    """A list with a subtitle that says where its rows come from, also when it is empty."""
 
     explanation: str
     lookups: frozenset[str]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """The page's own filters and links alone: one by what is not shown would tell it all the same."""
+        """Allow only the page's own filters and links: filters on hidden fields would reveal them."""
         return lookup in self.lookups
 
     def changelist_view(
@@ -39,23 +39,21 @@ class ExplainedAdmin(ReadAdmin[M]):
         return super().changelist_view(request, {**(extra_context or {}), "subtitle": self.explanation})
 
 
-def page_of(row: Model, text: object) -> SafeString:
-    """A link to the page of one row."""
+def link_to(row: Model, text: object) -> SafeString:
+    """A link to the change page of a row."""
     address = reverse(f"admin:webhooks_{row._meta.model_name}_change", args=[row.pk])
     return format_html('<a href="{}">{}</a>', address, text)
 
 
-def deliveries_of(**which: object) -> SafeString:
-    """A link to some of the deliveries."""
-    address = reverse("admin:webhooks_delivery_changelist", query=which)
+def link_to_deliveries(**lookups: object) -> SafeString:
+    """A link to the list of deliveries, filtered by these lookups."""
+    address = reverse("admin:webhooks_delivery_changelist", query=lookups)
     return format_html('<a href="{}">Deliveries</a>', address)
 
 
 @admin.register(Webhook)
 class WebhookAdmin(ExplainedAdmin[Webhook]):
-    explanation = (
-        "Admins of a community register webhooks over the interface, where the secret is shown once."
-    )
+    explanation = "Admins of a community register webhooks through the API, which shows the secret once."
     list_display = (
         *("id", "name", "is_active", "deliveries", "community", "disabled_reason", "failing_since"),
         *("listens_to", "url"),
@@ -82,27 +80,27 @@ class WebhookAdmin(ExplainedAdmin[Webhook]):
 
     @admin.display(description="deliveries")
     def deliveries(self, webhook: Webhook) -> SafeString:
-        return deliveries_of(webhook__id__exact=webhook.pk)
+        return link_to_deliveries(webhook__id__exact=webhook.pk)
 
     def has_switch_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("webhooks.change_webhook")
 
-    @admin.action(description="Switch on, and send what is due", permissions=["switch"])
-    def switch_on(self, request: HttpRequest, chosen: QuerySet[Webhook]) -> None:
-        count = _switch(chosen, is_active=True)
-        self.message_user(request, f"Switched on: {count}. What is due is sent now.", messages.SUCCESS)
+    @admin.action(description="Switch on and send due deliveries", permissions=["switch"])
+    def switch_on(self, request: HttpRequest, selected: QuerySet[Webhook]) -> None:
+        count = _switch(selected, is_active=True)
+        self.message_user(request, f"Switched on: {count}. Due deliveries are sent now.", messages.SUCCESS)
 
-    @admin.action(description="Switch off, and let what is due wait", permissions=["switch"])
-    def switch_off(self, request: HttpRequest, chosen: QuerySet[Webhook]) -> None:
-        count = _switch(chosen, is_active=False)
-        self.message_user(request, f"Switched off: {count}. What is due waits.", messages.SUCCESS)
+    @admin.action(description="Switch off and hold due deliveries", permissions=["switch"])
+    def switch_off(self, request: HttpRequest, selected: QuerySet[Webhook]) -> None:
+        count = _switch(selected, is_active=False)
+        self.message_user(request, f"Switched off: {count}. Due deliveries wait.", messages.SUCCESS)
 
 
-def _switch(chosen: QuerySet[Webhook], *, is_active: bool) -> int:
-    """How many changed; one that was deleted meanwhile is left out."""
+def _switch(selected: QuerySet[Webhook], *, is_active: bool) -> int:
+    """Change the webhooks. Returns how many; one that has been deleted in the meantime is skipped."""
     at, count = timezone.now(), 0
-    others = chosen.exclude(is_active=is_active).order_by("pk")
-    for webhook_id, community_id in others.values_list("pk", "community_id"):
+    to_change = selected.exclude(is_active=is_active).order_by("pk")
+    for webhook_id, community_id in to_change.values_list("pk", "community_id"):
         with suppress(NotFound):
             webhooks.change(
                 community_id=community_id, webhook_id=webhook_id, fields={"is_active": is_active}, at=at
@@ -113,32 +111,32 @@ def _switch(chosen: QuerySet[Webhook], *, is_active: bool) -> int:
 
 @admin.register(Event)
 class EventAdmin(ExplainedAdmin[Event]):
-    explanation = "What happened and somebody listened for. What was sent is kept for 30 days and not shown."
+    explanation = "Events that at least one webhook listened to. Bodies are kept for 30 days and never shown."
     lookups = frozenset({"type__exact"})
-    list_display = ("created_at", "type", "community", "deliveries", "is_kept", "rounding", "id")
+    list_display = ("created_at", "type", "community", "deliveries", "has_body", "rounding", "id")
     list_filter = ("type",)
     list_select_related = ("community",)
     search_fields = ("=id", "=community__id")
     ordering = ("-created_at",)
-    # Never the body, nor whom it names.
-    fields = ("type", "community", "created_at", "rounding", "is_kept", "deliveries")
-    readonly_fields = ("is_kept", "deliveries")
+    # Leaves out the body and the person it names.
+    fields = ("type", "community", "created_at", "rounding", "has_body", "deliveries")
+    readonly_fields = ("has_body", "deliveries")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
-        return super().get_queryset(request).defer("body").annotate(is_kept=Q(body__isnull=False))
+        return super().get_queryset(request).defer("body").annotate(has_body=Q(body__isnull=False))
 
-    @admin.display(description="body is kept", boolean=True)
-    def is_kept(self, event: Any) -> bool:
-        return bool(event.is_kept)
+    @admin.display(description="has a body", boolean=True)
+    def has_body(self, event: Any) -> bool:
+        return bool(event.has_body)
 
     @admin.display(description="deliveries")
     def deliveries(self, event: Event) -> SafeString:
-        return deliveries_of(event__id__exact=event.pk)
+        return link_to_deliveries(event__id__exact=event.pk)
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(ExplainedAdmin[Delivery]):
-    explanation = "One event for one webhook, with what became of the last attempt to send it."
+    explanation = "One event for one webhook, with the outcome of the last attempt."
     lookups = frozenset({"status__exact", "event__type__exact", "event__id__exact", "webhook__id__exact"})
     list_display = (
         *("created_at", "status", "attempt_count", "response_status", "event_link", "webhook_link"),
@@ -148,7 +146,7 @@ class DeliveryAdmin(ExplainedAdmin[Delivery]):
     list_select_related = ("event", "webhook__community")
     search_fields = ("=id", "=event__id", "=webhook__id", "=webhook__community__id")
     ordering = ("-created_at",)
-    # Never what the endpoint answered: it may repeat the body.
+    # Leaves out the endpoint's response, which may repeat the body.
     fields = (
         *("event_link", "webhook_link", "community", "status", "attempt_count", "due_at", "even_if_off"),
         *("response_status", "error", "last_attempt_at", "created_at"),
@@ -156,16 +154,16 @@ class DeliveryAdmin(ExplainedAdmin[Delivery]):
     readonly_fields = ("event_link", "webhook_link", "community")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
-        shown = super().get_queryset(request).filter(webhook__deleted_at__isnull=True)
-        return shown.defer("response_body", "event__body")
+        deliveries = super().get_queryset(request).filter(webhook__deleted_at__isnull=True)
+        return deliveries.defer("response_body", "event__body")
 
     @admin.display(description="event", ordering="event__type")
     def event_link(self, delivery: Delivery) -> SafeString:
-        return page_of(delivery.event, delivery.event.get_type_display())
+        return link_to(delivery.event, delivery.event.get_type_display())
 
     @admin.display(description="webhook", ordering="webhook_id")
     def webhook_link(self, delivery: Delivery) -> SafeString:
-        return page_of(delivery.webhook, delivery.webhook)
+        return link_to(delivery.webhook, delivery.webhook)
 
     @admin.display(description="community", ordering="webhook__community")
     def community(self, delivery: Delivery) -> str:

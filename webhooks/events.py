@@ -1,11 +1,11 @@
-"""The names of what can happen (interface 6, decisions 10.2)."""
+"""Types of events (interface 6, decisions 10.2)."""
 
 import enum
 
 from django.db.models import TextChoices
 
 API_VERSION = "v1"
-ALL = "*"  # in a webhook's `events`: whatever happens
+ALL = "*"  # in a webhook's `events`: every type
 
 
 class EventType(TextChoices):
@@ -21,5 +21,5 @@ class EventType(TextChoices):
 
     @enum.property
     def label(self) -> str:
-        """As it is written everywhere else."""
+        """The value itself, not the title that Django would derive from the name."""
         return str(self.value)

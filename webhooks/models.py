@@ -1,4 +1,4 @@
-"""Who wants to hear, what happened, and what became of telling it: the outbox."""
+"""Webhooks, events and deliveries: the transactional outbox."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from webhooks.rounding import Rounding
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
     def in_community(self, community_id: int) -> Self:
-        """Those that a community has; every read from outside starts here."""
+        """The webhooks of a community that are not deleted. Every read from outside starts here."""
         return self.filter(community_id=community_id, deleted_at__isnull=True)
 
 
 class Webhook(models.Model):
-    """An address that wants to hear of a community's events.
+    """A URL that receives a community's events.
 
-    Deleting one only marks it, so that nobody who writes an event waits; its rows go by and by.
+    Deleting a webhook only marks it, so that transactions that write events never wait for the deletion.
+    Housekeeping removes its rows later.
     """
 
     class DisabledReason(models.TextChoices):
@@ -30,7 +31,7 @@ class Webhook(models.Model):
         FAILING = "failing", "nothing but failures for 5 days"
 
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+")
-    name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 (the interface tells null)
+    name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 (the interface shows null)
     url = models.CharField("URL", max_length=2048)
     events = ArrayField(models.CharField(max_length=32), help_text="Types of events; * is all.")
     sealed_secret = models.BinaryField(help_text="The signing secret, encrypted.")
@@ -76,10 +77,10 @@ class Webhook(models.Model):
 
 
 class Event(models.Model):
-    """Something that happened, with the body that every attempt sends, byte for byte.
+    """A change, with the body that every attempt sends, byte for byte.
 
-    Written in the transaction of the change it tells of. `person_id` is the user whom the body names, so
-    that the name can be erased; no foreign key, as the event outlives the person.
+    Written in the transaction of the change. `person_id` is the user that the body names, so that the name
+    can be erased. It is not a foreign key, because the event outlives the person.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -116,14 +117,14 @@ class Event(models.Model):
 
 
 class Delivery(models.Model):
-    """One event for one webhook. `due_at` is when it is to be tried; null once it is over.
+    """One event for one webhook. `due_at` is when to attempt it; null once it is over.
 
-    A lane is tried by one worker at a time, so a slow endpoint takes few of them. What tells of one object
-    is in one lane, and so in order. `even_if_off` are those that somebody asked for by hand: a ping, a
-    redelivery.
+    The deliveries of a webhook are spread over partitions, and one worker at a time sends a partition. A slow
+    endpoint therefore occupies few workers, and events about one object, which share a partition, are sent
+    in order. `even_if_off` marks deliveries that somebody requested: a ping or a redelivery.
     """
 
-    LANES = 4  # of each webhook
+    PARTITIONS = 4  # of each webhook
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -134,7 +135,7 @@ class Delivery(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="+", db_index=False)
     event = models.ForeignKey(Event, models.CASCADE, related_name="deliveries")
-    lane = models.PositiveSmallIntegerField()
+    lane = models.PositiveSmallIntegerField()  # the number of its partition, 0 to 3
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     attempt_count = models.PositiveIntegerField(default=0)
     due_at = models.DateTimeField(null=True, blank=True, help_text="When it is to be tried; empty once over.")

@@ -1,4 +1,4 @@
-"""When a delivery is tried next, and when no more (decisions 10.6)."""
+"""The schedule of retries: when a delivery is attempted next, and when no more (decisions 10.6)."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ WAITS = (
     timedelta(hours=20),
     timedelta(hours=24),
 )
-MOST_ATTEMPTS = len(WAITS) + 1
-MOST_JITTER = 0.1  # of a wait, added to it, so that what failed together does not come back together
-LONGEST_RETRY_AFTER = timedelta(hours=24)
+MAX_ATTEMPTS = len(WAITS) + 1
+MAX_JITTER = 0.1  # of a wait, added to it so that deliveries that failed together are not retried together
+MAX_RETRY_AFTER = timedelta(hours=24)
 _SECONDS = re.compile("[0-9]{1,18}")
 
 
 def wait_after(attempts: int, *, jitter: float, retry_after: timedelta | None = None) -> timedelta | None:
-    """How long to wait after so many attempts (from 1); None where that was the last.
+    """How long to wait after this many attempts (from 1); None if there is no further attempt.
 
-    `jitter` is 0 to 1, how much of the most jitter is added. `retry_after` is what the endpoint asked for;
-    it counts where it is longer.
+    `jitter` is 0 to 1, the share of `MAX_JITTER` to add. `retry_after` is the wait that the endpoint
+    requested; it applies if it is longer.
     """
-    if attempts >= MOST_ATTEMPTS:
+    if attempts >= MAX_ATTEMPTS:
         return None
     planned = WAITS[attempts - 1]
-    return max(planned + planned * (jitter * MOST_JITTER), retry_after or timedelta())
+    return max(planned + planned * (jitter * MAX_JITTER), retry_after or timedelta())
 
 
 def read_retry_after(header: str | None, *, at: datetime) -> timedelta | None:
-    """How long an endpoint asks to be left alone, at most 24 hours; None where it does not.
+    """The wait that an endpoint requests, at most 24 hours; None if it requests none.
 
-    The header is a number of seconds or an HTTP date, which is compared with `at`. What is neither, or lies
-    in the past, asks for nothing.
+    The header is a number of seconds, or an HTTP date that is compared with `at`. Anything else, and a date
+    in the past, counts as no request.
     """
     text = (header or "").strip()
     if _SECONDS.fullmatch(text):
-        asked = float(text)
+        seconds = float(text)
     else:
-        moment = parse_http_date_safe(text)
-        if moment is None:
+        date = parse_http_date_safe(text)
+        if date is None:
             return None
-        asked = moment - at.astimezone(UTC).timestamp()
-    if asked <= 0:
+        seconds = date - at.astimezone(UTC).timestamp()
+    if seconds <= 0:
         return None
-    return timedelta(seconds=min(asked, LONGEST_RETRY_AFTER.total_seconds()))
+    return timedelta(seconds=min(seconds, MAX_RETRY_AFTER.total_seconds()))

@@ -1,4 +1,4 @@
-"""How exactly the times of an event and its deliveries may be kept (decisions 8.8)."""
+"""How precisely the times of an event and its deliveries may be stored (decisions 8.8)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db.models import TextChoices
 
 
 class Rounding(TextChoices):
-    """What tells of an anonymous response has no exact time, on the strictest projects not even an hour."""
+    """The precision of times about an anonymous response: an hour, or a day on the strictest projects."""
 
     HOUR = "hour"
     DAY = "day"
@@ -18,7 +18,7 @@ _STEP = {Rounding.HOUR: timedelta(hours=1), Rounding.DAY: timedelta(days=1)}
 
 
 def down(at: datetime, rounding: str | None) -> datetime:
-    """The begin of the hour or day, UTC; the moment itself where there is no rounding."""
+    """The start of the hour or day in UTC; the same moment without rounding."""
     if rounding is None:
         return at
     hour = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
@@ -26,8 +26,8 @@ def down(at: datetime, rounding: str | None) -> datetime:
 
 
 def up(at: datetime, rounding: str | None) -> datetime:
-    """The end of the hour or day, UTC; a moment that is one already stays."""
+    """The end of the hour or day in UTC; the same moment without rounding, or if it is a full hour or day."""
     if rounding is None:
         return at
-    begin = down(at, rounding)
-    return begin if begin == at else begin + _STEP[Rounding(rounding)]
+    start = down(at, rounding)
+    return start if start == at else start + _STEP[Rounding(rounding)]

@@ -1,7 +1,8 @@
-"""The only outgoing socket: one kept-alive connection to a webhook's endpoint, and what it answers.
+"""HTTP connections to the endpoints of webhooks: the only module here that opens outgoing sockets.
 
-A name is resolved once for each connection, every address of it is checked, and one of the checked ones is
-connected to; so a name that changes its mind leads nowhere else. No redirects are followed, no proxies used.
+The host is resolved once for each connection. Every resolved address is checked, and only a checked one is
+connected to, so a DNS answer that changes later (DNS rebinding) has no effect. Redirects are not followed,
+and proxies are not used.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from typing import Any, Self
 
 import httpcore2
 
-from webhooks.addresses import BadAddress, Endpoint, check, endpoint, is_public
+from webhooks.addresses import BadAddress, Endpoint, check_url, is_public, parse_url
 
-TIMEOUT = 15.0  # seconds, for everything from the name's resolution to the answer's last byte
-MOST_READ = 64 * 1024  # bytes of an answer's body
-MOST_CHARACTERS = 1000  # of its text that are kept
-_MOST_RECEIVED = MOST_READ + 32 * 1024  # bytes with header and framing
-_MOST_ADDRESSES_TRIED = 8
-_MOST_CHARACTERS_OF_RETRY_AFTER = 100
+TIMEOUT = 15.0  # seconds, from resolving the host to the last byte of the response
+MAX_BODY_BYTES = 64 * 1024  # read of a response's body
+MAX_TEXT_LENGTH = 1000  # characters of the body that are kept
+_MAX_RECEIVED_BYTES = MAX_BODY_BYTES + 32 * 1024  # with headers and framing
+_MAX_ADDRESSES_TRIED = 8
+_MAX_RETRY_AFTER_LENGTH = 100
 _OWN_HEADERS = [(b"accept-encoding", b"identity"), (b"user-agent", b"Colloquy-Webhooks/1.0")]
 
-# By OpenSSL's X509_V_ERR numbers.
-_FAULTS_OF_CERTIFICATES = {
+# By OpenSSL's X509_V_ERR codes.
+_CERTIFICATE_ERRORS = {
     9: "is not valid yet",
     10: "has expired",
     18: "is self-signed",
@@ -40,36 +41,36 @@ _FAULTS_OF_CERTIFICATES = {
 }
 
 
-class NotAnswered(Exception):
-    """There was no HTTP answer; as text a sentence that says why, for the webhook's owner."""
+class DeliveryError(Exception):
+    """There was no HTTP response. The message is a sentence for the webhook's owner that says why."""
 
 
-class _Unanswered(NotAnswered):
-    """The connection ended before a byte of an answer came."""
+class _NoResponse(DeliveryError):
+    """The connection ended before the first byte of a response."""
 
 
-class _Unfinished(NotAnswered):
-    """The rest of an answer does not come, or is more than anybody wants to read."""
+class _IncompleteResponse(DeliveryError):
+    """A response broke off, or exceeds the size limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What an endpoint said: `text` is the begin of the body, `retry_after` the header as it came."""
+class EndpointResponse:
+    """An endpoint's response: `text` is the start of the body, `retry_after` the header as received."""
 
     status: int
     text: str
     retry_after: str | None
 
 
-class Line:
-    """A connection to one endpoint, kept alive between posts. Not for two threads at one time."""
+class Connection:
+    """A connection to one endpoint, kept alive between posts. Not thread-safe."""
 
     def __init__(self, url: str, *, allow_http: bool, allow_private: bool, timeout: float = TIMEOUT) -> None:
         self._url = url
         self._allow_http = allow_http
         self._allow_private = allow_private
         self._timeout = timeout
-        self._kept: tuple[httpcore2.HTTP11Connection, _Stream] | None = None
+        self._http_connection: tuple[httpcore2.HTTP11Connection, _Stream] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -79,63 +80,63 @@ class Line:
     ) -> None:
         self.close()
 
-    def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """Send a body and read the answer, whatever its status, all within the timeout.
+    def post(self, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
+        """Send a body and read the response, of any status, all within the timeout. Raises DeliveryError.
 
-        Raises NotAnswered. A kept connection that the endpoint closed meanwhile is opened anew. Where it ends
-        without a word while the body is under way, the body is sent once more at once: nobody can know
-        whether it arrived, and a failed attempt would be repeated all the same.
+        Reopens a connection that the endpoint has closed. If a kept-alive connection ends without a response
+        while the body is being sent, the body is sent once more on a new connection: whether it arrived
+        cannot be known, and a failed attempt would be repeated anyway.
         """
         deadline = _Deadline(self._timeout)
         request = _request(self._endpoint, body, headers)
         if self._is_open():
             try:
                 return self._exchange(request, deadline)
-            except _Unanswered:
+            except _NoResponse:
                 pass
-        self._open(request, deadline)
+        self._connect(request, deadline)
         return self._exchange(request, deadline)
 
     def close(self) -> None:
-        """End the connection, if there is one; a later post opens it anew."""
-        if self._kept is not None:
-            connection, _ = self._kept
+        """Close the connection, if it is open. A later post opens a new one."""
+        if self._http_connection is not None:
+            connection, _ = self._http_connection
             connection.close()
-            self._kept = None
+            self._http_connection = None
 
     @functools.cached_property
     def _endpoint(self) -> Endpoint:
         try:
-            check(self._url, allow_http=self._allow_http, allow_private=self._allow_private)
-        except BadAddress as refused:
-            raise NotAnswered(str(refused)) from refused
-        return endpoint(self._url)
+            check_url(self._url, allow_http=self._allow_http, allow_private=self._allow_private)
+        except BadAddress as error:
+            raise DeliveryError(str(error)) from error
+        return parse_url(self._url)
 
     def _is_open(self) -> bool:
-        if self._kept is None:
+        if self._http_connection is None:
             return False
-        connection, _ = self._kept
+        connection, _ = self._http_connection
         return connection.is_available() and not connection.has_expired()
 
-    def _open(self, request: httpcore2.Request, deadline: _Deadline) -> None:
+    def _connect(self, request: httpcore2.Request, deadline: _Deadline) -> None:
         self.close()
-        plain = _connected(self._endpoint, deadline, allow_private=self._allow_private)
+        plain = _connected_socket(self._endpoint, deadline, allow_private=self._allow_private)
         is_plain = self._endpoint.scheme == "http"
-        stream = _Stream(plain if is_plain else _secured(plain, self._endpoint.host, deadline))
-        self._kept = httpcore2.HTTP11Connection(request.url.origin, stream), stream
+        stream = _Stream(plain if is_plain else _tls_socket(plain, self._endpoint.host, deadline))
+        self._http_connection = httpcore2.HTTP11Connection(request.url.origin, stream), stream
 
-    def _exchange(self, request: httpcore2.Request, deadline: _Deadline) -> Answer:
-        assert self._kept is not None
-        connection, stream = self._kept
+    def _exchange(self, request: httpcore2.Request, deadline: _Deadline) -> EndpointResponse:
+        assert self._http_connection is not None
+        connection, stream = self._http_connection
         stream.begin(deadline)
         try:
             response = connection.handle_request(request)
         except httpcore2.RemoteProtocolError as failure:
-            raise NotAnswered("The endpoint's answer was not valid HTTP.") from failure
-        answer = Answer(response.status, _text(_body(response)), _retry_after(response))
+            raise DeliveryError("The endpoint's response was not valid HTTP.") from failure
+        endpoint_response = EndpointResponse(response.status, _text(_body(response)), _retry_after(response))
         if connection._h11_state.trailing_data[0]:
-            self.close()  # or what stands behind this answer would be taken for the next one
-        return answer
+            self.close()  # or bytes after this response would be read as the next one
+        return endpoint_response
 
 
 def _request(target: Endpoint, body: bytes, headers: Mapping[str, str]) -> httpcore2.Request:
@@ -158,53 +159,53 @@ def _request(target: Endpoint, body: bytes, headers: Mapping[str, str]) -> httpc
 
 
 def _body(response: httpcore2.Response) -> bytes:
-    """As much of it as is read. Where it breaks off, or has no end, the status counts all the same."""
+    """The first bytes of the body. If it breaks off or never ends, the status still counts."""
     body = bytearray()
     try:
         for part in response.iter_stream():
             body += part
-            if len(body) >= MOST_READ:
+            if len(body) >= MAX_BODY_BYTES:
                 break
-    except (_Unfinished, httpcore2.RemoteProtocolError):
+    except (_IncompleteResponse, httpcore2.RemoteProtocolError):
         pass
     finally:
-        response.close()  # ends the connection where something is left unread
+        response.close()  # closes the connection if part of the body is unread
     return bytes(body)
 
 
 def _text(body: bytes) -> str:
-    # No character has more than 4 bytes. PostgreSQL takes no NUL.
-    begin = body[: 4 * MOST_CHARACTERS].decode(errors="replace")[:MOST_CHARACTERS]
-    return begin.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    # A character has at most 4 bytes. PostgreSQL does not store NUL in text.
+    text = body[: 4 * MAX_TEXT_LENGTH].decode(errors="replace")[:MAX_TEXT_LENGTH]
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _retry_after(response: httpcore2.Response) -> str | None:
     for name, value in response.headers:
         if name.lower() == b"retry-after":
-            return value.decode("latin-1")[:_MOST_CHARACTERS_OF_RETRY_AFTER]
+            return value.decode("latin-1")[:_MAX_RETRY_AFTER_LENGTH]
     return None
 
 
 class _Deadline:
-    """The end of one post, whatever it is busy with."""
+    """The deadline of one post."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._at = time.monotonic() + seconds
 
-    def left(self) -> float:
-        """Seconds, more than 0; raises NotAnswered where none are left."""
-        left = self._at - time.monotonic()
-        if left <= 0:
-            raise self.passed()
-        return left
+    def remaining(self) -> float:
+        """The remaining seconds, more than 0. Raises DeliveryError if there are none."""
+        seconds = self._at - time.monotonic()
+        if seconds <= 0:
+            raise self.error()
+        return seconds
 
-    def passed(self) -> NotAnswered:
-        return NotAnswered(f"The endpoint did not answer within {self._seconds:g} seconds.")
+    def error(self) -> DeliveryError:
+        return DeliveryError(f"The endpoint did not answer within {self._seconds:g} seconds.")
 
 
 class _Stream(httpcore2.NetworkStream):
-    """A socket for one post after another; each has its deadline, and a bound to what may come back."""
+    """A socket for several posts in a row, each with its deadline and a limit to what is received."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
@@ -214,116 +215,116 @@ class _Stream(httpcore2.NetworkStream):
         self._received = 0
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        if self._received >= _MOST_RECEIVED:
-            raise _Unfinished("The endpoint's answer was too long.")
-        self._socket.settimeout(self._deadline.left())
+        if self._received >= _MAX_RECEIVED_BYTES:
+            raise _IncompleteResponse("The endpoint's response was too long.")
+        self._socket.settimeout(self._deadline.remaining())
         try:
-            received = self._socket.recv(min(max_bytes, _MOST_RECEIVED - self._received))
+            received = self._socket.recv(min(max_bytes, _MAX_RECEIVED_BYTES - self._received))
         except TimeoutError:
-            raise self._deadline.passed() from None
+            raise self._deadline.error() from None
         except OSError as failure:
             if self._received:
-                raise _Unfinished("The endpoint broke off its answer.") from failure
+                raise _IncompleteResponse("The endpoint broke off its response.") from failure
             received = b""
         if not received and not self._received:
-            raise _Unanswered("The endpoint closed the connection without an answer.")
+            raise _NoResponse("The endpoint closed the connection without a response.")
         self._received += len(received)
         return received
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        left = memoryview(buffer)
-        while left:
-            self._socket.settimeout(self._deadline.left())
+        unsent = memoryview(buffer)
+        while unsent:
+            self._socket.settimeout(self._deadline.remaining())
             try:
-                left = left[self._socket.send(left) :]
+                unsent = unsent[self._socket.send(unsent) :]
             except TimeoutError:
-                raise self._deadline.passed() from None
-            except OSError as failure:  # there may be an answer all the same: httpcore reads on
+                raise self._deadline.error() from None
+            except OSError as failure:  # there may be a response anyway, which httpcore goes on to read
                 raise httpcore2.WriteError(str(failure)) from failure
 
     def close(self) -> None:
         self._socket.close()
 
     def get_extra_info(self, info: str) -> bool:
-        """Whether something waits to be read, if only the end: all that httpcore asks of it."""
+        """Whether there is something to read, including the end. httpcore asks for nothing else."""
         assert info == "is_readable"
-        poll = select.poll()  # select.select knows the first 1024 files of a process alone
+        poll = select.poll()  # select.select only supports the first 1024 file descriptors
         poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(0))
 
 
-def _connected(target: Endpoint, deadline: _Deadline, *, allow_private: bool) -> socket.socket:
-    """A connection to one of the name's addresses, when all of them are public."""
-    found = _resolved(target, deadline)
-    if not found or not (allow_private or all(is_public(ip) for _, (ip, *_) in found)):
-        # One sentence for both, so that it tells nobody which names a private network knows.
-        raise NotAnswered("The endpoint's name is unknown, or leads to an address that is not public.")
-    tried = found[:_MOST_ADDRESSES_TRIED]
-    for position, (family, address) in enumerate(tried):
-        seconds = deadline.left() / (len(tried) - position)  # a dead one leaves time for the next
+def _connected_socket(target: Endpoint, deadline: _Deadline, *, allow_private: bool) -> socket.socket:
+    """A socket connected to one of the host's addresses, if all of them are public."""
+    addresses = _resolved(target, deadline)
+    if not addresses or not (allow_private or all(is_public(ip) for _, (ip, *_) in addresses)):
+        # One message for both, so that it does not reveal which names a private network knows.
+        raise DeliveryError("The endpoint's host is unknown, or has an address that is not public.")
+    candidates = addresses[:_MAX_ADDRESSES_TRIED]
+    for position, (family, address) in enumerate(candidates):
+        seconds = deadline.remaining() / (len(candidates) - position)  # leaves time for the next address
         try:
             return _connected_to(family, address, seconds)
         except OSError:
             continue
-    deadline.left()
-    raise NotAnswered("The endpoint could not be reached.")
+    deadline.remaining()
+    raise DeliveryError("The endpoint could not be reached.")
 
 
 def _connected_to(family: int, address: tuple[Any, ...], seconds: float) -> socket.socket:
-    connected = socket.socket(family, socket.SOCK_STREAM)
+    plain = socket.socket(family, socket.SOCK_STREAM)
     try:
-        connected.settimeout(seconds)
-        connected.connect(address)
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        plain.settimeout(seconds)
+        plain.connect(address)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except BaseException:
-        connected.close()
+        plain.close()
         raise
-    return connected
+    return plain
 
 
 def _resolved(target: Endpoint, deadline: _Deadline) -> list[tuple[int, tuple[Any, ...]]]:
-    """Family and socket address of all that the name leads to; empty where it is unknown."""
-    found: queue.SimpleQueue[list[tuple[int, tuple[Any, ...]]]] = queue.SimpleQueue()
+    """Family and socket address of every address of the host; empty if the host is unknown."""
+    resolved: queue.SimpleQueue[list[tuple[int, tuple[Any, ...]]]] = queue.SimpleQueue()
 
     def resolve() -> None:
         try:
-            answers = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+            records = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
-            answers = []
-        found.put([(family, address) for family, _, _, _, address in answers])
+            records = []
+        resolved.put([(family, address) for family, _, _, _, address in records])
 
-    # The resolver takes no limit, so it is left alone when the time is over.
+    # getaddrinfo has no timeout, so its thread is abandoned at the deadline.
     threading.Thread(target=resolve, name="resolve", daemon=True).start()
     try:
-        return found.get(timeout=deadline.left())
+        return resolved.get(timeout=deadline.remaining())
     except queue.Empty:
-        raise deadline.passed() from None
+        raise deadline.error() from None
 
 
 @functools.cache
 def tls() -> ssl.SSLContext:
-    """How endpoints are trusted: by the system's certificates, or those of SSL_CERT_FILE; read once."""
+    """The TLS context: trusts the system's certificates, or those of SSL_CERT_FILE. Read once."""
     context = httpcore2.default_ssl_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
 
 
-def _secured(plain: socket.socket, host: str, deadline: _Deadline) -> socket.socket:
+def _tls_socket(plain: socket.socket, host: str, deadline: _Deadline) -> socket.socket:
     try:
-        plain.settimeout(deadline.left())
+        plain.settimeout(deadline.remaining())
         return tls().wrap_socket(plain, server_hostname=host)
     except TimeoutError:
-        raise deadline.passed() from None
+        raise deadline.error() from None
     except ssl.SSLCertVerificationError as failure:
-        raise NotAnswered(_fault_of_certificate(failure)) from failure
+        raise DeliveryError(_certificate_error(failure)) from failure
     except OSError as failure:
-        raise NotAnswered("No secure connection to the endpoint could be made.") from failure
+        raise DeliveryError("No secure connection to the endpoint could be made.") from failure
     finally:
-        plain.close()  # once it is wrapped there is nothing left in it
+        plain.close()  # a wrapped socket has handed over its file descriptor
 
 
-def _fault_of_certificate(failure: ssl.SSLCertVerificationError) -> str:
-    fault = _FAULTS_OF_CERTIFICATES.get(failure.verify_code)
-    if fault is None:
+def _certificate_error(failure: ssl.SSLCertVerificationError) -> str:
+    problem = _CERTIFICATE_ERRORS.get(failure.verify_code)
+    if problem is None:
         return f"The endpoint's certificate could not be verified: {failure.verify_message}."
-    return f"The endpoint's certificate {fault}."
+    return f"The endpoint's certificate {problem}."

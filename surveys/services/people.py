@@ -28,7 +28,7 @@ from communities.transactions import in_transaction
 from surveys.models import Conversation, Project
 from surveys.services import anonymity
 from surveys.services.responses import service as responses
-from webhooks.services import people as tellings
+from webhooks.services import personal_data as webhook_data
 from xp.services import people as earnings
 
 Json = dict[str, object]
@@ -133,7 +133,7 @@ def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
         facts,
         xp_ledger=earnings.ledger_entries(**whose),
         responses=_responses(person),
-        webhook_events=tellings.held(community_id=community_id, user_id=person.user_id),
+        webhook_events=webhook_data.events_naming(community_id=community_id, user_id=person.user_id),
     )
 
 
@@ -168,7 +168,7 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
     earnings.erase(member_id=member_id)
     places.erase_member(community_id=community_id, member_id=member_id, user_id=person.user_id)
-    tellings.erase(community_id=community_id, user_id=person.user_id)
+    webhook_data.erase(community_id=community_id, user_id=person.user_id)
     if not _is_known_elsewhere(person.user_id):
         places.erase_user(user_id=person.user_id)
 

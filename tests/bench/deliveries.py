@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from tests.bench import processes, rows, servers
 from tests.bench.rows import Bench, Result
-from tests.webhooks.receiving import Receiver, Scripted
+from tests.support.webhooks.receiver import Receiver, ScriptedResponse
 from webhooks.models import Delivery, Event, Webhook
 from webhooks.services import webhooks
 from webhooks.services.outbox import DELIVER
@@ -42,7 +42,7 @@ def delivered(bench: Bench) -> list[Result]:
             together, alone = ours.burst(), ours.one_by_one()
             isolation = _isolation(outbox)
         with _minimal(data, outbox) as minimal:
-            least = Post(data, minimal.pid, outbox, lambda lane: _tell(minimal))
+            least = Post(data, minimal.pid, outbox, lambda _: _tell(minimal))
             least_together, least_alone = least.burst(), least.one_by_one()
         outbox.listen_no_more()
     note = f"{alone.milliseconds:.0f} ms from the wake to the arrival"
@@ -77,23 +77,23 @@ class Outbox:
         self._body = self._body_of_a_response(bench)
 
     def write(self, webhook: Webhook, count: int, *, due_at: datetime) -> list[Delivery]:
-        """So many, spread over the lanes as the outbox spreads them."""
+        """So many, spread over the partitions as the outbox spreads them."""
         fields = {"community_id": self._community_id, "type": "response.submitted", "body": self._body}
         events = Event.objects.bulk_create(Event(**fields, created_at=timezone.now()) for _ in range(count))
         return Delivery.objects.bulk_create(
             Delivery(
                 webhook=webhook,
                 event=event,
-                lane=number % Delivery.LANES,
+                lane=number % Delivery.PARTITIONS,
                 due_at=due_at,
                 created_at=event.created_at,
             )
             for number, event in enumerate(events)
         )
 
-    def wake(self, lane: int, webhook: Webhook | None = None) -> None:
+    def wake(self, partition: int, webhook: Webhook | None = None) -> None:
         """The healthy one's, where none is named."""
-        kwargs = {"webhook_id": (webhook or self.healthy).pk, "lane": lane}
+        kwargs = {"webhook_id": (webhook or self.healthy).pk, "lane": partition}
         current_app.send_task(DELIVER, kwargs=kwargs, ignore_result=True)
 
     def wait_until_delivered(self, webhook: Webhook) -> None:
@@ -106,11 +106,11 @@ class Outbox:
 
     def seconds_to_healthy(self) -> float:
         """From the wake to the last arrival."""
-        came = len(self.receiver.heard(HEALTHY))
+        came = len(self.receiver.requests(HEALTHY))
         self.write(self.healthy, BURST, due_at=timezone.now())
         begun = time.monotonic()
-        for lane in range(Delivery.LANES):
-            self.wake(lane)
+        for partition in range(Delivery.PARTITIONS):
+            self.wake(partition)
         self.receiver.wait_for(came + BURST, HEALTHY, seconds=SECONDS_TO_DELIVER)
         took = time.monotonic() - begun
         self.wait_until_delivered(self.healthy)
@@ -120,11 +120,11 @@ class Outbox:
     def one_that_hangs(self) -> Iterator[None]:
         """Another endpoint, which takes all that is sent to it and never answers; as much is due there."""
         with Receiver() as receiver:
-            webhook = self._register(receiver.script("/hanging", Scripted(hangs=True)))
+            webhook = self._register(receiver.script("/hanging", ScriptedResponse(hangs=True)))
             self.write(webhook, BURST, due_at=timezone.now())
-            for lane in range(Delivery.LANES):
-                self.wake(lane, webhook)
-            receiver.wait_for(Delivery.LANES, seconds=SECONDS_TO_DELIVER)
+            for partition in range(Delivery.PARTITIONS):
+                self.wake(partition, webhook)
+            receiver.wait_for(Delivery.PARTITIONS, seconds=SECONDS_TO_DELIVER)
             yield
             Webhook.objects.filter(pk=webhook.pk).update(is_active=False)
 
@@ -160,7 +160,7 @@ class Alone:
 
 
 class Post:
-    """Whoever empties the outbox: a process with all below it, woken by `wake` with the number of a lane."""
+    """A process that empties the outbox, with its children. `wake` takes the number of a partition."""
 
     def __init__(
         self, data: servers.DataServers, pid: int, outbox: Outbox, wake: Callable[[int], object]
@@ -178,8 +178,8 @@ class Post:
         self._outbox.write(self._outbox.healthy, BURST, due_at=timezone.now())
 
         def deliver() -> None:
-            for lane in range(Delivery.LANES):
-                self._wake(lane)
+            for partition in range(Delivery.PARTITIONS):
+                self._wake(partition)
             self._outbox.wait_until_delivered(self._outbox.healthy)
 
         return self._cost(deliver, BURST)
@@ -196,7 +196,7 @@ class Post:
 
         def deliver() -> None:
             for delivery in deliveries:
-                came = len(outbox.receiver.heard(HEALTHY))
+                came = len(outbox.receiver.requests(HEALTHY))
                 _make_due(delivery, timezone.now())
                 begun = time.monotonic()
                 self._wake(delivery.lane)

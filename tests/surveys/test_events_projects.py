@@ -13,10 +13,10 @@ from communities.errors import Conflict
 from surveys.models import Project
 from surveys.services.projects import opening, schedule
 from surveys.services.projects import service as projects
+from tests.support.concurrency import run_together
 from tests.surveys import hearing
 from tests.surveys.calling import CHOICE, TEXT, Caller
 from tests.surveys.earning import Talk, a_member
-from tests.webhooks.telling import at_once
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -176,7 +176,7 @@ def test_two_schedulers_at_once_and_somebody_who_closes_tell_each_change_once(ca
         opening.close_project, community_id=caller.community.pk, project_id=int(made[0]["id"]), at=OPENING
     )
 
-    at_once(tick, tick, close, tick)
+    run_together(tick, tick, close, tick)
 
     told = [(type, data["project"]["id"]) for type, data in hearing.heard(caller.community.pk)]
     opened = [project_id for type, project_id in told if type == "project.opened"]

@@ -11,10 +11,10 @@ from django.utils import timezone
 from surveys.models import Generation
 from surveys.services import generation
 from tests.ai.loopback import Loopback
+from tests.support.concurrency import wait_until
+from tests.support.processes import python_process
 from tests.surveys.calling import Caller
 from tests.surveys.drafting import INTENT
-from tests.webhooks.processes import running
-from tests.webhooks.sending_to import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
 AI_WORKER = ("manage.py", "worker", "--only", "ai")
@@ -30,7 +30,7 @@ def caller(settings) -> Caller:
 
 
 def test_the_local_provider_makes_one_while_the_caller_waits(caller):
-    with running(*AI_WORKER):
+    with python_process(*AI_WORKER):
         answer = caller.post("/projects", INTENT)
 
     made = answer.json()
@@ -44,7 +44,7 @@ def test_the_anthropic_provider_fails_and_is_paid_nothing(caller, settings, tmp_
     with Loopback() as anthropic:
         for _ in range(3):
             anthropic.fail(529, "overloaded_error")
-        with running(*AI_WORKER, log=tmp_path / "log", **_keys(anthropic)):
+        with python_process(*AI_WORKER, log=tmp_path / "log", **_keys(anthropic)):
             answer = caller.post("/projects", INTENT)
 
     caller.community.refresh_from_db()
@@ -59,10 +59,10 @@ def test_a_worker_that_is_killed_while_the_model_thinks_loses_nothing(caller, se
     with Loopback() as anthropic:
         anthropic.hang()
         made = caller.post("/projects", INTENT).json()
-        with running(*AI_WORKER, **_keys(anthropic)):
+        with python_process(*AI_WORKER, **_keys(anthropic)):
             wait_until(lambda: bool(anthropic.requests))
         Generation.objects.update(leased_until=timezone.now())
-        with running(*AI_WORKER):  # by the local provider this time
+        with python_process(*AI_WORKER):  # by the local provider this time
             wait_until(_is_taken_up)
 
     project = caller.get(f"/projects/{made['id']}").json()
@@ -76,11 +76,11 @@ def test_a_worker_that_is_told_to_stop_gives_back_what_it_cannot_finish(caller, 
     with Loopback() as anthropic:
         anthropic.hang()
         made = caller.post("/projects", INTENT).json()
-        with running(*AI_WORKER, **_keys(anthropic)) as worker:
+        with python_process(*AI_WORKER, **_keys(anthropic)) as worker:
             wait_until(lambda: bool(anthropic.requests))
             worker.terminate()
             worker.wait()
-        with running(*AI_WORKER):  # its lease is not waited for
+        with python_process(*AI_WORKER):  # its lease is not waited for
             wait_until(_is_taken_up)
 
     assert caller.get(f"/projects/{made['id']}").json()["generation"]["status"] == "completed"

@@ -10,12 +10,12 @@ from django.db import transaction
 
 from surveys.models import Project
 from surveys.services.projects import opening
+from tests.support.webhooks.outbox import create_webhook
 from tests.surveys import partaking, talking
 from tests.surveys.calling import CHOICE, TEXT, Caller
 from tests.surveys.partaking import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
 from tests.surveys.test_people_parallel import InThread, at_once, erasing
 from tests.surveys.test_privacy import dump
-from tests.webhooks.telling import webhook
 from webhooks.models import Delivery, Event
 
 DATA = f"/members/{MEMBER_ID}/data"
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 def listening() -> Caller:
     """A community in which a webhook is told of everything."""
     caller = Caller()
-    webhook(caller.community)
+    create_webhook(caller.community)
     return caller
 
 

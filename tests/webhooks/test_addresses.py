@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from communities.http.shapes import VIOLATION_CODES
-from webhooks.addresses import BadAddress, Endpoint, check, endpoint, is_public
+from webhooks.addresses import BadAddress, Endpoint, check_url, is_public, parse_url
 
 NOT_PUBLIC = [
     # This machine and private networks
@@ -327,14 +327,14 @@ def code_of(url: str, *, allow_http: bool = False, allow_private: bool = False) 
 
 def refusal_of(url: str, *, allow_http: bool = False, allow_private: bool = False) -> BadAddress | None:
     try:
-        check(url, allow_http=allow_http, allow_private=allow_private)
+        check_url(url, allow_http=allow_http, allow_private=allow_private)
     except BadAddress as refusal:
         return refusal
     return None
 
 
 @pytest.mark.parametrize("url", [NOT_PUBLIC[0], "http://hooks.example.com/", *(url for url, _ in MALFORMED)])
-def test_a_refusal_is_a_sentence_with_a_code_of_the_vocabulary(url: str) -> None:
+def test_a_refusal_is_a_sentence_with_a_documented_code(url: str) -> None:
     refusal = refusal_of(url)
 
     assert refusal is not None
@@ -344,50 +344,52 @@ def test_a_refusal_is_a_sentence_with_a_code_of_the_vocabulary(url: str) -> None
 
 
 @pytest.mark.parametrize("url", NOT_PUBLIC)
-def test_an_address_that_is_private_by_its_text_is_refused_in_any_spelling(url: str) -> None:
+def test_a_private_address_is_refused_in_every_spelling(url: str) -> None:
     assert code_of(url) == "not_allowed"
     assert code_of(url.replace("https:", "http:"), allow_http=True) == "not_allowed"
 
 
 @pytest.mark.parametrize("url", NOT_PUBLIC)
-def test_where_private_networks_are_allowed_such_an_address_is_taken(url: str) -> None:
+def test_a_private_address_is_accepted_if_private_networks_are_allowed(url: str) -> None:
     assert code_of(url, allow_private=True) is None
 
 
 @pytest.mark.parametrize(("url", "code"), MALFORMED)
-def test_a_malformed_or_hostile_address_is_refused_whatever_is_allowed(url: str, code: str) -> None:
+def test_a_malformed_or_hostile_address_is_always_refused(url: str, code: str) -> None:
     assert code_of(url) == code
     assert code_of(url, allow_http=True, allow_private=True) == code
 
 
 @pytest.mark.parametrize(("url", "parts", "authority"), GOOD)
-def test_a_good_address_is_taken_apart(url: str, parts: tuple[str, str, int, str], authority: str) -> None:
-    found = endpoint(url)
+def test_a_valid_address_is_split_into_its_parts(
+    url: str, parts: tuple[str, str, int, str], authority: str
+) -> None:
+    parsed = parse_url(url)
 
     assert code_of(url) is None
-    assert found == Endpoint(*parts)
-    assert found.authority == authority
+    assert parsed == Endpoint(*parts)
+    assert parsed.authority == authority
 
 
 @pytest.mark.parametrize(("url", "host"), PRIVATE_BUT_WELL_FORMED)
-def test_a_private_host_is_told_in_its_plain_form(url: str, host: str) -> None:
-    found = endpoint(url)
+def test_a_private_host_is_normalised(url: str, host: str) -> None:
+    parsed = parse_url(url)
 
-    assert found.host == host
+    assert parsed.host == host
     assert code_of(url, allow_http=True, allow_private=True) is None
 
 
-def test_http_is_taken_where_it_is_allowed_alone() -> None:
+def test_http_is_accepted_only_if_it_is_allowed() -> None:
     url = "http://hooks.example.com/a"
 
     assert code_of(url) == "not_allowed"
     assert code_of(url, allow_private=True) == "not_allowed"
     assert code_of(url, allow_http=True) is None
-    assert endpoint(url) == Endpoint("http", "hooks.example.com", 80, "/a")
+    assert parse_url(url) == Endpoint("http", "hooks.example.com", 80, "/a")
 
 
 @pytest.mark.parametrize("port", [1, 22, 81, 442, 444, 1023])
-def test_low_ports_are_refused_where_private_networks_are_allowed_too(port: int) -> None:
+def test_low_ports_are_refused_even_if_private_networks_are_allowed(port: int) -> None:
     assert code_of(f"http://127.0.0.1:{port}/", allow_http=True, allow_private=True) == "not_allowed"
 
 
@@ -404,7 +406,7 @@ def test_an_ip_address_of_the_internet_is_public(ip: str) -> None:
 
 
 @pytest.mark.parametrize("ip", NO_PUBLIC_ONES)
-def test_any_other_ip_address_is_not(ip: str) -> None:
+def test_any_other_ip_address_is_not_public(ip: str) -> None:
     assert not is_public(ip)
 
 
@@ -414,14 +416,14 @@ def test_a_mapped_or_translated_address_is_as_public_as_the_one_inside(ip: objec
 
 
 @given(st.one_of(st.text(max_size=60), st.text(max_size=60).map("https://{}".format)))
-def test_any_text_is_taken_or_refused_and_nothing_else_happens(url: str) -> None:
+def test_any_text_is_accepted_or_refused_without_another_error(url: str) -> None:
     code_of(url)
     code_of(url, allow_http=True, allow_private=True)
 
 
 @given(st.from_regex(r"https://[0-9a-fx.]{1,20}/", fullmatch=True))
-def test_what_is_taken_never_has_a_host_that_is_an_ip_address_and_not_public(url: str) -> None:
+def test_an_accepted_address_never_has_a_private_ip_address_as_its_host(url: str) -> None:
     if code_of(url) is None:
-        host = endpoint(url).host
+        host = parse_url(url).host
 
         assert is_public(host) or not host.rpartition(".")[2].isdigit()

@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from tests.support.webhooks.registration import emit_delivery, register_webhook
 from tests.surveys.calling import NOON, Caller, faults, refusal
-from tests.webhooks.listening import happen, listen
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event
 from webhooks.rounding import Rounding
@@ -39,30 +39,32 @@ def caller(db: None) -> Caller:
 
 @pytest.fixture
 def webhook(caller: Caller) -> dict[str, Any]:
-    return listen(caller)
+    return register_webhook(caller)
 
 
 @pytest.fixture
 def delivery(caller: Caller, webhook: dict[str, Any]) -> Delivery:
-    return happen(caller.community)
+    return emit_delivery(caller.community)
 
 
-def listed(caller: Caller, webhook: dict[str, Any], query: str = "") -> list[dict[str, Any]]:
-    answer = caller.get(f"/webhooks/{webhook['id']}/deliveries{query}")
-    assert answer.status_code == 200, answer.content
-    return answer.json()["data"]
+def list_deliveries(caller: Caller, webhook: dict[str, Any], query: str = "") -> list[dict[str, Any]]:
+    response = caller.get(f"/webhooks/{webhook['id']}/deliveries{query}")
+    assert response.status_code == 200, response.content
+    return response.json()["data"]
 
 
-def becomes(delivery: Delivery, status: str, **fields: object) -> None:
+def set_status(delivery: Delivery, status: str, **fields: object) -> None:
     due = {"due_at": DUE if status in {"pending", "failed"} else None}
     Delivery.objects.filter(pk=delivery.pk).update(**{"status": status, **due, **fields})
 
 
-def test_a_delivery_that_was_not_tried(caller: Caller, webhook: dict[str, Any], delivery: Delivery) -> None:
-    [told] = listed(caller, webhook)
+def test_a_delivery_before_its_first_attempt(
+    caller: Caller, webhook: dict[str, Any], delivery: Delivery
+) -> None:
+    [body] = list_deliveries(caller, webhook)
 
-    assert list(told) == FIELDS
-    assert told == {
+    assert list(body) == FIELDS
+    assert body == {
         "id": str(delivery.pk),
         "webhook_id": webhook["id"],
         "event_type": "project.opened",
@@ -79,7 +81,7 @@ def test_a_delivery_that_was_not_tried(caller: Caller, webhook: dict[str, Any], 
 
 
 def test_a_delivery_that_failed(caller: Caller, webhook: dict[str, Any], delivery: Delivery) -> None:
-    becomes(
+    set_status(
         delivery,
         "failed",
         attempt_count=2,
@@ -88,21 +90,23 @@ def test_a_delivery_that_failed(caller: Caller, webhook: dict[str, Any], deliver
         last_attempt_at=NOON + timedelta(microseconds=999_999),
     )
 
-    [told] = listed(caller, webhook)
+    [body] = list_deliveries(caller, webhook)
 
-    assert (told["status"], told["attempt_count"]) == ("failed", 2)
-    assert (told["response_status"], told["response_body"]) == (503, "Back soon.")
-    assert told["last_attempt_at"] == "2026-01-31T12:00:00Z"
-    assert told["next_retry_at"] == "2026-01-31T12:05:00Z"
+    assert (body["status"], body["attempt_count"]) == ("failed", 2)
+    assert (body["response_status"], body["response_body"]) == (503, "Back soon.")
+    assert body["last_attempt_at"] == "2026-01-31T12:00:00Z"
+    assert body["next_retry_at"] == "2026-01-31T12:05:00Z"
 
 
-def test_why_there_was_no_answer_is_told(caller: Caller, webhook: dict[str, Any], delivery: Delivery) -> None:
-    becomes(delivery, "abandoned", attempt_count=10, error="The endpoint did not answer in time.")
+def test_a_delivery_shows_why_there_was_no_response(
+    caller: Caller, webhook: dict[str, Any], delivery: Delivery
+) -> None:
+    set_status(delivery, "abandoned", attempt_count=10, error="The endpoint did not answer in time.")
 
-    [told] = listed(caller, webhook)
+    [body] = list_deliveries(caller, webhook)
 
-    assert (told["status"], told["next_retry_at"]) == ("abandoned", None)
-    assert told["error"] == "The endpoint did not answer in time."
+    assert (body["status"], body["next_retry_at"]) == ("abandoned", None)
+    assert body["error"] == "The endpoint did not answer in time."
 
 
 def test_deliveries_are_listed_newest_first(
@@ -112,55 +116,57 @@ def test_deliveries_are_listed_newest_first(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     with django_assert_num_queries(3):  # the webhook, the count, the rows
-        assert [each["id"] for each in listed(caller, webhook)] == [str(delivery.pk)]
-    before, after = (happen(caller.community, at=NOON + timedelta(hours=hours)) for hours in (1, 2))
-    happen(caller.community, at=NOON - timedelta(hours=1))
+        assert [each["id"] for each in list_deliveries(caller, webhook)] == [str(delivery.pk)]
+    before, after = (emit_delivery(caller.community, at=NOON + timedelta(hours=hours)) for hours in (1, 2))
+    emit_delivery(caller.community, at=NOON - timedelta(hours=1))
 
     with django_assert_num_queries(3):
-        told = listed(caller, webhook, "?per_page=3")
+        body = list_deliveries(caller, webhook, "?per_page=3")
 
-    assert [each["id"] for each in told] == [str(each.pk) for each in (after, before, delivery)]
+    assert [each["id"] for each in body] == [str(each.pk) for each in (after, before, delivery)]
     page = caller.get(f"/webhooks/{webhook['id']}/deliveries?per_page=3").json()["pagination"]
     assert page == {"page": 1, "per_page": 3, "total": 4, "has_more": True}
 
 
 def test_equal_times_are_in_order_of_ids(caller: Caller, webhook: dict[str, Any]) -> None:
-    made = {str(happen(caller.community).pk) for _ in range(5)}
+    ids = {str(emit_delivery(caller.community).pk) for _ in range(5)}
 
-    told = [each["id"] for each in listed(caller, webhook)]
+    body = [each["id"] for each in list_deliveries(caller, webhook)]
 
-    assert told == sorted(made, reverse=True)
+    assert body == sorted(ids, reverse=True)
 
 
-def test_each_webhook_has_its_own(caller: Caller, webhook: dict[str, Any]) -> None:
-    other = listen(caller, events=["project.closed"])
+def test_each_webhook_lists_its_own_deliveries(caller: Caller, webhook: dict[str, Any]) -> None:
+    other = register_webhook(caller, events=["project.closed"])
 
-    happen(caller.community)
+    emit_delivery(caller.community)
 
-    assert len(listed(caller, webhook)) == 1
-    assert listed(caller, other) == []
+    assert len(list_deliveries(caller, webhook)) == 1
+    assert list_deliveries(caller, other) == []
 
 
 @pytest.mark.parametrize("status", Delivery.Status.values)
-def test_they_are_found_by_status(caller: Caller, webhook: dict[str, Any], status: str) -> None:
+def test_deliveries_are_filtered_by_status(caller: Caller, webhook: dict[str, Any], status: str) -> None:
     for each in Delivery.Status.values:
-        becomes(happen(caller.community), each, attempt_count=int(each != "pending"))
+        set_status(emit_delivery(caller.community), each, attempt_count=int(each != "pending"))
 
-    found = listed(caller, webhook, f"?status={status}")
+    matching = list_deliveries(caller, webhook, f"?status={status}")
 
-    assert [each["status"] for each in found] == [status]
+    assert [each["status"] for each in matching] == [status]
 
 
-def test_they_are_found_by_type_of_event(caller: Caller, webhook: dict[str, Any]) -> None:
-    happen(caller.community)
-    closed = happen(caller.community, EventType.PROJECT_CLOSED)
+def test_deliveries_are_filtered_by_type_of_event(caller: Caller, webhook: dict[str, Any]) -> None:
+    emit_delivery(caller.community)
+    closed = emit_delivery(caller.community, EventType.PROJECT_CLOSED)
 
-    assert [each["id"] for each in listed(caller, webhook, "?event_type=project.closed")] == [str(closed.pk)]
-    assert listed(caller, webhook, "?event_type=project.closed&status=failed") == []
+    assert [each["id"] for each in list_deliveries(caller, webhook, "?event_type=project.closed")] == [
+        str(closed.pk)
+    ]
+    assert list_deliveries(caller, webhook, "?event_type=project.closed&status=failed") == []
 
 
 @pytest.mark.parametrize(
-    ("query", "fault"),
+    ("query", "violation"),
     [
         ("status=lost", ("status", "invalid_choice")),
         ("event_type=project.exploded", ("event_type", "invalid_choice")),
@@ -170,20 +176,20 @@ def test_they_are_found_by_type_of_event(caller: Caller, webhook: dict[str, Any]
         ("per_page=101", ("per_page", "too_large")),
     ],
 )
-def test_queries_that_are_refused(
-    caller: Caller, webhook: dict[str, Any], query: str, fault: tuple[str, str]
+def test_invalid_query_parameters_are_refused(
+    caller: Caller, webhook: dict[str, Any], query: str, violation: tuple[str, str]
 ) -> None:
-    answer = caller.get(f"/webhooks/{webhook['id']}/deliveries?{query}")
+    response = caller.get(f"/webhooks/{webhook['id']}/deliveries?{query}")
 
-    assert refusal(answer) == (400, "invalid_request")
-    assert faults(answer) == {fault}
+    assert refusal(response) == (400, "invalid_request")
+    assert faults(response) == {violation}
 
 
-def test_one_delivery_is_told_with_its_payload(caller: Caller, delivery: Delivery) -> None:
-    told = caller.get(f"/deliveries/{delivery.pk}").json()
+def test_a_single_delivery_includes_its_payload(caller: Caller, delivery: Delivery) -> None:
+    body = caller.get(f"/deliveries/{delivery.pk}").json()
 
-    assert list(told) == [*FIELDS, "payload"]
-    assert told["payload"] == {
+    assert list(body) == [*FIELDS, "payload"]
+    assert body["payload"] == {
         "id": str(delivery.event_id),
         "type": "project.opened",
         "timestamp": "2026-01-31T12:00:00Z",
@@ -193,7 +199,7 @@ def test_one_delivery_is_told_with_its_payload(caller: Caller, delivery: Deliver
     }
 
 
-def test_a_payload_that_is_forgotten_is_null(caller: Caller, delivery: Delivery) -> None:
+def test_a_deleted_payload_is_null(caller: Caller, delivery: Delivery) -> None:
     Event.objects.update(body=None)
 
     assert caller.get(f"/deliveries/{delivery.pk}").json()["payload"] is None
@@ -207,36 +213,34 @@ def woken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, object]]
 
 
 @pytest.mark.parametrize("status", Delivery.Status.values)
-def test_any_delivery_can_be_sent_again(
+def test_any_delivery_can_be_redelivered(
     caller: Caller,
     webhook: dict[str, Any],
     delivery: Delivery,
     woken: list[tuple[str, dict[str, object]]],
     status: str,
 ) -> None:
-    becomes(delivery, status, attempt_count=int(status != "pending"), error="No.")
+    set_status(delivery, status, attempt_count=int(status != "pending"), error="No.")
     before = timezone.now()
 
-    answer = caller.post(f"/deliveries/{delivery.pk}/redeliver")
+    response = caller.post(f"/deliveries/{delivery.pk}/redeliver")
 
-    told = answer.json()
-    assert answer.status_code == 201
-    again = Delivery.objects.get(pk=told["id"])
-    assert again.pk != delivery.pk
-    assert (again.webhook_id, again.event_id) == (delivery.webhook_id, delivery.event_id)
-    assert (again.status, again.attempt_count, again.error) == ("pending", 0, None)
-    assert again.even_if_off
-    assert again.is_settled
-    assert before <= again.created_at <= timezone.now()
-    assert again.due_at == again.created_at
-    assert woken == [("webhooks.deliver", {"webhook_id": delivery.webhook_id, "lane": again.lane})]
-    assert listed(caller, webhook)[0] == told
-    assert {field: caller.get(f"/deliveries/{told['id']}").json()[field] for field in told} == told
+    body = response.json()
+    assert response.status_code == 201
+    redelivery = Delivery.objects.get(pk=body["id"])
+    assert redelivery.pk != delivery.pk
+    assert (redelivery.webhook_id, redelivery.event_id) == (delivery.webhook_id, delivery.event_id)
+    assert (redelivery.status, redelivery.attempt_count, redelivery.error) == ("pending", 0, None)
+    assert redelivery.even_if_off
+    assert redelivery.is_settled
+    assert before <= redelivery.created_at <= timezone.now()
+    assert redelivery.due_at == redelivery.created_at
+    assert woken == [("webhooks.deliver", {"webhook_id": delivery.webhook_id, "lane": redelivery.lane})]
+    assert list_deliveries(caller, webhook)[0] == body
+    assert {field: caller.get(f"/deliveries/{body['id']}").json()[field] for field in body} == body
 
 
-def test_what_is_sent_again_stays_in_order_with_what_tells_of_the_same(
-    caller: Caller, delivery: Delivery
-) -> None:
+def test_a_redelivery_uses_the_same_partition(caller: Caller, delivery: Delivery) -> None:
     Delivery.objects.update(lane=3)
 
     caller.post(f"/deliveries/{delivery.pk}/redeliver")
@@ -245,37 +249,37 @@ def test_what_is_sent_again_stays_in_order_with_what_tells_of_the_same(
 
 
 @pytest.mark.parametrize("rounding", list(Rounding))
-def test_what_tells_of_an_anonymous_response_is_sent_again_without_an_exact_time(
+def test_a_redelivery_about_an_anonymous_response_has_no_exact_time(
     caller: Caller, webhook: dict[str, Any], rounding: Rounding
 ) -> None:
-    first = happen(caller.community, EventType.RESPONSE_SUBMITTED, rounded_to=rounding)
+    first = emit_delivery(caller.community, EventType.RESPONSE_SUBMITTED, rounded_to=rounding)
     before = datetime.now(UTC)
 
-    told = caller.post(f"/deliveries/{first.pk}/redeliver").json()
+    body = caller.post(f"/deliveries/{first.pk}/redeliver").json()
 
-    again = Delivery.objects.get(pk=told["id"])
+    redelivery = Delivery.objects.get(pk=body["id"])
     step = timedelta(hours=1) if rounding == Rounding.HOUR else timedelta(days=1)
-    assert before - step < again.created_at <= datetime.now(UTC)
-    assert (again.created_at - datetime(2026, 1, 1, tzinfo=UTC)) % step == timedelta()
-    assert again.due_at == again.created_at
-    assert not again.is_settled
+    assert before - step < redelivery.created_at <= datetime.now(UTC)
+    assert (redelivery.created_at - datetime(2026, 1, 1, tzinfo=UTC)) % step == timedelta()
+    assert redelivery.due_at == redelivery.created_at
+    assert not redelivery.is_settled
 
 
-def test_one_whose_body_is_forgotten_cannot_be_sent_again(caller: Caller, delivery: Delivery) -> None:
+def test_a_delivery_without_a_body_cannot_be_redelivered(caller: Caller, delivery: Delivery) -> None:
     Event.objects.update(body=None)
 
-    answer = caller.post(f"/deliveries/{delivery.pk}/redeliver")
+    response = caller.post(f"/deliveries/{delivery.pk}/redeliver")
 
-    assert refusal(answer) == (409, "conflict")
+    assert refusal(response) == (409, "conflict")
     assert Delivery.objects.count() == 1
 
 
-def test_a_redelivery_sent_twice_is_made_once(caller: Caller, delivery: Delivery) -> None:
+def test_a_repeated_redelivery_is_created_once(caller: Caller, delivery: Delivery) -> None:
     headers = {"Idempotency-Key": str(uuid.uuid4())}
 
-    answers = [caller.post(f"/deliveries/{delivery.pk}/redeliver", **headers) for _ in range(2)]
+    responses = [caller.post(f"/deliveries/{delivery.pk}/redeliver", **headers) for _ in range(2)]
 
-    assert answers[0].content == answers[1].content
+    assert responses[0].content == responses[1].content
     assert Delivery.objects.count() == 2
 
 
@@ -283,35 +287,35 @@ CALLS = [("get", ""), ("post", "/redeliver")]
 
 
 @pytest.mark.parametrize(("method", "path"), CALLS)
-def test_those_of_other_communities_and_of_deleted_webhooks_look_absent(
+def test_deliveries_of_other_communities_and_deleted_webhooks_look_absent(
     caller: Caller, webhook: dict[str, Any], method: str, path: str
 ) -> None:
     other = Caller()
-    listen(other)
-    theirs, own = happen(other.community), happen(caller.community)
+    register_webhook(other)
+    theirs, own = emit_delivery(other.community), emit_delivery(caller.community)
     caller.delete(f"/webhooks/{webhook['id']}")
 
-    answers = [
+    responses = [
         caller.call(method, f"/deliveries/{delivery_id}{path}")
         for delivery_id in (uuid.uuid4(), theirs.pk, own.pk)
     ]
 
-    assert [refusal(answer) for answer in answers] == [(404, "not_found")] * 3
-    assert len({answer.content for answer in answers}) == 1
+    assert [refusal(response) for response in responses] == [(404, "not_found")] * 3
+    assert len({response.content for response in responses}) == 1
     assert Delivery.objects.count() == 2
 
 
-def test_an_id_of_another_form_is_not_found(caller: Caller) -> None:
+def test_a_malformed_id_is_not_found(caller: Caller) -> None:
     assert refusal(caller.get("/deliveries/17")) == (404, "not_found")
 
 
 @pytest.mark.parametrize("access", ["creator", "member"])
-def test_deliveries_are_admins_business(
+def test_deliveries_require_the_role_admin(
     caller: Caller, webhook: dict[str, Any], delivery: Delivery, access: str
 ) -> None:
     other = caller.beside(access)
 
-    answers = [other.call(method, f"/deliveries/{delivery.pk}{path}") for method, path in CALLS]
-    answers.append(other.get(f"/webhooks/{webhook['id']}/deliveries"))
+    responses = [other.call(method, f"/deliveries/{delivery.pk}{path}") for method, path in CALLS]
+    responses.append(other.get(f"/webhooks/{webhook['id']}/deliveries"))
 
-    assert {refusal(answer) for answer in answers} == {(403, "forbidden")}
+    assert {refusal(response) for response in responses} == {(403, "forbidden")}

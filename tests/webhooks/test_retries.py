@@ -35,27 +35,27 @@ def test_the_schedule(attempts: int, wait: timedelta | None) -> None:
 
 
 def test_there_are_ten_attempts() -> None:
-    assert retries.MOST_ATTEMPTS == 10
+    assert retries.MAX_ATTEMPTS == 10
 
 
 @given(attempts=st.integers(1, 9), jitter=st.floats(0, 1), retry_after=st.none() | WAITS)
-def test_a_wait_is_the_planned_one_and_a_tenth_at_most_or_what_was_asked_for(
+def test_a_wait_is_the_planned_one_plus_a_tenth_at_most_or_the_requested_one(
     attempts: int, jitter: float, retry_after: timedelta | None
 ) -> None:
     planned = retries.WAITS[attempts - 1]
 
     wait = retries.wait_after(attempts, jitter=jitter, retry_after=retry_after)
 
-    asked = retry_after or timedelta()
+    requested = retry_after or timedelta()
     assert wait is not None
-    assert max(planned, asked) <= wait <= max(planned * 1.1, asked)
+    assert max(planned, requested) <= wait <= max(planned * 1.1, requested)
 
 
 def test_the_most_jitter_is_a_tenth() -> None:
     assert retries.wait_after(2, jitter=1) == timedelta(minutes=5, seconds=30)
 
 
-def test_a_shorter_retry_after_changes_nothing() -> None:
+def test_a_shorter_retry_after_has_no_effect() -> None:
     wait = retries.wait_after(2, jitter=0, retry_after=timedelta(seconds=1))
 
     assert wait == timedelta(minutes=5)
@@ -67,7 +67,7 @@ def test_a_longer_retry_after_is_honoured() -> None:
     assert wait == timedelta(hours=3)
 
 
-def test_nothing_asks_for_an_attempt_after_the_last() -> None:
+def test_retry_after_never_adds_an_attempt() -> None:
     assert retries.wait_after(10, jitter=0, retry_after=timedelta(seconds=5)) is None
 
 
@@ -99,12 +99,12 @@ def test_nothing_asks_for_an_attempt_after_the_last() -> None:
         ("2026-01-31T12:01:00Z", None),
     ],
 )
-def test_what_a_retry_after_asks_for(header: str | None, wait: timedelta | None) -> None:
+def test_retry_after_values(header: str | None, wait: timedelta | None) -> None:
     assert retries.read_retry_after(header, at=NOON) == wait
 
 
 @given(st.text())
-def test_any_header_is_read(header: str) -> None:
+def test_any_header_is_parsed_without_an_error(header: str) -> None:
     wait = retries.read_retry_after(header, at=NOON)
 
     assert wait is None or timedelta() < wait <= DAY

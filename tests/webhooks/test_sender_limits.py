@@ -1,4 +1,4 @@
-"""Nothing that an endpoint does takes longer than the timeout, or more memory than is wanted (10.6)."""
+"""No endpoint takes longer than the timeout or more memory than the limit (decision 10.6)."""
 
 import contextlib
 import threading
@@ -7,53 +7,53 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.webhooks.loopback import Endpoint, Peer, Talk, answers, ok
-from tests.webhooks.posting import BODY, HEADERS, line_to, silence_of
-from webhooks.sender import MOST_READ, Answer, NotAnswered
+from tests.support.webhooks.posts import BODY, HEADERS, connection_to, delivery_error
+from tests.support.webhooks.raw_endpoint import Peer, PeerHandler, RawEndpoint, ok, responds_with
+from webhooks.sender import MAX_BODY_BYTES, DeliveryError, EndpointResponse
 
-SHORT = 0.3  # seconds of a time-out that is to pass
+SHORT = 0.3  # seconds of a timeout that is meant to expire
 LATE = "The endpoint did not answer within 0.3 seconds."
 
-Listen = Callable[[Talk], Endpoint]
+Listen = Callable[[PeerHandler], RawEndpoint]
 
 
 @pytest.fixture
 def listen() -> Iterator[Listen]:
-    """Starts endpoints that have this talk with whoever connects."""
+    """Starts an endpoint that runs this handler for each connection."""
     with contextlib.ExitStack() as stack:
-        yield lambda talk: stack.enter_context(Endpoint(talk))
+        yield lambda handler: stack.enter_context(RawEndpoint(handler))
 
 
-def never(peer: Peer) -> None:
-    peer.hear()
+def no_response(peer: Peer) -> None:
+    peer.read_request()
     peer.wait_until_closed()
 
 
-def dripping(begin: bytes, drop: bytes) -> Talk:
-    def talk(peer: Peer) -> None:
-        peer.hear()
-        peer.say(begin)
+def dripping(start: bytes, drop: bytes) -> PeerHandler:
+    def handler(peer: Peer) -> None:
+        peer.read_request()
+        peer.send(start)
         while True:
-            peer.say(drop)
+            peer.send(drop)
             time.sleep(0.01)  # how slow this endpoint is
 
-    return talk
+    return handler
 
 
-def flooding(begin: bytes, wave: bytes) -> Talk:
-    def talk(peer: Peer) -> None:
-        peer.hear()
-        peer.say(begin)
+def flooding(start: bytes, wave: bytes) -> PeerHandler:
+    def handler(peer: Peer) -> None:
+        peer.read_request()
+        peer.send(start)
         while True:
-            peer.say(wave)
+            peer.send(wave)
 
-    return talk
+    return handler
 
 
 @pytest.mark.parametrize(
-    "talk",
+    "handler",
     [
-        never,
+        no_response,
         Peer.wait_until_closed,
         dripping(b"", b"H"),
         dripping(b"HTTP/1.1 200 OK\r\nX: ", b"a"),
@@ -64,50 +64,50 @@ def flooding(begin: bytes, wave: bytes) -> Talk:
         dripping(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"),
     ],
 )
-def test_the_time_is_over_whatever_comes_slowly(listen: Listen, talk: Talk) -> None:
-    begun_at = time.monotonic()
+def test_a_slow_response_ends_at_the_timeout(listen: Listen, handler: PeerHandler) -> None:
+    started_at = time.monotonic()
 
-    why = silence_of(listen(talk), timeout=SHORT)
+    message = delivery_error(listen(handler), timeout=SHORT)
 
-    assert why == LATE
-    assert SHORT <= time.monotonic() - begun_at < SHORT + 2
+    assert message == LATE
+    assert SHORT <= time.monotonic() - started_at < SHORT + 2
 
 
-def test_the_time_is_over_while_nobody_reads_the_body(listen: Listen) -> None:
+def test_a_body_that_is_not_read_ends_at_the_timeout(listen: Listen) -> None:
     done = threading.Event()
 
-    def talk(_: Peer) -> None:
+    def handler(_: Peer) -> None:
         done.wait(10)
 
-    endpoint = listen(talk)
-    with line_to(endpoint, timeout=SHORT) as line, pytest.raises(NotAnswered) as caught:
-        line.post(b"a" * 50_000_000, HEADERS)
+    endpoint = listen(handler)
+    with connection_to(endpoint, timeout=SHORT) as connection, pytest.raises(DeliveryError) as caught:
+        connection.post(b"a" * 50_000_000, HEADERS)
     done.set()
 
     assert str(caught.value) == LATE
 
 
-def test_the_time_is_one_for_a_kept_connection_and_the_one_after_it(listen: Listen) -> None:
-    def talk(peer: Peer) -> None:
+def test_the_timeout_covers_a_kept_alive_connection_and_its_replacement(listen: Listen) -> None:
+    def handler(peer: Peer) -> None:
         if peer.number == 0:
-            peer.hear()
-            peer.say(ok())
-            peer.hear()
+            peer.read_request()
+            peer.send(ok())
+            peer.read_request()
         else:
-            never(peer)
+            no_response(peer)
 
-    begun_at = time.monotonic()
-    with line_to(listen(talk), timeout=SHORT) as line:
-        line.post(BODY, HEADERS)
-        with pytest.raises(NotAnswered) as caught:
-            line.post(BODY, HEADERS)
+    started_at = time.monotonic()
+    with connection_to(listen(handler), timeout=SHORT) as connection:
+        connection.post(BODY, HEADERS)
+        with pytest.raises(DeliveryError) as caught:
+            connection.post(BODY, HEADERS)
 
     assert str(caught.value) == LATE
-    assert time.monotonic() - begun_at < 2 * SHORT + 2
+    assert time.monotonic() - started_at < 2 * SHORT + 2
 
 
 @pytest.mark.parametrize(
-    ("begin", "wave"),
+    ("start", "wave"),
     [
         (b"HTTP/1.1 200 OK\r\n\r\n", b"a" * 10_000),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n", b"a" * 10_000),
@@ -119,31 +119,31 @@ def test_the_time_is_one_for_a_kept_connection_and_the_one_after_it(listen: List
         ),
     ],
 )
-def test_of_an_endless_body_64_kib_are_read_and_the_status_counts(
-    listen: Listen, begin: bytes, wave: bytes
+def test_64_kib_of_an_endless_body_are_read_and_the_status_counts(
+    listen: Listen, start: bytes, wave: bytes
 ) -> None:
-    endpoint = listen(flooding(begin, wave))
+    endpoint = listen(flooding(start, wave))
 
-    with line_to(endpoint) as line:
-        told = [line.post(BODY, HEADERS) for _ in range(2)]
+    with connection_to(endpoint) as connection:
+        responses = [connection.post(BODY, HEADERS) for _ in range(2)]
 
-    assert told == [Answer(status=200, text="a" * 1000, retry_after=None)] * 2
+    assert responses == [EndpointResponse(status=200, text="a" * 1000, retry_after=None)] * 2
     assert endpoint.connections == 2
 
 
 def test_a_body_of_64_kib_keeps_the_connection_and_a_longer_one_does_not(listen: Listen) -> None:
-    fitting = listen(answers(ok(b"a" * (MOST_READ - 1))))
-    longer = listen(answers(ok(b"a" * (3 * MOST_READ))))
+    fitting = listen(responds_with(ok(b"a" * (MAX_BODY_BYTES - 1))))
+    longer = listen(responds_with(ok(b"a" * (3 * MAX_BODY_BYTES))))
 
     for endpoint in (fitting, longer):
-        with line_to(endpoint) as line:
-            assert [line.post(BODY, HEADERS).status for _ in range(2)] == [200, 200]
+        with connection_to(endpoint) as connection:
+            assert [connection.post(BODY, HEADERS).status for _ in range(2)] == [200, 200]
 
     assert (fitting.connections, longer.connections) == (1, 2)
 
 
 @pytest.mark.parametrize(
-    ("begin", "wave"),
+    ("start", "wave"),
     [
         (b"HTTP/1.1 200 OK\r\nX: ", b"a" * 10_000),
         (b"HTTP/1.1 200 OK\r\n", b"X: a\r\n" * 1000),
@@ -151,12 +151,12 @@ def test_a_body_of_64_kib_keeps_the_connection_and_a_longer_one_does_not(listen:
         (b"", b"a" * 10_000),
     ],
 )
-def test_an_endless_header_is_no_answer(listen: Listen, begin: bytes, wave: bytes) -> None:
-    assert silence_of(listen(flooding(begin, wave))) == "The endpoint's answer was too long."
+def test_an_endless_header_is_an_error(listen: Listen, start: bytes, wave: bytes) -> None:
+    assert delivery_error(listen(flooding(start, wave))) == "The endpoint's response was too long."
 
 
 def test_no_time_at_all_is_over_at_once(listen: Listen) -> None:
-    endpoint = listen(answers(ok()))
+    endpoint = listen(responds_with(ok()))
 
-    assert silence_of(endpoint, timeout=0) == "The endpoint did not answer within 0 seconds."
+    assert delivery_error(endpoint, timeout=0) == "The endpoint did not answer within 0 seconds."
     assert endpoint.requests == []

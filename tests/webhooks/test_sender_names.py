@@ -1,4 +1,4 @@
-"""Where names lead: resolved once for each connection, checked and pinned (decision 10.8)."""
+"""Where names answers: resolved once for each connection, checked and pinned (decision 10.8)."""
 
 import socket
 import threading
@@ -8,31 +8,31 @@ from typing import Any
 
 import pytest
 
-from tests.webhooks.loopback import Endpoint, Peer, answers, ok
+from tests.support.webhooks.raw_endpoint import Peer, RawEndpoint, ok, responds_with
 from webhooks import sender
-from webhooks.sender import Answer, Line, NotAnswered
+from webhooks.sender import Connection, DeliveryError, EndpointResponse
 
 NAME = "hooks.example.com"
 BODY = b'{"type": "webhook.ping"}'
-REFUSED = "The endpoint's name is unknown, or leads to an address that is not public."
+REFUSED = "The endpoint's host is unknown, or has an address that is not public."
 
 
 class Names:
-    """Stands for the resolver: `lead` are the addresses, by turns; `asked` and `connected` are what was done.
+    """A fake resolver: `answers` are its results in turn; `queries` and `connected` record what was done.
 
-    Connections to public addresses end at `port` of this machine instead.
+    Connections to public addresses go to `port` of this machine instead.
     """
 
     def __init__(self) -> None:
-        self.lead: list[list[str]] = []
-        self.asked: list[tuple[str, int]] = []
+        self.answers: list[list[str]] = []
+        self.queries: list[tuple[str, int]] = []
         self.connected: list[str] = []
         self.dead: set[str] = set()
         self.port = 0
 
     def resolve(self, host: str, port: int, **_: object) -> list[tuple[Any, ...]]:
-        self.asked.append((host, port))
-        addresses = self.lead.pop(0) if len(self.lead) > 1 else self.lead[0]
+        self.queries.append((host, port))
+        addresses = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if not addresses:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return [
@@ -61,35 +61,35 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Names:
 
 
 @pytest.fixture
-def endpoint(names: Names) -> Iterator[Endpoint]:
-    with Endpoint(answers(ok())) as endpoint:
+def endpoint(names: Names) -> Iterator[RawEndpoint]:
+    with RawEndpoint(responds_with(ok())) as endpoint:
         names.port = endpoint.port
         yield endpoint
 
 
-def line(*, port: int = 8001, allow_private: bool = False, timeout: float = 10.0) -> Line:
-    return Line(f"http://{NAME}:{port}/", allow_http=True, allow_private=allow_private, timeout=timeout)
+def connection_to_name(*, port: int = 8001, allow_private: bool = False, timeout: float = 10.0) -> Connection:
+    return Connection(f"http://{NAME}:{port}/", allow_http=True, allow_private=allow_private, timeout=timeout)
 
 
-def post(*, allow_private: bool = False, timeout: float = 10.0) -> Answer:
-    with line(allow_private=allow_private, timeout=timeout) as to_name:
-        return to_name.post(BODY, {})
+def post(*, allow_private: bool = False, timeout: float = 10.0) -> EndpointResponse:
+    with connection_to_name(allow_private=allow_private, timeout=timeout) as connection:
+        return connection.post(BODY, {})
 
 
-def silence(*, allow_private: bool = False, timeout: float = 10.0) -> str:
-    with pytest.raises(NotAnswered) as caught:
+def delivery_error(*, allow_private: bool = False, timeout: float = 10.0) -> str:
+    with pytest.raises(DeliveryError) as caught:
         post(allow_private=allow_private, timeout=timeout)
     return str(caught.value)
 
 
-def test_a_name_is_resolved_once_and_its_address_connected_to(names: Names, endpoint: Endpoint) -> None:
-    names.lead = [["8.8.8.8"], ["127.0.0.1"]]
+def test_a_host_is_resolved_once_for_a_connection(names: Names, endpoint: RawEndpoint) -> None:
+    names.answers = [["8.8.8.8"], ["127.0.0.1"]]
 
-    with line() as to_name:
-        told = [to_name.post(BODY, {}).status for _ in range(3)]
+    with connection_to_name() as connection:
+        statuses = [connection.post(BODY, {}).status for _ in range(3)]
 
-    assert told == [200, 200, 200]
-    assert names.asked == [(NAME, 8001)]
+    assert statuses == [200, 200, 200]
+    assert names.queries == [(NAME, 8001)]
     assert names.connected == ["8.8.8.8"]
     assert endpoint.requests[0].headers[b"host"] == b"hooks.example.com:8001"
 
@@ -104,56 +104,56 @@ def test_a_name_is_resolved_once_and_its_address_connected_to(names: Names, endp
     ],
 )
 @pytest.mark.parametrize("beside", [[], ["8.8.8.8"]], ids=["alone", "mixed"])
-def test_a_name_that_leads_to_an_address_not_public_is_never_connected_to(
+def test_a_host_with_a_private_address_is_never_connected_to(
     names: Names, address: str, beside: list[str]
 ) -> None:
-    names.lead = [[*beside, address]]
+    names.answers = [[*beside, address]]
 
-    assert silence() == REFUSED
+    assert delivery_error() == REFUSED
     assert names.connected == []
 
 
-def test_an_unknown_name_is_told_in_the_same_words(names: Names) -> None:
-    names.lead = [[]]
+def test_an_unknown_host_has_the_same_error_message(names: Names) -> None:
+    names.answers = [[]]
 
-    assert silence() == REFUSED
-    assert silence(allow_private=True) == REFUSED
+    assert delivery_error() == REFUSED
+    assert delivery_error(allow_private=True) == REFUSED
 
 
-def test_where_private_networks_are_allowed_any_address_is_connected_to(
-    names: Names, endpoint: Endpoint
+def test_any_address_is_connected_to_if_private_networks_are_allowed(
+    names: Names, endpoint: RawEndpoint
 ) -> None:
-    names.lead = [["10.0.0.1"]]
+    names.answers = [["10.0.0.1"]]
 
     assert post(allow_private=True).status == 200
     assert names.connected == ["10.0.0.1"]
 
 
-def test_a_name_that_leads_elsewhere_later_is_checked_again(names: Names) -> None:
-    names.lead = [["8.8.8.8"], ["127.0.0.1"]]
+def test_a_host_is_checked_again_for_a_new_connection(names: Names) -> None:
+    names.answers = [["8.8.8.8"], ["127.0.0.1"]]
     closed = threading.Event()
 
-    def talk(peer: Peer) -> None:
-        peer.hear()
-        peer.say(ok())
+    def handler(peer: Peer) -> None:
+        peer.read_request()
+        peer.send(ok())
         peer.socket.close()
         closed.set()
 
-    with Endpoint(talk) as endpoint, line() as to_name:
+    with RawEndpoint(handler) as endpoint, connection_to_name() as connection:
         names.port = endpoint.port
-        assert to_name.post(BODY, {}).status == 200
+        assert connection.post(BODY, {}).status == 200
         assert closed.wait(10)
 
-        with pytest.raises(NotAnswered) as caught:
-            to_name.post(BODY, {})
+        with pytest.raises(DeliveryError) as caught:
+            connection.post(BODY, {})
 
     assert str(caught.value) == REFUSED
     assert names.connected == ["8.8.8.8"]
     assert len(endpoint.requests) == 1
 
 
-def test_the_next_address_is_tried_where_one_is_dead(names: Names, endpoint: Endpoint) -> None:
-    names.lead = [["2606:4700::1111", "8.8.4.4", "8.8.8.8"]]
+def test_the_next_address_is_tried_if_one_is_dead(names: Names, endpoint: RawEndpoint) -> None:
+    names.answers = [["2606:4700::1111", "8.8.4.4", "8.8.8.8"]]
     names.dead = {"2606:4700::1111", "8.8.4.4"}
 
     assert post().status == 200
@@ -161,33 +161,33 @@ def test_the_next_address_is_tried_where_one_is_dead(names: Names, endpoint: End
 
 
 def test_no_more_than_8_addresses_are_tried_but_all_are_checked(names: Names) -> None:
-    many = [f"8.8.8.{number}" for number in range(100)]
-    names.dead = set(many)
+    addresses = [f"8.8.8.{number}" for number in range(100)]
+    names.dead = set(addresses)
 
-    names.lead = [many]
-    assert silence() == "The endpoint could not be reached."
-    assert names.connected == many[:8]
+    names.answers = [addresses]
+    assert delivery_error() == "The endpoint could not be reached."
+    assert names.connected == addresses[:8]
 
-    names.lead, names.connected = [[*many, "10.0.0.1"]], []
-    assert silence() == REFUSED
+    names.answers, names.connected = [[*addresses, "10.0.0.1"]], []
+    assert delivery_error() == REFUSED
     assert names.connected == []
 
 
 def test_a_dead_address_leaves_time_for_the_next(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[float] = []
+    timeouts: list[float] = []
 
     def too_slow(family: int, address: tuple[Any, ...], seconds: float) -> socket.socket:
-        given.append(seconds)
+        timeouts.append(seconds)
         raise TimeoutError
 
     monkeypatch.setattr(sender, "_connected_to", too_slow)
-    names.lead = [["8.8.8.8", "8.8.4.4"]]
+    names.answers = [["8.8.8.8", "8.8.4.4"]]
 
-    assert silence(timeout=15) == "The endpoint could not be reached."
-    assert [round(seconds, 1) for seconds in given] == [7.5, 15.0]
+    assert delivery_error(timeout=15) == "The endpoint could not be reached."
+    assert [round(seconds, 1) for seconds in timeouts] == [7.5, 15.0]
 
 
-def test_a_resolver_that_hangs_is_left_alone_in_time(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resolver_that_hangs_ends_at_the_timeout(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
     done = threading.Event()
 
     def hang(*_: object, **__: object) -> list[Any]:
@@ -195,22 +195,22 @@ def test_a_resolver_that_hangs_is_left_alone_in_time(names: Names, monkeypatch: 
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    begun_at = time.monotonic()
+    started_at = time.monotonic()
 
-    why = silence(timeout=0.3)
-    took = time.monotonic() - begun_at
+    message = delivery_error(timeout=0.3)
+    took = time.monotonic() - started_at
     done.set()
 
-    assert why == "The endpoint did not answer within 0.3 seconds."
+    assert message == "The endpoint did not answer within 0.3 seconds."
     assert took < 2
     assert names.connected == []
 
 
 def test_proxies_of_the_environment_are_not_used(
-    names: Names, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    names: Names, endpoint: RawEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names.lead = [["8.8.8.8"]]
-    with Endpoint(answers(ok())) as proxy:
+    names.answers = [["8.8.8.8"]]
+    with RawEndpoint(responds_with(ok())) as proxy:
         for name in ("http_proxy", "https_proxy", "all_proxy"):
             monkeypatch.setenv(name, proxy.url)
             monkeypatch.setenv(name.upper(), proxy.url)
@@ -225,9 +225,9 @@ def test_a_real_connection_is_made_to_the_address_that_was_resolved(
     names: Names, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
-    with Endpoint(answers(ok())) as endpoint:
-        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", endpoint.port))]
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    with RawEndpoint(responds_with(ok())) as endpoint:
+        records = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", endpoint.port))]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: records)
         monkeypatch.setattr(sender, "is_public", lambda ip: ip == "127.0.0.1")
 
         assert post().status == 200

@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent.parent
 SECONDS_TO_END = 300
 
 
-def test_no_event_is_lost_or_doubled_or_invented_whatever_is_killed(tmp_path: Path) -> None:
+def test_no_event_is_lost_doubled_or_invented_when_programs_are_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.torture", "--rounds", "4", "--seconds", "2"]
 
     run = subprocess.run(

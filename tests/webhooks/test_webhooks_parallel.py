@@ -1,4 +1,4 @@
-"""Several requests about webhooks at one time."""
+"""Concurrent requests about webhooks."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections import Counter
 import pytest
 from django.utils import timezone
 
+from tests.support.webhooks.registration import URL, register_webhook, row
 from tests.surveys.calling import Caller
 from tests.surveys.test_effects_parallel import another, at_once
-from tests.webhooks.listening import URL, listen, row
 from webhooks.models import Webhook
 from webhooks.services import webhooks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_two_at_once_are_not_both_the_20th() -> None:
+def test_concurrent_registrations_respect_the_limit() -> None:
     caller = Caller()
     for _ in range(18):
-        listen(caller)
+        register_webhook(caller)
 
-    answers = at_once([lambda: another(caller).post("/webhooks", {"url": URL, "events": ["*"]})] * 6)
+    responses = at_once([lambda: another(caller).post("/webhooks", {"url": URL, "events": ["*"]})] * 6)
 
-    assert Counter(answer.status_code for answer in answers) == {201: 2, 409: 4}
+    assert Counter(response.status_code for response in responses) == {201: 2, 409: 4}
     assert Webhook.objects.count() == 20
 
 
-def test_two_rotations_at_once_follow_each_other() -> None:
+def test_concurrent_rotations_follow_each_other() -> None:
     caller = Caller()
-    made = listen(caller)
+    webhook = register_webhook(caller)
 
-    answers = at_once([lambda: another(caller).post(f"/webhooks/{made['id']}/rotate_secret")] * 2)
+    responses = at_once([lambda: another(caller).post(f"/webhooks/{webhook['id']}/rotate_secret")] * 2)
 
-    told = {answer.json()["secret"] for answer in answers}
-    assert set(webhooks.signing_secrets(row(made), at=timezone.now())) == told
+    new_secrets = {response.json()["secret"] for response in responses}
+    assert set(webhooks.signing_secrets(row(webhook), at=timezone.now())) == new_secrets

@@ -1,4 +1,4 @@
-"""`manage.py worker`: real processes that send to a real endpoint, stop when told to, and die together."""
+"""`manage.py worker`: real processes that send to a real endpoint, stop on SIGTERM, and end together."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from django.utils import timezone
 
 from communities.queue import wake
 from config.management.commands import worker
-from tests.webhooks.processes import running
-from tests.webhooks.receiving import Receiver, Scripted
-from tests.webhooks.sending_to import told_often, try_for, wait_until, webhook
+from tests.support.concurrency import wait_until
+from tests.support.processes import python_process
+from tests.support.webhooks.delivery_runs import delivered_after_drain, emit_many, webhook_to
+from tests.support.webhooks.receiver import Receiver, ScriptedResponse
 from webhooks.models import Delivery
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
@@ -35,32 +36,32 @@ def children_of(process: subprocess.Popen[bytes]) -> list[int]:
     return [int(pid) for pid in listed.split()]
 
 
-def lives(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return False
 
 
-def test_it_sends_what_it_is_woken_for_and_what_nobody_woke_it_for(receiver: Receiver) -> None:
-    to = webhook(receiver.url())
-    with running(*ONLY_WEBHOOKS):
-        told_often(to, 3)
+def test_a_worker_sends_both_with_a_wake_and_by_the_sweep(receiver: Receiver) -> None:
+    webhook = webhook_to(receiver.url())
+    with python_process(*ONLY_WEBHOOKS):
+        emit_many(webhook, 3)
         wait_until(lambda: are_delivered(3))
         Delivery.objects.update(status="pending", attempt_count=0, due_at=timezone.now())
         wake("webhooks.sweep")
-        heard = receiver.wait_for(6)
+        requests = receiver.wait_for(6)
         wait_until(lambda: are_delivered(3))
 
-    assert {len(each.headers["webhook-signature"].split(" ")) for each in heard} == {1}
+    assert {len(each.headers["webhook-signature"].split(" ")) for each in requests} == {1}
 
 
-def test_told_to_stop_it_ends_soon_though_an_endpoint_hangs_and_nothing_is_lost(receiver: Receiver) -> None:
-    to = webhook(receiver.script("/", Scripted(hangs=True), Scripted()))
-    told_often(to, 2, lane=0)
-    wake("webhooks.sweep")  # for the lanes that they had before
+def test_sigterm_ends_the_workers_soon_even_if_an_endpoint_hangs(receiver: Receiver) -> None:
+    webhook = webhook_to(receiver.script("/", ScriptedResponse(hangs=True), ScriptedResponse()))
+    emit_many(webhook, 2, partition=0)
+    wake("webhooks.sweep")  # for the partitions they were in before
 
-    with running(*WORKER) as process:
+    with python_process(*WORKER) as process:
         receiver.wait_for(1)
         children = children_of(process)
         process.send_signal(signal.SIGTERM)
@@ -68,23 +69,23 @@ def test_told_to_stop_it_ends_soon_though_an_endpoint_hangs_and_nothing_is_lost(
 
     assert code == 0
     assert len(children) == 3
-    assert not any(map(lives, children))
+    assert not any(map(is_alive, children))
     assert set(Delivery.objects.values_list("status", "attempt_count")) == {("pending", 0)}
-    wait_until(lambda: try_for(to, delivered=2))
+    wait_until(lambda: delivered_after_drain(webhook) == 2)
 
 
-def test_it_ends_with_a_failure_when_one_of_its_workers_cannot_begin() -> None:
-    with running(*WORKER) as process:
+def test_the_command_fails_if_one_of_its_workers_cannot_start() -> None:
+    with python_process(*WORKER) as process:
         wait_until(lambda: len(children_of(process)) == 3)
         first, *others = children_of(process)
         os.kill(first, signal.SIGKILL)
         code = process.wait(timeout=SECONDS_TO_END)
 
     assert code == 1
-    assert not any(map(lives, others))
+    assert not any(map(is_alive, others))
 
 
-def test_a_worker_that_ends_after_a_while_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_ends_later_is_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "SECONDS_OF_A_BEGINNING", 0.0)
     started = worker._start("default", worker.workers()["default"])
     first = started.process
@@ -94,31 +95,31 @@ def test_a_worker_that_ends_after_a_while_is_started_again(monkeypatch: pytest.M
     try:
         assert worker._lives(started)
         assert started.process.pid != first.pid
-        assert lives(started.process.pid)
+        assert is_alive(started.process.pid)
     finally:
         worker._stop([started.process])
 
 
-def test_its_workers_end_when_it_is_killed() -> None:
-    with running(*WORKER) as process:
+def test_workers_end_when_the_command_is_killed() -> None:
+    with python_process(*WORKER) as process:
         wait_until(lambda: len(children_of(process)) == 3)
         children = children_of(process)
         process.kill()
-        wait_until(lambda: not any(map(lives, children)))
+        wait_until(lambda: not any(map(is_alive, children)))
 
 
-def test_a_connection_to_the_database_that_was_ended_is_replaced(receiver: Receiver) -> None:
-    to = webhook(receiver.url())
-    with running(*ONLY_WEBHOOKS, WEBHOOKS_THREADS="1") as process:
-        told_often(to, 1)
+def test_a_terminated_database_connection_is_replaced(receiver: Receiver) -> None:
+    webhook = webhook_to(receiver.url())
+    with python_process(*ONLY_WEBHOOKS, WEBHOOKS_THREADS="1") as process:
+        emit_many(webhook, 1)
         wait_until(lambda: are_delivered(1))
         [worker] = children_of(process)
         ended = end_connections_of_others()
-        told_often(to, 1)
+        emit_many(webhook, 1)
         wait_until(lambda: are_delivered(2))
 
         assert ended >= 1
-        assert lives(worker)
+        assert is_alive(worker)
 
 
 def end_connections_of_others() -> int:
@@ -136,13 +137,13 @@ def end_connections_of_others() -> int:
     return int(ended[0])
 
 
-def test_each_attempt_is_a_line_of_json_in_the_log(receiver: Receiver, tmp_path: Path) -> None:
-    to = webhook(receiver.script("/", Scripted(status=500)))
-    told_often(to, 1)
+def test_each_attempt_is_logged_as_a_line_of_json(receiver: Receiver, tmp_path: Path) -> None:
+    webhook = webhook_to(receiver.script("/", ScriptedResponse(status=500)))
+    emit_many(webhook, 1)
     log = tmp_path / "log"
 
-    with running(*ONLY_WEBHOOKS, log=log):
+    with python_process(*ONLY_WEBHOOKS, log=log):
         wait_until(lambda: "webhooks.attempt" in log.read_text())
 
     [line] = [json.loads(line) for line in log.read_text().splitlines() if "webhooks.attempt" in line]
-    assert (line["webhook_id"], line["outcome"], line["status"]) == (to.pk, "failed", 500)
+    assert (line["webhook_id"], line["outcome"], line["status"]) == (webhook.pk, "failed", 500)

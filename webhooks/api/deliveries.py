@@ -1,4 +1,4 @@
-"""Deliveries: what became of telling a webhook, and telling it again (interface 2.10, decisions 10)."""
+"""The API of deliveries: listing, reading and delivering again (interface 2.10, decisions 10)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TAG = "Webhook deliveries"
 
 
 class DeliveriesIn(PageIn):
-    """Filters and paging of the listing."""
+    """Filters and pagination of the list."""
 
     status = serializers.ChoiceField(choices=Delivery.Status.values, required=False)
     event_type = serializers.ChoiceField(choices=EventType.values, required=False)
@@ -32,36 +32,39 @@ class DeliveryOut(serializers.Serializer[Delivery]):
     id = serializers.UUIDField()
     webhook_id = serializers.CharField()
     event_type = serializers.CharField()
-    event_id = serializers.UUIDField(help_text="The header `webhook-id` of each attempt.")
+    event_id = serializers.UUIDField(help_text="Sent as the header `webhook-id` with every attempt.")
     status = serializers.ChoiceField(
         choices=Delivery.Status.values,
         help_text=(
-            "`pending` until the first attempt; `failed` while another is due; `abandoned` where none is "
-            "any more."
+            "`pending` until the first attempt, `failed` while another attempt is scheduled, `abandoned` "
+            "when there are no further attempts."
         ),
     )
     attempt_count = serializers.IntegerField(min_value=0)
     response_status = serializers.IntegerField(
-        allow_null=True, help_text="What the endpoint answered to the last attempt; null without an answer."
+        allow_null=True, help_text="The HTTP status of the last attempt; null if there was no response."
     )
     response_body = serializers.CharField(
         allow_null=True,
         help_text=(
-            "The answer's first 1000 characters; forgotten after 30 days, and never kept of what tells of "
-            "anonymous responses."
+            "The first 1000 characters of the endpoint's response body. Deleted after 30 days; never stored "
+            "for events about responses to anonymous projects."
         ),
     )
     last_attempt_at = serializers.DateTimeField(allow_null=True)
-    next_retry_at = serializers.DateTimeField(allow_null=True, help_text="Told for `failed` alone.")
+    next_retry_at = serializers.DateTimeField(
+        allow_null=True, help_text="Set only if the status is `failed`."
+    )
     created_at = serializers.DateTimeField()
     error = serializers.CharField(
-        allow_null=True, help_text="A sentence that says why the last attempt brought no answer."
+        allow_null=True, help_text="A sentence that says why the last attempt got no response."
     )
 
 
 class WholeDeliveryOut(DeliveryOut):
     payload = serializers.DictField(
-        allow_null=True, help_text="What each attempt sends; null once it is forgotten, after 30 days."
+        allow_null=True,
+        help_text="The body that every attempt sends; null once it is deleted, after 30 days.",
     )
 
 
@@ -73,29 +76,29 @@ class DeliveryViewSet(CommunityViewSet):
         tags=[TAG],
         summary="List a webhook's deliveries",
         description=(
-            "Newest first. A delivery is one event for one webhook, with what became of its last attempt. "
-            "Those that tell of responses to anonymous projects have times rounded to the hour, or to the "
-            "day where the project rounds so, and random ids, so their order says nothing."
+            "Newest first. A delivery is one event for one webhook, with the outcome of its last attempt. "
+            "Deliveries about responses to anonymous projects have random ids and times rounded to the hour, "
+            "or to the day if the project rounds to days, so their order reveals nothing."
         ),
         parameters=[DeliveriesIn],
         responses=DeliveryOut(many=True),
-        examples=[OpenApiExample("One that failed twice", examples.DELIVERY, response_only=True)],
+        examples=[OpenApiExample("A delivery that failed twice", examples.DELIVERY, response_only=True)],
     )
     def list(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
         query = self.query(DeliveriesIn)
-        found = deliveries.listing(
+        selection = deliveries.deliveries_of(
             community_id=self.key.community_id,
             webhook_id=webhook_id,
             status=query.get("status"),
             event_type=query.get("event_type"),
         )
-        return self.page(found, query, draw=deliveries.as_json)
+        return self.page(selection, query, draw=deliveries.as_json)
 
     @extend_schema(
         operation_id="deliveries_get",
         tags=[TAG],
         summary="Read a delivery",
-        description="With `payload`, the body that each attempt sends, as long as it is kept: 30 days.",
+        description="Includes `payload`, the body that every attempt sends, which is kept for 30 days.",
         responses=WholeDeliveryOut,
         examples=[
             OpenApiExample("A ping", examples.DELIVERY | {"payload": examples.PAYLOAD}, response_only=True)
@@ -110,17 +113,20 @@ class DeliveryViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Deliver again",
         description=(
-            "A new delivery of the same event to the same webhook, whatever became of the earlier one and "
-            "even while the webhook is off: the same body and `webhook-id`, all attempts anew. Without a "
-            "body, 30 days after the event, it is `409 conflict`."
+            "Creates a new delivery of the same event to the same webhook, with the same body and "
+            "`webhook-id` and a new series of attempts. Works for any status of the earlier delivery, and "
+            "while the webhook is off. Answers `409 conflict` if the body has been deleted, 30 days after "
+            "the event."
         ),
         request=None,
         responses={201: DeliveryOut},
         examples=[
-            OpenApiExample("On its way", examples.UNTRIED_DELIVERY, response_only=True, status_codes=["201"])
+            OpenApiExample("Created", examples.PENDING_DELIVERY, response_only=True, status_codes=["201"])
         ],
     )
     @once
     def redeliver(self, request: Request, delivery_id: uuid.UUID, **kwargs: Any) -> Response:
-        again = deliveries.redeliver(community_id=self.key.community_id, delivery_id=delivery_id, at=self.at)
-        return Response(deliveries.as_json(again), status=201)
+        delivery = deliveries.redeliver(
+            community_id=self.key.community_id, delivery_id=delivery_id, at=self.at
+        )
+        return Response(deliveries.as_json(delivery), status=201)

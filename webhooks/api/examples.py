@@ -1,4 +1,4 @@
-"""What webhooks and deliveries look like, for the description of the interface."""
+"""Example webhooks and deliveries for the OpenAPI description."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ WEBHOOK: dict[str, Any] = {
     "updated_at": "2026-01-31T09:30:00Z",
     "disabled_reason": None,
 }
-NEW_WEBHOOK_SENT = {field: WEBHOOK[field] for field in ("name", "url", "events")}
+WEBHOOK_REQUEST = {field: WEBHOOK[field] for field in ("name", "url", "events")}
 NEW_WEBHOOK = WEBHOOK | {"secret": SECRET}
-RENAMED = WEBHOOK | {"name": "The board", "updated_at": "2026-02-01T08:00:00Z"}
+RENAMED_WEBHOOK = WEBHOOK | {"name": "The board", "updated_at": "2026-02-01T08:00:00Z"}
 
 DELIVERY: dict[str, Any] = {
     "id": "0b9f6d0e-6f0a-4a53-9a0e-2d9c3f1f8b55",
@@ -33,7 +33,7 @@ DELIVERY: dict[str, Any] = {
     "created_at": "2026-01-31T10:00:00Z",
     "error": None,
 }
-UNTRIED_DELIVERY = DELIVERY | {
+PENDING_DELIVERY = DELIVERY | {
     "id": "c2f3a9c4-1c1f-4f3c-8d6b-6a1de0a4e1b7",
     "status": "pending",
     "attempt_count": 0,

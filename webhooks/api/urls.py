@@ -1,4 +1,4 @@
-"""The addresses of webhooks and their deliveries, below `/v1/`."""
+"""URL paths of webhooks and their deliveries, below `/v1/`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhooks: who wants to hear (interface 2.10, decisions 10)."""
+"""The API of webhooks (interface 2.10, decisions 10)."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ class ChangedWebhookIn(serializers.Serializer[Any]):
     accepted_and_ignored = frozenset(examples.NEW_WEBHOOK)
 
     url = Text(
-        max_length=addresses.MOST_CHARACTERS,
-        help_text="https, on port 443, 80 or one above 1023, without a password or a fragment in it.",
+        max_length=addresses.MAX_LENGTH,
+        help_text="An https URL on port 443, 80 or one above 1023, without a password or a fragment.",
     )
     events = serializers.ListField(
         child=Choice(choices=[*EventType.values, ALL]),
         allow_empty=False,
-        min_length=1,  # for the description alone, which does not see the line above
-        help_text="What it wants to hear of; `*` is all, also what is yet to be invented.",
+        min_length=1,  # for the OpenAPI description, which ignores `allow_empty`
+        help_text="The types of events to send; `*` means all, including types added later.",
     )
     name = Text(max_length=200, allow_null=True, required=False)
-    is_active = Truth(required=False, help_text="Only a ping and a redelivery reach one that is not.")
+    is_active = Truth(required=False, help_text="A webhook that is off receives only pings and redeliveries.")
 
     def validate_url(self, url: str) -> str:
         try:
-            addresses.check(
+            addresses.check_url(
                 url,
                 allow_http=settings.WEBHOOKS_ALLOW_HTTP,
                 allow_private=settings.WEBHOOKS_ALLOW_PRIVATE_NETWORKS,
             )
-        except addresses.BadAddress as refused:
-            raise serializers.ValidationError(str(refused), code=refused.code) from None
+        except addresses.BadAddress as error:
+            raise serializers.ValidationError(str(error), code=error.code) from None
         return url
 
 
 class NewWebhookIn(ChangedWebhookIn):
     name = Text(max_length=200, allow_null=True, default=None)
-    is_active = Truth(default=True, help_text="Only a ping and a redelivery reach one that is not.")
+    is_active = Truth(default=True, help_text="A webhook that is off receives only pings and redeliveries.")
 
 
 class WebhookOut(serializers.Serializer[Webhook]):
@@ -70,12 +70,12 @@ class WebhookOut(serializers.Serializer[Webhook]):
     disabled_reason = serializers.ChoiceField(
         choices=Webhook.DisabledReason.choices,
         allow_null=True,
-        help_text="Why the service itself switched it off.",
+        help_text="Why the service switched the webhook off; null if it did not.",
     )
 
 
 class NewWebhookOut(WebhookOut):
-    secret = serializers.CharField(help_text="The signing secret, shown this once.")
+    secret = serializers.CharField(help_text="The signing secret. It is shown only in this response.")
 
 
 class WebhookViewSet(CommunityViewSet):
@@ -85,29 +85,29 @@ class WebhookViewSet(CommunityViewSet):
         operation_id="webhooks_list",
         tags=[TAG],
         summary="List webhooks",
-        description="Newest first. Needs the role admin, as all about webhooks does.",
+        description="Newest first. Every operation on webhooks requires the role admin.",
         parameters=[PageIn],
         responses=WebhookOut(many=True),
         examples=[OpenApiExample("One webhook", examples.WEBHOOK, response_only=True)],
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
-        own = Webhook.objects.in_community(self.key.community_id).order_by("-created_at", "-pk")
-        return self.page(own, self.query(PageIn), draw=webhooks.as_json)
+        selection = Webhook.objects.in_community(self.key.community_id).order_by("-created_at", "-pk")
+        return self.page(selection, self.query(PageIn), draw=webhooks.as_json)
 
     @extend_schema(
         operation_id="webhooks_create",
         tags=[TAG],
         summary="Register a webhook",
         description=(
-            "From now on the `events` of the community are sent to `url`, as the section Webhooks of the "
-            "introduction says. The answer alone carries `secret`, with which signatures are verified. An "
-            "address that is private by its text, in any spelling, is refused here; what a name resolves to "
-            "is checked at each attempt. A community has at most 20 webhooks: one more is `409 conflict`."
+            "Sends the community's `events` to `url` from now on, as described under Webhooks in the "
+            "introduction. Only this response contains `secret`, which verifies signatures. A URL with a "
+            "private address, in any spelling, is refused at once; the addresses that a host name resolves "
+            "to are checked at every attempt. A community can have 20 webhooks: one more is `409 conflict`."
         ),
         request=NewWebhookIn,
         responses={201: NewWebhookOut},
         examples=[
-            OpenApiExample("For two types of events", examples.NEW_WEBHOOK_SENT, request_only=True),
+            OpenApiExample("Two types of events", examples.WEBHOOK_REQUEST, request_only=True),
             OpenApiExample("Registered", examples.NEW_WEBHOOK, response_only=True, status_codes=["201"]),
         ],
     )
@@ -122,7 +122,7 @@ class WebhookViewSet(CommunityViewSet):
         operation_id="webhooks_get",
         tags=[TAG],
         summary="Read a webhook",
-        description="`disabled_reason` says why the service itself switched it off, and is null elsewhere.",
+        description="`disabled_reason` says why the service switched the webhook off; otherwise it is null.",
         responses=WebhookOut,
         examples=[OpenApiExample("A webhook", examples.WEBHOOK, response_only=True)],
     )
@@ -135,16 +135,16 @@ class WebhookViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Change a webhook",
         description=(
-            "The fields that are sent change. Another `url`, or `is_active` true, begins anew: the 5 days of "
-            "failures are counted from the start, and `disabled_reason` is null again. What became due while "
-            "it was off is sent once it is on, as long as its body is kept. What happened while it was off "
-            "is not told later."
+            "Changes the fields that are sent. A new `url`, or `is_active` true, resets the count of 5 days "
+            "of failures and sets `disabled_reason` to null. When a webhook is switched on again, deliveries "
+            "that became due while it was off are sent as long as their bodies are kept. Events that "
+            "happened while it was off are not sent."
         ),
         request=ChangedWebhookIn,
         responses=WebhookOut,
         examples=[
-            OpenApiExample("Another name", {"name": "The board"}, request_only=True),
-            OpenApiExample("Changed", examples.RENAMED, response_only=True),
+            OpenApiExample("A new name", {"name": "The board"}, request_only=True),
+            OpenApiExample("Changed", examples.RENAMED_WEBHOOK, response_only=True),
         ],
     )
     @once
@@ -161,7 +161,7 @@ class WebhookViewSet(CommunityViewSet):
         operation_id="webhooks_delete",
         tags=[TAG],
         summary="Delete a webhook",
-        description="With its deliveries: nothing more is sent, not even what is due.",
+        description="Also deletes its deliveries. Nothing more is sent, not even deliveries that are due.",
         responses={204: None},
     )
     @once
@@ -174,9 +174,9 @@ class WebhookViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Rotate a webhook's secret",
         description=(
-            "A new `secret`. For another 24 hours, or until the next rotation, the old one signs too: "
-            "`webhook-signature` carries a signature by each, with a space between, so nothing is lost while "
-            "the receiver changes over."
+            "Answers a new `secret`. The old one also signs for 24 hours, or until the next rotation: "
+            "`webhook-signature` contains a signature by each, separated by a space, so that the receiver "
+            "can switch over without losing events."
         ),
         request=None,
         responses=NewWebhookOut,
@@ -194,14 +194,14 @@ class WebhookViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Ping a webhook",
         description=(
-            'Sends it the event `webhook.ping`, whose `data` is `{"webhook": Webhook}`, whatever its '
-            "`events` are and even while it is off. Answers the delivery; read it again to see what became "
-            "of it."
+            "Sends the event `webhook.ping` to this webhook, even if it is off or its `events` do not "
+            'include it. Its `data` is `{"webhook": Webhook}`. Answers the delivery; read it again to see '
+            "its outcome."
         ),
         request=None,
         responses={201: DeliveryOut},
         examples=[
-            OpenApiExample("On its way", examples.UNTRIED_DELIVERY, response_only=True, status_codes=["201"])
+            OpenApiExample("Created", examples.PENDING_DELIVERY, response_only=True, status_codes=["201"])
         ],
     )
     @once

@@ -1,4 +1,4 @@
-"""Deliveries: what became of telling, and telling again (interface 2.10, decisions 10.6)."""
+"""Deliveries: their status, and delivering again (interface 2.10, decisions 10.6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webhooks.services.outbox import DELIVER
 
 
 def as_json(delivery: Delivery) -> dict[str, object]:
-    """A delivery as it is told (interface 2.10), and why there was no answer. Needs its event loaded."""
+    """A delivery as the interface shows it (interface 2.10), and its error. Needs its event loaded."""
     is_retried = delivery.status == Delivery.Status.FAILED
     return {
         "id": str(delivery.pk),
@@ -36,21 +36,21 @@ def as_json(delivery: Delivery) -> dict[str, object]:
     }
 
 
-def listing(
+def deliveries_of(
     *, community_id: int, webhook_id: int, status: str | None = None, event_type: str | None = None
 ) -> QuerySet[Delivery]:
     """A webhook's deliveries, newest first. Refuses a webhook that the community does not have."""
     webhook = webhooks.find(community_id=community_id, webhook_id=webhook_id)
-    found = Delivery.objects.filter(webhook_id=webhook.pk)
+    deliveries = Delivery.objects.filter(webhook_id=webhook.pk)
     if status is not None:
-        found = found.filter(status=status)
+        deliveries = deliveries.filter(status=status)
     if event_type is not None:
-        found = found.filter(event__type=event_type)
-    return found.select_related("event").defer("event__body").order_by("-created_at", "-pk")
+        deliveries = deliveries.filter(event__type=event_type)
+    return deliveries.select_related("event").defer("event__body").order_by("-created_at", "-pk")
 
 
 def find(*, community_id: int, delivery_id: uuid.UUID) -> Delivery:
-    """One with its event. Refuses one of another community, or of a webhook that was deleted."""
+    """A delivery with its event. Refuses one of another community, or of a deleted webhook."""
     delivery = (
         Delivery.objects.select_related("event")
         .filter(pk=delivery_id, webhook__community_id=community_id, webhook__deleted_at__isnull=True)
@@ -62,39 +62,39 @@ def find(*, community_id: int, delivery_id: uuid.UUID) -> Delivery:
 
 
 def payload(delivery: Delivery) -> object:
-    """The body that every attempt sends; None once it is forgotten."""
+    """The body that every attempt sends; None once it has been deleted."""
     body = delivery.event.body
     return None if body is None else orjson.loads(body)
 
 
 @transaction.atomic
 def redeliver(*, community_id: int, delivery_id: uuid.UUID, at: datetime) -> Delivery:
-    """Another delivery of the same event to the same webhook, even while it is off.
+    """Create another delivery of the same event to the same webhook, even if the webhook is off.
 
-    Refuses one whose body is forgotten.
+    Refuses an event whose body has been deleted.
     """
-    earlier = find(community_id=community_id, delivery_id=delivery_id)
-    event = _locked(earlier.event_id)
+    original = find(community_id=community_id, delivery_id=delivery_id)
+    event = _locked(original.event_id)
     if event is None or event.body is None:
-        raise Conflict("The body of this event is forgotten, as it is 30 days after it happened.")
-    told_at = rounding.down(at, event.rounding)
-    again = Delivery.objects.create(
-        webhook_id=earlier.webhook_id,
+        raise Conflict("This event cannot be delivered again: its body was deleted 30 days after the event.")
+    created_at = rounding.down(at, event.rounding)
+    delivery = Delivery.objects.create(
+        webhook_id=original.webhook_id,
         event=event,
-        lane=earlier.lane,
-        due_at=told_at,
+        lane=original.lane,
+        due_at=created_at,
         even_if_off=True,
         is_settled=event.rounding is None,
-        created_at=told_at,
+        created_at=created_at,
     )
-    wake(DELIVER, webhook_id=again.webhook_id, lane=again.lane)
-    return again
+    wake(DELIVER, webhook_id=delivery.webhook_id, lane=delivery.lane)
+    return delivery
 
 
 def _locked(event_id: uuid.UUID) -> Event | None:
-    """The event, kept from being forgotten or settled meanwhile.
+    """The event, locked so that its body is not deleted and the row not rewritten.
 
-    Looked for twice: one that was waited for may have been written anew (`housekeeping.settle`).
+    Reads twice: if the lock had to wait for `housekeeping`, the row may have been replaced by a new one.
     """
-    own = Event.objects.select_for_update(no_key=True).filter(pk=event_id)
-    return own.first() or own.first()
+    events = Event.objects.select_for_update(no_key=True).filter(pk=event_id)
+    return events.first() or events.first()

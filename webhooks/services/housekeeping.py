@@ -1,7 +1,7 @@
-"""What the outbox loses with time: what was sent, the order in which it was written, and webhooks deleted.
+"""What the outbox loses with time: bodies, the write order of anonymous events, and deleted webhooks.
 
-Each may run twice, and beside itself. Nobody is waited for: rows that somebody holds are left for the next
-run. Events are locked before their deliveries.
+Each function may run twice, also at the same time. None waits for a row lock: locked rows are left for the
+next run. Events are locked before their deliveries.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
 from webhooks.rounding import Rounding
 
-BODIES_LIVE = timedelta(days=30)
-# What they count together, one after the other, would tell what each single anonymous respondent answered.
-SUMS = (EventType.ANALYSIS_COMPLETED, EventType.ANALYSIS_FAILED)
-DELETED_REST = timedelta(hours=1)  # so that nobody who listened for it writes for it any more
-AT_ONCE = 1_000
-SETTLED_AT_ONCE = 5_000
+BODY_LIFETIME = timedelta(days=30)
+# The difference between two consecutive counts shows what a single anonymous respondent answered.
+TYPES_WITH_COUNTS = (EventType.ANALYSIS_COMPLETED, EventType.ANALYSIS_FAILED)
+REMOVAL_DELAY = timedelta(hours=1)  # after which no transaction can still write for a deleted webhook
+BATCH_SIZE = 1_000
+SETTLED_BATCH_SIZE = 5_000
 
-_OLD = """
+_OLD_EVENTS = """
     SELECT id FROM webhooks_event
     WHERE body IS NOT NULL AND created_at <= %s
     ORDER BY created_at LIMIT %s FOR UPDATE SKIP LOCKED
 """
-# A statement after the one that locks: deliveries that were written anew meanwhile are seen by it alone.
-# An attempt may be under way: its outcome is written only while the delivery is due, so not after this.
-_FORGET = """
-    WITH of_old AS (
+# A separate statement after the one that locks: only a new snapshot shows deliveries that were rewritten in
+# between. An attempt may be under way: its outcome is written only while the delivery is due, so not later.
+_DELETE_BODIES = """
+    WITH deliveries AS (
         UPDATE webhooks_delivery
         SET response_body = NULL, due_at = NULL,
             status = CASE WHEN due_at IS NULL THEN status ELSE 'abandoned' END
@@ -39,16 +39,18 @@ _FORGET = """
     )
     UPDATE webhooks_event SET body = NULL WHERE id = ANY(%s)
 """
-_SUMS = """
+_FINISHED_EVENTS_WITH_COUNTS = """
     SELECT id FROM webhooks_event event
     WHERE body IS NOT NULL AND rounding IS NOT NULL AND type = ANY(%s)
         AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE event_id = event.id AND due_at IS NOT NULL)
     LIMIT %s FOR UPDATE SKIP LOCKED
 """
 
-_EVENT = ", ".join(str(each.column) for each in Event._meta.concrete_fields if each.name != "is_settled")
-_DELIVERY = ", ".join(
-    str(each.column) for each in Delivery._meta.concrete_fields if each.name != "is_settled"
+_EVENT_COLUMNS = ", ".join(
+    str(field.column) for field in Event._meta.concrete_fields if field.name != "is_settled"
+)
+_DELIVERY_COLUMNS = ", ".join(
+    str(field.column) for field in Delivery._meta.concrete_fields if field.name != "is_settled"
 )
 _IS_OVER = f"< CASE rounding WHEN '{Rounding.DAY}' THEN %s ELSE %s END"
 _EVENTS_TO_SETTLE = f"""
@@ -56,7 +58,7 @@ _EVENTS_TO_SETTLE = f"""
     WHERE NOT is_settled AND created_at < %s AND created_at {_IS_OVER}
     ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
 """
-# The event is held too: while it is being written anew elsewhere, nothing can refer to it.
+# Locks the event too: while another process rewrites it, no row can refer to it.
 _DELIVERIES_TO_SETTLE = f"""
     SELECT delivery.id
     FROM webhooks_delivery delivery JOIN webhooks_event event ON event.id = delivery.event_id
@@ -65,16 +67,17 @@ _DELIVERIES_TO_SETTLE = f"""
     ORDER BY delivery.id LIMIT %s
     FOR KEY SHARE OF event SKIP LOCKED FOR UPDATE OF delivery SKIP LOCKED
 """
-# One statement: its parts see one snapshot, and foreign keys are checked at the commit. Sorting waits until
-# everything is deleted.
-_WRITE_ANEW = f"""
-    WITH deliveries AS (DELETE FROM webhooks_delivery WHERE id = ANY(%s) RETURNING {_DELIVERY}),
-    events AS (DELETE FROM webhooks_event WHERE id = ANY(%s) RETURNING {_EVENT}),
+# One statement: its parts share one snapshot, and foreign keys are checked at the commit. The sort makes the
+# inserts wait until every row is deleted.
+_REWRITE = f"""
+    WITH deliveries AS (DELETE FROM webhooks_delivery WHERE id = ANY(%s) RETURNING {_DELIVERY_COLUMNS}),
+    events AS (DELETE FROM webhooks_event WHERE id = ANY(%s) RETURNING {_EVENT_COLUMNS}),
     written AS (
-        INSERT INTO webhooks_event ({_EVENT}, is_settled) SELECT {_EVENT}, TRUE FROM events ORDER BY id
+        INSERT INTO webhooks_event ({_EVENT_COLUMNS}, is_settled)
+        SELECT {_EVENT_COLUMNS}, TRUE FROM events ORDER BY id
     )
-    INSERT INTO webhooks_delivery ({_DELIVERY}, is_settled)
-    SELECT {_DELIVERY}, TRUE FROM deliveries ORDER BY id
+    INSERT INTO webhooks_delivery ({_DELIVERY_COLUMNS}, is_settled)
+    SELECT {_DELIVERY_COLUMNS}, TRUE FROM deliveries ORDER BY id
 """
 
 _DELIVERIES_TO_REMOVE = """
@@ -84,85 +87,88 @@ _DELIVERIES_TO_REMOVE = """
     LIMIT %s
     FOR UPDATE OF event SKIP LOCKED FOR UPDATE OF delivery SKIP LOCKED
 """
-_REMOVE_UNHEARD = """
+_REMOVE_EVENTS_WITHOUT_DELIVERIES = """
     DELETE FROM webhooks_event event
     WHERE id = ANY(%s) AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE event_id = event.id)
 """
-_REMOVE_EMPTY = """
+_REMOVE_WEBHOOK_WITHOUT_DELIVERIES = """
     DELETE FROM webhooks_webhook webhook
     WHERE id = %s AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE webhook_id = webhook.id)
 """
 
 
-def forget_bodies(*, at: datetime) -> int:
-    """Forget what was sent and what was answered, 30 days after it happened; of how many events.
+def delete_bodies(*, at: datetime) -> int:
+    """Delete bodies and endpoints' responses 30 days after their event. Returns the number of events.
 
-    What is still due of them is abandoned. Outcomes and reasons stay. What was counted of an anonymous
-    project is forgotten as soon as nothing of it is due.
+    Deliveries that are still due are abandoned. Outcomes and errors stay. The body of an event with counts
+    of an anonymous project is deleted as soon as none of its deliveries is due.
     """
-    sums = [type.value for type in SUMS]
-    return _forget(_OLD, at - BODIES_LIVE) + _forget(_SUMS, sums)
+    types = [type.value for type in TYPES_WITH_COUNTS]
+    return _delete(_OLD_EVENTS, at - BODY_LIFETIME) + _delete(_FINISHED_EVENTS_WITH_COUNTS, types)
 
 
-def _forget(chosen: str, by: datetime | list[str]) -> int:
-    forgotten = 0
+def _delete(selection: str, value: datetime | list[str]) -> int:
+    total = 0
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(chosen, [by, AT_ONCE])
-            events = [row[0] for row in cursor.fetchall()]
-            cursor.execute(_FORGET, [events, events])
-        forgotten += len(events)
-        if len(events) < AT_ONCE:
-            return forgotten
+            cursor.execute(selection, [value, BATCH_SIZE])
+            event_ids = [row[0] for row in cursor.fetchall()]
+            cursor.execute(_DELETE_BODIES, [event_ids, event_ids])
+        total += len(event_ids)
+        if len(event_ids) < BATCH_SIZE:
+            return total
 
 
-def settle(*, at: datetime) -> int:
-    """Write anew what tells of anonymous responses and whose hour, or day, is over; how many rows.
+def settle_anonymous_deliveries(*, at: datetime) -> int:
+    """Rewrite rows about anonymous responses once their hour, or day, is over. Returns the number of rows.
 
-    Where a row stands in its table, and the transaction that wrote it, would join the response to the row of
-    the ledger that the same move wrote about a member, and to the exact times of neighbours. So they are
-    written once more, many in one transaction and in the order of their random ids; deliveries again after
-    each attempt. Beside the hour in which a row was changed, which stands on it, the new place tells nothing,
-    so nothing else is written with them. What is being sent at this moment may be written anew too: whoever
-    writes its outcome has to look for it twice.
+    The position of a row in its table, and the transaction that wrote it, would link the response to the XP
+    ledger entry that the same transaction wrote for a member, and to the exact times of neighbouring rows.
+    So the rows are deleted and inserted again, many in one transaction and ordered by their random ids;
+    deliveries once more after each attempt. The new position reveals no more than the hour of the last
+    change, which the row states anyway, so no other rows have to be written with them. A delivery may be
+    rewritten while it is being sent: code that writes an outcome has to look for the row twice.
     """
     hour, day = rounding.down(at, Rounding.HOUR), rounding.down(at, Rounding.DAY)
-    due: list[Any] = [hour, day, hour, SETTLED_AT_ONCE]
-    settled = 0
+    values: list[Any] = [hour, day, hour, SETTLED_BATCH_SIZE]
+    total = 0
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(_EVENTS_TO_SETTLE, due)
-            events = [row[0] for row in cursor.fetchall()]
-            cursor.execute(_DELIVERIES_TO_SETTLE, due)
-            deliveries = [row[0] for row in cursor.fetchall()]
-            if events or deliveries:
-                cursor.execute(_WRITE_ANEW, [deliveries, events])
-        settled += len(events) + len(deliveries)
-        if max(len(events), len(deliveries)) < SETTLED_AT_ONCE:
-            return settled
+            cursor.execute(_EVENTS_TO_SETTLE, values)
+            event_ids = [row[0] for row in cursor.fetchall()]
+            cursor.execute(_DELIVERIES_TO_SETTLE, values)
+            delivery_ids = [row[0] for row in cursor.fetchall()]
+            if event_ids or delivery_ids:
+                cursor.execute(_REWRITE, [delivery_ids, event_ids])
+        total += len(event_ids) + len(delivery_ids)
+        if max(len(event_ids), len(delivery_ids)) < SETTLED_BATCH_SIZE:
+            return total
 
 
 def remove_deleted(*, at: datetime) -> int:
-    """Remove webhooks that were deleted an hour ago, with all that was written for them alone; how many."""
-    due = Webhook.objects.filter(deleted_at__lte=at - DELETED_REST).order_by("pk")
-    return sum(_remove(webhook_id) for webhook_id in due.values_list("pk", flat=True))
+    """Remove webhooks an hour after their deletion, with events that only they received.
+
+    Returns the number of webhooks removed.
+    """
+    deleted = Webhook.objects.filter(deleted_at__lte=at - REMOVAL_DELAY).order_by("pk")
+    return sum(_remove(webhook_id) for webhook_id in deleted.values_list("pk", flat=True))
 
 
 def _remove(webhook_id: int) -> int:
-    """1, or 0 where somebody holds some of its rows."""
-    while _remove_deliveries(webhook_id) == AT_ONCE:
+    """Remove one webhook. Returns 1, or 0 if some of its rows are locked."""
+    while _remove_deliveries(webhook_id) == BATCH_SIZE:
         pass
     with connection.cursor() as cursor:
-        cursor.execute(_REMOVE_EMPTY, [webhook_id])
+        cursor.execute(_REMOVE_WEBHOOK_WITHOUT_DELIVERIES, [webhook_id])
         return int(cursor.rowcount)
 
 
 @transaction.atomic
 def _remove_deliveries(webhook_id: int) -> int:
-    """Some deliveries of a webhook, and events that nobody else was told of; how many deliveries."""
+    """Remove a batch of deliveries, and the events that no other webhook received."""
     with connection.cursor() as cursor:
-        cursor.execute(_DELIVERIES_TO_REMOVE, [webhook_id, AT_ONCE])
-        found = cursor.fetchall()
-        cursor.execute("DELETE FROM webhooks_delivery WHERE id = ANY(%s)", [[row[0] for row in found]])
-        cursor.execute(_REMOVE_UNHEARD, [[row[1] for row in found]])
-    return len(found)
+        cursor.execute(_DELIVERIES_TO_REMOVE, [webhook_id, BATCH_SIZE])
+        rows = cursor.fetchall()
+        cursor.execute("DELETE FROM webhooks_delivery WHERE id = ANY(%s)", [[row[0] for row in rows]])
+        cursor.execute(_REMOVE_EVENTS_WITHOUT_DELIVERIES, [[row[1] for row in rows]])
+    return len(rows)

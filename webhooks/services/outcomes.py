@@ -1,4 +1,4 @@
-"""What became of an attempt, and what it means for the delivery and its webhook: written by one statement."""
+"""The outcome of an attempt, and what it means for the delivery and its webhook: written by one statement."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from communities.statements import prepared
 from webhooks import retries, rounding
 from webhooks.models import Delivery, Webhook
-from webhooks.sender import Answer
-from webhooks.services.due import Due
+from webhooks.sender import EndpointResponse
+from webhooks.services.pending import PendingDelivery
 
 GONE = 410
-SWITCHED_OFF_AFTER = timedelta(days=5)  # of nothing but failures
-# Only while it is due: its body may have been forgotten meanwhile. What the endpoint answered is kept only
-# while the body still names whom it named when it was sent, for it may repeat it.
+DISABLED_AFTER = timedelta(days=5)  # of nothing but failures
+# Writes only while the delivery is due, because its body may have been deleted in between. The response may
+# repeat the person's name, so it is stored only while the event still names them.
 _WRITE = """
     UPDATE webhooks_delivery
     SET status = %(status)s, attempt_count = attempt_count + 1, due_at = %(due_at)s,
@@ -31,8 +31,8 @@ _NAMED = """
         SELECT FROM webhooks_event WHERE id = %(event_id)s AND person_id = %(person_id)s::bigint FOR SHARE
     )
 """
-_AGAIN = f"WITH {_NAMED} {_WRITE}"
-# Not only where the batch said so: another lane may have failed since it was read.
+_DELIVERY_ONLY = f"WITH {_NAMED} {_WRITE}"
+# Clears `failing_since` even if the batch did not show it: another partition may have failed since then.
 _DELIVERED = f"""
     WITH {_NAMED}, webhook AS (
         UPDATE webhooks_webhook SET failing_since = NULL
@@ -43,89 +43,95 @@ _NOT_DELIVERED = f"""
     WITH {_NAMED}, webhook AS (
         UPDATE webhooks_webhook
         SET failing_since = coalesce(failing_since, %(failing_since)s),
-            is_active = is_active AND NOT (%(is_gone)s OR coalesce(failing_since <= %(off_before)s, FALSE)),
+            is_active = is_active
+                AND NOT (%(is_gone)s OR coalesce(failing_since <= %(disable_before)s, FALSE)),
             disabled_reason = CASE
                 WHEN NOT is_active THEN disabled_reason
                 WHEN %(is_gone)s THEN '{Webhook.DisabledReason.GONE.value}'
-                WHEN failing_since <= %(off_before)s THEN '{Webhook.DisabledReason.FAILING.value}'
+                WHEN failing_since <= %(disable_before)s THEN '{Webhook.DisabledReason.FAILING.value}'
             END,
             updated_at = CASE
-                WHEN is_active AND (%(is_gone)s OR failing_since <= %(off_before)s)
+                WHEN is_active AND (%(is_gone)s OR failing_since <= %(disable_before)s)
                 THEN greatest(updated_at, %(last_attempt_at)s) ELSE updated_at
             END
         WHERE id = %(webhook_id)s AND deleted_at IS NULL AND url = %(url)s
-            AND (failing_since IS NULL OR is_active AND (%(is_gone)s OR failing_since <= %(off_before)s))
+            AND (failing_since IS NULL
+                OR is_active AND (%(is_gone)s OR failing_since <= %(disable_before)s))
     ) {_WRITE}
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt: when it began and ended, and the answer, or why there was none."""
+    """One attempt: when it began and ended, and the endpoint's response or the error instead."""
 
-    begun_at: datetime
+    began_at: datetime
     ended_at: datetime
-    answer: Answer | None = None
+    response: EndpointResponse | None = None
     error: str | None = None
 
     @property
     def is_success(self) -> bool:
-        return self.answer is not None and 200 <= self.answer.status < 300
+        return self.response is not None and 200 <= self.response.status < 300
 
     @property
     def is_gone(self) -> bool:
-        return self.answer is not None and self.answer.status == GONE
+        return self.response is not None and self.response.status == GONE
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended_at - self.began_at).total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a delivery comes to by an attempt; `wait` is how long it is left alone, None where it is over."""
+    """A delivery's status after an attempt, and the wait until the next one; None if there is no next one."""
 
     status: Delivery.Status
     wait: timedelta | None
 
 
 def judge(attempt: Attempt, *, attempts: int, jitter: float) -> Outcome:
-    """`attempts` are those made so far, this one included; `jitter` is 0 to 1."""
+    """The outcome of an attempt. `attempts` counts this one too; `jitter` is 0 to 1."""
     if attempt.is_success:
         return Outcome(Delivery.Status.DELIVERED, None)
     if attempt.is_gone:
         return Outcome(Delivery.Status.ABANDONED, None)
-    header = attempt.answer.retry_after if attempt.answer else None
-    asked = retries.read_retry_after(header, at=attempt.ended_at)
-    wait = retries.wait_after(attempts, jitter=jitter, retry_after=asked)
+    header = attempt.response.retry_after if attempt.response else None
+    requested = retries.read_retry_after(header, at=attempt.ended_at)
+    wait = retries.wait_after(attempts, jitter=jitter, retry_after=requested)
     return Outcome(Delivery.Status.ABANDONED if wait is None else Delivery.Status.FAILED, wait)
 
 
-def write(due: Due, attempt: Attempt, outcome: Outcome) -> bool:
-    """False where the delivery is gone or over meanwhile, or where somebody else has tried it too.
+def write(delivery: PendingDelivery, attempt: Attempt, outcome: Outcome) -> bool:
+    """Write an outcome. False if the delivery is gone or over, or another worker has attempted it too.
 
-    One that was not found is looked for once more, without counting for the webhook again: what tells of an
-    anonymous response may have been written anew just now (`housekeeping.settle`).
+    A delivery about an anonymous response may just have been rewritten (`housekeeping`), and then its old row
+    is not found. It is updated by a second statement, which does not count the attempt for the webhook again.
     """
-    answer, wait = attempt.answer, outcome.wait
+    response, wait = attempt.response, outcome.wait
     values: dict[str, Any] = {
-        "id": due.id,
-        "webhook_id": due.webhook_id,
-        "url": due.url,  # what another address answered says nothing of the one that it has by now
-        "event_id": due.event_id,
-        "person_id": due.person_id,
-        "attempt_count": due.attempt_count,
+        "id": delivery.id,
+        "webhook_id": delivery.webhook_id,
+        "url": delivery.url,  # a response from an earlier address says nothing about the current one
+        "event_id": delivery.event_id,
+        "person_id": delivery.person_id,
+        "attempt_count": delivery.attempt_count,
         "status": outcome.status.value,
-        "due_at": None if wait is None else rounding.up(attempt.ended_at + wait, due.rounding),
-        "response_status": answer.status if answer else None,
-        # What an endpoint answers may number or time what it was told.
-        "response_body": answer.text if answer and due.rounding is None else None,
+        "due_at": None if wait is None else rounding.up(attempt.ended_at + wait, delivery.rounding),
+        "response_status": response.status if response else None,
+        # A response may number or time the anonymous events that the endpoint received.
+        "response_body": response.text if response and delivery.rounding is None else None,
         "error": attempt.error,
-        "last_attempt_at": rounding.down(attempt.begun_at, due.rounding),
-        "is_settled": due.rounding is None,
+        "last_attempt_at": rounding.down(attempt.began_at, delivery.rounding),
+        "is_settled": delivery.rounding is None,
         "is_gone": attempt.is_gone,
-        # Never finer than an hour: it may be an anonymous response's that failed.
-        "failing_since": rounding.up(attempt.ended_at, due.rounding or rounding.Rounding.HOUR),
-        "off_before": attempt.ended_at - SWITCHED_OFF_AFTER,
+        # Never more precise than an hour, because the failed delivery may be about an anonymous response.
+        "failing_since": rounding.up(attempt.ended_at, delivery.rounding or rounding.Rounding.HOUR),
+        "disable_before": attempt.ended_at - DISABLED_AFTER,
     }
     with prepared() as cursor:
         cursor.execute(_DELIVERED if attempt.is_success else _NOT_DELIVERED, values)
-        if not cursor.rowcount and due.rounding is not None:
-            cursor.execute(_AGAIN, values)
+        if not cursor.rowcount and delivery.rounding is not None:
+            cursor.execute(_DELIVERY_ONLY, values)
         return bool(cursor.rowcount)

@@ -1,4 +1,4 @@
-"""Webhooks: registered, changed, removed; their secrets, and pings (decisions 10, 14.3)."""
+"""Webhooks: registering, changing and deleting them, their secrets, and pings (decisions 10, 14.3)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from django.db import transaction
 
 from communities.errors import Conflict, NotFound
 from communities.models import Community
-from webhooks import signing
+from webhooks import signatures
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
-from webhooks.services import outbox, sealing
+from webhooks.services import outbox, sealed_secrets
 
 MOST_WEBHOOKS = 20  # of a community
-ROTATED_SECRET_LIVES = timedelta(hours=24)
+PREVIOUS_SECRET_LIFETIME = timedelta(hours=24)
 
 
 def as_json(webhook: Webhook) -> dict[str, object]:
-    """A webhook as it is told (interface 2.10), and why the service itself switched it off."""
+    """A webhook as the interface shows it (interface 2.10), and why the service disabled it."""
     return {
         "id": str(webhook.pk),
         "community_id": str(webhook.community_id),
@@ -36,9 +36,8 @@ def as_json(webhook: Webhook) -> dict[str, object]:
 
 
 def find(*, community_id: int, webhook_id: int) -> Webhook:
-    """Refuses one that the community does not have."""
-    webhook = Webhook.objects.in_community(community_id).filter(pk=webhook_id).first()
-    return _existing(webhook)
+    """A webhook of the community. Refuses one that the community does not have."""
+    return _existing(Webhook.objects.in_community(community_id).filter(pk=webhook_id).first())
 
 
 @transaction.atomic
@@ -51,19 +50,19 @@ def register(
     is_active: bool,
     at: datetime,
 ) -> tuple[Webhook, str]:
-    """A new webhook and its signing secret. Refuses more than 20 of a community."""
-    # Two at once shall not both be the 20th.
+    """Create a webhook. Returns it with its signing secret. Refuses the 21st of a community."""
+    # Locked so that two concurrent requests cannot both create the 20th.
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
     if Webhook.objects.in_community(community_id).count() >= MOST_WEBHOOKS:
         raise Conflict(f"A community has at most {MOST_WEBHOOKS} webhooks: delete one first.")
-    secret = signing.new_secret()
+    secret = signatures.new_secret()
     webhook = Webhook.objects.create(
         community_id=community_id,
         name=name,
         url=url,
-        events=_each_once(events),
-        sealed_secret=sealing.seal(secret, community_id=community_id),
-        secret_prefix=secret[: signing.PREFIX_LENGTH],
+        events=_without_duplicates(events),
+        sealed_secret=sealed_secrets.seal(secret, community_id=community_id),
+        secret_prefix=secret[: signatures.PREFIX_LENGTH],
         is_active=is_active,
         created_at=at,
         updated_at=at,
@@ -73,9 +72,9 @@ def register(
 
 @transaction.atomic
 def change(*, community_id: int, webhook_id: int, fields: Mapping[str, Any], at: datetime) -> Webhook:
-    """Change the fields that are given: url, events, name, is_active.
+    """Change the given fields: url, events, name, is_active.
 
-    Another address, or switching it on, begins anew: what failed before counts no more.
+    A new URL, or switching the webhook on, resets the count of failures and the reason it was disabled.
     """
     webhook = _locked(community_id, webhook_id)
     if not fields:
@@ -83,7 +82,7 @@ def change(*, community_id: int, webhook_id: int, fields: Mapping[str, Any], at:
     if fields.get("is_active") or fields.get("url", webhook.url) != webhook.url:
         webhook.failing_since = webhook.disabled_reason = None
     for name, value in fields.items():
-        setattr(webhook, name, _each_once(value) if name == "events" else value)
+        setattr(webhook, name, _without_duplicates(value) if name == "events" else value)
     webhook.updated_at = at
     webhook.save(update_fields=[*fields, "failing_since", "disabled_reason", "updated_at"])
     return webhook
@@ -91,7 +90,7 @@ def change(*, community_id: int, webhook_id: int, fields: Mapping[str, Any], at:
 
 @transaction.atomic
 def remove(*, community_id: int, webhook_id: int, at: datetime) -> None:
-    """Nothing more is sent to it, and its secrets are gone. Its rows go later, so that nobody waits."""
+    """Mark a webhook as deleted and erase its secrets. Housekeeping removes its rows later."""
     webhook = _locked(community_id, webhook_id)
     webhook.deleted_at = webhook.updated_at = at
     webhook.is_active = False
@@ -111,13 +110,13 @@ def remove(*, community_id: int, webhook_id: int, at: datetime) -> None:
 
 @transaction.atomic
 def rotate_secret(*, community_id: int, webhook_id: int, at: datetime) -> tuple[Webhook, str]:
-    """A new signing secret; the old one signs too for 24 hours, or until the next rotation."""
+    """Create a new signing secret. The old one also signs for 24 hours, or until the next rotation."""
     webhook = _locked(community_id, webhook_id)
-    secret = signing.new_secret()
+    secret = signatures.new_secret()
     webhook.sealed_previous_secret = webhook.sealed_secret
-    webhook.previous_secret_expires_at = at + ROTATED_SECRET_LIVES
-    webhook.sealed_secret = sealing.seal(secret, community_id=community_id)
-    webhook.secret_prefix = secret[: signing.PREFIX_LENGTH]
+    webhook.previous_secret_expires_at = at + PREVIOUS_SECRET_LIFETIME
+    webhook.sealed_secret = sealed_secrets.seal(secret, community_id=community_id)
+    webhook.secret_prefix = secret[: signatures.PREFIX_LENGTH]
     webhook.updated_at = at
     webhook.save(
         update_fields=[
@@ -132,17 +131,20 @@ def rotate_secret(*, community_id: int, webhook_id: int, at: datetime) -> tuple[
 
 
 def signing_secrets(webhook: Webhook, *, at: datetime) -> list[str]:
-    """What signs now: the secret, and behind it the one before while it lives. Not for deleted webhooks."""
+    """The secrets that sign at a moment: the current one, then the previous one until it expires.
+
+    Deleted webhooks have none; do not call this for them.
+    """
     sealed = [webhook.sealed_secret]
     expires_at = webhook.previous_secret_expires_at
     if webhook.sealed_previous_secret is not None and expires_at is not None and at < expires_at:
         sealed.append(webhook.sealed_previous_secret)
-    return [sealing.unseal(each, community_id=webhook.community_id) for each in sealed]
+    return [sealed_secrets.unseal(secret, community_id=webhook.community_id) for secret in sealed]
 
 
 @transaction.atomic
 def ping(*, community_id: int, webhook_id: int, at: datetime) -> Delivery:
-    """Tell a webhook about itself, whatever it listens to and even while it is off."""
+    """Send a webhook the event `webhook.ping`, even if it is off or not subscribed to it."""
     webhook = _locked(community_id, webhook_id)
     delivery_id = outbox.emit_to(
         webhook_id=webhook.pk,
@@ -155,9 +157,9 @@ def ping(*, community_id: int, webhook_id: int, at: datetime) -> Delivery:
 
 
 def _locked(community_id: int, webhook_id: int) -> Webhook:
-    # Without the key, or everybody who writes an event for it would wait.
-    own = Webhook.objects.in_community(community_id).select_for_update(no_key=True)
-    return _existing(own.filter(pk=webhook_id).first())
+    # FOR NO KEY UPDATE, because FOR UPDATE would block every transaction that writes an event for it.
+    webhooks = Webhook.objects.in_community(community_id).select_for_update(no_key=True)
+    return _existing(webhooks.filter(pk=webhook_id).first())
 
 
 def _existing(webhook: Webhook | None) -> Webhook:
@@ -166,5 +168,5 @@ def _existing(webhook: Webhook | None) -> Webhook:
     return webhook
 
 
-def _each_once(events: Iterable[str]) -> list[str]:
+def _without_duplicates(events: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(events))

@@ -1,4 +1,4 @@
-"""How the outbox stands, in numbers for those who look after the installation."""
+"""Figures about the outbox, for the metrics of the installation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 from communities.statements import found
 
-# Served by the partial index of what is not delivered.
+# Served by the partial index of undelivered rows.
 _NOT_DELIVERED = """
     SELECT status, count(*)
     FROM webhooks_delivery JOIN webhooks_webhook webhook ON webhook.id = webhook_id
@@ -20,8 +20,9 @@ _DUE = """
     SELECT count(*) FROM webhooks_delivery delivery JOIN webhooks_webhook webhook ON webhook.id = webhook_id
     WHERE due_at <= %s AND deleted_at IS NULL AND (is_active OR even_if_off)
 """
-# What tells of an anonymous response has only the begin of its hour or day: it is at least as old as the end.
-# So the first may not be the oldest; a hundred are looked at, as all would take 3 ms for each thousand.
+# An event about an anonymous response stores only the start of its hour or day; it counts from the end, so
+# its age is a lower bound. The first row is therefore not always the oldest. The first hundred are compared:
+# comparing all would take 3 ms for each thousand.
 _OLDEST = """
     SELECT min(first.created_at + CASE first.rounding
         WHEN 'hour' THEN interval '1 hour' WHEN 'day' THEN interval '1 day' ELSE interval '0' END)
@@ -43,31 +44,33 @@ _WEBHOOKS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Outbox:
-    """`not_delivered` by status; `due` are to be sent now; the oldest has waited for so many seconds.
+class OutboxMetrics:
+    """The state of the outbox.
 
-    `webhooks` are those that are on, off, and disabled by the service itself.
+    `not_delivered` counts deliveries by status, `due` those to send now. `oldest_age_seconds` is the age of
+    the oldest undelivered event of a webhook that is on. `webhooks` counts those that are on, off, and
+    disabled by the service.
     """
 
     not_delivered: Mapping[str, int]
     due: int
-    seconds_of_oldest: float
+    oldest_age_seconds: float
     webhooks: Mapping[str, int]
 
 
-def outbox(*, at: datetime) -> Outbox:
-    """The figures that cost little: their statements look at what is not delivered, and at webhooks."""
+def outbox(*, at: datetime) -> OutboxMetrics:
+    """The cheap figures: their statements read only undelivered rows and webhooks."""
     [(due,)] = found(_DUE, [at])
     [(oldest,)] = found(_OLDEST, [])
-    return Outbox(
+    return OutboxMetrics(
         not_delivered={"pending": 0, "failed": 0, "abandoned": 0, **dict(found(_NOT_DELIVERED, []))},
         due=due,
-        seconds_of_oldest=max(0.0, (at - oldest).total_seconds()) if oldest else 0.0,
+        oldest_age_seconds=max(0.0, (at - oldest).total_seconds()) if oldest else 0.0,
         webhooks={"on": 0, "off": 0, "disabled": 0, **dict(found(_WEBHOOKS, []))},
     )
 
 
-def delivered() -> int:
-    """How many deliveries reached their endpoint. Reads the whole table: 0.1 s for each million rows."""
+def delivered_count() -> int:
+    """How many deliveries reached their endpoint. Scans the whole table: 0.1 s for each million rows."""
     [(count,)] = found(_DELIVERED, [])
     return int(count)

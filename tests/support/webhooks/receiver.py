@@ -1,10 +1,11 @@
-"""An endpoint that webhooks are sent to: a real HTTP server on 127.0.0.1 that answers as it is told.
+r"""An endpoint for webhooks: a real HTTP server on 127.0.0.1 with scripted responses.
 
-In a test it is a context manager (`Receiver`). As a process of its own, `python -m tests.webhooks.receiving`
-takes the answers as JSON by path on standard input, says its port in one line on standard output, and writes
-each request as a line of JSON into a file:
+In a test it is a context manager (`Receiver`). As a process, `python -m tests.support.webhooks.receiver LOG`
+reads the responses for each path as JSON from standard input, prints its port as one line, and appends each
+request to the file LOG as a line of JSON:
 
-    echo '{"/slow": [{"delay": 2}], "/": [{"status": 500}, {}]}' | python -m tests.webhooks.receiving heard
+    echo '{"/slow": [{"delay": 2}], "/": [{"status": 500}, {}]}' \
+        | python -m tests.support.webhooks.receiver log
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ SECONDS_TO_WAIT = 60.0
 
 
 @dataclass(frozen=True)
-class Scripted:
-    """One answer. `delay` is in seconds; `hangs` says nothing until the receiver ends or releases it."""
+class ScriptedResponse:
+    """A response. `delay` is in seconds. With `hangs` it waits for `release`, or the end."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -37,8 +38,8 @@ class Scripted:
 
 
 @dataclass(frozen=True)
-class Heard:
-    """One request as it came in; the names of `headers` are lower case, `at` is seconds since 1970."""
+class ReceivedRequest:
+    """A request as received. Header names are in lower case; `at` is a Unix time in seconds."""
 
     path: str
     headers: Mapping[str, str]
@@ -47,18 +48,18 @@ class Heard:
 
     @property
     def event(self) -> dict[str, Any]:
-        """The body, read."""
+        """The parsed body."""
         event: dict[str, Any] = json.loads(self.body)
         return event
 
 
 class Receiver:
-    """The endpoint. Each path answers by its script, whose last answer repeats; else 200 with no body."""
+    """The server. Each path follows its script and repeats the last response; without one it answers 200."""
 
     def __init__(self, *, port: int = 0, log: Path | None = None) -> None:
         self._changed = threading.Condition()
-        self._heard: list[Heard] = []
-        self._scripts: dict[str, list[Scripted]] = defaultdict(list)
+        self._requests: list[ReceivedRequest] = []
+        self._scripts: dict[str, list[ScriptedResponse]] = defaultdict(list)
         self._released = threading.Event()
         self._log = log and log.open("a")
         self._server = _Server(("127.0.0.1", port), _handler_for(self))
@@ -73,7 +74,7 @@ class Receiver:
         self.release()
         self._server.shutdown()
         self._server.server_close()
-        self._server.hang_up()
+        self._server.close_connections()
         if self._log:
             self._log.close()
 
@@ -83,57 +84,57 @@ class Receiver:
 
     @property
     def connections(self) -> int:
-        """How many there have been."""
+        """The number of connections so far."""
         return self._server.connections
 
     def url(self, path: str = "/") -> str:
         return f"http://127.0.0.1:{self.port}{path}"
 
-    def script(self, path: str, *answers: Scripted) -> str:
-        """Answer a path so from now on; its URL."""
+    def script(self, path: str, *responses: ScriptedResponse) -> str:
+        """Set the responses of a path. Returns its URL."""
         with self._changed:
-            self._scripts[path] = list(answers)
+            self._scripts[path] = list(responses)
         return self.url(path)
 
     def release(self) -> None:
-        """Let go of all that hangs, now and later."""
+        """EndpointResponse every request that hangs, now and later."""
         self._released.set()
 
-    def heard(self, path: str | None = None) -> list[Heard]:
-        """What came in at a path, or at all, in this order."""
+    def requests(self, path: str | None = None) -> list[ReceivedRequest]:
+        """The requests to a path, or to all paths, in the order received."""
         with self._changed:
-            return [each for each in self._heard if path in (None, each.path)]
+            return [request for request in self._requests if path in (None, request.path)]
 
     def wait_for(
         self, count: int, path: str | None = None, *, seconds: float = SECONDS_TO_WAIT
-    ) -> list[Heard]:
-        """What came in once there are so many; fails when they do not come in time."""
+    ) -> list[ReceivedRequest]:
+        """Wait for a number of requests, and return them all. Fails if they do not arrive in time."""
         with self._changed:
-            if not self._changed.wait_for(lambda: len(self.heard(path)) >= count, timeout=seconds):
-                raise AssertionError(f"{len(self.heard(path))} requests came in, and not {count}.")
-            return self.heard(path)
+            if not self._changed.wait_for(lambda: len(self.requests(path)) >= count, timeout=seconds):
+                raise AssertionError(f"{len(self.requests(path))} requests arrived, expected {count}.")
+            return self.requests(path)
 
     # For the handler
 
-    def answer_to(self, heard: Heard) -> Scripted:
-        """Note a request; what to answer."""
+    def response_to(self, request: ReceivedRequest) -> ScriptedResponse:
+        """Record a request. Returns the scripted response."""
         with self._changed:
-            script = self._scripts[heard.path]
-            answer = script[0] if script else Scripted()
+            script = self._scripts[request.path]
+            response = script[0] if script else ScriptedResponse()
             if len(script) > 1:
                 del script[0]
-            self._heard.append(heard)
+            self._requests.append(request)
             if self._log:
-                self._log.write(json.dumps(asdict(heard)) + "\n")
+                self._log.write(json.dumps(asdict(request)) + "\n")
                 self._log.flush()
             self._changed.notify_all()
-        return answer
+        return response
 
-    def wait_as_told(self, answer: Scripted) -> None:
-        if answer.hangs:
+    def delay(self, response: ScriptedResponse) -> None:
+        if response.hangs:
             self._released.wait()
-        elif answer.delay:
-            self._released.wait(answer.delay)
+        elif response.delay:
+            self._released.wait(response.delay)
 
 
 class _Server(ThreadingHTTPServer):
@@ -155,8 +156,8 @@ class _Server(ThreadingHTTPServer):
         self._open.discard(request)
         super().shutdown_request(request)
 
-    def hang_up(self) -> None:
-        """End the connections that are kept alive, with the threads that serve them."""
+    def close_connections(self) -> None:
+        """Close the connections that are kept alive, which ends their threads."""
         for connection in list(self._open):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
@@ -164,7 +165,7 @@ class _Server(ThreadingHTTPServer):
                 continue
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A caller that hung up is nothing to speak of."""
+        """Do not report a client that closed its connection."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -178,11 +179,12 @@ def _handler_for(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            answer = receiver.answer_to(Heard(self.path, headers, body.decode(), time.time()))
-            receiver.wait_as_told(answer)
-            content = answer.body.encode()
-            self.send_response(answer.status)
-            for name, value in answer.headers.items():
+            request = ReceivedRequest(self.path, headers, body.decode(), time.time())
+            response = receiver.response_to(request)
+            receiver.delay(response)
+            content = response.body.encode()
+            self.send_response(response.status)
+            for name, value in response.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -198,8 +200,8 @@ def _handler_for(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
 def main(log: str, port: str = "0") -> None:
     scripts = json.loads(sys.stdin.read() or "{}")
     with Receiver(port=int(port), log=Path(log)) as receiver:
-        for path, answers in scripts.items():
-            receiver.script(path, *(Scripted(**answer) for answer in answers))
+        for path, responses in scripts.items():
+            receiver.script(path, *(ScriptedResponse(**response) for response in responses))
         sys.stdout.write(f"{receiver.port}\n")
         sys.stdout.flush()
         threading.Event().wait()

@@ -1,4 +1,4 @@
-"""An endpoint on this machine that is spoken by hand, byte for byte, also badly."""
+"""An HTTP endpoint on this machine whose responses a test writes byte by byte, valid or not."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Self
 
-PATIENCE = 10.0  # seconds that a talk waits for the sender
+TIMEOUT = 10.0  # seconds to wait for the sender
 
-Talk = Callable[["Peer"], None]
+PeerHandler = Callable[["Peer"], None]
 
 
 @dataclass
-class Request:
-    """What the sender sent, as bytes; header names in lower case."""
+class RawRequest:
+    """A request as bytes. Header names are in lower case."""
 
     line: bytes
     headers: dict[bytes, bytes]
@@ -29,34 +29,34 @@ class Request:
 
 @dataclass
 class Peer:
-    """One connection of the sender, from the endpoint's side. `number` counts them from 0."""
+    """One connection, seen from the endpoint. `number` counts connections from 0."""
 
     socket: socket.socket
     number: int
-    requests: list[Request]
+    requests: list[RawRequest]
     _buffer: bytes = field(default=b"")
 
-    def hear(self) -> Request:
-        """The next request; ConnectionError where there is none."""
+    def read_request(self) -> RawRequest:
+        """The next request. Raises ConnectionError if the sender closes the connection first."""
         while b"\r\n\r\n" not in self._buffer:
-            self._more()
+            self._receive()
         head, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
         line, *rest = head.split(b"\r\n")
         headers = dict(each.split(b": ", 1) for each in rest)
         headers = {name.lower(): value for name, value in headers.items()}
         length = int(headers[b"content-length"])
         while len(self._buffer) < length:
-            self._more()
-        request = Request(line, headers, self._buffer[:length])
+            self._receive()
+        request = RawRequest(line, headers, self._buffer[:length])
         self._buffer = self._buffer[length:]
         self.requests.append(request)
         return request
 
-    def say(self, data: bytes) -> None:
+    def send(self, data: bytes) -> None:
         self.socket.sendall(data)
 
     def wait_until_read(self) -> None:
-        """Returns once the sender's system has acknowledged all that was said."""
+        """Wait until the sender's system has acknowledged everything that was sent."""
         unsent = array.array("i", [1])
         while unsent[0]:
             fcntl.ioctl(self.socket, termios.TIOCOUTQ, unsent)
@@ -66,26 +66,26 @@ class Peer:
             while self.socket.recv(65536):
                 pass
 
-    def _more(self) -> None:
+    def _receive(self) -> None:
         data = self.socket.recv(65536)
         if not data:
             raise ConnectionError
         self._buffer += data
 
 
-class Endpoint:
-    """Listens on 127.0.0.1, and has the talk in a thread with each who connects."""
+class RawEndpoint:
+    """Listens on 127.0.0.1 and runs the handler in a thread for each connection."""
 
-    def __init__(self, talk: Talk, *, tls: ssl.SSLContext | None = None) -> None:
-        self._talk = talk
+    def __init__(self, handler: PeerHandler, *, tls: ssl.SSLContext | None = None) -> None:
+        self._handler = handler
         self._tls = tls
         self._listening = socket.create_server(("127.0.0.1", 0))
-        self._listening.settimeout(PATIENCE)
+        self._listening.settimeout(TIMEOUT)
         self._open: list[socket.socket] = []
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self.port: int = self._listening.getsockname()[1]
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}/hook"
-        self.requests: list[Request] = []
+        self.requests: list[RawRequest] = []
         self.connections = 0
 
     def __enter__(self) -> Self:
@@ -100,7 +100,7 @@ class Endpoint:
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
         for thread in self._threads:
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -114,31 +114,31 @@ class Endpoint:
 
     def _serve(self, accepted: socket.socket, number: int) -> None:
         with contextlib.suppress(OSError):
-            accepted.settimeout(PATIENCE)
+            accepted.settimeout(TIMEOUT)
             if self._tls is not None:
                 accepted = self._tls.wrap_socket(accepted, server_side=True)
                 self._open.append(accepted)
             with accepted:
-                self._talk(Peer(accepted, number, self.requests))
+                self._handler(Peer(accepted, number, self.requests))
 
 
-def answers(*said: bytes) -> Talk:
-    """A talk that gives these answers in turn on each connection, the last again and again."""
+def responds_with(*responses: bytes) -> PeerHandler:
+    """A handler that sends these responses in turn on each connection, and repeats the last one."""
 
-    def talk(peer: Peer) -> None:
-        for data in _forever(said):
-            peer.hear()
-            peer.say(data)
+    def handler(peer: Peer) -> None:
+        for data in _repeated(responses):
+            peer.read_request()
+            peer.send(data)
 
-    return talk
+    return handler
 
 
-def _forever(said: tuple[bytes, ...]) -> Iterator[bytes]:
-    yield from said
+def _repeated(responses: tuple[bytes, ...]) -> Iterator[bytes]:
+    yield from responses
     while True:
-        yield said[-1]
+        yield responses[-1]
 
 
 def ok(body: bytes = b"ok", *, status: bytes = b"200 OK", headers: bytes = b"") -> bytes:
-    """A well-formed answer; `headers` end each with a line break."""
+    """A valid response. Each of `headers` ends with a line break."""
     return b"HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s" % (status, headers, len(body), body)

@@ -1,4 +1,4 @@
-"""Processes of their own on this test's database and Redis, as an installation would have them."""
+"""Python processes that use this test's database and Redis, as an installation would."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from django.db import connection
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def environment(**more: str) -> dict[str, str]:
-    """This test's servers, and leave to send to this machine."""
+def environment(**variables: str) -> dict[str, str]:
+    """The environment of a process: this test's servers, and webhooks to this machine allowed."""
     parts = urlsplit(os.environ["DATABASE_URL"])
     database = f"{parts.scheme}://{parts.netloc}/{connection.settings_dict['NAME']}?{parts.query}"
     allowed = {"WEBHOOKS_ALLOW_HTTP": "true", "WEBHOOKS_ALLOW_PRIVATE_NETWORKS": "true"}
-    return {**os.environ, "DATABASE_URL": database, **allowed, **more}
+    return {**os.environ, "DATABASE_URL": database, **allowed, **variables}
 
 
 @contextmanager
-def running(*arguments: str, log: Path | None = None, **more: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Python with these arguments, killed at the end if it still runs. `more` is for its environment."""
+def python_process(
+    *arguments: str, log: Path | None = None, **variables: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Python with these arguments and environment variables, killed at the end if it is still running."""
     with (log or Path(os.devnull)).open("ab") as output:
         process = subprocess.Popen(
             [sys.executable, *arguments],
             cwd=ROOT,
-            env=environment(**more),
+            env=environment(**variables),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -1,4 +1,4 @@
-"""Certificates of an authority that only tests know."""
+"""TLS certificates, signed by a certificate authority of the tests."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def _name(text: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
 
-class Authority:
-    """Signs certificates; `file` is its own, for those who are to trust it."""
+class CertificateAuthority:
+    """Signs certificates. `file` holds its own certificate, for clients that trust it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -29,11 +29,11 @@ class Authority:
         self.file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
     def server(self, *names: str, at: datetime | None = None, is_self_signed: bool = False) -> ssl.SSLContext:
-        """How an endpoint of these names or IP addresses shows itself; valid for a day from `at`."""
+        """The TLS context of a server with these host names or IP addresses, valid for a day from `at`."""
         key = ec.generate_private_key(ec.SECP256R1())
-        kinds = [_kind(name) for name in names]
+        subjects = [_general_name(name) for name in names]
         certificate = self._sign(
-            _name("an endpoint"), key, kinds, at=at or datetime.now(UTC), is_self_signed=is_self_signed
+            _name("an endpoint"), key, subjects, at=at or datetime.now(UTC), is_self_signed=is_self_signed
         )
         file = self._folder / f"{certificate.serial_number}.pem"
         file.write_bytes(
@@ -73,7 +73,7 @@ class Authority:
         return builder.sign(key if is_self_signed else self._key, hashes.SHA256())
 
 
-def _kind(name: str) -> x509.GeneralName:
+def _general_name(name: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(name))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Signatures, as the official packages of receivers verify them."""
+"""Signatures, verified by the official packages for receivers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import svix.webhooks
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhooks import signing
+from webhooks import signatures
 
 EVENT_ID = uuid.UUID("5b7f2c1e-3f5e-4a35-8c68-0d7a7b0c7a11")
 BODY = '{"id":"5b7f2c1e-3f5e-4a35-8c68-0d7a7b0c7a11","data":{"text":"Où? — ✓"}}'
@@ -44,13 +44,13 @@ RECEIVERS = pytest.mark.parametrize("verify", [by_standardwebhooks, by_svix])
 
 
 def signed(*secrets: str, at: datetime | None = None, body: str = BODY) -> dict[str, str]:
-    """The verifiers look at the clock, so this does too."""
-    return signing.headers(secrets, event_id=EVENT_ID, body=body, at=at or datetime.now(UTC))
+    """The headers of a body signed now, because the verifiers compare with the clock."""
+    return signatures.headers(secrets, event_id=EVENT_ID, body=body, at=at or datetime.now(UTC))
 
 
 @RECEIVERS
-def test_receivers_take_it(verify: Verify) -> None:
-    secret = signing.new_secret()
+def test_receivers_accept_a_signature(verify: Verify) -> None:
+    secret = signatures.new_secret()
 
     headers = signed(secret)
 
@@ -59,7 +59,7 @@ def test_receivers_take_it(verify: Verify) -> None:
 
 @RECEIVERS
 def test_another_body_is_refused(verify: Verify) -> None:
-    secret = signing.new_secret()
+    secret = signatures.new_secret()
 
     headers = signed(secret)
 
@@ -70,9 +70,9 @@ def test_another_body_is_refused(verify: Verify) -> None:
 @RECEIVERS
 @pytest.mark.parametrize("name", ["webhook-id", "webhook-timestamp"])
 def test_another_header_is_refused(verify: Verify, name: str) -> None:
-    secret = signing.new_secret()
+    secret = signatures.new_secret()
     headers = signed(secret)
-    other = signing.headers(
+    other = signatures.headers(
         [secret], event_id=uuid.uuid4(), body=BODY, at=datetime.now(UTC) - timedelta(minutes=1)
     )
 
@@ -82,16 +82,16 @@ def test_another_header_is_refused(verify: Verify, name: str) -> None:
 
 @RECEIVERS
 def test_another_secret_is_refused(verify: Verify) -> None:
-    headers = signed(signing.new_secret())
+    headers = signed(signatures.new_secret())
 
     with pytest.raises(Refused):
-        verify(signing.new_secret(), BODY, headers)
+        verify(signatures.new_secret(), BODY, headers)
 
 
 @RECEIVERS
 @pytest.mark.parametrize("off", [timedelta(minutes=-6), timedelta(minutes=6)])
-def test_a_moment_too_far_off_is_refused(verify: Verify, off: timedelta) -> None:
-    secret = signing.new_secret()
+def test_a_timestamp_too_far_off_is_refused(verify: Verify, off: timedelta) -> None:
+    secret = signatures.new_secret()
 
     headers = signed(secret, at=datetime.now(UTC) + off)
 
@@ -100,8 +100,8 @@ def test_a_moment_too_far_off_is_refused(verify: Verify, off: timedelta) -> None
 
 
 @RECEIVERS
-def test_both_secrets_are_good_while_one_replaces_the_other(verify: Verify) -> None:
-    new, old, other = (signing.new_secret() for _ in range(3))
+def test_both_secrets_verify_during_a_rotation(verify: Verify) -> None:
+    new, old, other = (signatures.new_secret() for _ in range(3))
 
     headers = signed(new, old)
 
@@ -112,7 +112,7 @@ def test_both_secrets_are_good_while_one_replaces_the_other(verify: Verify) -> N
 
 
 def test_the_headers_are_those_of_the_scheme() -> None:
-    secret = signing.new_secret()
+    secret = signatures.new_secret()
     at = datetime(2026, 1, 31, 9, 30, 0, 999_999, tzinfo=UTC)
 
     headers = signed(secret, at=at, body="{}")
@@ -127,17 +127,19 @@ def test_the_headers_are_those_of_the_scheme() -> None:
     }
 
 
-def test_a_moment_is_the_same_wherever_it_is_told() -> None:
-    secret = signing.new_secret()
+def test_the_time_zone_does_not_change_the_signature() -> None:
+    secret = signatures.new_secret()
     at = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
 
-    told = [signed(secret, at=at.astimezone(timezone(timedelta(hours=hours)))) for hours in (-7, 0, 5)]
+    signatures_by_zone = [
+        signed(secret, at=at.astimezone(timezone(timedelta(hours=hours)))) for hours in (-7, 0, 5)
+    ]
 
-    assert told[0] == told[1] == told[2]
+    assert signatures_by_zone[0] == signatures_by_zone[1] == signatures_by_zone[2]
 
 
 def test_secrets_are_32_random_bytes() -> None:
-    secrets = {signing.new_secret() for _ in range(100)}
+    secrets = {signatures.new_secret() for _ in range(100)}
 
     assert len(secrets) == 100
     assert all(secret.startswith("whsec_") for secret in secrets)
@@ -146,7 +148,7 @@ def test_secrets_are_32_random_bytes() -> None:
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_any_text_can_be_signed(text: str) -> None:
-    secret = signing.new_secret()
+    secret = signatures.new_secret()
 
     headers = signed(secret, body=text)
 

@@ -1,0 +1,79 @@
+"""Personal data in the outbox, for one person in one community: disclosure and erasure (decisions 4).
+
+Events about anonymous responses name nobody, so they are never part of it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import orjson
+from django.db import connection, transaction
+
+from communities import wire
+from communities.statements import found
+from webhooks.models import Delivery, Event
+
+Json = dict[str, object]
+BATCH_SIZE = 500  # events
+# The keys by which an event names a respondent or a project's author, at any depth.
+NAME_KEYS = frozenset({"user_id", "platform_id", "session_number", "author_id", "author_name"})
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_PAGE = """
+    SELECT id, type, created_at, body FROM webhooks_event
+    WHERE community_id = %s AND person_id = %s AND (created_at, id) > (%s, %s)
+    ORDER BY created_at, id LIMIT %s
+"""
+_REMOVE_NAMES = """
+    UPDATE webhooks_event event SET body = anonymized.body, person_id = NULL
+    FROM unnest(%s::uuid[], %s::text[]) AS anonymized(id, body)
+    WHERE event.id = anonymized.id
+"""
+
+
+def events_naming(*, community_id: int, user_id: int) -> Iterator[Json]:
+    """Events that name the person, oldest first; `data` is null once the body has been deleted."""
+    after: tuple[datetime, uuid.UUID] = (_EPOCH, uuid.UUID(int=0))
+    while True:
+        page = found(_PAGE, [community_id, user_id, *after, BATCH_SIZE])
+        for event_id, type, created_at, body in page:
+            data = None if body is None else orjson.loads(body)["data"]
+            yield {"id": str(event_id), "type": type, "created_at": created_at, "data": data}
+        if len(page) < BATCH_SIZE:
+            return
+        after = (page[-1][2], page[-1][0])
+
+
+@transaction.atomic
+def erase(*, community_id: int, user_id: int) -> None:
+    """Remove the person's name from every event, whether it was sent already or not.
+
+    Later attempts send the body without the name. Responses of endpoints are deleted, because they may
+    repeat what was sent. What an endpoint has received cannot be taken back. Events are locked before their
+    deliveries, so call this after everything else of the person has been locked.
+    """
+    events = Event.objects.filter(community_id=community_id, person_id=user_id).order_by("pk")
+    while True:
+        batch = events.select_for_update(no_key=True).values_list("pk", "body")[:BATCH_SIZE]
+        bodies = {event_id: body and _without_names(body) for event_id, body in batch}
+        if not bodies:
+            return
+        with connection.cursor() as cursor:
+            cursor.execute(_REMOVE_NAMES, [list(bodies), list(bodies.values())])
+        # Updates every delivery, so that it waits for outcomes that are being written.
+        Delivery.objects.filter(event__in=bodies).update(response_body=None)
+
+
+def _without_names(body: str) -> str:
+    event = orjson.loads(body)
+    return wire.render({**event, "data": _with_nulls(event["data"])}).decode()
+
+
+def _with_nulls(value: object) -> object:
+    """The same value with null under every key that names somebody."""
+    if isinstance(value, dict):
+        return {key: None if key in NAME_KEYS else _with_nulls(part) for key, part in value.items()}
+    return [_with_nulls(part) for part in value] if isinstance(value, list) else value

@@ -1,0 +1,37 @@
+"""A bound on the threads that dead and slow endpoints may occupy, so that others are never held up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+
+from webhooks.services.locks import Busy
+
+SLOW_SECONDS = 1.0  # an attempt that takes longer marks its endpoint as slow
+
+# Half of the threads of this process; the rest serve endpoints that answer quickly.
+_threads = threading.BoundedSemaphore(max(1, settings.WEBHOOKS_THREADS // 2))
+_slow_webhooks: set[int] = set()
+
+
+@contextmanager
+def thread_for_slow_endpoints() -> Iterator[None]:
+    """Occupy one of the threads that failing and slow endpoints share. Raises Busy if none is free."""
+    if not _threads.acquire(blocking=False):
+        raise Busy
+    try:
+        yield
+    finally:
+        _threads.release()
+
+
+def note_duration(webhook_id: int, *, seconds: float) -> None:
+    """Remember whether the last attempt of this process was slow."""
+    (_slow_webhooks.add if seconds > SLOW_SECONDS else _slow_webhooks.discard)(webhook_id)
+
+
+def is_slow(webhook_id: int) -> bool:
+    return webhook_id in _slow_webhooks
