@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from email.utils import format_datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.moments import NOON
 from webhooks import retries
 
-NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 DAY = timedelta(hours=24)
 WAITS = st.timedeltas(min_value=timedelta(), max_value=DAY)
 
