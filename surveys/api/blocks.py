@@ -60,7 +60,7 @@ def _object(shape: ObjectType) -> Schema:
 
 
 def _field(field: FieldSpec) -> Schema:
-    schema = _kind(field.kind)
+    schema = _kind(field.type)
     if field.nullable:
         schema = _or_null(schema)
     schema["description"] = field.description

@@ -36,10 +36,10 @@ class _ByKind(Text):
     key: ClassVar[str]
 
     def to_internal_value(self, data: object) -> str:
-        kind = BLOCK.fields[self.key].kind
+        kind = BLOCK.fields[self.key].type
         assert isinstance(kind, TextKind)
-        if data != "" and (fault := kind.fault(data)):
-            raise serializers.ValidationError(fault[1], code=fault[0])
+        if data != "" and (problem := kind.problem(data)):
+            raise serializers.ValidationError(problem[1], code=problem[0])
         return str(data)
 
 
@@ -63,8 +63,8 @@ class Snowflake(Text):
 
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
-        if text and (fault := SNOWFLAKE.fault(text)):
-            raise serializers.ValidationError(fault[1], code=fault[0])
+        if text and (problem := SNOWFLAKE.problem(text)):
+            raise serializers.ValidationError(problem[1], code=problem[0])
         return text
 
 

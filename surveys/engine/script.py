@@ -1,4 +1,4 @@
-"""The engine's whole vocabulary: a script and its parts, frozen."""
+"""A script and its parts, as frozen dataclasses: the data on which the whole engine works."""
 
 from __future__ import annotations
 
@@ -46,25 +46,27 @@ class Option:
     anchor_position: str | None = None
 
     @property
-    def seen(self) -> str:
-        """What a reader sees as text: the label, else the value."""
+    def display_text(self) -> str:
+        """The text that people see: the label, or else the value."""
         return self.label or self.value
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One of the sums that points are counted in. Its key is how variables and weights name it."""
+    """A sum of points. Variables and `score_values` refer to it by its key."""
 
     name: str
 
     @property
     def key(self) -> str:
-        """The name in lower case with `_` for spaces (interface 2.3), its accented letters composed."""
+        """The name in lower case with `_` for spaces (interface 2.3), in Unicode form NFC."""
         return normalized(self.name.lower().replace(" ", "_"))
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
+    """How a scale is displayed."""
+
     icon: str | None = None
     label_left: str | None = None
     label_center: str | None = None
@@ -73,6 +75,8 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class ActionConfig:
+    """What an action block gives, and how often."""
+
     xp_amount: int | None = None
     source_key: str | None = None
     xp_role_id: int | None = None
@@ -82,6 +86,8 @@ class ActionConfig:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
+    """How a content or action block continues: after a pause in seconds, or by a click on a button."""
+
     after: str = "click"
     pause: int | None = None
     label: str | None = None
@@ -91,9 +97,9 @@ class Continue:
 class Block:
     """One step of a script. Field meanings are those of the interface, section 2.4.
 
-    `name` is as it was written; `title` is how names are compared. `show_when` and `hide_when` keep
-    the condition as the caller gave it (plain JSON); `precondition` is what is evaluated.
-    `scores_ignored` says that weights were sent for its options while scoring was off.
+    `name` is as its author wrote it; names are compared by `title`. `show_when` and `hide_when` keep the
+    condition as it was sent (plain JSON); only `precondition` is evaluated. `scores_ignored` is true if
+    points were sent for its options while scoring was off.
     """
 
     type: str
@@ -128,7 +134,7 @@ class Block:
 
     @cached_property
     def title(self) -> str:
-        """The name as names are compared (decisions 6.1)."""
+        """The name in the form in which names are compared (decisions 6.1)."""
         return title_case(self.name or "")
 
     @property
@@ -138,7 +144,7 @@ class Block:
 
     @cached_property
     def points(self) -> tuple[int, int]:
-        """Lowest and highest point of a scale, its defaults filled in (interface 2.4)."""
+        """The lowest and highest point of a scale, with its type's defaults (interface 2.4)."""
         lowest, highest = {"rating": (1, 5), "opinion_scale": (0, 10), "nps": (0, 10)}[self.type]
         return (
             lowest if self.min is None else self.min,
@@ -146,13 +152,13 @@ class Block:
         )
 
     @cached_property
-    def weighed_in(self) -> frozenset[str]:
-        """Keys of the buckets in which an option of this block has points."""
+    def scored_buckets(self) -> frozenset[str]:
+        """The keys of the buckets in which an option of this block has points."""
         return frozenset(key for option in self.options for key in option.score_values or ())
 
     @cached_property
-    def maxima(self) -> dict[str, tuple[Decimal, Decimal]]:
-        """By bucket, the most that any answer and the right one can earn: found out and kept by `scoring`."""
+    def max_points(self) -> dict[str, tuple[Decimal, Decimal]]:
+        """Per bucket, the most points of any answer and of the correct one: a cache that `scoring` fills."""
         return {}
 
     @cached_property
@@ -162,10 +168,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Script:
-    """The blocks a respondent walks, in order: intro, then main. Outro blocks are kept apart.
+    """The blocks that a respondent walks, in order: intro, then main. Outro blocks are separate.
 
-    `is_scored` is false where scoring was enabled only after the script was written: then every bucket
-    scores 0, and score tokens stay as they are written (interface 2.3, rule 1).
+    `is_scored` is false if scoring was enabled after the script was written: then every bucket scores 0,
+    and score tokens are not filled in (interface 2.3, rule 1).
     """
 
     blocks: tuple[Block, ...]
@@ -196,30 +202,29 @@ class Script:
 
     @cached_property
     def index_by_title(self) -> Mapping[str, int]:
-        """Where each named block stands; of equal names (a violation elsewhere) the first."""
+        """The index of each named block. Of equal names (which the rules refuse) the first counts."""
         named = [(block.title, n) for n, block in enumerate(self.blocks) if block.name]
         return dict(reversed(named))
 
 
 def title_case(name: str) -> str:
-    """How names are compared: words capitalised, the rest lower (`favGame`, `FAVGAME` → `Favgame`).
+    """The form in which names are compared: each word capitalised (`favGame`, `FAVGAME` → `Favgame`).
 
-    A space, `-` or `_` starts a word, and all three are one in comparison, because an expression can
-    only write `_` for the other two (decisions 6.1). An accented letter is the same letter whether it
-    comes as one character or as two.
+    Words are separated by a space, `-` or `_`. All three are equal in comparison, because an expression
+    can only write `_` (decisions 6.1). An accented letter may be one code point or two.
     """
     words = normalized(name).strip().replace("-", "_").replace(" ", "_").split("_")
     return "_".join(word.capitalize() for word in words)
 
 
 def normalized(text: str) -> str:
-    """An accented letter as one character (NFC), in whichever way it was typed."""
+    """The text in Unicode form NFC, in which an accented letter is one code point."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One fault of what was sent: where, a code of the fixed vocabulary, and a sentence."""
+    """One thing wrong with a request: the path of the field, a code of the interface, and a message."""
 
     field: str
     code: str
@@ -227,7 +232,7 @@ class Violation:
     column: int | None = None  # from 1, in expressions
 
     def as_json(self) -> dict[str, object]:
-        told: dict[str, object] = {"field": self.field, "code": self.code, "message": self.message}
+        serialized: dict[str, object] = {"field": self.field, "code": self.code, "message": self.message}
         if self.column is not None:
-            told["column"] = self.column
-        return told
+            serialized["column"] = self.column
+        return serialized

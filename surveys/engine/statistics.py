@@ -1,13 +1,13 @@
-"""From raw counts to what an analysis tells of a block (interface 2.11): shares, means, ranks, NPS.
+"""Counts of answers → the statistics of a block (interface 2.11): percentages, means, ranks, NPS.
 
-    tell(block, removed, groups)              what all answers to a block come to
-    tell(block, removed, groups, among=all_)  the same of a part of them, entry for entry
-    keys(block, removed, groups)              the options or points that answers may be divided by
-    most_entries(block, removed)              how many lines a block can come to, before anything is counted
+    summarize(block, removed, groups)                   the statistics of all answers to a block
+    summarize(block, removed, groups, all_groups=...)   the statistics of one segment
+    segment_entries(block, removed, groups)             the options or points by which answers are segmented
+    max_entries(block, removed)                         the most entries that a block's distribution can have
 
-A `Group` is what the database counts: answer rows of one block that have option and point in common. Whole
-numbers from 0 to 20 are points, which is every point and every rank that there can be; answers that are
-other numbers, or none, are one group.
+An `AnswerGroup` is what the database counts: the answer rows of one block with the same option and point.
+Points are whole numbers from 0 to 20, which covers every scale and every rank. Answers with another number,
+or with none, are one group.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ EntryKey = tuple[int | None, int | None]  # an option's id, or a scale's point
 
 @dataclass(frozen=True, slots=True)
 class AnswerGroup:
-    """Answer rows alike. `people` are those of whom this holds the first row: each answered block has one.
+    """Answer rows with the same option and point.
 
-    Of the rows with a number, `numbers` of them: what they sum up to, exactly, the lowest and the highest.
+    `people` counts the respondents whose first row of this block is in this group. `numbers` is the number
+    of rows with a number; `total` is their exact sum, `lowest` and `highest` their bounds.
     """
 
     option_id: int | None
@@ -60,14 +61,15 @@ def summarize(
     removed: Sequence[Option],
     groups: Sequence[AnswerGroup],
     *,
-    among: Sequence[AnswerGroup] | None = None,
+    all_groups: Sequence[AnswerGroup] | None = None,
 ) -> BlockStatistics:
-    """All figures of a block; null for what its type has not.
+    """All statistics of a block; null for those that its type does not have.
 
-    `removed` are options that it had once. `among` are the groups of all answers where `groups` are those
-    of some: then the entries are those of all, so that parts can be laid side by side.
+    `removed` are its removed options. For a segment, `groups` are the segment's and `all_groups` those of all
+    answers: every segment then has the same entries, so that segments can be compared.
     """
-    all_groups = groups if among is None else among
+    if all_groups is None:
+        all_groups = groups
     people = sum(group.people for group in groups)
     return {
         "response_count": people,
@@ -83,10 +85,10 @@ def summarize(
 def entries(
     block: Block, removed: Sequence[Option], groups: Iterable[AnswerGroup]
 ) -> list[DistributionEntry]:
-    """The lines of a choice's or a scale's distribution, in order.
+    """The entries of a choice's or a scale's distribution, in order.
 
-    Of a choice the options that were chosen, removed ones last; of a scale every declared point, low to
-    high, and among them points that were answered before the scale was changed.
+    A choice has the options that were chosen, removed ones last. A scale has every declared point from low to
+    high, and points that were answered before the scale was changed.
     """
     if block.type in CHOICES:
         chosen = {group.option_id for group in groups}
@@ -97,7 +99,7 @@ def entries(
 def segment_entries(
     block: Block, removed: Sequence[Option], groups: Iterable[AnswerGroup]
 ) -> list[DistributionEntry]:
-    """The same, with the options that nobody chose: what answers to other blocks may be divided by."""
+    """The segments that a block defines: its `entries`, and the options that nobody chose."""
     if block.type not in CHOICES:
         return _points(block, removed, groups)
     chosen = {group.option_id for group in groups}
@@ -106,7 +108,7 @@ def segment_entries(
 
 
 def max_entries(block: Block, removed: Sequence[Option]) -> int:
-    """The lines of a distribution or a ranking if every option was chosen; 1 where there is neither."""
+    """The entries of a distribution or ranking if every option was chosen; 1 for other blocks."""
     if block.type in SCALES:
         low, high = block.points
         return high - low + 1
@@ -116,7 +118,7 @@ def max_entries(block: Block, removed: Sequence[Option]) -> int:
 
 
 def percentage(part: int, whole: int) -> float:
-    """0 to 100 with two decimals, halves rounded up; 0 of nothing."""
+    """0 to 100 with two decimals, halves rounded up; 0 if `whole` is 0."""
     return (20_000 * part + whole) // (2 * whole) / 100 if whole else 0.0
 
 
@@ -168,7 +170,7 @@ def _stats(groups: Iterable[AnswerGroup]) -> dict[str, object]:
 
 
 def _whole(number: float) -> float:
-    """As an integer where it is one."""
+    """The number as an integer if it is whole."""
     return int(number) if number == int(number) else number
 
 
@@ -178,12 +180,12 @@ def _items(block: Block, removed: Sequence[Option], groups: Iterable[AnswerGroup
 
 
 def _ranking(items: Iterable[Option], groups: Sequence[AnswerGroup]) -> list[dict[str, object]]:
-    """Every item, also those that nobody ranked."""
-    told = []
+    """Every item, including those that nobody ranked."""
+    ranking = []
     for item in items:
         ranks = [group for group in groups if group.option_id == item.id and group.point is not None]
         count = sum(group.rows for group in ranks)
-        told.append(
+        ranking.append(
             {
                 **_entry(item).as_json(),
                 "average_rank": float(sum(group.total for group in ranks) / count) if count else None,
@@ -191,11 +193,11 @@ def _ranking(items: Iterable[Option], groups: Sequence[AnswerGroup]) -> list[dic
                 "ranked_count": count,
             }
         )
-    return told
+    return ranking
 
 
 def _nps(groups: Iterable[AnswerGroup]) -> dict[str, object]:
-    """The share of promoters (9 and 10) less that of detractors (0 to 6), in points, one decimal."""
+    """The percentage of promoters (9 and 10) minus that of detractors (0 to 6), with one decimal."""
     promoters = passives = detractors = 0
     for group in groups:
         if group.point is None or group.option_id is not None or group.point > 10:
@@ -216,6 +218,6 @@ def _nps(groups: Iterable[AnswerGroup]) -> dict[str, object]:
 
 
 def _score(lead: int, answered: int) -> float:
-    """Halves are rounded away from 0, so that a lead and a deficit of one size have one size."""
+    """The score with halves rounded away from 0, so that equal leads and deficits have equal size."""
     size = (2_000 * abs(lead) + answered) // (2 * answered) / 10
     return -size if lead < 0 else size

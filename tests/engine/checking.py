@@ -60,7 +60,11 @@ def violations(
         buckets=tuple(map(Bucket, bucket_keys or ())),
     )
     return reading.violations + script_rules.check(
-        script, places=arrangement.places, chat=chat, bucket_keys=bucket_keys, faulty=reading.faulty
+        script,
+        block_paths=arrangement.block_paths,
+        chat=chat,
+        bucket_keys=bucket_keys,
+        invalid_fields=reading.invalid_fields,
     )
 
 

@@ -25,7 +25,7 @@ def faults(*blocks: Block) -> list[tuple[str, str]]:
     """What is wrong with a script that makes its buckets itself."""
     script = Script(blocks, scoring_enabled=True, buckets=tuple(map(Bucket, buckets.derive_names(blocks))))
     found = script_rules.check(
-        script, places=stored_paths(script, path="blocks"), chat=False, bucket_keys=script.bucket_keys
+        script, block_paths=stored_paths(script, path="blocks"), chat=False, bucket_keys=script.bucket_keys
     )
     assert all(each.message.endswith(".") for each in found)
     return [(each.field, each.code) for each in found]
@@ -60,7 +60,7 @@ def test_whatever_the_key_its_bucket_could_have_been_declared_or_is_refused(text
 
     accepted = faults(replace(reading.blocks[0], name="game")) == []
 
-    (key,) = reading.blocks[0].weighed_in
+    (key,) = reading.blocks[0].scored_buckets
     assert accepted is (Bucket(name).key == key)
     assert not accepted or (name == name.strip() and 1 <= len(name) <= 64)
 

@@ -149,8 +149,8 @@ def test_all_faults_of_a_condition_are_told(condition: dict[str, Any], faults: l
     with pytest.raises(ConditionError) as caught:
         compile(condition, hide=False)
 
-    assert [(path, code) for path, code, _ in caught.value.faults] == faults
-    assert all(message.endswith(".") for _, _, message in caught.value.faults)
+    assert [(path, code) for path, code, _ in caught.value.problems] == faults
+    assert all(message.endswith(".") for _, _, message in caught.value.problems)
 
 
 def test_a_condition_nests_at_most_50_deep() -> None:
@@ -161,7 +161,7 @@ def test_a_condition_nests_at_most_50_deep() -> None:
     assert compile(condition, hide=False) == 'NOT((Game = "chess"))'
     with pytest.raises(ConditionError) as caught:
         compile(group("any", condition), hide=False)
-    assert [code for _, code, _ in caught.value.faults] == ["too_deep"]
+    assert [code for _, code, _ in caught.value.problems] == ["too_deep"]
 
 
 @pytest.mark.parametrize("depth", [1000, 100_000])
@@ -179,7 +179,7 @@ def test_a_bottomless_condition_is_a_fault(depth: int) -> None:
 def test_a_fault_survives_pickling() -> None:
     fault = pickle.loads(pickle.dumps(ConditionError([("op", "required", "op is required.")])))
 
-    assert fault.faults == [("op", "required", "op is required.")]
+    assert fault.problems == [("op", "required", "op is required.")]
 
 
 AWKWARD = [

@@ -48,7 +48,7 @@ def shape_faults(raw: object, *, scoring: bool = True) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("prefix", "key"), EVERY_FIELD)
 def test_a_value_of_another_kind_is_told_by_path_and_name(prefix: str, key: str) -> None:
     shape, sent = SHAPES[prefix]
-    kind = shape.fields[key].kind
+    kind = shape.fields[key].type
     wrong: list[object] = [["a"], 1.5, float("nan"), 10**400]
     wrong += [7] if isinstance(kind, TextType | ChoiceType | BooleanType) else ["text"]
     wrong += [] if isinstance(kind, BooleanType) else [True]
@@ -78,11 +78,11 @@ def test_null_clears_what_may_be_empty_and_is_told_otherwise(prefix: str, key: s
 
 @pytest.mark.parametrize(
     ("prefix", "key"),
-    [pair for pair in EVERY_FIELD if isinstance(SHAPES[pair[0]][0].fields[pair[1]].kind, IntegerType)],
+    [pair for pair in EVERY_FIELD if isinstance(SHAPES[pair[0]][0].fields[pair[1]].type, IntegerType)],
 )
 def test_integers_are_bounded_on_both_sides(prefix: str, key: str) -> None:
     shape, sent = SHAPES[prefix]
-    kind = shape.fields[key].kind
+    kind = shape.fields[key].type
     assert isinstance(kind, IntegerType)
 
     def codes(value: object) -> set[str]:
@@ -102,12 +102,12 @@ def test_integers_are_bounded_on_both_sides(prefix: str, key: str) -> None:
     [
         pair
         for pair in EVERY_FIELD
-        if isinstance(kind := SHAPES[pair[0]][0].fields[pair[1]].kind, TextType) and kind.check is None
+        if isinstance(kind := SHAPES[pair[0]][0].fields[pair[1]].type, TextType) and kind.check is None
     ],
 )
 def test_texts_are_bounded_in_code_points(prefix: str, key: str) -> None:
     shape, sent = SHAPES[prefix]
-    kind = shape.fields[key].kind
+    kind = shape.fields[key].type
     assert isinstance(kind, TextType)
 
     assert "too_long" not in [code for _, code in shape_faults([sent({key: "👍" * kind.maximum})])]
@@ -119,7 +119,7 @@ def test_texts_are_bounded_in_code_points(prefix: str, key: str) -> None:
 @pytest.mark.parametrize(("prefix", "key"), EVERY_FIELD)
 def test_every_enumeration_takes_its_words_and_no_other(prefix: str, key: str) -> None:
     shape, sent = SHAPES[prefix]
-    kind = shape.fields[key].kind
+    kind = shape.fields[key].type
     if not isinstance(kind, ChoiceType):
         return
     for choice in kind.choices:
@@ -385,4 +385,4 @@ def test_hostile_keys_are_told_in_a_form_that_fits_a_header() -> None:
 def test_the_keys_given_are_told_for_each_block() -> None:
     reading = reader.read_blocks([{**TEXT, "color": None}, 7], path="blocks")
 
-    assert reading.given == (frozenset({"type", "prompt", "color"}), frozenset())
+    assert reading.sent_keys == (frozenset({"type", "prompt", "color"}), frozenset())

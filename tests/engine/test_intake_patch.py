@@ -39,7 +39,7 @@ def test_the_paths_of_a_patch_have_no_prefix() -> None:
 
     assert [each.field for each in reading.violations] == ["prompt", "options[1].value"]
     assert reading.ignored == ["promt"]
-    assert reading.given == (frozenset(raw),)
+    assert reading.sent_keys == (frozenset(raw),)
 
 
 @pytest.mark.parametrize("raw", [None, 7, [], "text"])

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from surveys.engine.language.expressions import parse
-from surveys.engine.language.references import VARIABLES, ReferenceProblem, check, resolve, variables
+from surveys.engine.language.names import VARIABLES
+from surveys.engine.language.references import ReferenceProblem, check, resolve, variables
 from surveys.engine.script import Block, Bucket, Script
 
 SCRIPT = Script(
@@ -107,14 +108,14 @@ def test_earlier_blocks_and_variables_can_be_referred_to() -> None:
             1,
             "self_reference",
             5,
-            "favgame is this block itself: a block is decided before it is answered.",
+            "favgame is this block itself: its condition is evaluated before it is answered.",
         ),
         (
             "q4",
             2,
             "later_reference",
             1,
-            "q4 stands later in the script: only earlier blocks can be referred to.",
+            "q4 comes later in the script: only earlier blocks can be referred to.",
         ),
         ("welcome = 1", 2, "not_allowed", 1, "welcome is a content block, which has no answer to compare."),
         ("q7", 8, "not_allowed", 1, "q7 is an action block, which has no answer to compare."),
@@ -146,7 +147,7 @@ def test_earlier_blocks_and_variables_can_be_referred_to() -> None:
             2,
             "unknown_reference",
             1,
-            "max_score is a variable only where scoring is enabled, and no block is named max_score.",
+            "max_score is a variable only if scoring is enabled, and no block is named max_score.",
         ),
     ],
 )

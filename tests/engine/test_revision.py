@@ -66,7 +66,7 @@ def test_a_rename_carries_through_texts_expressions_conditions_and_formulas() ->
     assert total.calculated_formula == "[Best Game] + [how] + [score]"
     assert (
         script_rules.check(
-            after(game, why, raw, total), places=stored_paths(BEFORE, path="blocks"), chat=False
+            after(game, why, raw, total), block_paths=stored_paths(BEFORE, path="blocks"), chat=False
         )
         == []
     )
@@ -136,7 +136,7 @@ def test_a_name_that_expressions_cannot_write_leaves_the_reference_to_be_told() 
 
     carried = revision.carry_renames(BEFORE, sent)
     told = script_rules.check(
-        after(*carried), places=stored_paths(after(*carried), path="blocks"), chat=False
+        after(*carried), block_paths=stored_paths(after(*carried), path="blocks"), chat=False
     )
 
     assert {each.code for each in told} == {"unknown_reference"}
@@ -165,8 +165,8 @@ def test_a_rename_rewrites_references_of_a_formula_and_none_of_its_texts(
 def renamed_faults(before: Script, *blocks: Block) -> list[tuple[str, str]]:
     carried = revision.carry_renames(before, (*blocks, *before.outro))
     script = replace(before, blocks=carried[: len(blocks)], outro=carried[len(blocks) :])
-    places = [BlockPath(f"blocks[{n}]") for n in range(len(carried))]
-    told = revision.rename_violations(before, script, places=places)
+    block_paths = [BlockPath(f"blocks[{n}]") for n in range(len(carried))]
+    told = revision.rename_violations(before, script, block_paths=block_paths)
     return [(each.field, each.code) for each in told]
 
 
@@ -200,7 +200,7 @@ def test_a_text_that_new_names_make_too_long_is_told(key: str) -> None:
 
 def in_use(*blocks: Block) -> list[tuple[str, str]]:
     script = after(*blocks)
-    told = revision.references_to_removed(BEFORE, script, places=stored_paths(script, path="blocks"))
+    told = revision.references_to_removed(BEFORE, script, block_paths=stored_paths(script, path="blocks"))
     assert all("favGame" in each.message or "how" in each.message for each in told)
     return [(each.field, each.code) for each in told]
 
@@ -218,16 +218,16 @@ def test_the_outro_refers_to_blocks_too() -> None:
     thanks = Block("content_block", "So [favGame] it is, or [q1].", id=9, name="thank_you", section="outro")
     before = replace(BEFORE, outro=(thanks,))
     gone = replace(before, blocks=(replace(RAW, precondition=None),))
-    places = [BlockPath("blocks[0]"), BlockPath("blocks[1]")]
+    block_paths = [BlockPath("blocks[0]"), BlockPath("blocks[1]")]
 
-    told = revision.references_to_removed(before, gone, places=places)
+    told = revision.references_to_removed(before, gone, block_paths=block_paths)
     by_position = revision.references_to_removed(
         replace(before, outro=(replace(thanks, prompt="[q1]"),)),
         replace(gone, outro=(replace(thanks, prompt="[q1]"),)),
-        places=places,
+        block_paths=block_paths,
     )
     rewritten = revision.references_to_removed(
-        before, replace(gone, outro=(replace(thanks, prompt="Thanks, [how]."),)), places=places
+        before, replace(gone, outro=(replace(thanks, prompt="Thanks, [how]."),)), block_paths=block_paths
     )
 
     assert [(each.field, each.code) for each in told] == [("blocks[1].prompt", "in_use")]
@@ -240,7 +240,9 @@ def test_brackets_in_a_text_of_a_formula_refer_to_nothing() -> None:
     before = replace(BEFORE, blocks=(GAME, said))
     script = replace(before, blocks=(said,))
 
-    assert revision.references_to_removed(before, script, places=stored_paths(script, path="blocks")) == []
+    assert (
+        revision.references_to_removed(before, script, block_paths=stored_paths(script, path="blocks")) == []
+    )
 
 
 def test_a_block_that_nobody_refers_to_may_go() -> None:
@@ -263,11 +265,12 @@ def test_a_position_of_a_removed_block_is_told_where_another_has_moved_in() -> N
     )
     rewritten = replace(before, blocks=(moved_in.blocks[0], replace(by_position, precondition="q1 = 3")))
 
-    told = revision.references_to_removed(before, moved_in, places=stored_paths(moved_in, path="blocks"))
+    told = revision.references_to_removed(before, moved_in, block_paths=stored_paths(moved_in, path="blocks"))
 
     assert [(each.field, each.code) for each in told] == [("blocks[1].precondition", "in_use")]
     assert (
-        revision.references_to_removed(before, rewritten, places=stored_paths(rewritten, path="blocks")) == []
+        revision.references_to_removed(before, rewritten, block_paths=stored_paths(rewritten, path="blocks"))
+        == []
     )
 
 
@@ -290,7 +293,7 @@ def test_ignored_scores_are_remembered_until_options_count(
     before = Script((replace(GAME, scores_ignored=True), WHY), scoring_enabled=scoring)
     blocks = (replace(GAME, scores_ignored=now), WHY)
 
-    carried = revision.carry_ignored_scores(before, blocks, given=[sent, set()])
+    carried = revision.carry_ignored_scores(before, blocks, sent_keys=[sent, set()])
 
     assert [block.scores_ignored for block in carried] == [then, False]
 
@@ -305,7 +308,7 @@ def test_ignored_scores_are_forgotten_where_points_are_sent_or_none_are_wanted(
     options = (Option("a", 11), Option("b", 12, score_values=weights))
 
     (carried,) = revision.carry_ignored_scores(
-        before, [replace(GAME, options=options)], given=[{"options", "prompt"}]
+        before, [replace(GAME, options=options)], sent_keys=[{"options", "prompt"}]
     )
 
     assert carried.scores_ignored is is_ignored
@@ -343,7 +346,7 @@ def test_a_block_that_was_sent_without_points_ignores_none() -> None:
 def test_what_is_ignored_for_the_first_time_stays_noted() -> None:
     blocks = (replace(GAME, scores_ignored=True), replace(GAME, id=None, scores_ignored=True))
 
-    carried = revision.carry_ignored_scores(BEFORE, blocks, given=[{"options"}, {"options"}])
+    carried = revision.carry_ignored_scores(BEFORE, blocks, sent_keys=[{"options"}, {"options"}])
 
     assert carried == blocks
 
@@ -373,14 +376,14 @@ def test_an_outro_block_takes_its_presentation_alone() -> None:
     )
 
     changed = revision.with_presentation(
-        stored, sent, given={"prompt", "image_url", "continue", "action_config"}
+        stored, sent, sent_keys={"prompt", "image_url", "continue", "action_config"}
     )
 
     assert changed == replace(
         stored, prompt="Thank you.", image_url="https://example.com/a", continue_=Continue("pause", 9, "On")
     )
-    assert revision.with_presentation(stored, sent, given=frozenset()) == stored
+    assert revision.with_presentation(stored, sent, sent_keys=frozenset()) == stored
     without_seconds = replace(sent, continue_=Continue("click"))
-    assert revision.with_presentation(stored, without_seconds, given={"continue"}) == stored
+    assert revision.with_presentation(stored, without_seconds, sent_keys={"continue"}) == stored
     bare = replace(stored, continue_=None)
-    assert revision.with_presentation(bare, sent, given={"continue"}).continue_ == sent.continue_
+    assert revision.with_presentation(bare, sent, sent_keys={"continue"}).continue_ == sent.continue_

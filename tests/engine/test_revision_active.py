@@ -35,10 +35,10 @@ ACTIVE = Script(blocks=(KITCHEN, ACTION, replace(RAW, position=2)), scoring_enab
 
 def frozen(*blocks: Block, before: Script = ACTIVE) -> list[str]:
     script = replace(before, blocks=blocks)
-    places = tuple(
+    block_paths = tuple(
         BlockPath(f"blocks[{n}]", tuple(range(len(each.options)))) for n, each in enumerate(blocks)
     )
-    told = revision.frozen_changes(before, script, places=places)
+    told = revision.frozen_changes(before, script, block_paths=block_paths)
     assert {each.code for each in told} <= {"read_only"}
     return [each.field for each in told]
 

@@ -407,7 +407,7 @@ def test_a_bucket_that_is_missing_is_told_with_where_it_is_declared() -> None:
 
     told = [each.message for each in violations(raw, scoring=True, bucket_keys=["fire"])]
 
-    where = "The buckets are: fire. Another is declared in the project's `scoring.buckets`."
+    where = "The buckets are: fire. Declare another in the project's `scoring.buckets`."
     assert told == [
         f"`score_values` has the key ice, which matches no bucket. {where}",
         f"`source_key` score_ice matches no bucket. {where}",

@@ -74,7 +74,7 @@ def test_automatic_names_count_intro_blocks_and_positions() -> None:
         ("open_text", "b", "q1", 1),
         ("open_text", "a", "q2", 2),
     ]
-    assert [place.path for place in arranged.places] == ["blocks[1]", "blocks[0]", "blocks[2]"]
+    assert [block_path.path for block_path in arranged.block_paths] == ["blocks[1]", "blocks[0]", "blocks[2]"]
 
 
 def test_a_block_sent_by_id_without_a_name_keeps_its_own() -> None:
@@ -107,8 +107,8 @@ def test_outro_blocks_stand_apart() -> None:
 
     assert [block.type for block in arranged.blocks] == ["open_text"]
     assert [block.id for block in arranged.outro] == [9]
-    assert arranged.outro_places[0].path == "blocks[0]"
-    assert arranged.outro_given == (frozenset({"type", "prompt", "section", "id"}),)
+    assert arranged.outro_paths[0].path == "blocks[0]"
+    assert arranged.outro_sent_keys == (frozenset({"type", "prompt", "section", "id"}),)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_a_block_that_is_changed_alone_stands_where_its_position_says(raw: Raw, 
 
     assert "".join(block.name or "" for block in arranged.blocks) == expected
     assert [block.position for block in arranged.blocks] == [0, 1, 2, 3]
-    assert arranged.places[expected.index("b")].path == ""
-    assert arranged.places[expected.index("d")].path == "blocks[3]"
+    assert arranged.block_paths[expected.index("b")].path == ""
+    assert arranged.block_paths[expected.index("d")].path == "blocks[3]"
 
 
 def test_ids_are_sent_once() -> None:

@@ -265,7 +265,7 @@ def test_a_respondent_sees_no_logic_no_scores_and_no_right_answers():
     )
 
     told: dict[str, Any] = presentation.as_json(
-        presentation.present(script, State(), script.blocks[0], seed=1, facts={})
+        presentation.present(script, State(), script.blocks[0], seed=1, token_values={})
     )
 
     assert set(told) == SEEN

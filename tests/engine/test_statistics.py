@@ -43,7 +43,7 @@ def test_options_nobody_chose_are_left_out_and_removed_ones_come_last():
 def test_a_segment_has_the_entries_of_all_answers():
     all_groups = [AnswerGroup(10, None, 3, 3), AnswerGroup(12, None, 1, 1)]
 
-    told = summarize(COLOURS, [BLUE], [AnswerGroup(10, None, 1, 1)], among=all_groups)
+    told = summarize(COLOURS, [BLUE], [AnswerGroup(10, None, 1, 1)], all_groups=all_groups)
 
     assert [(each["value"], each["count"]) for each in told["distribution"]] == [("red", 1), ("blue", 0)]
 

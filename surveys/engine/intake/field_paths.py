@@ -1,4 +1,4 @@
-"""Where a block stood in what was sent, so that a violation names the caller's own field."""
+"""The path of a block in the request body, so that a violation names the field that the caller sent."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ from surveys.engine.script import Script
 
 @dataclass(frozen=True, slots=True)
 class BlockPath:
-    """The path of a block (empty when it was sent alone), and each option's index in the array sent."""
+    """The path of a block (empty if it was sent alone), and each option's index in the array sent."""
 
     path: str
     options: tuple[int, ...] = ()
 
-    def at(self, key: str) -> str:
+    def field(self, key: str) -> str:
+        """The path of a field of this block."""
         return f"{self.path}.{key}" if self.path else key
 
     def option(self, n: int, key: str | None = None) -> str:
-        """The path of the option that is now the `n`-th."""
-        path = self.at(f"options[{self.options[n] if n < len(self.options) else n}]")
+        """The path of the option that is now the `n`-th, or of one of its fields."""
+        path = self.field(f"options[{self.options[n] if n < len(self.options) else n}]")
         return f"{path}.{key}" if key else path
 
 
 def stored_paths(script: Script, *, path: str) -> tuple[BlockPath, ...]:
-    """The places of a script that was not sent: the order in which a read gives it."""
+    """The paths of a stored script's blocks, in the order in which a read returns them."""
     return tuple(BlockPath(f"{path}[{n}]") for n in range(len(script.blocks)))
 
 
-def is_invalid(path: str, faulty: Set[str]) -> bool:
-    """Whether a fault has been told of this field already, or of something it is a part of."""
-    if not faulty:
+def is_invalid(path: str, invalid_fields: Set[str]) -> bool:
+    """Whether this field, or an object or list that contains it, already has a violation."""
+    if not invalid_fields:
         return False
-    while path not in faulty:
+    while path not in invalid_fields:
         cut = max(path.rfind("."), path.rfind("["))
         if cut <= 0:
             return False

@@ -1,7 +1,7 @@
-"""Kinds of fields, and what a value must be to be of one.
+"""Types of fields, and the check that each type makes of a JSON value.
 
-Integers are JSON integers: `true`, `1.0` and `"1"` are refused. Lengths are counted in code points, as
-JSON schema counts them. An empty text in a nullable text field means null, as an emptied form field does.
+Integers are JSON integers: `true`, `1.0` and `"1"` are refused. Lengths are counted in code points, as JSON
+schema counts them. Empty text in a nullable text field means null, because an emptied form field sends it.
 """
 
 from __future__ import annotations
@@ -11,26 +11,30 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 Problem = tuple[str, str]
-"""A violation's code, and what is wrong: the sentence without the field's name at its front."""
+"""A violation's code and its message; the name of the field is put before the message."""
 
-UNSTORABLE_MESSAGE = "must not contain null characters or halves of characters."
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL keeps neither
+UNSTORABLE_MESSAGE = "must not contain null characters or unpaired surrogates."
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # PostgreSQL stores neither
 
 
 def is_unstorable(text: str) -> bool:
+    """Whether PostgreSQL could not store this text."""
     return _UNSTORABLE.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class TextType:
+    """Text of bounded length. With a `minimum` it must not be blank."""
+
     maximum: int
     minimum: int = 0
     empty_is_null: bool = False
     check: Callable[[str], Problem | None] | None = None
     format: str | None = None
-    pattern: str | None = None  # for the schema; `check` is what decides
+    pattern: str | None = None  # only for the OpenAPI schema; `check` decides
 
-    def fault(self, value: object) -> Problem | None:
+    def problem(self, value: object) -> Problem | None:
+        """What is wrong with this value, or None."""
         if not isinstance(value, str):
             return "invalid_type", f"must be text, not {describe_type(value)}."
         if len(value) > self.maximum:
@@ -44,9 +48,12 @@ class TextType:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceType:
+    """One of a fixed set of texts."""
+
     choices: tuple[str, ...]
 
-    def fault(self, value: object) -> Problem | None:
+    def problem(self, value: object) -> Problem | None:
+        """What is wrong with this value, or None."""
         if isinstance(value, str):
             if value in self.choices:
                 return None
@@ -56,11 +63,14 @@ class ChoiceType:
 
 @dataclass(frozen=True, slots=True)
 class IntegerType:
+    """An integer within bounds."""
+
     minimum: int
     maximum: int
 
-    def fault(self, value: object) -> Problem | None:
-        if type(value) is not int:  # a bool is an int to isinstance
+    def problem(self, value: object) -> Problem | None:
+        """What is wrong with this value, or None."""
+        if type(value) is not int:  # isinstance() would accept a bool
             return "invalid_type", f"must be an integer, not {describe_type(value)}."
         if value < self.minimum:
             return "too_small", f"must be at least {self.minimum}."
@@ -71,7 +81,10 @@ class IntegerType:
 
 @dataclass(frozen=True, slots=True)
 class BooleanType:
-    def fault(self, value: object) -> Problem | None:
+    """True or false."""
+
+    def problem(self, value: object) -> Problem | None:
+        """What is wrong with this value, or None."""
         if isinstance(value, bool):
             return None
         return "invalid_type", f"must be true or false, not {describe_type(value)}."
@@ -84,13 +97,15 @@ class WeightsType:
 
 @dataclass(frozen=True, slots=True)
 class ListType:
-    kind: IntegerType | ObjectType
+    """A list of bounded length."""
+
+    item_type: IntegerType | ObjectType
     maximum: int
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionType:
-    """A Condition: kept as it came, read by `conditions`."""
+    """A Condition (interface 2.5): stored as it was sent; `conditions` compiles it."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +118,7 @@ class ObjectType:
     required: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        required = tuple(key for key, each in self.fields.items() if each.required)
+        required = tuple(key for key, spec in self.fields.items() if spec.required)
         object.__setattr__(self, "required", required)
 
 
@@ -114,27 +129,30 @@ SCALAR_TYPES = (TextType, ChoiceType, IntegerType, BooleanType)
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """One key of an object. `only_on` are the block types on which it may say anything."""
+    """One key of an object. `only_on` are the block types that may have a value there.
 
-    kind: ScalarType | CompoundType
+    `is_scalar` and `empty_is_null` are computed from the type once, because they are asked for every value.
+    """
+
+    type: ScalarType | CompoundType
     description: str
     nullable: bool = True
     required: bool = False
     only_on: frozenset[str] | None = None
     example: object = None
-    attribute: str | None = None  # where the vocabulary's name differs
+    attribute: str | None = None  # the attribute of the engine's class, if its name is not the key
     deprecated: bool = False
     write_only: bool = False
-    scalar: bool = field(init=False)
+    is_scalar: bool = field(init=False)
     empty_is_null: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scalar", isinstance(self.kind, SCALAR_TYPES))
-        object.__setattr__(self, "empty_is_null", isinstance(self.kind, TextType) and self.kind.empty_is_null)
+        object.__setattr__(self, "is_scalar", isinstance(self.type, SCALAR_TYPES))
+        object.__setattr__(self, "empty_is_null", isinstance(self.type, TextType) and self.type.empty_is_null)
 
 
 def describe_type(value: object) -> str:
-    """The kind of a JSON value in words, never the value itself: it may be huge."""
+    """The type of a JSON value in words. Never the value itself, which may be huge."""
     if value is None:
         return "null"
     names = {
@@ -149,4 +167,5 @@ def describe_type(value: object) -> str:
 
 
 def quoted_list(choices: tuple[str, ...]) -> str:
+    """The choices in backticks, separated by commas."""
     return ", ".join(f"`{choice}`" for choice in choices)

@@ -1,7 +1,8 @@
-"""The table of a block's fields (interface 2.4): the one place that knows each field's kind and bounds.
+"""The table of a block's fields (interface 2.4), with each field's type and bounds.
 
-`intake` reads raw JSON by it, and `surveys/api/blocks.py` makes the OpenAPI schemas from it. What one
-field allows alone stands here; what depends on other fields (the block's type above all) is in `rules`.
+`reader` reads raw JSON by this table, and `surveys/api/blocks.py` generates the OpenAPI schemas from it.
+Limits of a single field are here; those that depend on other fields, such as the block's type, are in
+`rules`.
 """
 
 from __future__ import annotations
@@ -40,28 +41,28 @@ MAX_PROMPT = 4_000
 MAX_VALUE = 500
 MAX_LABEL = 500
 MAX_EXPRESSION = 2_000
-MAX_NUMBER = 10**15  # answers end there too (decisions 14.8)
+MAX_NUMBER = 10**15  # of answers too (decisions 14.8)
 MAX_ID = 2**63 - 1
 MAX_SMALL = 2**31 - 1
 MAX_PAUSE = 300
-MAX_BUCKETS = 100  # of a project, and keys in one map of score values
+MAX_BUCKETS = 100  # of a project, and of keys in one `score_values`
 MAX_BUCKET_NAME = 64
-MAX_XP = 1_000_000  # at once, as where it is awarded by hand
+MAX_XP = 1_000_000  # in one award, as in awards by hand
 
 _COLOR = re.compile(r"[0-9A-Fa-f]{6}")
 _SNOWFLAKE = re.compile(r"[1-9][0-9]{0,19}")
 
 
 def _url_problem(value: str) -> Problem | None:
-    wrong = ("invalid", "must be an http or https address.")
+    problem = ("invalid", "must be an http or https address.")
     if any(c.isspace() or c in '<>"\\^`{|}' for c in value):
-        return wrong
+        return problem
     try:
         parts = urlsplit(value)
         _ = parts.port
     except ValueError:  # an address such as `http://[` or `http://host:port`
-        return wrong
-    return None if parts.scheme in ("http", "https") and parts.hostname else wrong
+        return problem
+    return None if parts.scheme in ("http", "https") and parts.hostname else problem
 
 
 def _color_problem(value: str) -> Problem | None:
@@ -75,7 +76,7 @@ def _name_problem(value: str) -> Problem | None:
         return "not_allowed", "must not be `true` or `false`, which logic reads as values."
     if NAME_PATTERN.fullmatch(value):
         return None
-    return "invalid", "must begin with a letter and go on with letters, digits, `_`, spaces or `-`."
+    return "invalid", "must be a letter followed by letters, digits, `_`, spaces or `-`."
 
 
 def _text(maximum: int) -> TextType:
@@ -85,10 +86,10 @@ def _text(maximum: int) -> TextType:
 def _snowflake_problem(value: str) -> Problem | None:
     if _SNOWFLAKE.fullmatch(value):
         return None
-    return "invalid", "must be an id: 1 to 20 digits without a 0 in front, as text."
+    return "invalid", "must be an id: text of 1 to 20 digits, not beginning with 0."
 
 
-# An id of the chat platform: as text, because numbers lose some of its digits.
+# An id of the chat platform. It is text, because JSON numbers would lose some of its digits.
 SNOWFLAKE = TextType(20, empty_is_null=True, check=_snowflake_problem, pattern=_SNOWFLAKE.pattern.join("^$"))
 _ADDRESS = TextType(2_048, empty_is_null=True, check=_url_problem, format="uri", pattern="^https?://")
 

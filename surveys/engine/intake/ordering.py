@@ -1,11 +1,11 @@
-"""Blocks as they were sent → blocks as they are walked: in order, numbered, and each with a name.
+"""Blocks in the order sent → blocks in the order walked, each with its position and its name.
 
-    arrange(reading, before=stored)          a whole script was sent
-    arrange_patch(reading, before=stored)    one block was sent: the others stand as they are
+    order_blocks(parsed, before=stored)     a whole script was sent
+    order_patch(parsed, before=stored)      one block was sent; the others stay as they are
 
-Order (decisions 14.12): intro before main; then `position`, a block without one counting as its index in
-the array; ties as in the array. Automatic names (6.1) count intro blocks, and take the next free number.
-A block sent with its id but without a name keeps the name it has.
+Order (decisions 14.12): intro before main; then by `position`, or by the index in the array for a block
+without one; ties keep the array's order. Automatic names (6.1) count intro blocks and take the next free
+number. A block sent with its id but without a name keeps its name.
 """
 
 from __future__ import annotations
@@ -20,55 +20,54 @@ from surveys.engine.script import SECTIONS, Block, Script, title_case
 
 @dataclass(frozen=True)
 class OrderedBlocks:
-    """`places[n]` and `given[n]` tell where `blocks[n]` stood, and which keys it was sent with.
+    """The blocks of a script in order; `block_paths[n]` and `sent_keys[n]` belong to `blocks[n]`.
 
-    `outro` holds the outro blocks that were resubmitted, as they were sent; their part in the script
-    is for the caller to decide.
+    `outro` holds the outro blocks that were sent, unchanged: the caller decides what becomes of them.
     """
 
     blocks: tuple[Block, ...]
-    places: tuple[BlockPath, ...]
-    given: tuple[frozenset[str], ...]
+    block_paths: tuple[BlockPath, ...]
+    sent_keys: tuple[frozenset[str], ...]
     outro: tuple[Block, ...] = ()
-    outro_places: tuple[BlockPath, ...] = ()
-    outro_given: tuple[frozenset[str], ...] = ()
+    outro_paths: tuple[BlockPath, ...] = ()
+    outro_sent_keys: tuple[frozenset[str], ...] = ()
 
 
-def order_blocks(reading: ParsedBlocks, *, before: Script | None = None) -> OrderedBlocks:
-    """Put the blocks of a whole script in their order and name those without a name."""
-    walked = [n for n, block in enumerate(reading.blocks) if block.section != "outro"]
-    outro = [n for n, block in enumerate(reading.blocks) if block.section == "outro"]
-    walked.sort(key=lambda n: _rank(reading.blocks[n], n))
+def order_blocks(parsed: ParsedBlocks, *, before: Script | None = None) -> OrderedBlocks:
+    """Sort the blocks of a whole script, number them, and name those without a name."""
+    walked = [n for n, block in enumerate(parsed.blocks) if block.section != "outro"]
+    outro = [n for n, block in enumerate(parsed.blocks) if block.section == "outro"]
+    walked.sort(key=lambda n: _rank(parsed.blocks[n], n))
     return OrderedBlocks(
-        blocks=_named(_with_kept_names([reading.blocks[n] for n in walked], before)),
-        places=tuple(reading.places[n] for n in walked),
-        given=tuple(reading.given[n] for n in walked),
-        outro=tuple(reading.blocks[n] for n in outro),
-        outro_places=tuple(reading.places[n] for n in outro),
-        outro_given=tuple(reading.given[n] for n in outro),
+        blocks=_named(_with_stored_names([parsed.blocks[n] for n in walked], before)),
+        block_paths=tuple(parsed.block_paths[n] for n in walked),
+        sent_keys=tuple(parsed.sent_keys[n] for n in walked),
+        outro=tuple(parsed.blocks[n] for n in outro),
+        outro_paths=tuple(parsed.block_paths[n] for n in outro),
+        outro_sent_keys=tuple(parsed.sent_keys[n] for n in outro),
     )
 
 
-def order_patch(reading: ParsedBlocks, *, before: Script) -> OrderedBlocks:
-    """Put the one block that was read by `read_patch` into its script, moved where its position says.
+def order_patch(parsed: ParsedBlocks, *, before: Script) -> OrderedBlocks:
+    """Put the block read by `read_patch` into its script, at its position.
 
-    The block is taken out and put in again, so that it stands at the position it was given. Its place
-    is the one read (no prefix); the others are told by their index in the stored script.
+    The block is taken out and inserted again, so that it ends up at the position that was sent. Its path has
+    no prefix; the paths of the others are their indexes in the stored script.
     """
-    (block,), (place,), (given,) = reading.blocks, reading.places, reading.given
+    (block,), (block_path,), (sent_keys,) = parsed.blocks, parsed.block_paths, parsed.sent_keys
     was = before.index_by_id[block.id or 0]
     blocks = [*before.blocks[:was], *before.blocks[was + 1 :]]
-    places = [BlockPath(f"blocks[{n}]") for n in range(len(before.blocks)) if n != was]
+    block_paths = [BlockPath(f"blocks[{n}]") for n in range(len(before.blocks)) if n != was]
     keys: list[frozenset[str]] = [frozenset()] * len(blocks)
     at = min(was if block.position is None else block.position, len(blocks))
     blocks.insert(at, block)
-    places.insert(at, place)
-    keys.insert(at, given)
+    block_paths.insert(at, block_path)
+    keys.insert(at, sent_keys)
     order = sorted(range(len(blocks)), key=lambda n: SECTIONS.index(blocks[n].section))
     return OrderedBlocks(
         blocks=_named([blocks[n] for n in order]),
-        places=tuple(places[n] for n in order),
-        given=tuple(keys[n] for n in order),
+        block_paths=tuple(block_paths[n] for n in order),
+        sent_keys=tuple(keys[n] for n in order),
     )
 
 
@@ -76,7 +75,7 @@ def _rank(block: Block, n: int) -> tuple[int, int, int]:
     return SECTIONS.index(block.section), n if block.position is None else block.position, n
 
 
-def _with_kept_names(blocks: Iterable[Block], before: Script | None) -> list[Block]:
+def _with_stored_names(blocks: Iterable[Block], before: Script | None) -> list[Block]:
     stored = {block.id: block.name for block in before.blocks} if before else {}
     return [
         replace(block, name=stored[block.id])
@@ -87,14 +86,15 @@ def _with_kept_names(blocks: Iterable[Block], before: Script | None) -> list[Blo
 
 
 def _named(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """The blocks with their positions, and with automatic names for those that have none."""
     taken = {block.title for block in blocks if block.name}
-    arranged = []
+    named = []
     for n, block in enumerate(blocks):
         name = block.name or _free_name(n, taken)
         if name != block.name or n != block.position:
             block = replace(block, name=name, position=n)
-        arranged.append(block)
-    return tuple(arranged)
+        named.append(block)
+    return tuple(named)
 
 
 def _free_name(number: int, taken: set[str]) -> str:

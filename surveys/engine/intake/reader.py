@@ -1,14 +1,14 @@
-"""Raw JSON → the engine's vocabulary. Whatever is sent, nothing is raised: what is wrong becomes a violation.
+"""Raw JSON → the engine's classes. Reading never raises: whatever is wrong becomes a violation.
 
-    reading     = intake.read_blocks(raw, path="blocks", scoring=project.scoring_enabled)
-    reading     = intake.read_patch(raw, block=stored, scoring=...)       # one block, fields laid over it
-    arrangement = arrangement.arrange(reading, before=stored_script)      # order, names: see there
-    violations  = reading.violations + rules.check(script, places=arrangement.places,
-                                                   faulty=reading.faulty, ...)
+    parsed     = reader.read_blocks(raw, path="blocks", scoring=project.scoring_enabled)
+    parsed     = reader.read_patch(raw, block=stored, scoring=...)       # one block, sent fields merged in
+    ordered    = ordering.order_blocks(parsed, before=stored_script)     # order and names
+    violations = parsed.violations + rules.check(script, block_paths=ordered.block_paths,
+                                                 invalid_fields=parsed.invalid_fields, ...)
 
-Reading goes on after a fault: what cannot be read stands as an empty value of its kind, and `faulty` holds
-its path, so that the rules say nothing more about it. Options come out in display order, conditions with
-their compiled precondition, and correct answers as ids wherever the option has one.
+Reading continues after a violation: an unreadable field keeps the empty value of its type, and its path is
+among `invalid_fields`, so that the rules do not report it a second time. Options come out in display order,
+conditions with their compiled precondition, and correct answers as ids if the option has one.
 """
 
 from __future__ import annotations
@@ -43,15 +43,16 @@ from surveys.engine.intake.fields import (
 )
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.language import conditions, names
+from surveys.engine.language.conditions import CONNECTIVES, LEAF_FIELDS
+from surveys.engine.language.expression_grammar import MAX_NESTING
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Violation, normalized
 
 MAX_BLOCKS = 200
-MAX_DEPTH = 50  # of conditions in conditions; deeper ones are kept as they are, and refused by `conditions`
-# Word for word as the interface gives it (2.4), without the full stop of our other sentences.
+# Word for word as interface 2.4 gives it, without the full stop of our other messages.
 OUTRO_NEEDS_ID = "section='outro' requires id for update"
-# Stands for a block whose type cannot be read: anything may refer to it, and nothing is asked of it.
+# The type of a block whose type cannot be read: anything may refer to such a block, and it needs nothing.
 _UNREADABLE = "open_text"
-_CONDITION_KEYS = frozenset({"block", "variable", "op", "value", "all", "any"})
+_CONDITION_KEYS = frozenset({*LEAF_FIELDS, *CONNECTIVES})
 _LOGIC_KEYS = ("precondition", "show_when", "hide_when")
 _CORRECT_KEYS = ("correct_answer_ids", "correct_answer_id", "correct_answer_index")
 _MERGED_KEYS = ("scale", "action_config", "continue")
@@ -59,88 +60,103 @@ _MERGED_KEYS = ("scale", "action_config", "continue")
 
 @dataclass(frozen=True)
 class ParsedBlocks:
-    """What was sent, as far as it could be read: blocks in the order of the array sent."""
+    """The blocks that were sent, as far as they could be read, in the order of the array sent.
+
+    `ignored` are the paths of unknown fields. `sent_keys` and `block_paths` belong to the blocks, in order.
+    """
 
     blocks: tuple[Block, ...] = ()
     violations: list[Violation] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
-    given: tuple[frozenset[str], ...] = ()
-    places: tuple[BlockPath, ...] = ()
+    sent_keys: tuple[frozenset[str], ...] = ()
+    block_paths: tuple[BlockPath, ...] = ()
 
     @property
-    def faulty(self) -> frozenset[str]:
+    def invalid_fields(self) -> frozenset[str]:
+        """The paths of all fields that have a violation."""
         return frozenset(violation.field for violation in self.violations)
 
 
 def read_blocks(raw: object, *, path: str, scoring: bool = True) -> ParsedBlocks:
-    """Read a script's array of blocks. With `scoring` off no `score_values` are refused, whatever they are;
-    that there were any is noted on their block, and what counts is for `revision.keep_scores` to say."""
-    notes = _ParseContext(scoring=scoring)
+    """Read a script's array of blocks.
+
+    With `scoring` off, no `score_values` are refused, whatever they contain. Their block is marked as
+    `scores_ignored`, and `revision.keep_stored_scores` decides which scores remain.
+    """
+    context = _ParseContext(scoring=scoring)
     if not isinstance(raw, list):
         code = "null" if raw is None else "invalid_type"
-        notes.fault(path, code, f"`{_last(path)}` must be a list of blocks, not {describe_type(raw)}.")
-        return ParsedBlocks(violations=notes.violations)
-    main = sum(not (isinstance(each, dict) and each.get("section") == "outro") for each in raw)
+        context.report(path, code, f"`{_last(path)}` must be a list of blocks, not {describe_type(raw)}.")
+        return ParsedBlocks(violations=context.violations)
+    main = sum(not (isinstance(item, dict) and item.get("section") == "outro") for item in raw)
     if main > MAX_BLOCKS:
-        notes.fault(path, "too_many", f"`{_last(path)}` may hold at most {MAX_BLOCKS} blocks, not {main}.")
+        message = f"`{_last(path)}` must hold at most {MAX_BLOCKS} blocks, not {main}."
+        context.report(path, "too_many", message)
         raw = raw[:MAX_BLOCKS]
-    read = [_block(each, f"{path}[{n}]", notes) for n, each in enumerate(raw)]
-    # First of all, as the message of a refusal is that of its first violation, and this one is promised.
-    notes.violations.sort(key=lambda violation: violation.message != OUTRO_NEEDS_ID)
+    pairs = [_block(item, f"{path}[{n}]", context) for n, item in enumerate(raw)]
+    # First, because a refusal repeats the message of its first violation, and this one is promised.
+    context.violations.sort(key=lambda violation: violation.message != OUTRO_NEEDS_ID)
     return ParsedBlocks(
-        blocks=tuple(block for block, _ in read),
-        violations=notes.violations,
-        ignored=notes.ignored,
-        given=tuple(frozenset(each) if isinstance(each, dict) else frozenset() for each in raw),
-        places=tuple(place for _, place in read),
+        blocks=tuple(block for block, _ in pairs),
+        violations=context.violations,
+        ignored=context.ignored,
+        sent_keys=tuple(frozenset(item) if isinstance(item, dict) else frozenset() for item in raw),
+        block_paths=tuple(block_path for _, block_path in pairs),
     )
 
 
 def read_patch(raw: object, *, block: Block, scoring: bool = True) -> ParsedBlocks:
-    """Read one block: the stored one with the sent fields laid over it, paths without a prefix.
+    """Read a patch of one block: the stored block with the sent fields merged in. Paths have no prefix.
 
-    A field not sent stays, an explicit null clears. `scale`, `action_config` and `continue` change the
-    keys that are sent; lists and conditions are replaced. Of `precondition`, `show_when` and
-    `hide_when` the one that is sent takes the place of what was there.
+    A field that is not sent stays, an explicit null clears. `scale`, `action_config` and `continue` change
+    only in the keys that are sent; lists and conditions are replaced. Sending one of `precondition`,
+    `show_when` and `hide_when` replaces the stored logic.
     """
     if not isinstance(raw, dict):
-        fault = Violation("", "invalid_type", f"The block must be an object, not {describe_type(raw)}.")
+        message = f"The block must be an object, not {describe_type(raw)}."
+        violation = Violation("", "invalid_type", message)
         return ParsedBlocks(
-            blocks=(block,), violations=[fault], given=(frozenset(),), places=(BlockPath(""),)
+            blocks=(block,),
+            violations=[violation],
+            sent_keys=(frozenset(),),
+            block_paths=(BlockPath(""),),
         )
-    notes = _ParseContext(scoring=scoring)
-    patched, place = _block(_merged(raw, block), "", notes)
+    context = _ParseContext(scoring=scoring)
+    patched, block_path = _block(_merged(raw, block), "", context)
     return ParsedBlocks(
-        blocks=(replace(patched, scores_ignored=not scoring and _weighs(raw)),),
-        violations=notes.violations,
-        ignored=notes.ignored,
-        given=(frozenset(raw),),
-        places=(place,),
+        blocks=(replace(patched, scores_ignored=not scoring and _has_scores(raw)),),
+        violations=context.violations,
+        ignored=context.ignored,
+        sent_keys=(frozenset(raw),),
+        block_paths=(block_path,),
     )
 
 
 def _merged(raw: Mapping[str, object], block: Block) -> dict[str, object]:
+    """The stored block as JSON, with the sent fields merged in."""
     stored = block_as_json(block, scoring=True)
     if any(key in raw for key in _CORRECT_KEYS):
         stored |= dict.fromkeys(("correct_answer_ids", "correct_answer_index"))
     elif stored["correct_answer_ids"]:
-        stored["correct_answer_index"] = None  # it moves with the options; the id does not
-    stored |= _kept_logic(raw, block)
+        stored["correct_answer_index"] = None  # it changes when options move; the id does not
+    stored |= _cleared_logic(raw, block)
     merged = {**stored, **raw, "id": block.id}
     for key in _MERGED_KEYS:
         old, new = stored[key], raw.get(key)
-        other_kind = key == "action_config" and raw.get("action_kind", block.action_kind) != block.action_kind
-        if isinstance(old, dict) and isinstance(new, dict) and not other_kind:
+        is_new_action = (
+            key == "action_config" and raw.get("action_kind", block.action_kind) != block.action_kind
+        )
+        if isinstance(old, dict) and isinstance(new, dict) and not is_new_action:
             merged[key] = {**old, **new}
     return merged
 
 
-def _kept_logic(raw: Mapping[str, object], block: Block) -> dict[str, object]:
-    """Which of the stored block's logic fields stand beside those that are sent."""
+def _cleared_logic(raw: Mapping[str, object], block: Block) -> dict[str, object]:
+    """The stored block's logic fields that a patch clears, each with None."""
     if any(raw.get(key) is not None for key in _LOGIC_KEYS):
         own = raw.get("precondition") == block.precondition and block.precondition is not None
         if own and raw.get("show_when") is None and raw.get("hide_when") is None:
-            # Its own compiled text beside a condition that is not sent, or cleared by a null.
+            # The block's own compiled text was sent back; its condition was not sent, or is null.
             return {} if not {"show_when", "hide_when"} & raw.keys() else dict.fromkeys(_LOGIC_KEYS[1:])
         return dict.fromkeys(_LOGIC_KEYS)
     if "precondition" in raw:
@@ -150,183 +166,193 @@ def _kept_logic(raw: Mapping[str, object], block: Block) -> dict[str, object]:
     return {}
 
 
-# --- Reading by the table -------------------------------------------------------------------------
+# --- Reading objects by the table of fields ---------------------------------------------------------
 
 
 class _ParseContext:
-    """What is found on the way."""
+    """Collects violations and unknown fields while a request body is read."""
 
     def __init__(self, *, scoring: bool) -> None:
         self.scoring = scoring
         self.violations: list[Violation] = []
         self.ignored: list[str] = []
 
-    def fault(self, path: str, code: str, message: str) -> None:
+    def report(self, path: str, code: str, message: str) -> None:
         self.violations.append(Violation(path, code, message))
 
 
 def _object(
-    raw: Mapping[str, object], shape: ObjectType, path: str, notes: _ParseContext
+    raw: Mapping[str, object], object_type: ObjectType, path: str, context: _ParseContext
 ) -> dict[str, object]:
-    """The fields of one object, by the vocabulary's names; a null, absent or unreadable one is absent."""
-    taken: dict[str, object] = {}
+    """The fields of one object by attribute name. Null and unreadable fields are left out."""
+    values: dict[str, object] = {}
     prefix = f"{path}." if path else ""
-    fields = shape.fields
+    fields = object_type.fields
     for key, value in raw.items():
         if value is None and key in fields and fields[key].nullable:
             continue
-        field_ = fields.get(key)
-        if field_ is None:
-            notes.ignored.append(prefix + _printable(key))
+        spec = fields.get(key)
+        if spec is None:
+            context.ignored.append(prefix + _printable(key))
         elif value is None:
-            notes.fault(prefix + key, "null", f"`{key}` must not be null.")
-        elif field_.scalar:
-            if fault := field_.kind.fault(value):  # type: ignore[union-attr]  # `scalar` says so
-                notes.fault(prefix + key, fault[0], f"`{key}` {fault[1]}")
-                if not (isinstance(value, str) and isinstance(field_.kind, TextType)):
-                    continue  # a name out of bounds may still be what others refer to
-            if value == "" and field_.empty_is_null:
+            context.report(prefix + key, "null", f"`{key}` must not be null.")
+        elif spec.is_scalar:
+            if problem := spec.type.problem(value):  # type: ignore[union-attr]  # checked by `is_scalar`
+                context.report(prefix + key, problem[0], f"`{key}` {problem[1]}")
+                if not (isinstance(value, str) and isinstance(spec.type, TextType)):
+                    continue  # text is kept: other blocks may refer to a name that is too long
+            if value == "" and spec.empty_is_null:
                 continue
-            taken[field_.attribute or key] = value
+            values[spec.attribute or key] = value
         else:
-            part = _part(value, field_, key, prefix + key, notes)
+            part = _compound(value, spec, key, prefix + key, context)
             if part is not None:
-                taken[field_.attribute or key] = part
-    for key in shape.required:
+                values[spec.attribute or key] = part
+    for key in object_type.required:
         if key not in raw:
-            notes.fault(prefix + key, "required", f"`{key}` is required.")
-    return taken
+            context.report(prefix + key, "required", f"`{key}` is required.")
+    return values
 
 
-def _part(value: object, field_: FieldSpec, key: str, path: str, notes: _ParseContext) -> object:
-    kind = field_.kind
-    if isinstance(kind, ObjectType):
+def _compound(value: object, spec: FieldSpec, key: str, path: str, context: _ParseContext) -> object:
+    """The value of a field that is an object, a list, weights or a condition; None if it is unreadable."""
+    type_ = spec.type
+    if isinstance(type_, ObjectType):
         if isinstance(value, dict):
-            return _BUILD[kind.name](_object(value, kind, path, notes))
-        notes.fault(path, "invalid_type", f"`{key}` must be an object, not {describe_type(value)}.")
+            return _BUILD[type_.name](_object(value, type_, path, context))
+        context.report(path, "invalid_type", f"`{key}` must be an object, not {describe_type(value)}.")
         return None
-    if isinstance(kind, ListType):
-        return _list(value, kind, key, path, notes)
-    if isinstance(kind, WeightsType):
-        return _weights(value, key, path, notes if notes.scoring else _ParseContext(scoring=False))
+    if isinstance(type_, ListType):
+        return _list(value, type_, key, path, context)
+    if isinstance(type_, WeightsType):
+        return _weights(value, key, path, context if context.scoring else _ParseContext(scoring=False))
     if isinstance(value, dict):
-        return _condition(value, path, notes)
-    notes.fault(path, "invalid_type", f"`{key}` must be an object, not {describe_type(value)}.")
+        return _condition(value, path, context)
+    context.report(path, "invalid_type", f"`{key}` must be an object, not {describe_type(value)}.")
     return None
 
 
-def _list(value: object, kind: ListType, key: str, path: str, notes: _ParseContext) -> list[object] | None:
+def _list(
+    value: object, list_type: ListType, key: str, path: str, context: _ParseContext
+) -> list[object] | None:
     if not isinstance(value, list):
-        notes.fault(path, "invalid_type", f"`{key}` must be a list, not {describe_type(value)}.")
+        context.report(path, "invalid_type", f"`{key}` must be a list, not {describe_type(value)}.")
         return None
-    if len(value) > kind.maximum:
-        most = f"`{key}` may hold at most {kind.maximum}, not {len(value)}."
-        notes.fault(path, "too_many", most)
-        value = value[: kind.maximum]
-    if isinstance(kind.kind, IntegerType):
-        for n, each in enumerate(value):
-            if fault := kind.kind.fault(each):
-                notes.fault(f"{path}[{n}]", fault[0], f"`{key}[{n}]` {fault[1]}")
+    if len(value) > list_type.maximum:
+        message = f"`{key}` must hold at most {list_type.maximum}, not {len(value)}."
+        context.report(path, "too_many", message)
+        value = value[: list_type.maximum]
+    item_type = list_type.item_type
+    if isinstance(item_type, IntegerType):
+        for n, item in enumerate(value):
+            if problem := item_type.problem(item):
+                context.report(f"{path}[{n}]", problem[0], f"`{key}[{n}]` {problem[1]}")
                 return None
         return value
     parts: list[object] = []
-    for n, each in enumerate(value):
-        if isinstance(each, dict):
-            parts.append(_object(each, kind.kind, f"{path}[{n}]", notes))
+    for n, item in enumerate(value):
+        if isinstance(item, dict):
+            parts.append(_object(item, item_type, f"{path}[{n}]", context))
         else:
-            notes.fault(
-                f"{path}[{n}]", "invalid_type", f"`{key}[{n}]` must be an object, not {describe_type(each)}."
-            )
+            message = f"`{key}[{n}]` must be an object, not {describe_type(item)}."
+            context.report(f"{path}[{n}]", "invalid_type", message)
             parts.append({})
     return parts
 
 
-def _weights(value: object, key: str, path: str, notes: _ParseContext) -> dict[str, Decimal] | None:
+def _weights(value: object, key: str, path: str, context: _ParseContext) -> dict[str, Decimal] | None:
     if not isinstance(value, dict):
-        notes.fault(path, "invalid_type", f"`{key}` must be an object, not {describe_type(value)}.")
+        context.report(path, "invalid_type", f"`{key}` must be an object, not {describe_type(value)}.")
         return None
     if len(value) > MAX_BUCKETS:
-        notes.fault(path, "too_many", f"`{key}` may hold at most {MAX_BUCKETS} buckets, not {len(value)}.")
+        message = f"`{key}` must hold at most {MAX_BUCKETS} buckets, not {len(value)}."
+        context.report(path, "too_many", message)
         return None
     weights = {}
-    for written, points in value.items():
-        bucket = normalized(written)
+    for raw_bucket, points in value.items():
+        bucket = normalized(raw_bucket)
         name = _printable(bucket)
-        if fault := names.bucket_name_problem(bucket) or _too_long(bucket):
-            notes.fault(path, "invalid", f"`{key}` has a key that cannot be a bucket's: {name} {fault}")
+        if problem := names.bucket_name_problem(bucket) or _too_long(bucket):
+            context.report(path, "invalid", f"`{key}` has the key {name}, which {problem}")
             return None
         if bucket in weights:
-            notes.fault(f"{path}.{name}", "duplicate", f"`{key}.{name}` is sent twice.")
+            context.report(f"{path}.{name}", "duplicate", f"`{key}.{name}` is sent twice.")
         elif type(points) not in (int, float):
-            wrong = f"`{key}.{name}` must be a number, not {describe_type(points)}."
-            notes.fault(f"{path}.{name}", "invalid_type", wrong)
-        elif not -MAX_NUMBER <= points <= MAX_NUMBER:  # which NaN is not either
-            notes.fault(f"{path}.{name}", "invalid", f"`{key}.{name}` must be a number up to 10^15.")
+            message = f"`{key}.{name}` must be a number, not {describe_type(points)}."
+            context.report(f"{path}.{name}", "invalid_type", message)
+        elif not -MAX_NUMBER <= points <= MAX_NUMBER:  # false for NaN too
+            message = f"`{key}.{name}` must be a number from -10^15 to 10^15."
+            context.report(f"{path}.{name}", "invalid", message)
         else:
             weights[bucket] = Decimal(str(points))
     return weights
 
 
-def _action_config(*, source_key: str | None = None, **taken: Any) -> ActionConfig:
-    return ActionConfig(source_key=source_key and normalized(source_key), **taken)
+def _action_config(*, source_key: str | None = None, **values: Any) -> ActionConfig:
+    return ActionConfig(source_key=source_key and normalized(source_key), **values)
 
 
 def _condition(
-    raw: Mapping[str, object], path: str, notes: _ParseContext, depth: int = 1
+    raw: Mapping[str, object], path: str, context: _ParseContext, depth: int = 1
 ) -> dict[str, object]:
-    """A Condition without the keys that nobody knows. Its meaning is for `conditions` to judge."""
-    kept: dict[str, object] = {}
+    """A Condition without unknown keys. `conditions` checks the rest.
+
+    Conditions that nest deeper than the language allows are kept as they are, and refused there.
+    """
+    condition: dict[str, object] = {}
     for key, value in raw.items():
         if key not in _CONDITION_KEYS:
-            notes.ignored.append(f"{path}.{_printable(key)}")
+            context.ignored.append(f"{path}.{_printable(key)}")
             continue
-        if isinstance(value, list) and depth <= MAX_DEPTH:
+        if isinstance(value, list) and depth <= MAX_NESTING:
             for n, part in enumerate(value):
                 if isinstance(part, str) and is_unstorable(part):
-                    notes.fault(f"{path}.{key}[{n}]", "invalid", f"`{key}[{n}]` {UNSTORABLE_MESSAGE}")
+                    context.report(f"{path}.{key}[{n}]", "invalid", f"`{key}[{n}]` {UNSTORABLE_MESSAGE}")
             value = [
-                _condition(part, f"{path}.{key}[{n}]", notes, depth + 1) if isinstance(part, dict) else part
+                _condition(part, f"{path}.{key}[{n}]", context, depth + 1) if isinstance(part, dict) else part
                 for n, part in enumerate(value)
             ]
         elif isinstance(value, str) and is_unstorable(value):
-            notes.fault(f"{path}.{key}", "invalid", f"`{key}` {UNSTORABLE_MESSAGE}")
-        kept[key] = value
-    return kept
+            context.report(f"{path}.{key}", "invalid", f"`{key}` {UNSTORABLE_MESSAGE}")
+        condition[key] = value
+    return condition
 
 
 # --- One block ------------------------------------------------------------------------------------
 
 
-def _block(raw: object, path: str, notes: _ParseContext) -> tuple[Block, BlockPath]:
+def _block(raw: object, path: str, context: _ParseContext) -> tuple[Block, BlockPath]:
     if not isinstance(raw, dict):
-        notes.fault(path, "invalid_type", f"`{_last(path)}` must be an object, not {describe_type(raw)}.")
+        message = f"`{_last(path)}` must be an object, not {describe_type(raw)}."
+        context.report(path, "invalid_type", message)
         return Block(type=_UNREADABLE), BlockPath(path)
-    taken = _object(raw, BLOCK, path, notes)
-    taken.setdefault("type", _UNREADABLE)
-    place = BlockPath(path)
-    if taken.get("section") == "outro" and raw.get("id") is None:
-        notes.fault(place.at("id"), "required", OUTRO_NEEDS_ID)
-    if "options" in taken:
-        place = BlockPath(path, _sorted_options(taken))
-    if any(taken.get(key) is not None for key in _CORRECT_KEYS):
-        notes.violations += correct_answers.resolve(taken, place)
-    taken.pop("correct_answer_id", None)
-    if "show_when" in taken or "hide_when" in taken:
-        _compile(taken, place, notes)
-    taken["scores_ignored"] = not notes.scoring and _weighs(raw)
-    return Block(**taken), place  # type: ignore[arg-type]  # the table is held to Block by a test
+    values = _object(raw, BLOCK, path, context)
+    values.setdefault("type", _UNREADABLE)
+    block_path = BlockPath(path)
+    if values.get("section") == "outro" and raw.get("id") is None:
+        context.report(block_path.field("id"), "required", OUTRO_NEEDS_ID)
+    if "options" in values:
+        block_path = BlockPath(path, _sorted_options(values))
+    if any(values.get(key) is not None for key in _CORRECT_KEYS):
+        context.violations += correct_answers.resolve(values, block_path)
+    values.pop("correct_answer_id", None)
+    if "show_when" in values or "hide_when" in values:
+        _compile(values, block_path, context)
+    values["scores_ignored"] = not context.scoring and _has_scores(raw)
+    return Block(**values), block_path  # type: ignore[arg-type]  # a test compares the table with Block
 
 
-def _weighs(raw: Mapping[str, object]) -> bool:
-    """Whether any option of a block is sent with points."""
+def _has_scores(raw: Mapping[str, object]) -> bool:
+    """Whether any option of a block was sent with points."""
     options = raw.get("options")
     if not isinstance(options, list):
         return False
     return any(isinstance(option, dict) and bool(option.get("score_values")) for option in options)
 
 
-def _sorted_options(taken: dict[str, object]) -> tuple[int, ...]:
-    sent: Sequence[dict[str, object]] = taken["options"]  # type: ignore[assignment]
+def _sorted_options(values: dict[str, object]) -> tuple[int, ...]:
+    """Replace the options by `Option`s in display order; return each one's index in the array sent."""
+    sent: Sequence[dict[str, object]] = values["options"]  # type: ignore[assignment]
     order = range(len(sent))
     if any("display_order" in option for option in sent):
         order = sorted(order, key=lambda n: sent[n].get("display_order", n))  # type: ignore[assignment, arg-type, return-value]
@@ -334,40 +360,43 @@ def _sorted_options(taken: dict[str, object]) -> tuple[int, ...]:
     for n, index in enumerate(order):
         sent[index]["display_order"] = n
         options.append(Option(**{"value": "", **sent[index]}))  # type: ignore[arg-type]
-    taken["options"] = tuple(options)
+    values["options"] = tuple(options)
     return tuple(order)
 
 
-def _compile(taken: dict[str, object], place: BlockPath, notes: _ParseContext) -> None:
-    """The precondition that the condition comes to; exactly one of the three may say something else."""
-    written = taken.get("precondition")
-    both = "show_when" in taken and "hide_when" in taken
+def _compile(values: dict[str, object], block_path: BlockPath, context: _ParseContext) -> None:
+    """Set the precondition to which `show_when` or `hide_when` compiles.
+
+    The two exclude each other, and a `precondition` sent with one of them must be what it compiles to.
+    """
+    sent = values.get("precondition")
+    both = "show_when" in values and "hide_when" in values
     if both:
-        notes.fault(
-            place.at("hide_when"), "conflicting", "`hide_when` and `show_when` cannot be sent together."
-        )
+        message = "`hide_when` and `show_when` cannot be sent together."
+        context.report(block_path.field("hide_when"), "conflicting", message)
     compiled = None
     for key in ("show_when", "hide_when"):
-        if key not in taken:
+        if key not in values:
             continue
         try:
-            compiled = conditions.compile(taken[key], hide=key == "hide_when")  # type: ignore[arg-type]
-        except conditions.ConditionError as fault:
-            notes.violations += [
-                Violation(_joined(place.at(key), where), code, message)
-                for where, code, message in fault.faults
+            compiled = conditions.compile(values[key], hide=key == "hide_when")  # type: ignore[arg-type]
+        except conditions.ConditionError as error:
+            context.violations += [
+                Violation(_joined(block_path.field(key), inner), code, message)
+                for inner, code, message in error.problems
             ]
     if both or compiled is None:
         return
-    if written is not None and written != compiled:
-        key = "show_when" if "show_when" in taken else "hide_when"
+    if sent is not None and sent != compiled:
+        key = "show_when" if "show_when" in values else "hide_when"
         message = f"`precondition` cannot be sent with `{key}`, unless it is what `{key}` compiles to."
-        notes.fault(place.at("precondition"), "conflicting", message)
+        context.report(block_path.field("precondition"), "conflicting", message)
     else:
-        taken["precondition"] = compiled
+        values["precondition"] = compiled
 
 
 def _joined(path: str, inner: str) -> str:
+    """The path of a part of the field at `path`."""
     if not inner or inner.startswith("["):
         return path + inner
     return f"{path}.{inner}"
@@ -382,12 +411,12 @@ def _too_long(name: str) -> str | None:
 
 
 def _printable(key: object) -> str:
-    """A key as it may stand in a header: hostile ones shortened and made plain."""
+    """A key that is safe in a header: at most 64 characters, and `?` for unusual ones."""
     return re.sub(r"[^\w -]", "?", str(key)[:64], flags=re.ASCII)
 
 
 _BUILD: Mapping[str, Callable[[dict[str, object]], object]] = {
-    SCALE.name: lambda taken: Scale(**taken),  # type: ignore[arg-type]
-    ACTION_CONFIG.name: lambda taken: _action_config(**taken),  # type: ignore[arg-type]
-    CONTINUE.name: lambda taken: Continue(**taken),  # type: ignore[arg-type]
+    SCALE.name: lambda values: Scale(**values),  # type: ignore[arg-type]
+    ACTION_CONFIG.name: lambda values: _action_config(**values),  # type: ignore[arg-type]
+    CONTINUE.name: lambda values: Continue(**values),  # type: ignore[arg-type]
 }

@@ -1,6 +1,6 @@
-"""The vocabulary → JSON, as reads give it: every key of interface 2.4 is there, null where it says nothing.
+"""The engine's classes → JSON, as reads return it: with every key of interface 2.4, null if empty.
 
-What this gives can be sent back: `intake` reads it into the same block, without a violation.
+The result can be sent back: `reader` reads it into the same block, without a violation.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, 
 
 
 def script_as_json(script: Script, *, outro: bool = False) -> list[dict[str, object]]:
-    """The blocks of a script in order, with its outro blocks at the end where they are asked for."""
+    """The blocks of a script in order, followed by its outro blocks if `outro` is set."""
     blocks = script.blocks + script.outro if outro else script.blocks
     return [block_as_json(block, scoring=script.scoring_enabled) for block in blocks]
 
 
 def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
-    """One block with its logic, scores and correct answers: for those who write scripts."""
+    """One block with its logic, scores and correct answers, for authors of scripts."""
     correct = block.correct_answer_ids
     return {
         "id": block.id,
@@ -53,7 +53,7 @@ def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
 
 
 def _option(option: Option, *, scoring: bool) -> dict[str, object]:
-    told: dict[str, object] = {
+    serialized: dict[str, object] = {
         "id": option.id,
         "value": option.value,
         "label": option.label,
@@ -62,8 +62,8 @@ def _option(option: Option, *, scoring: bool) -> dict[str, object]:
         "anchor_position": option.anchor_position,
     }
     if scoring:
-        told["score_values"] = _weights(option.score_values)
-    return told
+        serialized["score_values"] = _weights(option.score_values)
+    return serialized
 
 
 def _weights(weights: Mapping[str, Decimal] | None) -> dict[str, int | float] | None:
@@ -73,11 +73,11 @@ def _weights(weights: Mapping[str, Decimal] | None) -> dict[str, int | float] | 
 
 
 def _correct_index(block: Block) -> int | None:
-    """Where the first correct option stands now: the id is what is kept, the index follows it."""
+    """The current index of the first correct option. The id is stored; the index follows from it."""
     if not block.correct_answer_ids:
         return block.correct_answer_index
-    wanted = block.correct_answer_ids[0]
-    return next((n for n, option in enumerate(block.options) if option.id == wanted), None)
+    correct_id = block.correct_answer_ids[0]
+    return next((n for n, option in enumerate(block.options) if option.id == correct_id), None)
 
 
 def _action_config(config: ActionConfig | None) -> dict[str, object] | None:

@@ -14,22 +14,22 @@ OPERATORS = {"eq": "=", "ne": "!=", "lt": "<", "gt": ">", "gte": ">=", "lte": "<
 CONNECTIVES = {"all": "AND", "any": "OR"}
 LEAF_FIELDS = ("block", "variable", "op", "value")
 
-_MAX_BITS = 4096  # of an integer; more could not fit into an expression
+_MAX_BITS = 4096  # of an integer; a larger one exceeds the length of an expression
 
 
 class ConditionError(ValueError):
-    """A condition that cannot be compiled, with all that is wrong with it.
+    """A condition that cannot be compiled.
 
-    `faults` are triples of path (`any[1].value`; empty for the condition itself), code of the violation
-    vocabulary, and sentence.
+    `problems` are triples of a path (such as `any[1].value`; empty for the condition itself), a violation's
+    code, and a message.
     """
 
-    def __init__(self, faults: Sequence[tuple[str, str, str]]) -> None:
-        super().__init__(faults[0][2])
-        self.faults = list(faults)
+    def __init__(self, problems: Sequence[tuple[str, str, str]]) -> None:
+        super().__init__(problems[0][2])
+        self.problems = list(problems)
 
     def __reduce__(self) -> tuple[type[ConditionError], tuple[list[tuple[str, str, str]]]]:
-        return type(self), (self.faults,)
+        return type(self), (self.problems,)
 
 
 def compile(condition: Mapping[str, object], *, hide: bool) -> str:
@@ -41,109 +41,109 @@ def compile(condition: Mapping[str, object], *, hide: bool) -> str:
     """
     compiler = _Compiler()
     text = compiler.condition(condition, "", depth=1)[0]
-    if compiler.faults:
-        raise ConditionError(compiler.faults)
+    if compiler.problems:
+        raise ConditionError(compiler.problems)
     text = text if hide else f"NOT(({text}))"
     try:
         parse(text)
-    except ParseError as fault:
-        message = f"The condition is too large. {fault.message}"
-        raise ConditionError([("", fault.code, message)]) from None
+    except ParseError as error:
+        message = f"The condition is too large. {error.message}"
+        raise ConditionError([("", error.code, message)]) from None
     return text
 
 
 class _Compiler:
-    """Collects faults while it writes; what it writes counts only where there are none."""
+    """Writes the expression and collects problems; the text is valid only if there are none."""
 
     def __init__(self) -> None:
-        self.faults: list[tuple[str, str, str]] = []
+        self.problems: list[tuple[str, str, str]] = []
 
-    def fault(self, path: str, code: str, message: str) -> str:
-        self.faults.append((path.lstrip("."), code, message))
+    def report(self, path: str, code: str, message: str) -> str:
+        self.problems.append((path.lstrip("."), code, message))
         return ""
 
-    def condition(self, given: object, path: str, *, depth: int) -> tuple[str, bool]:
-        """The text, and whether it must be in parentheses within a group."""
-        if not isinstance(given, Mapping):
-            return self.fault(path, "invalid_type", "A condition is an object."), False
+    def condition(self, raw: object, path: str, *, depth: int) -> tuple[str, bool]:
+        """The text, and whether it needs parentheses inside a group."""
+        if not isinstance(raw, Mapping):
+            return self.report(path, "invalid_type", "A condition is an object."), False
         if depth > MAX_NESTING:
             message = f"Conditions nest at most {MAX_NESTING} deep."
-            return self.fault(path, "too_deep", message), False
-        groups = [key for key in CONNECTIVES if given.get(key) is not None]
-        leaf = [key for key in LEAF_FIELDS if given.get(key) is not None]
+            return self.report(path, "too_deep", message), False
+        groups = [key for key in CONNECTIVES if raw.get(key) is not None]
+        leaf = [key for key in LEAF_FIELDS if raw.get(key) is not None]
         if len(groups) == 2 or (groups and leaf):
             message = (
                 "A condition has either all, or any, or block or variable with op and value; "
                 f"here are {' and '.join(groups + leaf)}."
             )
-            return self.fault(path, "conflicting", message), False
+            return self.report(path, "conflicting", message), False
         if groups:
-            return self.group(given[groups[0]], groups[0], path, depth=depth)
+            return self.group(raw[groups[0]], groups[0], path, depth=depth)
         if leaf:
-            return self.leaf(given, path), False
+            return self.leaf(raw, path), False
         message = "A condition needs all, or any, or block or variable with op and value."
-        return self.fault(path, "required", message), False
+        return self.report(path, "required", message), False
 
-    def group(self, given: object, key: str, path: str, *, depth: int) -> tuple[str, bool]:
+    def group(self, raw: object, key: str, path: str, *, depth: int) -> tuple[str, bool]:
         path = f"{path}.{key}"
-        if not isinstance(given, list | tuple):
-            return self.fault(path, "invalid_type", f"{key} is a list of conditions."), False
-        if not given:
-            return self.fault(path, "too_few", f"{key} needs at least one condition."), False
-        parts = [self.condition(part, f"{path}[{n}]", depth=depth + 1) for n, part in enumerate(given)]
+        if not isinstance(raw, list | tuple):
+            return self.report(path, "invalid_type", f"{key} is a list of conditions."), False
+        if not raw:
+            return self.report(path, "too_few", f"{key} needs at least one condition."), False
+        parts = [self.condition(part, f"{path}[{n}]", depth=depth + 1) for n, part in enumerate(raw)]
         if len(parts) == 1:
             return parts[0]
         join = CONNECTIVES[key]
         return f" {join} ".join(f"({text})" if wrapped else text for text, wrapped in parts), True
 
-    def leaf(self, given: Mapping[str, object], path: str) -> str:
-        subject = self.subject(given.get("block"), given.get("variable"), path)
-        op = given.get("op")
+    def leaf(self, raw: Mapping[str, object], path: str) -> str:
+        subject = self.subject(raw.get("block"), raw.get("variable"), path)
+        op = raw.get("op")
         if op is None:
-            self.fault(f"{path}.op", "required", "op is required.")
+            self.report(f"{path}.op", "required", "op is required.")
         elif not isinstance(op, str) or op not in OPERATORS:
-            self.fault(f"{path}.op", "invalid_choice", f"op is one of {', '.join(OPERATORS)}.")
-        value = given.get("value")
+            self.report(f"{path}.op", "invalid_choice", f"op is one of {', '.join(OPERATORS)}.")
+        value = raw.get("value")
         if value is None:
-            return self.fault(f"{path}.value", "required", "value is required.")
+            return self.report(f"{path}.value", "required", "value is required.")
         if op == "in" and not isinstance(value, list | tuple):
-            return self.fault(f"{path}.value", "invalid_type", "With op in, value is a list.")
-        written = self.value(value, f"{path}.value")
-        return f"{subject} {OPERATORS.get(str(op))} {written}"
+            return self.report(f"{path}.value", "invalid_type", "With op in, value is a list.")
+        literal = self.value(value, f"{path}.value")
+        return f"{subject} {OPERATORS.get(str(op))} {literal}"
 
     def subject(self, block: object, variable: object, path: str) -> str:
         if block is not None and variable is not None:
-            message = "A condition is about a block or about a variable, not both."
-            return self.fault(path, "conflicting", message)
+            message = "A condition names either a block or a variable, not both."
+            return self.report(path, "conflicting", message)
         if block is not None:
             return self.block(block, f"{path}.block")
         if variable is not None:
             return self.variable(variable, f"{path}.variable")
-        return self.fault(path, "required", "A condition needs a block or a variable to be about.")
+        return self.report(path, "required", "A condition needs a block or a variable.")
 
     def block(self, name: object, path: str) -> str:
         if not isinstance(name, str):
-            return self.fault(path, "invalid_type", "block is the name of a block.")
+            return self.report(path, "invalid_type", "block is the name of a block.")
         if not NAME_PATTERN.fullmatch(name.strip()):
-            return self.fault(path, "invalid", "block is no name that a block can have.")
+            return self.report(path, "invalid", "block is not a valid name of a block.")
         if names.is_reserved(name):
             message = (
-                f"A block named {name} cannot be meant by its name. "
-                "Rename it, or give its position as variable, such as q3."
+                f"A block named {name} cannot be named in a condition. "
+                "Rename it, or use its position as variable, such as q3."
             )
-            return self.fault(path, "not_allowed", message)
+            return self.report(path, "not_allowed", message)
         return names.expression_form(name)
 
     def variable(self, token: object, path: str) -> str:
         if not isinstance(token, str):
-            return self.fault(path, "invalid_type", "variable is the name of a variable, such as score.")
+            return self.report(path, "invalid_type", "variable is the name of a variable, such as score.")
         try:
             tree = parse(token).tree
         except ParseError:
             tree = None
         if not isinstance(tree, Name) or token not in (tree.name, f"({tree.name})"):
             message = "variable is a single name as an expression writes it, such as score or q3."
-            return self.fault(path, "invalid", message)
+            return self.report(path, "invalid", message)
         return token
 
     def value(self, value: object, path: str) -> str:
@@ -157,12 +157,12 @@ class _Compiler:
             return "true" if value else "false"
         if isinstance(value, str):
             if '"' in value:
-                return self.fault(path, "invalid", "A string here cannot contain a double quote.")
+                return self.report(path, "invalid", "A string here cannot contain a double quote.")
             return f'"{value}"'
         if isinstance(value, int | float | Decimal):
             return self.number(value, path)
         kinds = "a string, a number or a boolean"
-        return self.fault(path, "invalid_type", f"A value is {kinds}, or a list of these.")
+        return self.report(path, "invalid_type", f"A value is {kinds}, or a list of these.")
 
     def number(self, value: float | Decimal, path: str) -> str:
         if isinstance(value, int):
@@ -170,8 +170,8 @@ class _Compiler:
         else:
             value = Decimal(repr(value)) if isinstance(value, float) else value
             if not value.is_finite():
-                return self.fault(path, "invalid", "A number must be finite.")
+                return self.report(path, "invalid", "A number must be finite.")
             fits = abs(value.adjusted()) <= _MAX_BITS
         if not fits:
-            return self.fault(path, "too_large", "This number has too many digits for an expression.")
+            return self.report(path, "too_large", "This number has too many digits for an expression.")
         return format(value, "d" if isinstance(value, int) else "f")

@@ -1,4 +1,4 @@
-"""What the names in an expression mean in one script, and which of them may not stand there."""
+"""The meaning of names in one script, and the names that must not be used at a block."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from surveys.engine.language import names
 from surveys.engine.language.expressions import Expression, Mention
 from surveys.engine.language.formulas import Formula
-from surveys.engine.language.names import VARIABLES
 from surveys.engine.script import STATEMENTS, Block, Script, normalized, title_case
 
-__all__ = ["VARIABLES", "ReferenceProblem", "check", "resolve", "unknown_names", "variables"]
-
-_SUGGESTIONS = 2  # per expression; looking for near names is slow
+MAX_SUGGESTIONS = 2  # per expression, because the search for similar names is slow
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceProblem:
-    """One reference that cannot stand: a code of the violation vocabulary, a sentence, the column from 1."""
+    """One invalid reference: a violation's code and message, and the column from 1."""
 
     code: str
     message: str
@@ -26,12 +23,12 @@ class ReferenceProblem:
 
 
 def variables(script: Script) -> frozenset[str]:
-    """The variables known in this script: `answer`, and where it is scored the score and its kin."""
+    """The variables of this script: `answer`, and the score variables if it is scored."""
     return names.script_variables(scoring_enabled=script.scoring_enabled, bucket_keys=script.bucket_keys)
 
 
 def resolve(name: str, script: Script) -> int | str | None:
-    """What a name means: the index into `script.blocks`, a variable's name, or None for nothing known.
+    """What a name means: an index into `script.blocks`, a variable's name, or None if it is unknown.
 
     `q1` is always a position; a variable is in lower case; any other name is a block's in title case.
     """
@@ -44,58 +41,58 @@ def resolve(name: str, script: Script) -> int | str | None:
 
 
 def check(
-    expression: Expression, *, script: Script, at: int, suggestions: int = _SUGGESTIONS
+    expression: Expression, *, script: Script, at: int, suggestions: int = MAX_SUGGESTIONS
 ) -> list[ReferenceProblem]:
-    """What is wrong with the references of the expression on block `at`, each name told once.
+    """Find the invalid references in the expression of block `at`; each name is reported once.
 
-    `suggestions`: for how many unknown names a near one may be looked for.
+    `suggestions` is the number of unknown names for which a similar one is searched.
     """
-    faults: list[ReferenceProblem] = []
+    problems: list[ReferenceProblem] = []
     seen: set[str] = set()
     for mention in expression.mentions:
         if mention.name in seen:
             continue
         seen.add(mention.name)
-        meant = resolve(mention.name, script)
-        if meant is None:
+        meaning = resolve(mention.name, script)
+        if meaning is None:
             message = _unknown(mention.name, script, at, suggests=suggestions > 0)
             suggestions -= 1
-            faults.append(ReferenceProblem("unknown_reference", message, mention.column))
-        elif isinstance(meant, int):
-            faults += _misplaced(mention, script.blocks[meant], meant, at)
-    return faults
+            problems.append(ReferenceProblem("unknown_reference", message, mention.column))
+        elif isinstance(meaning, int):
+            problems += _misplaced(mention, script.blocks[meaning], meaning, at)
+    return problems
 
 
 def unknown_names(formula: Formula, script: Script, at: int) -> list[Mention]:
-    """The names in the formula of block `at` that always count as 0, each once, where it stands first.
+    """The names in the formula of block `at` that always count as 0, each at its first mention.
 
-    That is what means nothing, this block itself or a later one, and what has no answer.
+    These are unknown names, this block itself, later blocks, and blocks that have no answer.
     """
     first = {mention.name: mention for mention in reversed(formula.mentions)}
     return [
         mention
         for mention in sorted(first.values(), key=lambda mention: mention.column)
-        if _is_unknown(resolve(mention.name, script), script, at)
+        if _has_no_value(resolve(mention.name, script), script, at)
     ]
 
 
-def _is_unknown(meant: int | str | None, script: Script, at: int) -> bool:
-    if isinstance(meant, int):
-        return meant >= at or script.blocks[meant].type in STATEMENTS
-    return meant is None
+def _has_no_value(meaning: int | str | None, script: Script, at: int) -> bool:
+    if isinstance(meaning, int):
+        return meaning >= at or script.blocks[meaning].type in STATEMENTS
+    return meaning is None
 
 
 def _misplaced(mention: Mention, block: Block, index: int, at: int) -> list[ReferenceProblem]:
     name = mention.name
     if index == at:
-        message = f"{name} is this block itself: a block is decided before it is answered."
+        message = f"{name} is this block itself: its condition is evaluated before it is answered."
         return [ReferenceProblem("self_reference", message, mention.column)]
     if block.type in STATEMENTS:
         kind = "a content block" if block.type == "content_block" else "an action block"
         message = f"{name} is {kind}, which has no answer to compare."
         return [ReferenceProblem("not_allowed", message, mention.column)]
     if index > at:
-        message = f"{name} stands later in the script: only earlier blocks can be referred to."
+        message = f"{name} comes later in the script: only earlier blocks can be referred to."
         return [ReferenceProblem("later_reference", message, mention.column)]
     return []
 
@@ -113,14 +110,14 @@ def _unknown(name: str, script: Script, at: int, *, suggests: bool) -> str:
     if name.lower() in variables(script):
         return f"No block is named {name}. The variable is written {name.lower()}."
     if names.looks_like_variable(name) and not script.scoring_enabled:
-        return f"{name} is a variable only where scoring is enabled, and no block is named {name}."
-    near = _nearest(name, script, at) if suggests else None
-    hint = f" Did you mean {near}?" if near else ""
+        return f"{name} is a variable only if scoring is enabled, and no block is named {name}."
+    suggestion = _nearest(name, script, at) if suggests else None
+    hint = f" Did you mean {suggestion}?" if suggestion else ""
     return f"No block or variable is named {name}.{hint}"
 
 
 def _nearest(name: str, script: Script, at: int) -> str | None:
-    """The most similar name that could stand here, as an expression writes it."""
+    """The most similar name that is valid here, as an expression writes it."""
     if len(name) > 64:
         return None
     known = {
@@ -129,5 +126,5 @@ def _nearest(name: str, script: Script, at: int) -> str | None:
         if block.name and block.type not in STATEMENTS and not names.is_reserved(block.name)
     }
     known |= {title_case(variable): variable for variable in variables(script)}
-    near = difflib.get_close_matches(title_case(name), known, n=1)
-    return known[near[0]] if near else None
+    nearest = difflib.get_close_matches(title_case(name), known, n=1)
+    return known[nearest[0]] if nearest else None

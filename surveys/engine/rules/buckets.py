@@ -1,4 +1,4 @@
-"""The buckets that a script makes of its keys in `score_values`, where none are declared (decisions 7.1)."""
+"""The buckets that a script derives from the keys of `score_values` if none are declared (decisions 7.1)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from surveys.engine.script import Block, Bucket, Script, Violation
 
 
 def derive_names(blocks: Sequence[Block]) -> tuple[str, ...]:
-    """One bucket for each key, or `Score` where there is none.
+    """One bucket name for each key, or `Score` if there are no keys.
 
-    Points that were sent while scoring was off are awaited: until they are sent again there is no bucket.
+    A script whose points were sent while scoring was off has no bucket until they are sent again.
     """
     keys = dict.fromkeys(
         key for block in blocks for option in block.options for key in option.score_values or ()
@@ -23,28 +23,28 @@ def derive_names(blocks: Sequence[Block]) -> tuple[str, ...]:
 
 
 def name_of(key: str) -> str:
-    """`fire_mage` → `Fire Mage`. A name that would not make the key again is the key itself."""
+    """`fire_mage` → `Fire Mage`; the key itself if that name would not produce the same key."""
     name = key.replace("_", " ").title()
-    makes_the_key = Bucket(name).key == key and name == name.strip() and len(name) <= MAX_BUCKET_NAME
-    return name if makes_the_key else key
+    is_reversible = Bucket(name).key == key and name == name.strip() and len(name) <= MAX_BUCKET_NAME
+    return name if is_reversible else key
 
 
-def violations(script: Script, spots: Sequence[RuleContext]) -> Iterator[Violation]:
-    """Each key that cannot have a bucket beside the others. Of declared ones that was asked already."""
+def violations(script: Script, contexts: Sequence[RuleContext]) -> Iterator[Violation]:
+    """Keys that cannot become buckets next to the others. Declared buckets are checked when declared."""
     first: dict[str, str] = {}
     known = frozenset(script.bucket_keys)
-    for spot in spots:
-        for n, option in enumerate(spot.block.options):
+    for context in contexts:
+        for n, option in enumerate(context.block.options):
             for key in option.score_values or ():
                 variable = key.replace("-", "_")
                 if key not in known or first.get(variable) == key:
                     continue
-                place = f"score_values.{key}"
+                field = f"score_values.{key}"
                 if variable in first:
-                    message = f"`{place}` and {first[variable]} would be one variable: score_{variable}."
-                    yield spot.option_fault(n, place, "duplicate", message)
+                    message = f"`{field}` and {first[variable]} would be the same variable: score_{variable}."
+                    yield context.option_violation(n, field, "duplicate", message)
                 elif len(first) == MAX_BUCKETS:
-                    message = f"`{place}` would make one bucket more than there may be: {MAX_BUCKETS}."
-                    yield spot.option_fault(n, place, "too_many", message)
+                    message = f"`{field}` would add a bucket, and {MAX_BUCKETS} is the maximum."
+                    yield context.option_violation(n, field, "too_many", message)
                     return
                 first.setdefault(variable, key)

@@ -1,4 +1,4 @@
-"""A block with its place: what a rule looks at, and how it tells of a fault there."""
+"""What a rule looks at: a block, its path in the request, and the fields that are already reported."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ from surveys.engine.script import Block, Violation
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
+    """A block to check. `invalid_fields` are the paths of fields that already have a violation."""
+
     block: Block
-    place: BlockPath
-    faulty: Set[str]
+    block_path: BlockPath
+    invalid_fields: Set[str]
 
-    def sound(self, *keys: str) -> bool:
-        """Whether these fields could be read, so that a rule may draw on them."""
-        if not self.faulty:
+    def is_valid(self, *keys: str) -> bool:
+        """Whether all these fields could be read, so that a rule may rely on them."""
+        if not self.invalid_fields:
             return True
-        return not any(is_invalid(self.place.at(key), self.faulty) for key in keys)
+        return not any(is_invalid(self.block_path.field(key), self.invalid_fields) for key in keys)
 
-    def fault(self, key: str, code: str, message: str) -> Violation:
-        return Violation(self.place.at(key), code, message)
+    def violation(self, key: str, code: str, message: str) -> Violation:
+        """A violation of a field of this block."""
+        return Violation(self.block_path.field(key), code, message)
 
-    def option_fault(self, n: int, key: str | None, code: str, message: str) -> Violation:
-        return Violation(self.place.option(n, key), code, message)
+    def option_violation(self, n: int, key: str | None, code: str, message: str) -> Violation:
+        """A violation of the `n`-th option, or of one of its fields."""
+        return Violation(self.block_path.option(n, key), code, message)

@@ -1,5 +1,7 @@
-"""What the hide expressions and formulas of a script must be: in their language, and hide expressions
-about blocks before their own."""
+"""The rules of a script's hide expressions and formulas: their syntax, and what expressions refer to.
+
+A hide expression may refer only to blocks before its own.
+"""
 
 from __future__ import annotations
 
@@ -7,75 +9,86 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from surveys.engine.language import expressions, formulas, names, references
 from surveys.engine.language.expressions import Expression
-from surveys.engine.language.references import ReferenceProblem
+from surveys.engine.language.references import MAX_SUGGESTIONS, ReferenceProblem
 from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import CALCULATED, Script, Violation
 
-# Looking for near names is slow: so many for an expression, and so many for a whole script.
-_SUGGESTIONS = 2
-_ALL_SUGGESTIONS = 20
+_MAX_SCRIPT_SUGGESTIONS = 20  # because the search for similar names is slow
 
 
-def check(script: Script, spots: Sequence[RuleContext], readable: Sequence[bool]) -> Iterator[Violation]:
-    """Syntax and references of every precondition, told with the column, or in the condition's part; and
-    the syntax of every formula, whose unknown names are 0."""
-    left = _ALL_SUGGESTIONS
-    for at, spot in enumerate(spots):
+def check(script: Script, contexts: Sequence[RuleContext], readable: Sequence[bool]) -> Iterator[Violation]:
+    """Check the syntax and references of every precondition, and the syntax of every formula.
+
+    A violation of a precondition has its column; one of a condition has the path of the part at fault.
+    Unknown names in formulas count as 0 and are no violation.
+    """
+    suggestions = _MAX_SCRIPT_SUGGESTIONS
+    for at, context in enumerate(contexts):
         if readable[at]:
-            yield from _formula(spot)
-        text = spot.block.precondition
-        if text is None or not readable[at] or not spot.sound("precondition", "show_when", "hide_when"):
+            yield from _formula(context)
+        text = context.block.precondition
+        is_sound = readable[at] and context.is_valid("precondition", "show_when", "hide_when")
+        if text is None or not is_sound:
             continue
-        condition_key = _condition_key(spot)
+        condition_key = _condition_key(context)
         try:
             expression = expressions.parse(text)
-        except expressions.ParseError as fault:
+        except expressions.ParseError as error:
             key = condition_key or "precondition"
-            column = None if condition_key else fault.column
-            yield Violation(spot.place.at(key), fault.code, f"`{key}`: {fault.message}", column)
+            column = None if condition_key else error.column
+            field = context.block_path.field(key)
+            yield Violation(field, error.code, f"`{key}`: {error.message}", column)
             continue
-        faults = references.check(expression, script=script, at=at, suggestions=min(left, _SUGGESTIONS))
-        left = max(0, left - sum(fault.code == "unknown_reference" for fault in faults[:_SUGGESTIONS]))
+        problems = references.check(
+            expression, script=script, at=at, suggestions=min(suggestions, MAX_SUGGESTIONS)
+        )
+        unknown = sum(problem.code == "unknown_reference" for problem in problems[:MAX_SUGGESTIONS])
+        suggestions = max(0, suggestions - unknown)
         if condition_key is None:
-            for each in faults:
-                message = f"`precondition`: {each.message}"
-                yield Violation(spot.place.at("precondition"), each.code, message, each.column)
-        elif faults:
-            yield from _in_condition(spot, condition_key, expression, faults)
+            yield from _in_precondition(context, problems)
+        elif problems:
+            yield from _in_condition(context, condition_key, expression, problems)
 
 
-def _formula(spot: RuleContext) -> Iterator[Violation]:
-    text = spot.block.calculated_formula
-    if spot.block.type != CALCULATED or text is None or not text.strip():
-        return  # another rule tells of it
+def _formula(context: RuleContext) -> Iterator[Violation]:
+    text = context.block.calculated_formula
+    if context.block.type != CALCULATED or text is None or not text.strip():
+        return  # reported by another rule
     try:
         formulas.parse(text)
-    except formulas.ParseError as fault:
-        message = f"`calculated_formula`: {fault.message}"
-        yield Violation(spot.place.at("calculated_formula"), fault.code, message, fault.column)
+    except formulas.ParseError as error:
+        message = f"`calculated_formula`: {error.message}"
+        yield Violation(context.block_path.field("calculated_formula"), error.code, message, error.column)
 
 
-def _condition_key(spot: RuleContext) -> str | None:
-    if spot.block.show_when is not None:
+def _condition_key(context: RuleContext) -> str | None:
+    if context.block.show_when is not None:
         return "show_when"
-    return "hide_when" if spot.block.hide_when is not None else None
+    return "hide_when" if context.block.hide_when is not None else None
+
+
+def _in_precondition(context: RuleContext, problems: Sequence[ReferenceProblem]) -> Iterator[Violation]:
+    field = context.block_path.field("precondition")
+    for problem in problems:
+        yield Violation(field, problem.code, f"`precondition`: {problem.message}", problem.column)
 
 
 def _in_condition(
-    spot: RuleContext, key: str, expression: Expression, faults: Sequence[ReferenceProblem]
+    context: RuleContext, key: str, expression: Expression, problems: Sequence[ReferenceProblem]
 ) -> Iterator[Violation]:
-    """The same faults where the caller wrote them: in the leaf, not in the compiled text."""
+    """The same problems at the leaf of the condition that the caller wrote, not in the compiled text."""
     name_at = {mention.column: mention.name for mention in expression.mentions}
-    by_name = {name_at[fault.column]: fault for fault in faults}
-    condition: Mapping[str, object] = getattr(spot.block, key)
+    by_name = {name_at[problem.column]: problem for problem in problems}
+    condition: Mapping[str, object] = getattr(context.block, key)
     for path, part, name in _subjects(condition, key):
-        fault = by_name.get(name)
-        if fault is not None:
-            yield Violation(spot.place.at(f"{path}.{part}"), fault.code, f"`{part}`: {fault.message}")
+        problem = by_name.get(name)
+        if problem is not None:
+            field = context.block_path.field(f"{path}.{part}")
+            yield Violation(field, problem.code, f"`{part}`: {problem.message}")
 
 
 def _subjects(condition: Mapping[str, object], path: str) -> Iterator[tuple[str, str, str]]:
-    """What each leaf is about: its path, `block` or `variable`, and the name as the expression has it."""
+    """The subject of each leaf: the leaf's path, `block` or `variable`, and the name in the expression."""
     for key in ("all", "any"):
         parts = condition.get(key)
         if isinstance(parts, list):

@@ -1,14 +1,14 @@
-"""One version of a script against the next: what a rename carries along, what may not go or change.
+"""Two revisions of a script compared: renames that are carried along, and changes that are refused.
 
-    blocks      = carry_renames(before, arrangement.blocks)      # before `rules.check`, on idle projects
-    blocks      = keep_scores(before, blocks)                    # while scoring is off
-    blocks      = carry_ignored_scores(before, blocks, given=...)
-    violations += renames_at_fault(before, after, places=...)    # 400
-    violations += removed_in_use(before, after, places=...)      # 400
-    frozen      = frozen_changes(before, after, places=...)      # 409 while the project is active
-    outro       = with_presentation(stored, sent, given=...)     # all that a resubmitted outro block may say
+    blocks      = carry_renames(before, ordered.blocks)                  # before `rules.check`, if not active
+    blocks      = keep_stored_scores(before, blocks)                     # while scoring is off
+    blocks      = carry_ignored_scores(before, blocks, sent_keys=...)
+    violations += rename_violations(before, after, block_paths=...)      # 400
+    violations += references_to_removed(before, after, block_paths=...)  # 400
+    frozen      = frozen_changes(before, after, block_paths=...)         # 409 while the project is active
+    outro       = with_presentation(stored, sent, sent_keys=...)         # the writable part of an outro block
 
-Blocks and options are the same where their ids are.
+Blocks and options are the same if their ids are.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, 
 
 _TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect")
 
-# What may change while a project is active (decisions 5 and 14.14). All else is structure.
+# What may change while a project is active (decisions 5 and 14.14). Everything else is structure.
 _WORDING = frozenset(
     {"prompt", "image_url", "thumbnail_url", "color", "when_correct", "when_incorrect", "continue_"}
 )
 _OPTION_WORDING = frozenset({"label", "emoji"})
-# Told by other fields: the order and the ids by the whole, the condition by what it compiles to, the index
-# by the id, and a scale in its own way.
-_TOLD_OTHERWISE = frozenset(
+# Compared in another way: order and ids over the whole script, a condition by the precondition to which it
+# compiles, the index of the correct answer by its id, and a scale by its icon.
+_COMPARED_ELSEWHERE = frozenset(
     {"id", "options", "position", "section", "show_when", "hide_when", "correct_answer_index", "scale"}
 )
 _NOT_SENT = frozenset({"scores_ignored"})
 _FROZEN = tuple(
-    each.name for each in fields(Block) if each.name not in _WORDING | _TOLD_OTHERWISE | _NOT_SENT
+    field.name for field in fields(Block) if field.name not in _WORDING | _COMPARED_ELSEWHERE | _NOT_SENT
 )
 _OPTION_FROZEN = tuple(
-    each.name for each in fields(Option) if each.name not in _OPTION_WORDING | {"id", "display_order"}
+    field.name for field in fields(Option) if field.name not in _OPTION_WORDING | {"id", "display_order"}
 )
 
 
@@ -48,7 +48,7 @@ _OPTION_FROZEN = tuple(
 
 
 def renames(before: Script, after: Sequence[Block]) -> dict[str, str]:
-    """Old title → new name, of every block that has another name now (decisions 6.13)."""
+    """Old title → new name, for every renamed block (decisions 6.13)."""
     titles = {block.id: block.title for block in before.blocks if block.name}
     return {
         titles[block.id]: block.name
@@ -58,10 +58,9 @@ def renames(before: Script, after: Sequence[Block]) -> dict[str, str]:
 
 
 def carry_renames(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
-    """`after` with references to renamed blocks rewritten, in texts that this write did not change.
+    """Rewrite references to renamed blocks, in texts that this write did not change.
 
-    A reference that cannot be rewritten (the new name has no form in an expression) stays, and is
-    told as unknown by the rules.
+    A reference stays if expressions cannot write the new name; the rules then report it as unknown.
     """
     renamed = renames(before, after)
     if not renamed:
@@ -100,10 +99,10 @@ def _carried(block: Block, was: Block, renamed: Mapping[str, str], variables: Co
 
 
 def _renamed_formula(text: str, renamed: Mapping[str, str], variables: Collection[str]) -> str:
-    """A formula with its references rewritten. Brackets within its texts are none, and stay."""
+    """A formula with its references rewritten. Brackets inside quoted text are no references, and stay."""
     pieces: list[str] = []
     at = 0
-    for mention in _mentioned_in_formula(text):
+    for mention in _formula_mentions(text):
         new = renamed.get(title_case(mention.name))
         if new is None or names.is_position(mention.name) or mention.name in variables:
             continue
@@ -113,10 +112,10 @@ def _renamed_formula(text: str, renamed: Mapping[str, str], variables: Collectio
     return "".join([*pieces, text[at:]])
 
 
-def _mentioned_in_formula(text: str) -> Sequence[formulas.Mention]:
+def _formula_mentions(text: str) -> Sequence[formulas.Mention]:
     try:
         return formulas.parse(text).mentions
-    except formulas.ParseError:  # the rules tell of it
+    except formulas.ParseError:  # reported by the rules
         return ()
 
 
@@ -139,64 +138,65 @@ def _renamed_condition(
 
 
 def rename_violations(
-    before: Script, after: Script, *, places: Sequence[BlockPath], faulty: Set[str] = frozenset()
+    before: Script, after: Script, *, block_paths: Sequence[BlockPath], invalid_fields: Set[str] = frozenset()
 ) -> Iterator[Violation]:
-    """New names that tokens cannot write, and texts that a carried rename has made too long.
+    """Report new names that tokens cannot write, and texts that a carried rename makes too long.
 
-    `places` are those of the outro too; nothing is said of fields that are `faulty` already.
+    `block_paths` include those of the outro. Fields among `invalid_fields` are not reported again.
     """
     renamed = renames(before, after.blocks)
-    for block, place in zip((*after.blocks, *after.outro), places, strict=True):
+    for block, block_path in zip((*after.blocks, *after.outro), block_paths, strict=True):
         if block.name and block.name in renamed.values() and piping.is_prompt_variable(block.name):
-            message = f"`name` cannot become {block.name}, as tokens of that name are a variable's."
-            yield Violation(place.at("name"), "not_allowed", message)
+            message = f"`name` cannot become {block.name}, because [{block.name}] is a variable in prompts."
+            yield Violation(block_path.field("name"), "not_allowed", message)
         for key in _TEXTS_WITH_TOKENS:
             length = len(getattr(block, key) or "")
-            if renamed and length > MAX_PROMPT and not is_invalid(place.at(key), faulty):
+            if renamed and length > MAX_PROMPT and not is_invalid(block_path.field(key), invalid_fields):
                 message = (
-                    f"`{key}` of the block {block.name} would have {length:,} characters with the new names "
-                    f"in it, and must have at most {MAX_PROMPT:,}."
+                    f"`{key}` of the block {block.name} would have {length:,} characters with the new block "
+                    f"names, and must have at most {MAX_PROMPT:,}."
                 )
-                yield Violation(place.at(key), "too_long", message)
+                yield Violation(block_path.field(key), "too_long", message)
 
 
-# --- Scores that count for nothing -----------------------------------------------------------------
+# --- Scores while scoring is off --------------------------------------------------------------------
 
 
 def keep_stored_scores(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
-    """While scoring is off, points that are sent are ignored: those stored earlier stay for its return.
+    """While scoring is off, ignore the points that are sent and keep the stored ones for later.
 
-    That some were ignored is not said of a block whose options were sent with those that stay.
+    A block is not marked as `scores_ignored` if the points sent are the stored ones.
     """
     stored = {option.id: option.score_values for block in before.blocks for option in block.options}
     return tuple(
         replace(
             block,
-            scores_ignored=block.scores_ignored and not _as_stored(block, stored),
+            scores_ignored=block.scores_ignored and not _equals_stored(block, stored),
             options=tuple(replace(option, score_values=stored.get(option.id)) for option in block.options),
         )
         for block in after
     )
 
 
-def _as_stored(block: Block, stored: Mapping[int | None, Mapping[str, Decimal] | None]) -> bool:
+def _equals_stored(block: Block, stored: Mapping[int | None, Mapping[str, Decimal] | None]) -> bool:
     sent = [option for option in block.options if option.score_values]
     return bool(sent) and all(option.score_values == stored.get(option.id) for option in sent)
 
 
 def carry_ignored_scores(
-    before: Script, after: Sequence[Block], *, given: Sequence[Collection[str]]
+    before: Script, after: Sequence[Block], *, sent_keys: Sequence[Collection[str]]
 ) -> tuple[Block, ...]:
-    """`after` with what is known of points that were ignored earlier, until some are sent that count.
+    """Keep the mark `scores_ignored` of the stored blocks until points are sent that count.
 
-    `{}` counts as well: whoever sends it wants none. What was read and is sent back says nothing of them.
+    `score_values: {}` counts as points: it asks for none. Options sent without points, as reads
+    return them, keep the mark.
     """
     stored = {block.id for block in before.blocks if block.scores_ignored}
     return tuple(
         replace(block, scores_ignored=True)
         if block.id in stored and not (before.scoring_enabled and "options" in sent and _has_points(block))
         else block
-        for block, sent in zip(after, given, strict=True)
+        for block, sent in zip(after, sent_keys, strict=True)
     )
 
 
@@ -207,71 +207,73 @@ def _has_points(block: Block) -> bool:
 # --- Removing -------------------------------------------------------------------------------------
 
 
-def references_to_removed(before: Script, after: Script, *, places: Sequence[BlockPath]) -> list[Violation]:
-    """What still refers to a block that `after` no longer has, told where it is written: in the outro too,
-    whose `places` come after the others.
+def references_to_removed(
+    before: Script, after: Script, *, block_paths: Sequence[BlockPath]
+) -> list[Violation]:
+    """Report references to blocks that `after` no longer has, each at the field that contains it.
 
-    A name that another block has taken over refers to that one. A position counts where the text is
-    as it was, and an older block has moved into the place of the removed one, or none has.
+    The outro is searched too; its `block_paths` come after the others. A name that another block has taken
+    over refers to that block. A position is reported only in unchanged text, if no block or an existing
+    block has moved to the position of the removed one.
     """
-    kept = {block.id for block in after.blocks}
-    removed = {n: block for n, block in enumerate(before.blocks) if block.id not in kept}
+    remaining = {block.id for block in after.blocks}
+    removed = {n: block for n, block in enumerate(before.blocks) if block.id not in remaining}
     if not removed:
         return []
     return [
         violation
-        for block, place in zip((*after.blocks, *after.outro), places, strict=True)
-        for violation in _still_referring(block, place, removed, before, after)
+        for block, block_path in zip((*after.blocks, *after.outro), block_paths, strict=True)
+        for violation in _dangling(block, block_path, removed, before, after)
     ]
 
 
-def without_reported(found: Sequence[Violation], in_use: Sequence[Violation]) -> list[Violation]:
-    """`found` without the references that are unknown because their block is removed: told by `in_use`."""
-    told = frozenset(violation.field for violation in in_use)
+def without_reported(violations: Sequence[Violation], in_use: Sequence[Violation]) -> list[Violation]:
+    """`violations` without unknown references to removed blocks, which `in_use` reports already."""
+    reported = frozenset(violation.field for violation in in_use)
     return [
         violation
-        for violation in found
-        if violation.code != "unknown_reference" or not is_invalid(violation.field, told)
+        for violation in violations
+        if violation.code != "unknown_reference" or not is_invalid(violation.field, reported)
     ]
 
 
-def _still_referring(
-    block: Block, place: BlockPath, removed: Mapping[int, Block], before: Script, after: Script
+def _dangling(
+    block: Block, block_path: BlockPath, removed: Mapping[int, Block], before: Script, after: Script
 ) -> Iterator[Violation]:
-    was = next((each for each in (*before.blocks, *before.outro) if each.id == block.id), None)
-    for key, mentioned in _mentions(block):
+    was = next((stored for stored in (*before.blocks, *before.outro) if stored.id == block.id), None)
+    for key, mentions in _mentions(block):
         attribute = "precondition" if key in ("show_when", "hide_when") else key
-        unchanged = was is not None and getattr(was, attribute) == getattr(block, attribute)
-        for name in mentioned:
-            meant = references.resolve(name, before)
-            if not isinstance(meant, int) or meant not in removed:
+        is_unchanged = was is not None and getattr(was, attribute) == getattr(block, attribute)
+        for name in mentions:
+            meaning = references.resolve(name, before)
+            if not isinstance(meaning, int) or meaning not in removed:
                 continue
             now = references.resolve(name, after)
             if names.is_position(name):
-                in_its_place = after.blocks[now] if isinstance(now, int) else None
-                dangling = unchanged and (in_its_place is None or in_its_place.id is not None)
+                successor = after.blocks[now] if isinstance(now, int) else None
+                is_dangling = is_unchanged and (successor is None or successor.id is not None)
             else:
-                dangling = now is None
-            if dangling:
+                is_dangling = now is None
+            if is_dangling:
                 message = (
-                    f"`{key}` of the block {block.name} refers to the block {removed[meant].name}, "
-                    "which cannot be removed before that is changed."
+                    f"`{key}` of the block {block.name} refers to the block {removed[meaning].name}, "
+                    "which cannot be removed before this reference is."
                 )
-                yield Violation(place.at(key), "in_use", message)
+                yield Violation(block_path.field(key), "in_use", message)
                 break
 
 
 def _mentions(block: Block) -> Iterator[tuple[str, Sequence[str]]]:
     if block.precondition:
         key = "show_when" if block.show_when else "hide_when" if block.hide_when else "precondition"
-        with suppress(expressions.ParseError):  # the rules tell of it
+        with suppress(expressions.ParseError):  # reported by the rules
             yield key, [mention.name for mention in expressions.parse(block.precondition).mentions]
     for key in _TEXTS_WITH_TOKENS:
         text = getattr(block, key)
         if text and "[" in text:
             yield key, piping.tokens(text)
     if block.calculated_formula:
-        mentions = _mentioned_in_formula(block.calculated_formula)
+        mentions = _formula_mentions(block.calculated_formula)
         yield "calculated_formula", [mention.name for mention in mentions]
 
 
@@ -279,52 +281,52 @@ def _mentions(block: Block) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def frozen_changes(
-    before: Script, after: Script, *, places: Sequence[BlockPath], path: str = "blocks"
+    before: Script, after: Script, *, block_paths: Sequence[BlockPath], path: str = "blocks"
 ) -> list[Violation]:
-    """What of the change from `before` to `after` is structure, and so waits until the project is closed."""
-    found: list[Violation] = []
+    """Report structural changes, which are refused while the project is active."""
+    violations: list[Violation] = []
     stored = {block.id: block for block in before.blocks if block.id is not None}
-    for block, place in zip(after.blocks, places, strict=True):
+    for block, block_path in zip(after.blocks, block_paths, strict=True):
         was = None if block.id is None else stored.pop(block.id, None)
         if was is None:
-            found.append(_frozen(place.path or path, "a block cannot be added"))
+            violations.append(_frozen(block_path.path or path, "a block cannot be added"))
         else:
-            found += _block_changes(was, block, place, scoring=before.scoring_enabled)
+            violations += _block_changes(was, block, block_path, scoring=before.scoring_enabled)
     for was in stored.values():
-        found.append(_frozen(path, f"the block {was.name} cannot be removed"))
-    if not found and [block.id for block in before.blocks] != [block.id for block in after.blocks]:
-        found.append(_frozen(path, "blocks cannot be reordered"))
-    return found
+        violations.append(_frozen(path, f"the block {was.name} cannot be removed"))
+    if not violations and [block.id for block in before.blocks] != [block.id for block in after.blocks]:
+        violations.append(_frozen(path, "blocks cannot be reordered"))
+    return violations
 
 
-def _block_changes(was: Block, block: Block, place: BlockPath, *, scoring: bool) -> Iterator[Violation]:
+def _block_changes(was: Block, block: Block, block_path: BlockPath, *, scoring: bool) -> Iterator[Violation]:
     for attribute in _FROZEN:
         if not _same(getattr(was, attribute), getattr(block, attribute)):
             key = attribute
             if key == "precondition":
                 key = "show_when" if block.show_when else "hide_when" if block.hide_when else key
-            yield _frozen(place.at(key), f"`{key}` cannot change")
+            yield _frozen(block_path.field(key), f"`{key}` cannot change")
     if was.section != block.section:
-        yield _frozen(place.at("section"), "`section` cannot change")
+        yield _frozen(block_path.field("section"), "`section` cannot change")
     if (was.scale or Scale()).icon != (block.scale or Scale()).icon:
-        yield _frozen(place.at("scale.icon"), "`icon` cannot change")
+        yield _frozen(block_path.field("scale.icon"), "`icon` cannot change")
     if [option.id for option in was.options] != [option.id for option in block.options]:
-        yield _frozen(place.at("options"), "options cannot be added, removed or reordered")
+        yield _frozen(block_path.field("options"), "options cannot be added, removed or reordered")
         return
     for n, (old, new) in enumerate(zip(was.options, block.options, strict=True)):
         for key in _OPTION_FROZEN:
             if key == "score_values" and not scoring:
                 continue
             if not _same(getattr(old, key), getattr(new, key)):
-                yield _frozen(place.option(n, key), f"`{key}` cannot change")
+                yield _frozen(block_path.option(n, key), f"`{key}` cannot change")
 
 
 def _same(old: object, new: object) -> bool:
-    """Equal, null and false and empty being one. (Zero is a number, and not among them.)"""
-    return old == new or (_says_nothing(old) and _says_nothing(new))
+    """Whether two values are equal; null, false and empty are the same. (Zero is not one of them.)"""
+    return old == new or (_is_empty(old) and _is_empty(new))
 
 
-def _says_nothing(value: object) -> bool:
+def _is_empty(value: object) -> bool:
     return value is None or value is False or value in ((), ActionConfig()) or value == {}
 
 
@@ -335,15 +337,15 @@ def _frozen(path: str, what: str) -> Violation:
 # --- Outro blocks ---------------------------------------------------------------------------------
 
 
-def with_presentation(stored: Block, sent: Block, *, given: Collection[str]) -> Block:
-    """An outro block with the presentation it was resubmitted with: prompt, pictures and pause.
+def with_presentation(stored: Block, sent: Block, *, sent_keys: Collection[str]) -> Block:
+    """An outro block with its writable fields as they were sent: prompt, pictures and pause.
 
-    Everything else of it is read-only and passed over (interface 2.4). `given` are the keys sent.
+    Everything else is read-only and ignored (interface 2.4). `sent_keys` are the keys that were sent.
     """
     changes: dict[str, object] = {
-        key: getattr(sent, key) for key in ("prompt", "image_url", "thumbnail_url") if key in given
+        key: getattr(sent, key) for key in ("prompt", "image_url", "thumbnail_url") if key in sent_keys
     }
-    if "continue" in given and sent.continue_ is not None:
+    if "continue" in sent_keys and sent.continue_ is not None:
         if stored.continue_ is None:
             changes["continue_"] = sent.continue_
         else:

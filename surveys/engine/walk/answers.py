@@ -263,7 +263,7 @@ def display_text(block: Block, reply: Reply | None) -> str:
         written = str(reply["number"])
         labels = {option.value: option.label for option in block.options if option.label}
         return labels.get(written) or written
-    return ", ".join(block.option_by_id[option_id].seen for option_id in _chosen_ids(block, reply))
+    return ", ".join(block.option_by_id[option_id].display_text for option_id in _chosen_ids(block, reply))
 
 
 def chosen_options(block: Block, reply: Reply) -> Iterator[Option]:

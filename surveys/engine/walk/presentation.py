@@ -1,4 +1,4 @@
-"""A block as its respondent sees it: words filled in, options in order, nothing that gives it away."""
+"""A block as the respondent sees it: tokens filled in, options shuffled, answers and logic removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from surveys.engine.script import Block, Script
 from surveys.engine.walk import runner, shuffle
 from surveys.engine.walk.runner import State
 
-# Scores, correct answers and logic (decisions 8.2), and how an action is set up.
+# Scores, correct answers and logic (decisions 8.2), and the configuration of actions.
 HIDDEN_KEYS = (
     "precondition",
     "show_when",
@@ -25,15 +25,20 @@ HIDDEN_KEYS = (
 
 
 def effective_block(script: Script, block: Block) -> Block:
-    """The block as it wants to be answered: a poll's question cannot be skipped, as a skip is no vote."""
+    """The block as it applies: a poll's question is always required, because a skip is no vote."""
     return replace(block, required=True) if script.is_poll and block.asks else block
 
 
-def present(script: Script, state: State, block: Block, *, seed: int, facts: Mapping[str, str]) -> Block:
-    """The block at this point of a conversation; `seed` orders its options, `facts` are as in `fill`."""
+def present(
+    script: Script, state: State, block: Block, *, seed: int, token_values: Mapping[str, str]
+) -> Block:
+    """The block at this point of a conversation.
+
+    `seed` determines the order of its options; for `token_values` see `runner.fill`.
+    """
     return replace(
         effective_block(script, block),
-        prompt=runner.fill(script, state, block.prompt, facts),
+        prompt=runner.fill(script, state, block.prompt, token_values),
         options=tuple(shuffle.option_order(block, seed=seed)),
         precondition=None,
         show_when=None,
@@ -48,8 +53,8 @@ def present(script: Script, state: State, block: Block, *, seed: int, facts: Map
 
 
 def as_json(block: Block) -> dict[str, object]:
-    """A block that was made by `seen`, without the keys that its respondent has no use for."""
-    told = block_as_json(block, scoring=False)
+    """A block returned by `present` as JSON, without the keys that respondents must not see."""
+    serialized = block_as_json(block, scoring=False)
     for key in HIDDEN_KEYS:
-        del told[key]
-    return told
+        del serialized[key]
+    return serialized

@@ -258,10 +258,10 @@ def score_variables(script: Script, state: State) -> Mapping[str, Decimal]:
     return scoring.variables(script, ((block, state.replies.get(block.id or 0)) for block in blocks))
 
 
-def fill(script: Script, state: State, text: str, facts: Mapping[str, str]) -> str:
+def fill(script: Script, state: State, text: str, token_values: Mapping[str, str]) -> str:
     """A prompt or feedback with its tokens filled in.
 
-    `facts` holds what the engine cannot know, by lower-case token (`username`). A token that nothing
+    `token_values` holds what the engine cannot know, by lower-case token (`username`). A token that nothing
     defines stays as it is written; that of a block without an answer is empty (decisions 6.10, 14.19).
     Score tokens stay too where scoring was enabled after the script was written (interface 2.3, rule 1).
     """
@@ -271,8 +271,8 @@ def fill(script: Script, state: State, text: str, facts: Mapping[str, str]) -> s
     value_of = values(script, state)
 
     def text_of(token: str) -> str | None:
-        if (fact := facts.get(token.lower())) is not None:
-            return fact
+        if (known := token_values.get(token.lower())) is not None:
+            return known
         found = references.resolve(token, script)
         if isinstance(found, int):
             block = script.blocks[found]

@@ -1,4 +1,4 @@
-"""Points, maxima and correct answers of the blocks passed so far → the score variables.
+"""Points, max_points and correct answers of the blocks passed so far → the score variables.
 
     score, max_score                     points earned, and the best that could have been (decisions 7.2)
     score_correct, max_score_correct     the same of graded questions, where only right answers earn
@@ -37,10 +37,10 @@ def variables(script: Script, passed: Iterable[Passed]) -> Mapping[str, Decimal]
         is_right = is_graded and reply is not None and answers.is_correct(block, reply) is True
         graded += is_graded
         right += is_right
-        for key in block.weighed_in & buckets:
-            if key not in block.maxima:
-                block.maxima[key] = max_points(block, key), max_correct_points(block, key)
-            earned, (most, most_correct) = points(block, reply, key), block.maxima[key]
+        for key in block.scored_buckets & buckets:
+            if key not in block.max_points:
+                block.max_points[key] = max_points(block, key), max_correct_points(block, key)
+            earned, (most, most_correct) = points(block, reply, key), block.max_points[key]
             gained = {"score": earned, "max_score": most}
             if is_graded:
                 gained["score_correct"] = earned if is_right else ZERO

@@ -36,7 +36,7 @@ def draw_results(block: Block, results: PollResults, *, own: Reply | None) -> Re
     bars = []
     for option in block.options:
         votes = results.by_option.get(option.id or 0, 0)
-        bars.append(_bar(option.seen, emoji(option), votes, results, str(option.id) in chosen))
+        bars.append(_bar(option.display_text, emoji(option), votes, results, str(option.id) in chosen))
     return ResultsView(block.prompt, bars, _voters(results.voters))
 
 
@@ -46,7 +46,7 @@ def _scale(block: Block, results: PollResults, chosen: frozenset[str]) -> Result
     bars = []
     for point in range(low, high + 1):
         option = by_value.get(str(point))
-        text, sign = (option.seen, emoji(option)) if option else (str(point), "")
+        text, sign = (option.display_text, emoji(option)) if option else (str(point), "")
         bars.append(_bar(text, sign, results.by_number.get(point, 0), results, str(point) in chosen))
     told = _voters(results.voters)
     if results.voters:

@@ -49,7 +49,7 @@ def in_words(block: Block | None, sent: QueryDict) -> str:
     if block is None:
         return sent.get("value", "")
     chosen = set(sent.getlist("option"))
-    named = [option.seen for option in block.options if str(option.id) in chosen]
+    named = [option.display_text for option in block.options if str(option.id) in chosen]
     return ", ".join(named) or sent.get("value", "")
 
 

@@ -139,7 +139,7 @@ def first(
     def as_seen(state: State, block: Block) -> tuple[Block, TokenContext]:
         hearer = tokens.for_visitor(project, script, state, respondent, at=at)
         spoken = tokens.values(hearer, block, [block.prompt])
-        return presentation.present(script, state, block, seed=seed, facts=spoken), hearer
+        return presentation.present(script, state, block, seed=seed, token_values=spoken), hearer
 
     past: list[Said] = []
     # A poll's page is its question with the words before it.
@@ -294,7 +294,7 @@ def _step(
 def _seen(told: ConversationView, state: State, block: Block) -> Block:
     """A block as it was or will be seen at another point of the conversation."""
     spoken = tokens.values(told.hearer, block, [block.prompt])
-    return presentation.present(told.script, state, block, seed=told.conversation.seed, facts=spoken)
+    return presentation.present(told.script, state, block, seed=told.conversation.seed, token_values=spoken)
 
 
 def _latest(told: ConversationView, change: str) -> Said | None:

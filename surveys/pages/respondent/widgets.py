@@ -131,7 +131,7 @@ def _choices(block: Block, typed: Typed) -> dict[str, object]:
         Choice(
             option.id,
             str(option.id),
-            option.seen,
+            option.display_text,
             emoji(option),
             keys[n] if n < len(keys) else "",
             str(option.id) in typed.chosen,
@@ -185,7 +185,7 @@ def _scale(block: Block, typed: Typed) -> dict[str, object]:
 
 def _point(number: int, option: Option | None, typed: Typed) -> Choice:
     value = str(number)
-    text = option.seen if option else value
+    text = option.display_text if option else value
     return Choice(None, value, text, emoji(option) if option else "", value, value in typed.chosen)
 
 
@@ -210,7 +210,9 @@ def _ranking(block: Block, typed: Typed) -> dict[str, object]:
     choices = []
     for option in block.options:
         value = str(option.id)
-        choices.append(Choice(option.id, value, option.seen, emoji(option), "", False, ranks.get(value, "")))
+        choices.append(
+            Choice(option.id, value, option.display_text, emoji(option), "", False, ranks.get(value, ""))
+        )
     return {
         "control": FIELDS + "ranking.html",
         "is_group": True,

@@ -159,7 +159,7 @@ def bars_of(entry: Entry, block: Block | None) -> list[Bar]:
     for option in block.options if block else ():
         each = by_option.pop(option.id, None)
         count, percentage = (each["count"], each["percentage"]) if each else (0, 0.0)
-        bars.append(_bar(option.seen, count, percentage, emoji(option)))
+        bars.append(_bar(option.display_text, count, percentage, emoji(option)))
     is_removed = bool(bars)
     return bars + [
         replace(_bar(_label(each), each["count"], each["percentage"]), is_removed=is_removed)

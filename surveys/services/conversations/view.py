@@ -104,7 +104,7 @@ class ConversationView:
         then = runner.state_at_step(self.script, self.state, n)
         given = _given_up_to(block, self.hearer, self.script)
         told = tokens.values(self.hearer, block, [block.prompt], given=given)
-        seen = presentation.present(self.script, then, block, seed=self.conversation.seed, facts=told)
+        seen = presentation.present(self.script, then, block, seed=self.conversation.seed, token_values=told)
         return Exchange(seen, reply, answers.display_text(block, reply))
 
 
@@ -150,7 +150,7 @@ def _step(
     given: int,
 ) -> Step:
     return Step(
-        block=presentation.present(script, state, block, seed=conversation.seed, facts=told),
+        block=presentation.present(script, state, block, seed=conversation.seed, token_values=told),
         progress=runner.progress(script, state),
         can_go_back=can_go_back,
         reply=state.replies.get(block.id or 0),
@@ -169,7 +169,7 @@ def _outro(conversation: Conversation, script: Script, state: State, hearer: Tok
             state,
             block,
             seed=conversation.seed,
-            facts=tokens.values(hearer, block, [block.prompt]),
+            token_values=tokens.values(hearer, block, [block.prompt]),
         )
         for block in shown
     ]

@@ -69,7 +69,7 @@ class Column:
     @property
     def words(self) -> str:
         prompt = " ".join(self.block.prompt.split()) or self.name
-        return prompt if self.option is None else f"{prompt}: {' '.join(self.option.seen.split())}"
+        return prompt if self.option is None else f"{prompt}: {' '.join(self.option.display_text.split())}"
 
     @property
     def name(self) -> str:

@@ -173,7 +173,7 @@ def _block(
                     block,
                     asked.removed,
                     counts.of_segments.get(entry.key, {}).get(asked.id, []),
-                    among=groups,
+                    all_groups=groups,
                 ),
             }
             for entry in segments

@@ -40,7 +40,7 @@ class Catalogue:
     @cached_property
     def labels(self) -> Mapping[int, str]:
         """Option id → what a reader sees of it."""
-        return {option_id: option.seen for option_id, option in self.options.items()}
+        return {option_id: option.display_text for option_id, option in self.options.items()}
 
     @cached_property
     def rank(self) -> Mapping[int, int]:

@@ -145,7 +145,7 @@ def replace_script(
     reading = read_blocks(body["blocks"], path="blocks", scoring=project.scoring_enabled)
     reading = replace(reading, blocks=_outro_known_by_id(reading.blocks, before))
     arranged = order_blocks(reading, before=before)
-    outro, faults = _resubmitted_outro(arranged, before, reading.faulty)
+    outro, faults = _resubmitted_outro(arranged, before, reading.invalid_fields)
     ignored = [key for key in body if key not in _TOLD]
     return _write(project, before, arranged, reading, outro=outro, faults=faults, ignored=ignored, at=at)
 
@@ -180,14 +180,14 @@ def patch_block(
 def _patch_outro(
     project: Project, before: Script, stored: Block, reading: ParsedBlocks, *, at: datetime
 ) -> Written:
-    (sent,), (given,), (place,) = reading.blocks, reading.given, reading.places
-    changed = revisions.with_presentation(stored, sent, given=given)
-    faults = _faults_of_outro(changed, sent, place, reading.faulty)
+    (sent,), (sent_keys,), (block_path,) = reading.blocks, reading.sent_keys, reading.block_paths
+    changed = revisions.with_presentation(stored, sent, sent_keys=sent_keys)
+    faults = _faults_of_outro(changed, sent, block_path, reading.invalid_fields)
     outro = tuple(changed if block is stored else block for block in before.outro)
     untouched = OrderedBlocks(
         blocks=before.blocks,
-        places=tuple(BlockPath(f"blocks[{n}]") for n in range(len(before.blocks))),
-        given=(frozenset(),) * len(before.blocks),
+        block_paths=tuple(BlockPath(f"blocks[{n}]") for n in range(len(before.blocks))),
+        sent_keys=(frozenset(),) * len(before.blocks),
     )
     return _write(project, before, untouched, reading, outro=outro, faults=faults, ignored=[], at=at)
 
@@ -219,20 +219,20 @@ def _write(
         blocks, outro = carried[: len(blocks)], carried[len(blocks) :]
     if not project.scoring_enabled:
         blocks = revisions.keep_stored_scores(before, blocks)
-    blocks = revisions.carry_ignored_scores(before, blocks, given=arranged.given)
+    blocks = revisions.carry_ignored_scores(before, blocks, sent_keys=arranged.sent_keys)
     draft = replace(
         before,
         blocks=blocks,
         outro=outro_blocks.kept_up(outro, project),
         # What scores is structure, so it cannot begin to count while the project is active.
-        is_scored=before.is_scored or (project.scoring_enabled and any(arranged.given) and not is_live),
+        is_scored=before.is_scored or (project.scoring_enabled and any(arranged.sent_keys) and not is_live),
     )
     script, new_buckets = _with_buckets(draft, [bucket.name for bucket in before.buckets])
     violations = [*reading.violations, *faults, *_foreign_ids(arranged, before)]
     if is_live and not violations:  # what else a change of structure would break does not matter then
         _refuse_frozen(before, script, arranged)
-    places = (*arranged.places, *_outro_places(script, arranged))
-    in_use = revisions.references_to_removed(before, script, places=places)
+    block_paths = (*arranged.block_paths, *_outro_paths(script, arranged))
+    in_use = revisions.references_to_removed(before, script, block_paths=block_paths)
     broken = _check(
         script,
         arranged,
@@ -240,7 +240,9 @@ def _write(
         chat=project.response_channel == Project.ResponseChannel.CHAT,
         path="blocks",
     )
-    violations += revisions.rename_violations(before, script, places=places, faulty=reading.faulty)
+    violations += revisions.rename_violations(
+        before, script, block_paths=block_paths, invalid_fields=reading.invalid_fields
+    )
     violations += [*in_use, *revisions.without_reported(broken, in_use)]
     if violations:
         refuse_all(_once(violations))
@@ -251,7 +253,7 @@ def _write(
 
 
 def _refuse_frozen(before: Script, script: Script, arranged: OrderedBlocks) -> None:
-    if frozen := revisions.frozen_changes(before, script, places=arranged.places):
+    if frozen := revisions.frozen_changes(before, script, block_paths=arranged.block_paths):
         raise Conflict(
             "The structure of a script cannot change while the project is active: only wording and pictures.",
             violations=_once(frozen),
@@ -318,10 +320,10 @@ def _check(
 ) -> list[Violation]:
     return script_rules.check(
         script,
-        places=arranged.places,
+        block_paths=arranged.block_paths,
         chat=chat,
         bucket_keys=script.bucket_keys or None,
-        faulty=reading.faulty,
+        invalid_fields=reading.invalid_fields,
         path=path,
     )
 
@@ -346,16 +348,16 @@ def _foreign_ids(arranged: OrderedBlocks, before: Script) -> list[Violation]:
     """Ids that belong to no block of this script, or to no option of that block (decisions 6.11)."""
     stored = {block.id: block for block in before.blocks}
     faults = []
-    for block, place in zip(arranged.blocks, arranged.places, strict=True):
+    for block, block_path in zip(arranged.blocks, arranged.block_paths, strict=True):
         if block.id is not None and block.id not in stored:
             message = f"`id` {block.id} is no block of this script."
-            faults.append(Violation(place.at("id"), "not_found", message))
+            faults.append(Violation(block_path.field("id"), "not_found", message))
             continue
         known = stored[block.id].option_by_id if block.id is not None else {}
         for n, option in enumerate(block.options):
             if option.id is not None and option.id not in known:
                 message = f"`id` {option.id} is no option of this block."
-                faults.append(Violation(place.option(n, "id"), "not_found", message))
+                faults.append(Violation(block_path.option(n, "id"), "not_found", message))
     return faults
 
 
@@ -364,40 +366,44 @@ def _outro_known_by_id(blocks: tuple[Block, ...], before: Script) -> tuple[Block
     return tuple(replace(block, section="outro") if block.id in ids else block for block in blocks)
 
 
-def _outro_places(script: Script, arranged: OrderedBlocks) -> list[BlockPath]:
+def _outro_paths(script: Script, arranged: OrderedBlocks) -> list[BlockPath]:
     """Where the outro blocks were sent, else where a read gives them."""
-    sent = {block.id: place for block, place in zip(arranged.outro, arranged.outro_places, strict=True)}
+    sent = {
+        block.id: block_path for block, block_path in zip(arranged.outro, arranged.outro_paths, strict=True)
+    }
     numbered = enumerate(script.outro, len(script.blocks))
     return [sent.get(block.id) or BlockPath(f"blocks[{n}]") for n, block in numbered]
 
 
 def _resubmitted_outro(
-    arranged: OrderedBlocks, before: Script, faulty: Set[str]
+    arranged: OrderedBlocks, before: Script, invalid_fields: Set[str]
 ) -> tuple[tuple[Block, ...], list[Violation]]:
     """The outro after a write: what is resubmitted changes its presentation, the rest stays."""
     outro = {block.id: block for block in before.outro}
     faults: list[Violation] = []
     seen: set[int] = set()
-    sent = zip(arranged.outro, arranged.outro_places, arranged.outro_given, strict=True)
-    for block, place, given in sent:
+    sent = zip(arranged.outro, arranged.outro_paths, arranged.outro_sent_keys, strict=True)
+    for block, block_path, sent_keys in sent:
         if block.id is None:
             continue  # told by the intake
         if block.id not in outro:
             message = f"`id` {block.id} is no outro block of this script."
-            faults.append(Violation(place.at("id"), "not_found", message))
+            faults.append(Violation(block_path.field("id"), "not_found", message))
             continue
         if block.id in seen:
-            faults.append(Violation(place.at("id"), "duplicate", f"`id` {block.id} is sent twice."))
+            faults.append(Violation(block_path.field("id"), "duplicate", f"`id` {block.id} is sent twice."))
         seen.add(block.id)
-        outro[block.id] = revisions.with_presentation(outro[block.id], block, given=given)
-        faults += _faults_of_outro(outro[block.id], block, place, faulty)
+        outro[block.id] = revisions.with_presentation(outro[block.id], block, sent_keys=sent_keys)
+        faults += _faults_of_outro(outro[block.id], block, block_path, invalid_fields)
     return tuple(outro.values()), faults
 
 
-def _faults_of_outro(block: Block, sent: Block, place: BlockPath, faulty: Set[str]) -> list[Violation]:
+def _faults_of_outro(
+    block: Block, sent: Block, block_path: BlockPath, invalid_fields: Set[str]
+) -> list[Violation]:
     """Also of how it goes on as that was sent, though not all of it may be taken."""
     return script_rules.check_outro(
-        replace(block, continue_=sent.continue_ or block.continue_), place, faulty=faulty
+        replace(block, continue_=sent.continue_ or block.continue_), block_path, invalid_fields=invalid_fields
     )
 
 
