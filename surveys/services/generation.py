@@ -196,7 +196,7 @@ def create_project(*, prepared: Prepared, author_id: int | None, at: datetime) -
     plan = prepared.plan
     own = Generation.objects.select_for_update().filter(pk=prepared.generation_id).first()
     if own is None or own.status == Job.Status.FAILED:
-        raise Unavailable((own and own.error) or NOTHING_MADE, retry_after=(own and own.retry_after) or 30)
+        raise Unavailable((own and own.error) or SCRIPT_FAILED, retry_after=(own and own.retry_after) or 30)
     is_pending = own.status != Job.Status.COMPLETED
     if not is_pending:
         draft = _draft_of(own)
@@ -218,9 +218,9 @@ def create_project(*, prepared: Prepared, author_id: int | None, at: datetime) -
 
 # --- Made -----------------------------------------------------------------------------------------
 
-NOTHING_MADE = "No script could be made. Nothing was kept, and no credits were taken: please try again."
-NOT_VALID = "The AI provider wrote no valid script for this intent. No credits were taken."
-WRITTEN_MEANWHILE = "The script was written by hand meanwhile, so the one from the intent was left out."
+SCRIPT_FAILED = "The script could not be made. No credits were charged; please try again."
+NO_VALID_SCRIPT = "The AI provider wrote no valid script. No credits were charged; try to reword the intent."
+ALREADY_WRITTEN = "The project already has a script, so the one made from the intent was discarded."
 
 
 def run(*, generation_id: int) -> None:
@@ -237,7 +237,7 @@ def run(*, generation_id: int) -> None:
             raise
         except Exception as fault:  # or its caller would wait in vain
             log_fault(jobs.log, "generation.fault", fault, generation_id=generation_id)
-            _fail(job, NOTHING_MADE)
+            _fail(job, SCRIPT_FAILED)
         else:
             _complete(job, draft)
     deliver(generation_id=generation_id, at=timezone.now())
@@ -259,7 +259,7 @@ def _drafted(job: Generation) -> ScriptDraft:
         if not violations:
             return draft
         correction = Correction(draft, [violation.as_json() for violation in violations])
-    raise ProviderError(NOT_VALID)
+    raise ProviderError(NO_VALID_SCRIPT)
 
 
 def faults_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violation]:
@@ -275,8 +275,8 @@ def faults_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violation]
         violations.append(Violation("script.blocks", "required", "`blocks` must hold at least one question."))
     for n, block in enumerate(draft.blocks):
         if block.get("type") == "action_block":
-            told = "`type` cannot be `action_block` in a draft: what is given away is the author's to say."
-            violations.append(Violation(f"script.blocks[{n}].type", "not_allowed", told))
+            message = "`type` cannot be `action_block` in a draft; only the author can add rewards."
+            violations.append(Violation(f"script.blocks[{n}].type", "not_allowed", message))
     return violations
 
 
@@ -333,7 +333,7 @@ def deliver(*, generation_id: int, at: datetime) -> None:
 def _refusal_of_writing(project: Project, own: Generation, at: datetime) -> str | None:
     """Write the draft as the project's script; why that cannot be, where it cannot."""
     if project.revision or project.block_count:
-        return WRITTEN_MEANWHILE
+        return ALREADY_WRITTEN
     draft = _draft_of(own)
     try:
         with transaction.atomic():
@@ -348,7 +348,7 @@ def _refusal_of_writing(project: Project, own: Generation, at: datetime) -> str 
                 at=at,
             )
     except (InvalidRequest, Conflict) as refusal:
-        return f"The script does not fit the project any more: {refusal.message}"
+        return f"The script no longer fits the project: {refusal.message}"
     return None
 
 
@@ -369,7 +369,7 @@ def take_up(*, at: datetime) -> None:
 def _give_up(generation_id: int, at: datetime) -> None:
     own = Generation.objects.select_for_update().filter(pk=generation_id).first()
     if own is not None and generation_id in jobs.given_up(Generation, at=at):  # still, under the lock
-        _end_in_vain(own, NOTHING_MADE)
+        _end_in_vain(own, SCRIPT_FAILED)
 
 
 @in_transaction

@@ -193,7 +193,7 @@ def test_a_fault_of_ours_fails_it_too_and_its_words_are_not_logged(
     analysis.run(analysis_id=job.pk)
 
     failed = told(caller, job)
-    assert (failed["status"], failed["error"]) == ("failed", worker.NOTHING_MADE)
+    assert (failed["status"], failed["error"]) == ("failed", worker.ANALYSIS_FAILED)
     assert credits_of(caller.community) == 10
     assert "analysis.fault" in caplog.text
     assert "ValueError" in caplog.text

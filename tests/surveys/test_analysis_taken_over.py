@@ -130,7 +130,7 @@ def test_one_whose_workers_all_died_is_given_up_with_its_credits(connect: Any) -
     for _ in range(2):
         analysis.give_up(analysis_id=job.pk, at=at)
 
-    assert (told(caller, job)["status"], told(caller, job)["error"]) == ("failed", worker.NOTHING_MADE)
+    assert (told(caller, job)["status"], told(caller, job)["error"]) == ("failed", worker.ANALYSIS_FAILED)
     assert credits_of(caller.community) == 10
     assert len(heard(caller.community.pk)) == 1
 

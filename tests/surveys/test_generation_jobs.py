@@ -117,7 +117,7 @@ def test_a_script_written_by_hand_meanwhile_stays(caller, monkeypatch, settings)
 
     assert len(caller.get(f"/projects/{made['id']}/script").json()["blocks"]) == 1
     told = caller.get(f"/projects/{made['id']}").json()["generation"]
-    assert (told["status"], told["error"]) == ("failed", generation.WRITTEN_MEANWHILE)
+    assert (told["status"], told["error"]) == ("failed", generation.ALREADY_WRITTEN)
     assert credits(caller) == 5
 
 
@@ -131,7 +131,7 @@ def test_a_script_that_does_not_fit_any_more_is_told_as_failed(caller, monkeypat
 
     told = caller.get(f"/projects/{made['id']}").json()["generation"]
     assert told["status"] == "failed"
-    assert told["error"].startswith("The script does not fit the project any more: ")
+    assert told["error"].startswith("The script no longer fits the project: ")
     assert credits(caller) == 5
 
 

@@ -38,7 +38,7 @@ RUN = "surveys.run_analysis"
 TURN = timedelta(minutes=2)
 MOST_TEXTS_AT_ONCE = 5_000
 MOST_CHARACTERS_AT_ONCE = 200_000  # a provider has to be done with them well within a lease
-NOTHING_MADE = "The analysis could not be made. It has cost nothing; please ask for it again."
+ANALYSIS_FAILED = "The analysis could not be made. No credits were charged; please request it again."
 # How far it is once everything is counted, and once all texts are read.
 COUNTED, READ = 0.05, 0.9
 
@@ -69,7 +69,7 @@ def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
     except (OperationalError, InterfaceError):  # the lease runs out, and another worker goes on
         raise
     except Exception as fault:
-        if _fail(job, NOTHING_MADE, at=now()):
+        if _fail(job, ANALYSIS_FAILED, at=now()):
             log_fault(jobs.log, "analysis.fault", fault, analysis_id=job.pk)
 
 
@@ -79,7 +79,9 @@ def give_up(*, analysis_id: int, at: datetime) -> None:
     own = Analysis.objects.filter(pk=analysis_id).values_list("project_id", flat=True).first()
     project = own and Project.objects.select_for_update(no_key=True).filter(pk=own).first()
     if project and analysis_id in jobs.given_up(Analysis, at=at):
-        _end_in_vain(Analysis.objects.select_for_update().get(pk=analysis_id), project, NOTHING_MADE, at=at)
+        _end_in_vain(
+            Analysis.objects.select_for_update().get(pk=analysis_id), project, ANALYSIS_FAILED, at=at
+        )
 
 
 # --- The work -------------------------------------------------------------------------------------

@@ -50,9 +50,9 @@ def draft(template_id: str, *, type: str | None = None) -> ScriptDraft:
     """
     template = library.get(template_id)
     if template is None:
-        refuse("template", "not_found", f"`template` {template_id} is none: `GET /v1/templates` lists them.")
+        refuse("template", "not_found", f"`template` {template_id} does not exist. See `GET /v1/templates`.")
     if type == "poll" and template.type != "poll":
-        message = f"`template` {template_id} is a survey, and a poll asks one question."
+        message = f"`template` {template_id} is a survey; a poll needs a template for polls."
         refuse("template", "not_allowed", message)
     return builder.neutral_draft(template)
 
