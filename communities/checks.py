@@ -1,15 +1,14 @@
-"""What must agree between tables that stand apart; told when Django starts."""
+"""System checks: tables that are kept in different places must agree. Django runs them at startup."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from django.core.checks import Error, register
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from communities.http.permissions import LEAST_ROLE
-from communities.http.views import CommunityViewSet
+from communities.http.views import CommunityViewSet, UnknownPath
 from communities.models import Community
 from communities.tiers import TIERS
 
@@ -27,27 +26,32 @@ def every_tier_has_a_rate(**_: Any) -> list[Error]:
 
 
 @register
-def every_action_has_a_permission(**_: Any) -> list[Error]:
-    routed = set(_routed_permissions(get_resolver().url_patterns))
-    return [
-        Error(f"communities.http.permissions.LEAST_ROLE has no row for {name}.", id="communities.E003")
-        for name in sorted(routed - LEAST_ROLE.keys())
-    ] + [
-        Error(
-            f"communities.http.permissions.LEAST_ROLE names {name}, which is not routed.",
-            id="communities.E004",
-        )
-        for name in sorted(LEAST_ROLE.keys() - routed)
-    ]
+def every_action_has_a_least_role(**_: Any) -> list[Error]:
+    actions: dict[type[CommunityViewSet], set[str]] = {}
+    for view, action in _routed_actions(get_resolver().url_patterns):
+        actions.setdefault(view, set()).add(action)
+    return [error for view, routed in actions.items() for error in _errors_in_roles(view, routed)]
 
 
-def _routed_permissions(patterns: Sequence[URLPattern | URLResolver]) -> Iterator[str]:
+def _errors_in_roles(view: type[CommunityViewSet], routed: Set[str]) -> Iterator[Error]:
+    declared = view.least_role.keys()
+    for action in sorted(routed - declared):
+        message = f"{view.__name__}.least_role has no role for the action {view.noun}.{action}."
+        yield Error(message, id="communities.E003")
+    for action in sorted(declared - routed):
+        message = f"{view.__name__}.least_role has a role for {view.noun}.{action}, which has no address."
+        yield Error(message, id="communities.E004")
+
+
+def _routed_actions(
+    patterns: Sequence[URLPattern | URLResolver],
+) -> Iterator[tuple[type[CommunityViewSet], str]]:
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
-            yield from _routed_permissions(pattern.url_patterns)
+            yield from _routed_actions(pattern.url_patterns)
             continue
         view = getattr(pattern.callback, "cls", None)
-        if isinstance(view, type) and issubclass(view, CommunityViewSet) and view.schema is not None:
+        if isinstance(view, type) and issubclass(view, CommunityViewSet) and view is not UnknownPath:
             actions: dict[str, str] = getattr(pattern.callback, "actions", {})
             for action in actions.values():
-                yield f"{view.noun}.{action}"
+                yield view, action

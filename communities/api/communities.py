@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
 from communities.models import Community
@@ -43,6 +44,10 @@ class CommunityOut(serializers.ModelSerializer[Community]):
 
 class CommunitiesViewSet(CommunityViewSet):
     noun = "community"
+    least_role = {
+        "list": Role.MEMBER,
+        "retrieve": Role.MEMBER,
+    }
 
     @extend_schema(
         operation_id="communities_list",

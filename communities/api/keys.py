@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.authentication import memory
 from communities.http.fields import Choice, Moment, Text
 from communities.http.idempotency import once
@@ -63,6 +64,12 @@ class NewKeyOut(KeyOut):
 
 class KeyViewSet(CommunityViewSet):
     noun = "api_key"
+    least_role = {
+        "list": Role.ADMIN,
+        "create": Role.ADMIN,
+        "rotate": Role.ADMIN,
+        "destroy": Role.ADMIN,
+    }
 
     def _told(self, key: ApiKey) -> dict[str, object]:
         return {

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.fields import Choice, Text, Truth, Whole
 from communities.http.idempotency import once
 from communities.http.views import CommunityViewSet
@@ -70,6 +71,10 @@ def _told(saved: CommunitySettings) -> dict[str, object]:
 
 class SettingsViewSet(CommunityViewSet):
     noun = "settings"
+    least_role = {
+        "retrieve": Role.MEMBER,
+        "partial_update": Role.ADMIN,
+    }
 
     @extend_schema(
         operation_id="settings_get",

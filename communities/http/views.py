@@ -21,7 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities import wire
-from communities.actors import Actor
+from communities.actors import Actor, Role
 from communities.errors import Forbidden, InvalidRequest, NotFound
 from communities.http import authentication, bodies, envelope, permissions, throttling
 from communities.http.authentication import Caller
@@ -45,12 +45,14 @@ class CommunityViewSet(viewsets.ViewSet):
     """Base of every view of the interface.
 
     An action gets the request and the path's values, reads with `read` and `query`, calls one service
-    and answers a DRF `Response` of plain data. `noun` and the action's name are its row in the table of
-    permissions. `with_query` are the writes that take query parameters; `reads_conflict` tells the
-    description that reading may be refused by the object's state. Refusals are raised.
+    and answers a DRF `Response` of plain data. `noun` names what the viewset is about, as in `project.list`,
+    and `least_role` gives the role that each action needs. `with_query` lists the writes that take query
+    parameters; `reads_conflict` says in the OpenAPI description that reading may be refused because of the
+    object's state. Refusals are raised.
     """
 
     noun: ClassVar[str]
+    least_role: ClassVar[Mapping[str, Role]]
     with_query: ClassVar[frozenset[str]] = frozenset()
     reads_conflict: ClassVar[bool] = False
     key: Caller
@@ -92,7 +94,7 @@ class CommunityViewSet(viewsets.ViewSet):
         if action == OPTIONS:
             return HttpResponse(status=204, headers={"Allow": ", ".join(self._methods())})
         try:
-            permissions.check(self.actor, noun=self.noun, action=action)
+            permissions.require_role(self.actor, self.least_role[action])
         except Forbidden:
             self.hide(**kwargs)  # what this role may not even see is not found, rather than forbidden
             raise
@@ -196,6 +198,7 @@ class UnknownPath(CommunityViewSet):
     """Whatever else is under /v1: counted like any request, and not found."""
 
     noun = "unknown"
+    least_role = {}
     schema = None  # no part of the description
 
     @classmethod

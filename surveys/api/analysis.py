@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.errors import Forbidden, NotFound
 from communities.http.idempotency import once
 from surveys.api.analysis_job_examples import COMPLETED, FAILED, PENDING
@@ -80,6 +81,10 @@ class AnalysisOut(serializers.Serializer[Any]):
 
 class AnalysisViewSet(OwnWorkViewSet):
     noun = "analysis"
+    least_role = {
+        "create": Role.CREATOR,
+        "retrieve": Role.MEMBER,
+    }
     with_query = frozenset({"create"})
 
     @extend_schema(

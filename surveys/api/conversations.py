@@ -11,6 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.errors import refuse
 from communities.http.idempotency import once
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
@@ -153,6 +154,13 @@ def as_json(told: ConversationView) -> dict[str, object]:
 
 class ConversationViewSet(OwnWorkViewSet):
     noun = "conversation"
+    least_role = {
+        "create": Role.CREATOR,
+        "retrieve": Role.CREATOR,
+        "answer": Role.CREATOR,
+        "back": Role.CREATOR,
+        "go_on": Role.CREATOR,
+    }
 
     @extend_schema(
         operation_id="conversations_begin",

@@ -10,6 +10,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from communities.actors import Role
 from communities.http.downloads import download
 from communities.http.views import CommunityViewSet
 from communities.models import Identity
@@ -62,6 +63,9 @@ class ExportOut(serializers.Serializer[Any]):
 
 class ExportViewSet(CommunityViewSet):
     noun = "export"
+    least_role = {
+        "retrieve": Role.MEMBER,  # of the projects that surveys.services.access allows
+    }
 
     @extend_schema(
         operation_id="responses_export",

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities import wire
+from communities.actors import Role
 from communities.http import bodies
 from communities.http.authentication import memory
 from communities.http.idempotency import once
@@ -219,6 +220,10 @@ class PersonOut(serializers.Serializer[Any]):
 
 class PersonViewSet(CommunityViewSet):
     noun = "person"
+    least_role = {
+        "retrieve": Role.ADMIN,
+        "destroy": Role.ADMIN,
+    }
 
     @extend_schema(
         operation_id="members_data_get",

@@ -11,6 +11,7 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.errors import Conflict, InvalidRequest, refuse_all
 from communities.http import idempotency
 from communities.http.idempotency import Claim, once
@@ -83,6 +84,17 @@ class OwnWorkViewSet(CommunityViewSet):
 
 class ProjectViewSet(OwnWorkViewSet):
     noun = "project"
+    least_role = {
+        "list": Role.MEMBER,
+        "retrieve": Role.MEMBER,
+        "create": Role.CREATOR,
+        "update": Role.CREATOR,
+        "partial_update": Role.CREATOR,
+        "destroy": Role.CREATOR,
+        "clone": Role.CREATOR,
+        "open": Role.CREATOR,
+        "close": Role.CREATOR,
+    }
 
     @extend_schema(
         operation_id="projects_list",

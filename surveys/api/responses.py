@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
@@ -91,6 +92,11 @@ class ResponseOut(serializers.Serializer[Any]):
 
 class ResponseViewSet(CommunityViewSet):
     noun = "response"
+    least_role = {
+        "list": Role.MEMBER,
+        "retrieve": Role.MEMBER,
+        "destroy": Role.CREATOR,
+    }
 
     @extend_schema(
         operation_id="responses_list",

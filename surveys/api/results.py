@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.errors import Forbidden
 from communities.models import Identity
 from surveys.api.analysis_examples import RESULTS
@@ -91,6 +92,9 @@ _NOT_SHARED = {"is_archived": False, "drop_off": None, "open_text": None}
 
 class ResultsViewSet(OwnWorkViewSet):
     noun = "results"
+    least_role = {
+        "retrieve": Role.MEMBER,  # of the projects that surveys.services.access allows
+    }
 
     @extend_schema(
         operation_id="analysis_results",

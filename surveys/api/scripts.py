@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.etags import etag_of, revisions_in
 from communities.http.idempotency import once
 from surveys.api import examples
@@ -59,6 +60,12 @@ class ScriptQuery(serializers.Serializer[Any]):
 
 class ScriptViewSet(OwnWorkViewSet):
     noun = "script"
+    least_role = {
+        "retrieve": Role.MEMBER,
+        "update": Role.CREATOR,
+        "put_block": Role.CREATOR,
+        "patch_block": Role.CREATOR,
+    }
 
     @extend_schema(
         operation_id="scripts_get",

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
 from surveys.api.fields import Choice, Text, Truth, Whole
@@ -77,6 +78,10 @@ class TemplateWithScriptOut(TemplateOut):
 
 class TemplateViewSet(CommunityViewSet):
     noun = "template"
+    least_role = {
+        "list": Role.MEMBER,
+        "retrieve": Role.MEMBER,
+    }
 
     @extend_schema(
         operation_id="templates_list",

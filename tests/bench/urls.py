@@ -11,6 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.idempotency import once
 from communities.http.views import CommunityViewSet
 from config import urls as colloquy
@@ -33,7 +34,8 @@ def bare(request: HttpRequest) -> HttpResponse:
 
 
 class Gated(CommunityViewSet):
-    noun = "project"  # its row in the table of permissions is project.create
+    noun = "project"
+    least_role = {"create": Role.CREATOR}
 
     @once
     def create(self, request: Request) -> Response:

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
@@ -70,6 +71,11 @@ class WholeDeliveryOut(DeliveryOut):
 
 class DeliveryViewSet(CommunityViewSet):
     noun = "delivery"
+    least_role = {
+        "list": Role.ADMIN,
+        "retrieve": Role.ADMIN,
+        "redeliver": Role.ADMIN,
+    }
 
     @extend_schema(
         operation_id="deliveries_list",

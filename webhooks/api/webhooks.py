@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.fields import Choice, Text, Truth
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
@@ -80,6 +81,15 @@ class NewWebhookOut(WebhookOut):
 
 class WebhookViewSet(CommunityViewSet):
     noun = "webhook"
+    least_role = {
+        "list": Role.ADMIN,
+        "create": Role.ADMIN,
+        "retrieve": Role.ADMIN,
+        "partial_update": Role.ADMIN,
+        "destroy": Role.ADMIN,
+        "rotate_secret": Role.ADMIN,
+        "ping": Role.ADMIN,
+    }
 
     @extend_schema(
         operation_id="webhooks_list",

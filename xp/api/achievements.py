@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
 from xp.serializers import TAG
@@ -35,6 +36,9 @@ class AchievementOut(serializers.Serializer[Any]):
 
 class AchievementViewSet(CommunityViewSet):
     noun = "achievement"
+    least_role = {
+        "list": Role.MEMBER,
+    }
 
     @extend_schema(
         operation_id="achievements_list",

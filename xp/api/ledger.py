@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.fields import Text, Whole
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
@@ -53,6 +54,10 @@ class AwardOut(serializers.Serializer[Any]):
 
 class LedgerViewSet(CommunityViewSet):
     noun = "xp"
+    least_role = {
+        "list": Role.MEMBER,  # their own ledger only: see xp.services.ledger
+        "create": Role.ADMIN,
+    }
 
     @extend_schema(
         operation_id="xp_list",

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.actors import Role
 from communities.http.fields import Choice
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
@@ -51,6 +52,10 @@ class LeaderboardIn(PageIn):
 
 class MemberViewSet(CommunityViewSet):
     noun = "member"
+    least_role = {
+        "list": Role.MEMBER,
+        "retrieve": Role.MEMBER,
+    }
 
     @extend_schema(
         operation_id="members_list",
@@ -82,6 +87,9 @@ class MemberViewSet(CommunityViewSet):
 
 class LeaderboardViewSet(CommunityViewSet):
     noun = "leaderboard"
+    least_role = {
+        "list": Role.MEMBER,
+    }
     reads_conflict = True
 
     @extend_schema(
