@@ -1,4 +1,4 @@
-"""A correct answer is named by its id, or by its place among the options sent."""
+"""A correct answer is named by its id, or by its index among the options sent."""
 
 from __future__ import annotations
 
@@ -32,10 +32,24 @@ WITH_IDS = [{"id": 11, "value": "a"}, {"id": 12, "value": "b"}]
         ({"correct_answer_ids": [], "correct_answer_id": 11}, (11,), 0),
     ],
 )
-def test_a_correct_answer_is_named_in_three_ways(sent: Raw, ids: object, index: int | None) -> None:
+def test_a_correct_answer_is_sent_in_three_ways(sent: Raw, ids: object, index: int | None) -> None:
     block = read_one({**CHOICE, "options": WITH_IDS, **sent})
 
     assert (block.correct_answer_ids, block.correct_answer_index) == (ids, index)
+
+
+@pytest.mark.parametrize("index", [0, 1, 2, 99])
+@pytest.mark.parametrize("ids", [{"correct_answer_ids": [12]}, {"correct_answer_id": 12}])
+def test_ids_win_over_an_index(ids: Raw, index: int) -> None:
+    block = read_one({**CHOICE, "options": WITH_IDS, **ids, "correct_answer_index": index})
+
+    assert (block.correct_answer_ids, block.correct_answer_index) == ((12,), 1)
+
+
+def test_an_index_does_not_save_an_unknown_id() -> None:
+    sent = {**CHOICE, "options": WITH_IDS, "correct_answer_ids": [13], "correct_answer_index": 1}
+
+    assert block_faults(sent) == [("correct_answer_ids[0]", "not_found")]
 
 
 def test_an_index_counts_in_the_array_sent_and_follows_the_display_order() -> None:
@@ -57,15 +71,14 @@ def test_an_index_counts_in_the_array_sent_and_follows_the_display_order() -> No
         ({"correct_answer_index": 2}, [("correct_answer_index", "too_large")]),
         ({"correct_answer_index": 2, "when_correct": "Yes"}, [("correct_answer_index", "too_large")]),
         ({"correct_answer_index": -1}, [("correct_answer_index", "too_small")]),
-        ({"correct_answer_ids": [11], "correct_answer_index": 1}, [("correct_answer_index", "conflicting")]),
         ({"correct_answer_ids": [11], "correct_answer_id": 12}, [("correct_answer_id", "conflicting")]),
     ],
 )
-def test_correct_answers_that_name_nothing_or_two_things(sent: Raw, expected: list[tuple[str, str]]) -> None:
+def test_correct_answers_that_name_no_option_or_two(sent: Raw, expected: list[tuple[str, str]]) -> None:
     assert block_faults({**CHOICE, "options": WITH_IDS, **sent}) == expected
 
 
-def test_before_options_have_ids_the_index_is_what_names_one() -> None:
+def test_before_options_have_ids_only_the_index_can_name_one() -> None:
     (violation,) = violations([{**CHOICE, "correct_answer_ids": [1]}])
 
     assert violation.code == "not_found"

@@ -106,6 +106,7 @@ def test_a_patch_with_two_ways_to_write_logic_is_refused() -> None:
         ({"correct_answer_id": 11}, (11,), 0),
         ({"correct_answer_index": 0}, (11,), 0),
         ({"correct_answer_ids": [11]}, (11,), 0),
+        ({"correct_answer_ids": [12], "correct_answer_index": 0}, (12,), 1),
         ({"options": [{"id": 12, "value": "Go"}, {"id": 11, "value": "Chess"}]}, (12,), 0),
         ({"correct_answer_ids": None, "when_correct": None, "when_incorrect": None}, None, None),
         ({"correct_answer_id": None, "when_correct": None, "when_incorrect": None}, None, None),

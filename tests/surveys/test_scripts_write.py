@@ -138,6 +138,30 @@ def test_a_correct_answer_named_by_its_index_becomes_an_id():
     assert block["correct_answer_index"] == 1
 
 
+@pytest.mark.parametrize("keeps_display_order", [False, True])
+@pytest.mark.parametrize("by", ["PUT script", "PATCH block"])
+def test_a_block_sent_back_with_its_options_reordered_keeps_its_correct_answer(by, keeps_display_order):
+    caller = Caller()
+    made = caller.make(CHOICE | {"correct_answer_index": 2}, TEXT, scoring_enabled=True)
+    block, other = made["script"]["blocks"]
+    correct = block["options"][2]["id"]
+    block["options"].reverse()
+    if not keeps_display_order:
+        for option in block["options"]:
+            del option["display_order"]
+
+    if by == "PUT script":
+        answer = caller.put(path_of(made), {"blocks": [block, other]})
+    else:
+        answer = caller.patch(block_path(made), block)
+
+    assert answer.status_code == 200
+    written = caller.get(path_of(made)).json()["blocks"][0]
+    assert written["correct_answer_ids"] == [correct]
+    assert written["correct_answer_index"] == (2 if keeps_display_order else 0)
+    assert [option["id"] for option in written["options"]].index(correct) == written["correct_answer_index"]
+
+
 def test_what_has_answers_is_archived_and_what_has_none_is_deleted():
     caller = Caller()
     made = caller.make(CHOICE, CHOICE, CHOICE)

@@ -1,4 +1,4 @@
-"""Three ways to name a correct answer come to one: the option's id, or its index while it has none."""
+"""The correct answer of a block: three ways to send it become one, the option's id or its index."""
 
 from __future__ import annotations
 
@@ -11,52 +11,55 @@ from surveys.engine.script import Block, Option, Violation
 def resolve(values: dict[str, object], block_path: BlockPath) -> list[Violation]:
     """Turn `correct_answer_ids`, `correct_answer_id` and `correct_answer_index` into ids and an index.
 
-    `values` is changed: afterwards `correct_answer_ids` is a tuple where the option has an id already,
-    and `correct_answer_index` is its position among the options in display order. An index that is sent
-    counts in the array sent. Two of the three that name different options are told as conflicting.
+    Changes `values`: `correct_answer_ids` becomes a tuple if the option has an id, and
+    `correct_answer_index` the option's index in display order. An index that is sent counts in the array
+    sent, and is ignored beside ids (decisions 15.2): a block that was read can be sent back with its options
+    in another order. `correct_answer_id` and `correct_answer_ids` must name the same option.
     """
     options: tuple[Option, ...] = values.get("options", ())  # type: ignore[assignment]
     plural: list[int] = values.pop("correct_answer_ids", None) or []  # type: ignore[assignment]
     singular: int | None = values.pop("correct_answer_id", None)  # type: ignore[assignment]
     index: int | None = values.pop("correct_answer_index", None)  # type: ignore[assignment]
-    faults = []
+    if plural or singular is not None:
+        return _by_id(values, options, plural, singular, block_path)
+    if index is None:
+        return []
+    if index not in block_path.options:
+        message = "`correct_answer_index` must be the index of one of the options sent with it."
+        return [Violation(block_path.field("correct_answer_index"), "too_large", message)]
+    position = block_path.options.index(index)
+    values["correct_answer_index"] = position
+    if (option_id := options[position].id) is not None:
+        values["correct_answer_ids"] = (option_id,)
+    return []
 
-    ids = plural
-    if singular is not None:
-        if plural and plural != [singular]:
-            message = "`correct_answer_id` and `correct_answer_ids` name different options."
-            faults.append(Violation(block_path.field("correct_answer_id"), "conflicting", message))
-        ids = plural or [singular]
+
+def _by_id(
+    values: dict[str, object],
+    options: tuple[Option, ...],
+    plural: list[int],
+    singular: int | None,
+    block_path: BlockPath,
+) -> list[Violation]:
+    violations = []
+    if plural and singular is not None and plural != [singular]:
+        message = "`correct_answer_id` and `correct_answer_ids` name different options."
+        violations.append(Violation(block_path.field("correct_answer_id"), "conflicting", message))
+    ids = tuple(plural) or (singular,)
+    values["correct_answer_ids"] = ids
+    position = next((n for n, option in enumerate(options) if option.id == ids[0]), None)
+    if position is not None:
+        values["correct_answer_index"] = position
+        return violations
     key = "correct_answer_ids[0]" if plural else "correct_answer_id"
-    by_id = None
-    if ids:
-        values["correct_answer_ids"] = tuple(ids)
-        by_id = next((n for n, option in enumerate(options) if option.id == ids[0]), None)
-        if by_id is None:
-            message = f"`{key}` must be the id of one of the options sent with it."
-            if not any(option.id for option in options):
-                message += " Before they have ids, `correct_answer_index` names one."
-            faults.append(Violation(block_path.field(key), "not_found", message))
-
-    if index is not None:
-        by_index = block_path.options.index(index) if index in block_path.options else None
-        if by_index is None:
-            message = "`correct_answer_index` must be the index of one of the options sent with it."
-            faults.append(Violation(block_path.field("correct_answer_index"), "too_large", message))
-        elif not ids:
-            by_id = by_index
-            if (option_id := options[by_index].id) is not None:
-                values["correct_answer_ids"] = (option_id,)
-        elif by_id is not None and by_id != by_index:
-            message = "`correct_answer_index` and `correct_answer_ids` name different options."
-            faults.append(Violation(block_path.field("correct_answer_index"), "conflicting", message))
-    if by_id is not None:
-        values["correct_answer_index"] = by_id
-    return faults
+    message = f"`{key}` must be the id of one of the options sent with it."
+    if not any(option.id for option in options):
+        message += " Before they have ids, `correct_answer_index` names one."
+    return [*violations, Violation(block_path.field(key), "not_found", message)]
 
 
 def with_ids(block: Block) -> Block:
-    """The same block once its options have ids: an index from the first write has become an id."""
+    """The block after its options have received ids: the index of its first write becomes an id."""
     if block.correct_answer_ids or block.correct_answer_index is None:
         return block
     option_id = block.options[block.correct_answer_index].id

@@ -273,7 +273,7 @@ BLOCK = ObjectType(
         "correct_answer_index": FieldSpec(
             IntegerType(0, MAX_OPTIONS - 1),
             "The correct option's index in the `options` sent with it, for the first write, when there are "
-            "no ids yet. Beside ids it has to name the same option.",
+            "no ids yet. Ignored beside `correct_answer_ids`.",
             only_on=CHOICES | SCALES,
             deprecated=True,
         ),
