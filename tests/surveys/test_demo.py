@@ -134,7 +134,7 @@ def test_the_demo_has_every_kind_of_block() -> None:
 
     kinds = {block.type for _, script in written() for block in script.blocks}
 
-    assert kinds == set(BLOCK.fields["type"].kind.choices)  # type: ignore[union-attr]
+    assert kinds == set(BLOCK.fields["type"].type.choices)  # type: ignore[union-attr]
 
 
 @pytest.mark.django_db
