@@ -6,11 +6,11 @@ import uuid
 from datetime import datetime
 
 import orjson
-from django.db import transaction
 from django.db.models import QuerySet
 
 from communities.errors import Conflict, NotFound
 from communities.queue import wake
+from communities.transactions import in_transaction
 from webhooks import rounding
 from webhooks.models import Delivery, Event
 from webhooks.services import webhooks
@@ -67,7 +67,7 @@ def payload(delivery: Delivery) -> object:
     return None if body is None else orjson.loads(body)
 
 
-@transaction.atomic
+@in_transaction
 def redeliver(*, community_id: int, delivery_id: uuid.UUID, at: datetime) -> Delivery:
     """Create another delivery of the same event to the same webhook, even if the webhook is off.
 

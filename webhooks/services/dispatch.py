@@ -17,6 +17,7 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 
+from communities.faults import log_fault
 from communities.queue import wake
 from webhooks import signatures
 from webhooks.models import Webhook
@@ -146,8 +147,8 @@ class _Run:
             response = self._post(webhook, delivery, began_at)
         except DeliveryError as failure:
             error = str(failure)
-        except Exception:  # counts as a failed attempt, or this delivery would block its partition forever
-            log.exception("webhooks.fault", webhook_id=webhook.pk)
+        except Exception as fault:  # a failed attempt, or this delivery would block its partition forever
+            log_fault(log, "webhooks.fault", fault, webhook_id=webhook.pk)
             error = INTERNAL_ERROR
         attempt = Attempt(began_at, self._now(), response, error)
         slow_endpoints.note_duration(webhook.pk, seconds=attempt.seconds)

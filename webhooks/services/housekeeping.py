@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 
+from communities.transactions import in_transaction
 from webhooks import rounding
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
@@ -110,7 +111,7 @@ def delete_bodies(*, at: datetime) -> int:
 def _delete(selection: str, value: datetime | list[str]) -> int:
     total = 0
     while True:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with in_transaction, connection.cursor() as cursor:
             cursor.execute(selection, [value, BATCH_SIZE])
             event_ids = [row[0] for row in cursor.fetchall()]
             cursor.execute(_DELETE_BODIES, [event_ids, event_ids])
@@ -133,7 +134,7 @@ def settle_anonymous_deliveries(*, at: datetime) -> int:
     values: list[Any] = [hour, day, hour, SETTLED_BATCH_SIZE]
     total = 0
     while True:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with in_transaction, connection.cursor() as cursor:
             cursor.execute(_EVENTS_TO_SETTLE, values)
             event_ids = [row[0] for row in cursor.fetchall()]
             cursor.execute(_DELIVERIES_TO_SETTLE, values)
@@ -163,7 +164,7 @@ def _remove(webhook_id: int) -> int:
         return int(cursor.rowcount)
 
 
-@transaction.atomic
+@in_transaction
 def _remove_deliveries(webhook_id: int) -> int:
     """Remove a batch of deliveries, and the events that no other webhook received."""
     with connection.cursor() as cursor:

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import orjson
-from django.db import connection, transaction
+from django.db import connection
 
 from communities import wire
 from communities.statements import found
+from communities.transactions import in_transaction
 from webhooks.models import Delivery, Event
 
 Json = dict[str, object]
@@ -47,7 +48,7 @@ def events_naming(*, community_id: int, user_id: int) -> Iterator[Json]:
         after = (page[-1][2], page[-1][0])
 
 
-@transaction.atomic
+@in_transaction
 def erase(*, community_id: int, user_id: int) -> None:
     """Remove the person's name from every event, whether it was sent already or not.
 

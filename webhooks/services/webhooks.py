@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
-
 from communities.errors import Conflict, NotFound
 from communities.models import Community
+from communities.transactions import in_transaction
 from webhooks import signatures
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
@@ -40,7 +39,7 @@ def find(*, community_id: int, webhook_id: int) -> Webhook:
     return _existing(Webhook.objects.in_community(community_id).filter(pk=webhook_id).first())
 
 
-@transaction.atomic
+@in_transaction
 def register(
     *,
     community_id: int,
@@ -70,7 +69,7 @@ def register(
     return webhook, secret
 
 
-@transaction.atomic
+@in_transaction
 def change(*, community_id: int, webhook_id: int, fields: Mapping[str, Any], at: datetime) -> Webhook:
     """Change the given fields: url, events, name, is_active.
 
@@ -88,7 +87,7 @@ def change(*, community_id: int, webhook_id: int, fields: Mapping[str, Any], at:
     return webhook
 
 
-@transaction.atomic
+@in_transaction
 def remove(*, community_id: int, webhook_id: int, at: datetime) -> None:
     """Mark a webhook as deleted and erase its secrets. Housekeeping removes its rows later."""
     webhook = _locked(community_id, webhook_id)
@@ -108,7 +107,7 @@ def remove(*, community_id: int, webhook_id: int, at: datetime) -> None:
     )
 
 
-@transaction.atomic
+@in_transaction
 def rotate_secret(*, community_id: int, webhook_id: int, at: datetime) -> tuple[Webhook, str]:
     """Create a new signing secret. The old one also signs for 24 hours, or until the next rotation."""
     webhook = _locked(community_id, webhook_id)
@@ -142,7 +141,7 @@ def signing_secrets(webhook: Webhook, *, at: datetime) -> list[str]:
     return [sealed_secrets.unseal(secret, community_id=webhook.community_id) for secret in sealed]
 
 
-@transaction.atomic
+@in_transaction
 def ping(*, community_id: int, webhook_id: int, at: datetime) -> Delivery:
     """Send a webhook the event `webhook.ping`, even if it is off or not subscribed to it."""
     webhook = _locked(community_id, webhook_id)
