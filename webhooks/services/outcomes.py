@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from communities.retry_after import read_retry_after
 from communities.statements import prepared
 from webhooks import retries, rounding
 from webhooks.models import Delivery, Webhook
@@ -98,7 +99,7 @@ def judge(attempt: Attempt, *, attempts: int, jitter: float) -> Outcome:
     if attempt.is_gone:
         return Outcome(Delivery.Status.ABANDONED, None)
     header = attempt.response.retry_after if attempt.response else None
-    requested = retries.read_retry_after(header, at=attempt.ended_at)
+    requested = read_retry_after(header, at=attempt.ended_at)
     wait = retries.wait_after(attempts, jitter=jitter, retry_after=requested)
     return Outcome(Delivery.Status.ABANDONED if wait is None else Delivery.Status.FAILED, wait)
 
