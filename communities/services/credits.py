@@ -6,6 +6,7 @@ from django.db.models import F
 
 from communities.errors import PaymentRequired
 from communities.models import Community
+from communities.words import plural
 
 
 def spend_credits(*, community_id: int, amount: int) -> None:
@@ -15,14 +16,12 @@ def spend_credits(*, community_id: int, amount: int) -> None:
     enough = Community.objects.filter(pk=community_id, bot_credits__gte=amount)
     if not enough.update(bot_credits=F("bot_credits") - amount):
         left = Community.objects.values_list("bot_credits", flat=True).get(pk=community_id)
-        raise PaymentRequired(f"This takes {_credits(amount)}, and the community has {_credits(left)} left.")
+        raise PaymentRequired(
+            f"This takes {plural(amount, 'credit')}, and the community has {plural(left, 'credit')} left."
+        )
 
 
 def return_credits(*, community_id: int, amount: int) -> None:
     """Give credits back that were taken for work that failed."""
     if amount:
         Community.objects.filter(pk=community_id).update(bot_credits=F("bot_credits") + amount)
-
-
-def _credits(amount: int) -> str:
-    return "1 credit" if amount == 1 else f"{amount:,} credits"

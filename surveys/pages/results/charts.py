@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from communities.words import plural
 from surveys.engine.script import SCALES, Block
 from surveys.pages.respondent.widgets import emoji
 
@@ -335,7 +336,7 @@ def _rank(item: Entry) -> str:
 
 
 def answers(count: int) -> str:
-    return "1 answer" if count == 1 else f"{count:,} answers"
+    return plural(count, "answer")
 
 
 def share(percentage: float) -> str:

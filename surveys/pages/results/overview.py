@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from communities.words import plural
 from surveys.models import Analysis, Project
 from surveys.pages.results.charts import Bar, Card, Fact, Table, card, share
 from surveys.pages.results.segments import Segments, legend_of, segments_of
-from surveys.pages.results.texts import Reading, counted, reading, sentiment_parts
+from surveys.pages.results.texts import Reading, reading, sentiment_parts
 from surveys.services.analysis import service as analysis
 from surveys.services.results import figures
 from surveys.services.results.figures import Figures
@@ -143,4 +144,4 @@ def outlook_of(project: Project, *, covers: str) -> Outlook:
 def _price(project: Project, covers: str) -> str:
     """What another analysis takes, in words, as it is reckoned when it is asked for; blank where free."""
     cost = analysis.price(project=project, covers=covers)
-    return counted(cost, "credit") if cost else ""
+    return plural(cost, "credit") if cost else ""

@@ -18,6 +18,7 @@ from communities.http import envelope
 from communities.http.bodies import MEDIA_TYPE
 from communities.http.envelope import MethodRefused
 from communities.wire import render
+from communities.words import plural
 from surveys.models import Project
 from surveys.pages import theme
 from surveys.pages.results import charts, texts
@@ -88,7 +89,7 @@ def _page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 def _seen(project: Project, read: SharedResults) -> dict[str, object]:
     noun = "vote" if project.is_poll else "response"
     context: dict[str, object] = {
-        "told": texts.counted(read.conversation_count, noun),
+        "told": plural(read.conversation_count, noun),
         "counted": f"Counted on {dateformat.format(read.counted_at, 'j F Y, H:i')} UTC",
     }
     least = read.least_answers

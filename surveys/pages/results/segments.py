@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 
+from communities.words import plural
 from surveys.engine.script import Block
 from surveys.pages.results.charts import Bar, Entry, Part, Table, bars_of, nps_parts, number, signed
-from surveys.pages.results.texts import counted
 
 MOST_DRAWN = 8
 NONE = "\N{EN DASH}"
@@ -60,7 +60,7 @@ def legend_of(segments: Sequence[Entry]) -> list[Series]:
         Series(
             _letter(n),
             str(each["label"] or each["value"]),
-            counted(each["count"], "response"),
+            plural(each["count"], "response"),
             f"s{n % 8 + 1}",
         )
         for n, each in enumerate(segments)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from communities.words import plural
 from surveys.pages.results.charts import Card, Part, Table, divide, share
 
 SENTIMENTS = {"positive": "Positive", "neutral": "Neutral", "negative": "Negative"}
@@ -63,12 +64,6 @@ def reading(open_text: Mapping[str, Any]) -> Reading:
     ]
     read, given = open_text["analysed_count"], open_text["answer_count"]
     told = (
-        f"Themes of {counted(read, 'answer')}"
-        if read == given
-        else f"Themes of {read:,} of {given:,} answers"
+        f"Themes of {plural(read, 'answer')}" if read == given else f"Themes of {read:,} of {given:,} answers"
     )
     return Reading(open_text.get("summary") or "", told, themes)
-
-
-def counted(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
