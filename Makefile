@@ -1,37 +1,49 @@
-# `make run` and `make test` need Python 3.11 or newer and nothing else.
+# Needs Python 3.11 or newer and make, nothing else.
 
 VENV := .venv
 PY := $(VENV)/bin/python
-LOCKED := $(VENV)/.locked
-# Where nothing can be kept at home (as for the user nobody), uv keeps its downloads beside the environment.
+# Each file says that the packages of a lock are installed. The packages for development include those for running.
+RUNNING := $(VENV)/.installed-run
+DEVELOPMENT := $(VENV)/.installed-dev
+# Without a writable home directory, as for the user nobody, uv keeps its cache inside the environment.
 ifndef UV_CACHE_DIR
 export UV_CACHE_DIR := $(shell mkdir -p "$$HOME/.cache/uv" 2>/dev/null && test -w "$$HOME/.cache/uv" && echo "$$HOME/.cache/uv" || echo "$(CURDIR)/$(VENV)/.cache")
 endif
 
-# There is one settings module; a variable left over from another project shall not name its own.
+# Colloquy has one settings module; ignore the variable of another Django project.
 unexport DJANGO_SETTINGS_MODULE
 
-.PHONY: help setup run test check fmt schema bench torture lock \
+.PHONY: help setup run reset test check fmt schema bench torture lock \
 	check-lint check-types check-imports check-migrations check-deployment check-openapi
 
 help:
-	@echo "make run    start Colloquy on this machine, with a demo"
-	@echo "make test   run the tests              (ARGS='-k name' for some of them)"
-	@echo "make check  lint, types, import contracts, migrations, deployment, OpenAPI"
-	@echo "make fmt    format the code"
-	@echo "make schema write tests/openapi.yml anew"
-	@echo "make bench  measure"
-	@echo "make torture  kill programs under load, and see that no event is lost"
-	@echo "make lock   write the requirements files anew after a change of pyproject.toml"
+	@echo "make run      start Colloquy on this machine with a demo; installs what running needs"
+	@echo "make reset    delete the data of make run, to start over      (asks first; CONFIRM=yes does not)"
+	@echo "make setup    install everything, development packages included"
+	@echo "make test     run the tests                                    (ARGS='-k name' for some of them)"
+	@echo "make check    check lint, types, import contracts, migrations, deployment, OpenAPI"
+	@echo "make fmt      format the code"
+	@echo "make schema   update tests/openapi.yml after a change of the interface"
+	@echo "make bench    measure CPU time                                 (ROWS=1,3 for some of the operations)"
+	@echo "make torture  kill processes under load and check that no event is lost"
+	@echo "make lock     update the requirements files after a change of pyproject.toml"
 
-setup: $(LOCKED)
+setup: $(DEVELOPMENT)
 
-$(LOCKED): requirements-dev.txt
-	@.ci/setup $(VENV)
+$(DEVELOPMENT): requirements-dev.txt
+	@.ci/setup $(VENV) requirements-dev.txt
+	@touch $(RUNNING) $@
+
+# Development packages that are installed already stay.
+$(RUNNING): requirements-run.txt
+	@.ci/setup $(VENV) $(if $(wildcard $(DEVELOPMENT)),requirements-dev.txt,requirements-run.txt)
 	@touch $@
 
-run: setup
+run: $(RUNNING)
 	@exec $(PY) manage.py run
+
+reset: $(RUNNING)
+	@exec $(PY) manage.py reset $(if $(filter yes,$(CONFIRM)),--no-input)
 
 test: setup
 	$(PY) -m pytest $(ARGS)
@@ -40,7 +52,7 @@ fmt: setup
 	$(PY) -m ruff check --fix-only --quiet .
 	$(PY) -m ruff format .
 
-# As if installed on a server, with nothing started.
+# The environment of a server, without starting embedded servers.
 ON_A_SERVER := COLLOQUY_SERVERS=none VAR_DIR=var BASE_URL=https://surveys.example.org \
 	SECRET_KEY=$(shell head -c 48 /dev/urandom | od -An -tx1 | tr -d ' \n')
 
@@ -75,6 +87,9 @@ bench: setup
 torture: setup
 	$(PY) -m tests.torture $(ARGS)
 
-lock:
-	$(VENV)/bin/uv pip compile --universal --generate-hashes --no-header pyproject.toml -o requirements.txt -q
-	$(VENV)/bin/uv pip compile --universal --generate-hashes --no-header --group dev pyproject.toml -o requirements-dev.txt -q
+COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-header
+
+lock: $(DEVELOPMENT)
+	$(COMPILE) pyproject.toml -o requirements.txt
+	$(COMPILE) --group run pyproject.toml -o requirements-run.txt
+	$(COMPILE) --group dev pyproject.toml -o requirements-dev.txt

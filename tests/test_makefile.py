@@ -1,0 +1,60 @@
+"""What the Makefile installs: what running needs for `make run`, and everything for `make test`."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+RUN = "requirements-run.txt"
+DEV = "requirements-dev.txt"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The Makefile with a setup script and a Python that only write down their arguments."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in (RUN, DEV):
+        (tmp_path / name).touch()
+    for name in (".ci/setup", ".venv/bin/python"):
+        script = tmp_path / name
+        script.parent.mkdir(parents=True)
+        script.write_text(f'#!/bin/sh\necho "{script.name} $*" >> calls\n')
+        script.chmod(0o755)
+    return tmp_path
+
+
+def _make(project: Path, *arguments: str) -> list[str]:
+    """Run make, and return what it called."""
+    calls = project / "calls"
+    calls.unlink(missing_ok=True)
+    subprocess.run(["make", "--silent", *arguments], cwd=project, check=True)
+    return calls.read_text().splitlines()
+
+
+def test_running_installs_its_own_packages_and_does_so_once(project: Path) -> None:
+    assert _make(project, "run") == [f"setup .venv {RUN}", "python manage.py run"]
+    assert _make(project, "run") == ["python manage.py run"]
+
+
+def test_testing_installs_everything_and_running_needs_nothing_more(project: Path) -> None:
+    _make(project, "run")
+
+    assert _make(project, "test") == [f"setup .venv {DEV}", "python -m pytest"]
+    assert _make(project, "run") == ["python manage.py run"]
+
+
+def test_an_update_before_running_keeps_the_development_packages(project: Path) -> None:
+    _make(project, "setup")
+    (project / ".venv/.installed-run").unlink()
+
+    assert _make(project, "run") == [f"setup .venv {DEV}", "python manage.py run"]
+
+
+def test_a_reset_asks_unless_it_is_confirmed(project: Path) -> None:
+    _make(project, "setup")
+
+    assert _make(project, "reset") == ["python manage.py reset"]
+    assert _make(project, "reset", "CONFIRM=yes") == ["python manage.py reset --no-input"]
+    assert _make(project, "reset", "CONFIRM=no") == ["python manage.py reset"]
