@@ -16,7 +16,6 @@ from communities.errors import Conflict, InvalidRequest, refuse_all
 from communities.http import idempotency
 from communities.http.idempotency import Claim, once
 from communities.http.views import CommunityViewSet
-from communities.tiers import TIERS
 from surveys.api import examples
 from surveys.api.project_shapes import (
     CloneIn,
@@ -59,27 +58,13 @@ _changes = partial(
 class OwnWorkViewSet(CommunityViewSet):
     """What a creator may do to their own projects, and an admin to any (decisions 2.2)."""
 
-    @property
-    def only_of(self) -> int | None:
-        """The user whose projects alone this key may change; None where it may change any."""
-        return None if self.key.role == "admin" else self.key.user_id
-
     def hide(self, *, project_id: int | None = None, **kwargs: Any) -> None:
         """A project that a role may not see is not found, whatever it wanted there (decisions 2.2)."""
         if project_id is not None:
             lookup.one(self.visible(), project_id)
 
-    @property
-    def sees_all(self) -> bool:
-        """Whether this key sees projects that are not active."""
-        return self.key.role != "member"
-
-    @property
-    def has_premium(self) -> bool:
-        return TIERS[self.key.tier].has_premium_features
-
     def visible(self) -> ProjectQuerySet:
-        return lookup.visible(community_id=self.key.community_id, sees_all=self.sees_all, at=self.at)
+        return lookup.visible(actor=self.actor, at=self.at)
 
 
 class ProjectViewSet(OwnWorkViewSet):
@@ -117,8 +102,7 @@ class ProjectViewSet(OwnWorkViewSet):
         if self.body.get("intent") is None or idempotency.is_settled(claim):
             return None
         return generation.prepare(
-            community_id=self.key.community_id,
-            has_premium=self.has_premium,
+            actor=self.actor,
             fields=self._read_new(),
             claim=claim.key if claim else None,
             fingerprint=claim.fingerprint if claim else "",
@@ -164,7 +148,7 @@ class ProjectViewSet(OwnWorkViewSet):
     @once(prepare=_prepare_script)
     def create(self, request: Request, *, prepared: generation.Prepared | None) -> Response:
         if prepared is not None:
-            made = generation.create_project(prepared=prepared, author_id=self.key.user_id, at=self.at)
+            made = generation.create_project(prepared=prepared, at=self.at)
             return self._told_new(
                 made.created, credits_used=made.credits_used, has_script=not made.is_pending
             )
@@ -173,9 +157,7 @@ class ProjectViewSet(OwnWorkViewSet):
             raise Conflict("The answer to this Idempotency-Key has just expired.", retry_after=1)
         fields, script = _with_template(fields)
         created = projects.create_project(
-            community_id=self.key.community_id,
-            author_id=self.key.user_id,
-            has_premium=self.has_premium,
+            actor=self.actor,
             fields=fields,
             script=script,
             at=self.at,
@@ -236,10 +218,8 @@ class ProjectViewSet(OwnWorkViewSet):
 
     def _update(self, project_id: int) -> Response:
         project = projects.update_project(
-            community_id=self.key.community_id,
+            actor=self.actor,
             project_id=project_id,
-            only_of=self.only_of,
-            has_premium=self.has_premium,
             fields=self.read(ProjectIn, partial=True),
             at=self.at,
         )
@@ -254,9 +234,7 @@ class ProjectViewSet(OwnWorkViewSet):
     )
     @once
     def destroy(self, request: Request, project_id: int) -> Response:
-        projects.delete_project(
-            community_id=self.key.community_id, project_id=project_id, only_of=self.only_of, at=self.at
-        )
+        projects.delete_project(actor=self.actor, project_id=project_id, at=self.at)
         return Response(status=204)
 
     @extend_schema(
@@ -280,10 +258,8 @@ class ProjectViewSet(OwnWorkViewSet):
     @once
     def open(self, request: Request, project_id: int) -> Response:
         project = opening.open_project(
-            community_id=self.key.community_id,
+            actor=self.actor,
             project_id=project_id,
-            only_of=self.only_of,
-            has_premium=self.has_premium,
             fields=self.read(OpenIn, partial=True),
             at=self.at,
         )
@@ -302,9 +278,7 @@ class ProjectViewSet(OwnWorkViewSet):
     )
     @once
     def close(self, request: Request, project_id: int) -> Response:
-        project = opening.close_project(
-            community_id=self.key.community_id, project_id=project_id, only_of=self.only_of, at=self.at
-        )
+        project = opening.close_project(actor=self.actor, project_id=project_id, at=self.at)
         return Response(self._told(project))
 
     @extend_schema(
@@ -332,9 +306,8 @@ class ProjectViewSet(OwnWorkViewSet):
     @once
     def clone(self, request: Request, project_id: int) -> Response:
         project = cloning.clone_project(
-            community_id=self.key.community_id,
+            actor=self.actor,
             project_id=project_id,
-            author_id=self.key.user_id,
             name=self.read(CloneIn).get("name"),
             at=self.at,
         )

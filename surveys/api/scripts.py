@@ -107,9 +107,8 @@ class ScriptViewSet(OwnWorkViewSet):
     @once
     def update(self, request: Request, project_id: int) -> Response:
         written = scripts.replace_script(
-            community_id=self.key.community_id,
+            actor=self.actor,
             project_id=project_id,
-            only_of=self.only_of,
             body=self.body,
             revisions_allowed=revisions_in(request.headers.get("If-Match")),
             at=self.at,
@@ -137,10 +136,9 @@ class ScriptViewSet(OwnWorkViewSet):
 
     def _patch_block(self, request: Request, project_id: int, block_id: int) -> Response:
         written = scripts.patch_block(
-            community_id=self.key.community_id,
+            actor=self.actor,
             project_id=project_id,
             block_id=block_id,
-            only_of=self.only_of,
             body=self.body,
             revisions_allowed=revisions_in(request.headers.get("If-Match")),
             at=self.at,

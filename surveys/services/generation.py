@@ -28,6 +28,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from communities import services as communities
+from communities.actors import Actor
 from communities.errors import Conflict, InvalidRequest, Unavailable
 from communities.faults import log_fault
 from communities.queue import wake
@@ -78,8 +79,7 @@ class CreatedFromIntent:
 
 def prepare(
     *,
-    community_id: int,
-    has_premium: bool,
+    actor: Actor,
     fields: Mapping[str, Any],
     claim: str | None,
     fingerprint: str,
@@ -90,9 +90,9 @@ def prepare(
 
     The arguments and None are as in `begin`. Refuses as `projects.plan_project` and `begin` do.
     """
-    plan = projects.plan_project(community_id=community_id, has_premium=has_premium, fields=fields, at=at)
+    plan = projects.plan_project(actor=actor, fields=fields, at=at)
     generation_id = begin(
-        community_id=community_id,
+        community_id=actor.community_id,
         request=_request_for(plan, fields),
         claim=claim,
         fingerprint=fingerprint,
@@ -188,7 +188,7 @@ def _seconds_to_wait() -> Iterator[float]:
 
 
 @in_transaction
-def create_project(*, prepared: Prepared, author_id: int | None, at: datetime) -> CreatedFromIntent:
+def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
     """Create the planned project with the script that was drafted, or without it if that takes too long.
 
     Raises Unavailable if no script could be written.
@@ -204,7 +204,6 @@ def create_project(*, prepared: Prepared, author_id: int | None, at: datetime) -
         plan = projects.plan_with_draft(plan=plan, blocks=draft.blocks, scoring=is_scored)
     created = projects.save_plan(
         plan=plan,
-        author_id=author_id,
         generation=_told("pending" if is_pending else "completed", own),
         at=at,
     )
@@ -338,15 +337,9 @@ def _refusal_of_writing(project: Project, own: Generation, at: datetime) -> str 
     try:
         with transaction.atomic():
             if draft.scoring_enabled and own.request["scoring"] is None:
-                Project.objects.filter(pk=project.pk).update(scoring_enabled=True)
-            scripts.replace_script(
-                community_id=own.community_id,
-                project_id=project.pk,
-                only_of=None,
-                body={"blocks": list(draft.blocks)},
-                revisions_allowed=None,
-                at=at,
-            )
+                project.scoring_enabled = True
+                project.save(update_fields=["scoring_enabled"])
+            scripts.write_script(project=project, body={"blocks": list(draft.blocks)}, at=at)
     except (InvalidRequest, Conflict) as refusal:
         return f"The script no longer fits the project: {refusal.message}"
     return None

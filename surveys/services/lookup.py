@@ -1,24 +1,26 @@
-"""Finding projects: what a key may see, and the lock under which one is changed."""
+"""Reading projects: those that an actor may see, and one under the row lock that every change takes."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from communities.errors import Forbidden, NotFound
+from communities.actors import Actor
+from communities.errors import NotFound
 from surveys.models import Project, ProjectQuerySet
+from surveys.services import access
 
 
-def visible(*, community_id: int, sees_all: bool, at: datetime) -> ProjectQuerySet:
-    """The projects of a community that a key may see: all, or those that are active (decisions 2.2)."""
-    projects = Project.objects.in_community(community_id)
-    return projects if sees_all else projects.live_at(at)
+def visible(*, actor: Actor, at: datetime) -> ProjectQuerySet:
+    """The projects of a community that the actor may see: all of them, or the active ones (decisions 2.2)."""
+    projects = Project.objects.in_community(actor.community_id)
+    return projects if actor.sees_drafts else projects.live_at(at)
 
 
 def one(projects: ProjectQuerySet, project_id: int) -> Project:
     """The project of this id among these. Raises NotFound."""
     project = projects.filter(pk=project_id).first()
     if project is None:
-        raise NotFound("There is no such project.")
+        raise NotFound(access.NO_PROJECT)
     return project
 
 
@@ -37,13 +39,11 @@ def told_in_order(projects: ProjectQuerySet, offset: int, length: int) -> list[P
     return [loaded[each] for each in ids if each in loaded]
 
 
-def lock(*, community_id: int, project_id: int, only_of: int | None) -> Project:
-    """A project under a row lock, until the transaction ends.
+def lock(*, actor: Actor, project_id: int) -> Project:
+    """A project that the actor may edit, under a row lock until the transaction ends.
 
-    `only_of` is the user whose own projects may be changed, None where any may. The lock shuts out
-    answers too, for as long as it is held. Raises NotFound and Forbidden.
+    Answers to the project wait while the lock is held. Raises NotFound and Forbidden.
     """
-    project = one(Project.objects.in_community(community_id).select_for_update(), project_id)
-    if only_of is not None and project.author_id != only_of:
-        raise Forbidden("Only an admin may change a project that somebody else made.")
+    project = one(Project.objects.in_community(actor.community_id).select_for_update(), project_id)
+    access.require_editor(actor=actor, project=project)
     return project

@@ -10,6 +10,7 @@ import psycopg
 from django.db import connection
 from django.utils import timezone
 
+from communities.actors import Actor
 from communities.models import Community, CommunitySettings, Member
 from communities.services import keys, members
 from surveys.models import Project
@@ -114,16 +115,15 @@ def make() -> World:
 
 def _open(admin: Member, kind: str, blocks: list[dict[str, Any]]) -> Project:
     at = timezone.now()
+    author = Actor(admin.user_id, "admin", COMMUNITY_ID, "custom")
     made = projects.create_project(
-        community_id=COMMUNITY_ID,
-        author_id=admin.user_id,
-        has_premium=True,
+        actor=author,
         fields={"name": "Measured", "type": kind},
         script={"blocks": blocks},
         at=at,
     )
     return opening.open_project(
-        community_id=COMMUNITY_ID,
+        actor=author,
         project_id=made.project.pk,
         fields={"delivery": {"audience": {"participation": "open_web"}}},
         at=at,

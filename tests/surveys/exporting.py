@@ -12,6 +12,7 @@ from django.db import connection
 from surveys.models import Answer, Conversation, Project
 from surveys.services.exports import service as exports
 from surveys.services.scripts import editing as scripts
+from tests.support.actors import actor
 from tests.surveys import talking
 from tests.surveys.talking import NOON
 
@@ -60,9 +61,8 @@ def write_again(made: Project, *blocks: dict[str, Any]) -> None:
     """Replace the script of a project that is closed for the moment."""
     Project.objects.filter(pk=made.pk).update(status="inactive")
     scripts.replace_script(
-        community_id=made.community_id,
+        actor=actor(community_id=made.community_id),
         project_id=made.pk,
-        only_of=None,
         body={"blocks": list(blocks)},
         revisions_allowed=None,
         at=NOON,

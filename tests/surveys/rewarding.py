@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from communities.models import Member
+from communities.models import Member, User
 from surveys.models import Project
 from surveys.services.projects import opening
 from surveys.services.projects import service as projects
+from tests.support.actors import actor
 from tests.surveys import talking
 from tests.surveys.talking import NOON
 from tests.surveys.visiting import Visitor
@@ -33,17 +34,15 @@ def giving(kind: str = "give_xp", *, prompt: str = "Here you are.", **config: An
 
 def project(*blocks: dict[str, Any], audience: dict[str, str] = PRIVATE, **fields: Any) -> Project:
     """An open project, for members alone unless told otherwise."""
-    community = talking.community()
+    author = actor(user_id=User.objects.create(name="Author").pk, community_id=talking.community().pk)
     made = projects.create_project(
-        community_id=community.pk,
-        author_id=None,
-        has_premium=True,
+        actor=author,
         fields={"name": "What do you think?", "type": "convo", "privacy_mode": "transparent", **fields},
         script={"blocks": list(blocks)},
         at=NOON,
     )
     return opening.open_project(
-        community_id=community.pk,
+        actor=author,
         project_id=made.project.pk,
         fields={"delivery": {"audience": audience}},
         at=NOON,

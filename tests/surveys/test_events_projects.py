@@ -220,14 +220,12 @@ def test_a_project_with_a_fault_holds_no_other_up(
 
 def test_without_any_tick_whoever_changes_the_project_tells_it(caller: Caller) -> None:
     made = scheduled(caller)
-    own = {"community_id": caller.community.pk, "project_id": int(made["id"])}
+    own: dict[str, Any] = {"actor": caller.actor, "project_id": int(made["id"])}
 
-    projects.update_project(
-        **own, only_of=None, has_premium=True, fields={"name": "Later"}, at=OPENING + SECOND
-    )
+    projects.update_project(**own, fields={"name": "Later"}, at=OPENING + SECOND)
     with pytest.raises(Conflict):
         opening.close_project(**own, at=CLOSING + SECOND)
-    projects.delete_project(**own, only_of=None, at=CLOSING + SECOND)
+    projects.delete_project(**own, at=CLOSING + SECOND)
 
     assert [type for type, *_ in moments(caller)] == ["project.opened", "project.closed", "project.deleted"]
 
@@ -245,7 +243,7 @@ def test_a_respondent_who_comes_before_the_tick_is_told_after_the_opening(caller
 def test_closed_by_hand_after_its_moment_it_is_told_open_first(caller: Caller) -> None:
     made = scheduled(caller)
 
-    opening.close_project(community_id=caller.community.pk, project_id=int(made["id"]), at=OPENING + SECOND)
+    opening.close_project(actor=caller.actor, project_id=int(made["id"]), at=OPENING + SECOND)
     schedule.open_and_close_due(at=CLOSING)
 
     assert [type for type, *_ in moments(caller)] == ["project.opened", "project.closed"]

@@ -292,14 +292,10 @@ def test_credits_for_a_script_that_nobody_fetched_come_back(caller, monkeypatch,
 
 
 def test_who_comes_back_after_that_is_told_so(caller, monkeypatch, settings):
-    plan = projects.plan_project(
-        community_id=caller.community.pk, has_premium=True, fields=INTENT, at=timezone.now()
-    )
+    plan = projects.plan_project(actor=caller.actor, fields=INTENT, at=timezone.now())
 
     with pytest.raises(Unavailable):
-        generation.create_project(
-            prepared=generation.Prepared(plan, generation_id=1), author_id=None, at=timezone.now()
-        )
+        generation.create_project(prepared=generation.Prepared(plan, generation_id=1), at=timezone.now())
 
 
 def test_nothing_may_wait_for_a_model_inside_a_transaction(caller):

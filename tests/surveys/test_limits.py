@@ -163,7 +163,7 @@ def test_deleting_a_project_and_answering_it_at_once_harm_neither():
 
 def _close_and_delete(made):
     Project.objects.filter(pk=made.pk).update(status="inactive")
-    projects.delete_project(community_id=made.community_id, project_id=made.pk, only_of=None, at=NOON)
+    projects.delete_project(actor=actor(), project_id=made.pk, at=NOON)
 
 
 def test_a_response_deleted_while_it_is_answered():

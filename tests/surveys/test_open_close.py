@@ -200,9 +200,7 @@ def test_opening_at_this_very_moment_is_no_future():
     fields = {"delivery": {"opening": {"mode": "scheduled", "time": OPENING}}}
 
     with pytest.raises(Exception, match="in the future"):
-        opening.open_project(
-            community_id=caller.community.pk, project_id=int(made["id"]), fields=fields, at=OPENING
-        )
+        opening.open_project(actor=caller.actor, project_id=int(made["id"]), fields=fields, at=OPENING)
 
 
 def test_reopening_with_times_that_have_passed_is_refused():
@@ -290,9 +288,7 @@ def test_times_in_the_past_do_not_stop_a_live_project_from_closing():
     made = caller.make(TEXT)
     opened(caller, made, SCHEDULED_OPENING)
 
-    closed = opening.close_project(
-        community_id=caller.community.pk, project_id=int(made["id"]), at=OPENING + SECOND
-    )
+    closed = opening.close_project(actor=caller.actor, project_id=int(made["id"]), at=OPENING + SECOND)
 
     assert (closed.status, closed.opens_at, counts(caller)) == ("inactive", None, (1, 0))
 
@@ -368,7 +364,7 @@ def test_a_held_row_is_left_to_whoever_holds_it():
         connection.close()
 
     with transaction.atomic():
-        lookup.lock(community_id=caller.community.pk, project_id=int(made["id"]), only_of=None)
+        lookup.lock(actor=caller.actor, project_id=int(made["id"]))
         other = threading.Thread(target=tick)
         other.start()
         other.join()

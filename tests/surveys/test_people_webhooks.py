@@ -173,7 +173,7 @@ def test_a_project_that_opens_while_its_author_is_erased_is_told_without_them(is
     Project.objects.filter(pk=made["id"]).update(author=USER_ID)
 
     def open_it() -> object:
-        return opening.open_project(community_id=caller.community.pk, project_id=int(made["id"]), at=AT)
+        return opening.open_project(actor=caller.actor, project_id=int(made["id"]), at=AT)
 
     first, second = (open_it, erasing(caller)) if is_first else (erasing(caller), open_it)
     with transaction.atomic():

@@ -19,6 +19,7 @@ from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 from django.utils import timezone
 
+from communities.actors import Actor
 from communities.models import ApiKey, Community, User
 from communities.services import keys, members
 from surveys.models import Project
@@ -33,6 +34,7 @@ from xp.services import achievements
 DEMO = Path(__file__).resolve().parent.parent.parent / "demo"
 COMMUNITY_ID = 1042117710208434176
 COMMUNITY = "Harbour Chess Club"
+TIER = "premium"
 CREDITS = 50  # for whoever tries it with a key of Anthropic's
 KEY_NAME = "Demo"
 LOGIN = "demo"
@@ -146,7 +148,7 @@ def _seed(*, at: datetime) -> None:
         "create_community",
         id=COMMUNITY_ID,
         name=COMMUNITY,
-        tier="premium",
+        tier=TIER,
         credits=CREDITS,
         verbosity=0,
         stdout=_Silent(),
@@ -154,6 +156,7 @@ def _seed(*, at: datetime) -> None:
     admin = members.create_member(community_id=COMMUNITY_ID, name="Ada Lindqvist", access="admin", at=at).user
     admin.username, admin.is_staff, admin.is_superuser = LOGIN, True, True
     admin.save(update_fields=["username", "is_staff", "is_superuser"])
+    author = Actor(user_id=admin.pk, role="admin", community_id=COMMUNITY_ID, tier=TIER)
     opened_at = at - OPENED_AGO
     ids = {name: _join(name, nick, at=opened_at) for name, nick in MEMBERS.items()}
     coming: list[tuple[datetime, Project, Respondent, Mapping[str, object]]] = []
@@ -161,7 +164,7 @@ def _seed(*, at: datetime) -> None:
         for achievement in script.get("achievements", []):
             achievements.define(community_id=COMMUNITY_ID, **achievement)
     for script in scripts():
-        project = _open(script, author_id=admin.pk, at=opened_at)
+        project = _open(script, author=author, at=opened_at)
         for n, (who, answers) in enumerate(_responses(script, ids), start=1):
             coming.append((min(opened_at + n * BETWEEN_RESPONSES, at), project, who, answers))
     # In the order of time, as ledgers grow.
@@ -183,19 +186,17 @@ class _Silent:
         pass
 
 
-def _open(script: Mapping[str, Any], *, author_id: int, at: datetime) -> Project:
+def _open(script: Mapping[str, Any], *, author: Actor, at: datetime) -> Project:
     sent = script["project"]
     fields = {key: value for key, value in sent.items() if key != "script"}
     made = projects.create_project(
-        community_id=COMMUNITY_ID,
-        author_id=author_id,
-        has_premium=True,
+        actor=author,
         fields=fields,
         script=sent["script"],
         at=at,
     )
     return opening.open_project(
-        community_id=COMMUNITY_ID,
+        actor=author,
         project_id=made.project.pk,
         fields={"delivery": {"audience": {"participation": "open_web"}}},
         at=at,

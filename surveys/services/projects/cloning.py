@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
+from communities.actors import Actor
 from communities.errors import NotFound
 from communities.transactions import in_transaction
 from surveys.engine.script import Block
 from surveys.models import Project, buckets_in_order
-from surveys.services import events, lookup
+from surveys.services import access, events, lookup
 from surveys.services.projects import service as projects
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import outro
@@ -33,26 +34,24 @@ _COPIED = (
 
 
 @in_transaction
-def clone_project(
-    *, community_id: int, project_id: int, author_id: int | None, name: str | None = None, at: datetime
-) -> Project:
-    """A copy of a project, inactive, in this community.
+def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at: datetime) -> Project:
+    """A copy of a project, inactive, in the actor's community.
 
     The source may be another community's while that one is cloneable. Rewards are not copied, so the outro
     is left with its thanks. Raises NotFound.
     """
     source = Project.objects.filter(pk=project_id).prefetch_related("buckets").first()
-    if source is None or (source.community_id != community_id and not source.is_cloneable):
-        raise NotFound("There is no such project.")
+    if source is None or (source.community_id != actor.community_id and not source.is_cloneable):
+        raise NotFound(access.NO_PROJECT)
     script = scripts.load(project_id=source.pk, revision=source.revision)
     copy = Project(
         **{key: getattr(source, key) for key in _COPIED},
-        community_id=community_id,
-        author_id=author_id,
+        community_id=actor.community_id,
+        author_id=actor.user_id,
         name=name or f"Copy of {source.name}"[:MAX_NAME],
         created_at=at,
     )
-    scripts.reserve_achievements(community_id, script)
+    scripts.reserve_achievements(actor.community_id, script)
     projects.insert(
         copy,
         _without_ids(script.blocks),
@@ -60,7 +59,7 @@ def clone_project(
         like=script,
         bucket_names=[bucket.name for bucket in buckets_in_order(source)],
     )
-    made = lookup.get(community_id=community_id, project_id=copy.pk)
+    made = lookup.get(community_id=actor.community_id, project_id=copy.pk)
     events.project_changed(EventType.PROJECT_CREATED, made, at=at)
     return made
 

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from communities import services as communities
+from communities.actors import Actor
 from communities.errors import Conflict, refuse_all
 from communities.transactions import in_transaction
 from surveys.engine.rules import script as script_rules
 from surveys.models import Project
-from surveys.services import events, field_groups, lookup
+from surveys.services import access, events, field_groups, lookup
 from surveys.services.projects import fields as project_fields
 from surveys.services.projects import schedule
 from surveys.services.projects import service as projects
@@ -23,20 +24,14 @@ _STATE = ["status", "opens_at", "closes_at"]
 
 @in_transaction
 def open_project(
-    *,
-    community_id: int,
-    project_id: int,
-    only_of: int | None = None,
-    has_premium: bool = True,
-    fields: Mapping[str, Any] | None = None,
-    at: datetime,
+    *, actor: Actor, project_id: int, fields: Mapping[str, Any] | None = None, at: datetime
 ) -> Project:
     """Let respondents in, now or at the scheduled moment. `fields` may hold a `delivery` group.
 
     Refuses a project that is open or pending, that has nothing to ask, whose times lie in the past, or
     whose channel is not there.
     """
-    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
     if project.is_live_at(at):
         raise Conflict("The project is active already.")
@@ -51,7 +46,7 @@ def open_project(
         violations += field_groups.check_delivery(project.delivery, before=None, at=at)
     if violations:
         refuse_all(violations)
-    projects.require_tier(project.delivery, before=before, has_premium=has_premium)
+    access.require_premium(actor=actor, after=project.delivery, before=before)
     projects.require_post_channel(project)
     _require_fitting_script(project)
     projects.require_chat_platform(project)
@@ -61,8 +56,8 @@ def open_project(
     if project.opens_at is None:
         project.status = Project.Status.ACTIVE
     project.save(update_fields=[*_STATE, "delivery", "participation", "response_channel"])
-    communities.count_projects(community_id=community_id, active=1)
-    opened = lookup.get(community_id=community_id, project_id=project_id)
+    communities.count_projects(community_id=actor.community_id, active=1)
+    opened = lookup.get(community_id=actor.community_id, project_id=project_id)
     if opened.opens_at is None:  # else it is told when its moment comes
         events.project_changed(EventType.PROJECT_OPENED, opened, at=at)
     return opened
@@ -80,9 +75,9 @@ def _require_fitting_script(project: Project) -> None:
 
 
 @in_transaction
-def close_project(*, community_id: int, project_id: int, only_of: int | None = None, at: datetime) -> Project:
+def close_project(*, actor: Actor, project_id: int, at: datetime) -> Project:
     """Let nobody in any more, or take back a pending opening. Refuses an inactive project."""
-    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
     if not project.is_live_at(at) and not project.is_pending_at(at):
         raise Conflict("The project is not active.")
@@ -91,8 +86,8 @@ def close_project(*, community_id: int, project_id: int, only_of: int | None = N
     project.status = Project.Status.INACTIVE
     project.opens_at = project.closes_at = None
     project.save(update_fields=_STATE)
-    communities.count_projects(community_id=community_id, active=-1)
-    closed = lookup.get(community_id=community_id, project_id=project_id)
+    communities.count_projects(community_id=actor.community_id, active=-1)
+    closed = lookup.get(community_id=actor.community_id, project_id=project_id)
     if was_live:
         events.project_changed(EventType.PROJECT_CLOSED, closed, at=at)
     return closed

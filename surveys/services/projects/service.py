@@ -12,7 +12,8 @@ from django.db import connection
 from django.db.models import Sum
 
 from communities import services as communities
-from communities.errors import ChannelRequired, Conflict, TierRequired, refuse_all, violation
+from communities.actors import Actor
+from communities.errors import ChannelRequired, Conflict, refuse_all, violation
 from communities.models import CommunitySettings
 from communities.transactions import in_transaction
 from surveys.engine.intake.field_paths import stored_paths
@@ -20,7 +21,7 @@ from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Script, Violation
 from surveys.models import Analysis, Conversation, Project, buckets_in_order
 from surveys.models import Bucket as BucketRow
-from surveys.services import events, field_groups, lookup
+from surveys.services import access, events, lookup
 from surveys.services.projects import fields as project_fields
 from surveys.services.projects import schedule
 from surveys.services.scripts import editing as scripts
@@ -53,35 +54,23 @@ class ProjectPlan:
 
 @in_transaction
 def create_project(
-    *,
-    community_id: int,
-    author_id: int | None,
-    has_premium: bool,
-    fields: Mapping[str, Any],
-    script: object = None,
-    at: datetime,
+    *, actor: Actor, fields: Mapping[str, Any], script: object = None, at: datetime
 ) -> Created:
     """Create an inactive project with the script sent, or an empty one. Refuses as `plan_project` does."""
-    plan = plan_project(
-        community_id=community_id, has_premium=has_premium, fields=fields, script=script, at=at
-    )
-    return save_plan(plan=plan, author_id=author_id, at=at)
+    return save_plan(plan=plan_project(actor=actor, fields=fields, script=script, at=at), at=at)
 
 
 @in_transaction
 def save_plan(
     *,
     plan: ProjectPlan,
-    author_id: int | None,
     generation: Mapping[str, object] | None = None,
     at: datetime,
 ) -> Created:
     """Save a planned project with its script. `generation` describes how AI writes the script, if it does."""
     project, new = plan.project, plan.new
-    community_id = project.community_id
-    project.author_id = author_id
     project.generation = generation
-    scripts.reserve_achievements(community_id, new.script)
+    scripts.reserve_achievements(project.community_id, new.script)
     outro.number_achievement(project)
     project.script_is_scored = new.script.is_scored
     told = insert(
@@ -96,22 +85,18 @@ def save_plan(
 
 
 def plan_project(
-    *,
-    community_id: int,
-    has_premium: bool,
-    fields: Mapping[str, Any],
-    script: object = None,
-    at: datetime,
+    *, actor: Actor, fields: Mapping[str, Any], script: object = None, at: datetime
 ) -> ProjectPlan:
-    """The project that these fields and this script would make, without saving it.
+    """The project that the actor would make with these fields and this script, without saving it.
 
     `fields` are the validated fields of the interface, `script` is raw JSON. Refuses what breaks a rule (all
     violations at once), and premium fields on the basic tier.
     """
-    settings = communities.get_settings(community_id=community_id)
+    settings = communities.get_settings(community_id=actor.community_id)
     privacy_mode, rounds = project_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
     project = Project(
-        community_id=community_id,
+        community_id=actor.community_id,
+        author_id=actor.user_id,
         type=fields["type"],
         created_at=at,
         privacy_mode=privacy_mode,
@@ -124,7 +109,7 @@ def plan_project(
     violations += faults
     if violations:
         refuse_all(violations)
-    require_tier(project.delivery, before=None, has_premium=has_premium)
+    access.require_premium(actor=actor, after=project.delivery, before=None)
     return ProjectPlan(project, new, declared or new.bucket_names, settings)
 
 
@@ -176,26 +161,18 @@ def insert(
 
 
 @in_transaction
-def update_project(
-    *,
-    community_id: int,
-    project_id: int,
-    only_of: int | None,
-    has_premium: bool,
-    fields: Mapping[str, Any],
-    at: datetime,
-) -> Project:
+def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], at: datetime) -> Project:
     """Change the fields that are sent; groups that are sent change the fields in them.
 
     Refuses another privacy mode once there are responses, other scoring while active, premium fields on
     the basic tier, and what breaks a rule.
     """
-    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
     was = copy(project)
     default_privacy = (Project.PrivacyMode(project.privacy_mode), project.rounds_times_to_day)
     if project_fields.clears_privacy(fields):
-        settings = communities.get_settings(community_id=community_id)
+        settings = communities.get_settings(community_id=actor.community_id)
         default_privacy = project_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
     violations = list(project_fields.lay_over(project, fields, default_privacy=default_privacy, at=at))
     violations += _settle_scoring(project, was, fields, at=at)
@@ -203,7 +180,7 @@ def update_project(
         violations += chat_faults(project, scripts.load(project_id=project.pk, revision=was.revision))
     if violations:
         refuse_all(violations)
-    require_tier(project.delivery, before=was.delivery, has_premium=has_premium)
+    access.require_premium(actor=actor, after=project.delivery, before=was.delivery)
     if project.privacy_mode != was.privacy_mode:
         _change_privacy(project)
     if project.delivery != was.delivery:
@@ -213,7 +190,7 @@ def update_project(
             require_chat_platform(project)
     _keep_outro_up(project, was)
     project.save()
-    return lookup.get(community_id=community_id, project_id=project_id)
+    return lookup.get(community_id=actor.community_id, project_id=project_id)
 
 
 def _keep_outro_up(project: Project, was: Project) -> None:
@@ -225,17 +202,6 @@ def _keep_outro_up(project: Project, was: Project) -> None:
     outro_blocks = outro.kept_up(script.outro, project, was=was)
     if scripts.save_outro(project, script, outro_blocks) and project.revision == was.revision:
         project.revision += 1
-
-
-def require_tier(
-    after: field_groups.Group | None, *, before: field_groups.Group | None, has_premium: bool
-) -> None:
-    """Refuse premium fields that are newly given a value on the basic tier."""
-    if has_premium:
-        return
-    if paths := field_groups.premium_fields_changed(after, before):
-        faults = [Violation(path, "not_allowed", f"`{path}` needs the premium tier.") for path in paths]
-        raise TierRequired(faults[0].message, violations=faults)
 
 
 def chat_faults(project: Project, script: Script) -> list[Violation]:
@@ -314,15 +280,15 @@ def _settle_scoring(
 
 
 @in_transaction
-def delete_project(*, community_id: int, project_id: int, only_of: int | None, at: datetime) -> None:
+def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
     """Delete a project with its script, conversations and answers. Refuses an active one."""
-    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
     if project.is_live_at(at):
         raise Conflict("An active project cannot be deleted: close it first.")
     if project.is_pending_at(at):
-        communities.count_projects(community_id=community_id, active=-1)
-    told = lookup.get(community_id=community_id, project_id=project_id)
+        communities.count_projects(community_id=actor.community_id, active=-1)
+    told = lookup.get(community_id=actor.community_id, project_id=project_id)
     events.project_changed(EventType.PROJECT_DELETED, told, at=at)
     _give_back_what_analyses_took(project)
     _delete_rows(project.pk)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from communities.actors import Actor
 from communities.errors import Conflict, NotFound, refuse_all
 from communities.transactions import in_transaction
 from surveys.engine.intake.field_paths import BlockPath
@@ -127,18 +128,29 @@ def add(project_id: int, blocks: Iterable[Block], *, outro: Iterable[Block], lik
 @in_transaction
 def replace_script(
     *,
-    community_id: int,
+    actor: Actor,
     project_id: int,
-    only_of: int | None,
     body: Mapping[str, object],
     revisions_allowed: Collection[int] | None,
     at: datetime,
 ) -> Written:
-    """Replace the script by the blocks sent; those sent with their ids stay the same ones.
+    """Replace the script by the blocks sent; a block sent with its id keeps its identity.
 
-    Refuses a revision that is not allowed, whatever breaks a rule, and structure while active.
+    Refuses a revision that is not allowed, blocks that break a rule, and structural changes while the
+    project is active.
     """
-    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    project = lookup.lock(actor=actor, project_id=project_id)
+    return write_script(project=project, body=body, revisions_allowed=revisions_allowed, at=at)
+
+
+def write_script(
+    *,
+    project: Project,
+    body: Mapping[str, object],
+    revisions_allowed: Collection[int] | None = None,
+    at: datetime,
+) -> Written:
+    """Replace the script of a project that the caller has locked. Refuses as `replace_script` does."""
     before = _before(project, revisions_allowed)
     if "blocks" not in body:
         refuse_all([Violation("blocks", "required", "`blocks` is required.")])
@@ -153,16 +165,15 @@ def replace_script(
 @in_transaction
 def patch_block(
     *,
-    community_id: int,
+    actor: Actor,
     project_id: int,
     block_id: int,
-    only_of: int | None,
     body: Mapping[str, object],
     revisions_allowed: Collection[int] | None,
     at: datetime,
 ) -> Written:
     """Change the fields sent of one block. Refuses as `replace_script` does."""
-    project = lookup.lock(community_id=community_id, project_id=project_id, only_of=only_of)
+    project = lookup.lock(actor=actor, project_id=project_id)
     before = _before(project, revisions_allowed)
     stored = {block.id: block for block in (*before.blocks, *before.outro)}.get(block_id)
     if stored is None:
