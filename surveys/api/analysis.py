@@ -128,12 +128,13 @@ class AnalysisViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the analysis",
         description=(
-            "The newest analysis, as far as it is; `404 not_found` where there is none. Of a "
-            "`transparent` project everybody may read it, else its creator and admins. Where it is shared "
-            "(`settings.share_results`) everybody: those who may not read single responses without quotes "
-            "and what describes themes, and only the newest of all responses, so that two cannot be "
-            "compared. Of an anonymous project they get no summaries, no lowest and highest number, and "
-            "of questions with fewer than 5 answers null. Role member reads that of an open poll by its "
+            "The newest analysis, as far as it has come; `404 not_found` if there is none. Every role may "
+            "read the analysis of a `transparent` project; otherwise only its creator and admins may. If "
+            "results are shared (`settings.share_results`), every role may read it; those who may not read "
+            "single responses get it without quotes and descriptions of themes, and only the newest one "
+            "over all responses, so that two cannot be compared. On an anonymous project they get no "
+            "summaries, no lowest and highest number, and null for questions with fewer than 5 answers. For "
+            "role member a project that is not active is `404 not_found`, and an open poll follows its "
             "`poll_results_mode`."
         ),
         parameters=[ReadIn],

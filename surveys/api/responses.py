@@ -105,10 +105,11 @@ class ResponseViewSet(CommunityViewSet):
         description=(
             "Every conversation with at least one answer, or completed; oldest first, on anonymous projects "
             "in the order of their random ids. `submitted_at` is null until completion. On `anonymous` "
-            "projects `user_id`, `platform_id` and `session_number` are null and times are rounded. Of a "
-            "`transparent` project everybody may read; else its creator and admins. Role member reads an "
-            "open poll only where its `poll_results_mode` is `public`, or `voters_only` and the key's user "
-            "has voted. To read on from where one stopped, send the last id as `after`."
+            "projects `user_id`, `platform_id` and `session_number` are null and times are rounded. Every "
+            "role may read the responses of a `transparent` project; otherwise only its creator and admins "
+            "may. For role member a project that is not active is `404 not_found`, and an open poll is "
+            "readable only if its `poll_results_mode` is `public`, or `voters_only` and the key's user "
+            "has voted. To continue where an earlier call stopped, send the last id as `after`."
         ),
         parameters=[ResponsesIn],
         responses=ResponseOut(many=True),

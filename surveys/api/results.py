@@ -107,11 +107,12 @@ class ResultsViewSet(OwnWorkViewSet):
             "tells every block once more for each option of one choice, or each point of one scale; who "
             "chose several options of a multi punch is in several segments. Segments times the options and "
             "points of all blocks, a block without any as one, may be 50,000 at most: else it is "
-            "`400 invalid_request`, `too_many`. Of a `transparent` project "
-            "everybody may read this, else its creator and admins; where it is shared "
-            "(`settings.share_results`) everybody, but without filters and segments, because these could "
-            "single out a person; of an anonymous project as on the page at `info.results_url`, where "
-            "questions with fewer than 5 answers are null."
+            "`400 invalid_request`, `too_many`. Every role may read the "
+            "results of a `transparent` project; otherwise only its creator and admins may. If results are "
+            "shared (`settings.share_results`), every role may read them, but without filters and segments, "
+            "because these could single out a person; results of an anonymous project are then those of the "
+            "page at `info.results_url`, where questions with fewer than 5 answers are null. For role member "
+            "a project that is not active is `404 not_found`."
         ),
         parameters=[ResultsIn],
         responses=ResultsOut,

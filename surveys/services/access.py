@@ -56,29 +56,33 @@ def require_responses_reader(
     *, actor: Actor, project: Project, at: datetime, missing: str = NO_PROJECT
 ) -> None:
     """Refuse an actor who may not list, read or export this project's responses."""
-    if project.community_id != actor.community_id:
-        raise NotFound(missing)
+    _require_visible(actor=actor, project=project, at=at, missing=missing)
     if not may_read_people(actor=actor, project=project):
-        if actor.sees_drafts or project.is_live_at(at):
-            raise Forbidden("Only the creator of this project and admins may read its responses.")
-        raise NotFound(missing)
-    _require_visible_poll(actor=actor, project=project, at=at)
+        raise Forbidden("Only the creator of this project and admins may read its responses.")
+    _require_visible_poll(actor=actor, project=project)
 
 
 def require_results_reader(*, actor: Actor, project: Project, at: datetime) -> None:
     """Refuse an actor who may not read this project's results and analyses."""
+    _require_visible(actor=actor, project=project, at=at, missing=NO_PROJECT)
     if not (project.share_results or may_read_people(actor=actor, project=project)):
-        if actor.sees_drafts or project.is_live_at(at):
-            raise Forbidden(
-                "Only its creator and admins may read this project's results; they are not shared."
-            )
-        raise NotFound(NO_PROJECT)
-    _require_visible_poll(actor=actor, project=project, at=at)
+        raise Forbidden("Only its creator and admins may read this project's results; they are not shared.")
+    _require_visible_poll(actor=actor, project=project)
 
 
-def _require_visible_poll(*, actor: Actor, project: Project, at: datetime) -> None:
-    """Refuse a member who may not yet see the results of an open poll (decisions 8.9)."""
-    if not (actor.is_member and project.is_poll and project.is_live_at(at)):
+def _require_visible(*, actor: Actor, project: Project, at: datetime, missing: str) -> None:
+    """Refuse a project of another community, and to a member one that is not active (decisions 15.4)."""
+    is_active = actor.sees_drafts or project.is_live_at(at)
+    if project.community_id != actor.community_id or not is_active:
+        raise NotFound(missing)
+
+
+def _require_visible_poll(*, actor: Actor, project: Project) -> None:
+    """Refuse a member who may not see the results of a poll that is still open (decisions 8.9).
+
+    For members a poll that they see at all is open: `_require_visible` hides the others.
+    """
+    if not (actor.is_member and project.is_poll):
         return
     mode = project.poll_results_mode
     if mode == Project.PollResultsMode.PUBLIC:

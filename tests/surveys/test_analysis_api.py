@@ -307,13 +307,13 @@ def _readers(**fields: Any) -> tuple[dict[str, Caller], Project]:
     ("privacy_mode", "shares", "is_open", "expected"),
     [
         ("transparent", False, True, [200, 200, 200, 200]),
-        ("transparent", False, False, [200, 200, 200, 200]),
+        ("transparent", False, False, [404, 200, 200, 200]),
         ("semi-private", False, True, [403, 200, 403, 200]),
         ("semi-private", False, False, [404, 200, 403, 200]),
         ("semi-private", True, True, [200, 200, 200, 200]),
         ("anonymous", False, True, [403, 200, 403, 200]),
         ("anonymous", False, False, [404, 200, 403, 200]),
-        ("anonymous", True, False, [200, 200, 200, 200]),
+        ("anonymous", True, False, [404, 200, 200, 200]),
     ],
 )
 def test_who_reads_it(privacy_mode: str, shares: bool, is_open: bool, expected: list[int]) -> None:
@@ -349,7 +349,7 @@ def test_a_member_reads_an_open_poll_by_its_mode(
     assert read(member, poll).status_code == expected
     assert read(admin.beside("creator"), poll).status_code == 200
     admin.post(f"/projects/{poll.pk}/close")
-    assert read(member, poll).status_code == 200
+    assert read(member, poll).status_code == 404
 
 
 def test_who_reads_it_only_because_it_is_shared_reads_no_quotes_and_no_part(connect: Any) -> None:

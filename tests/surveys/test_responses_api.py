@@ -124,7 +124,11 @@ def test_what_a_query_cannot_mean_is_refused(admin, made, query):
     [
         ({}, "member", 200),
         ({"privacy_mode": "semi-private"}, "member", 403),
+        ({"status": "inactive"}, "member", 404),
+        ({"status": "inactive"}, "creator", 200),
         ({"privacy_mode": "semi-private", "status": "inactive"}, "member", 404),
+        ({"privacy_mode": "anonymous", "status": "inactive"}, "member", 404),
+        ({"type": "poll", "poll_results_mode": "public", "status": "inactive"}, "member", 404),
         ({"privacy_mode": "semi-private"}, "creator", 403),
         ({"privacy_mode": "anonymous"}, "creator", 403),
         ({"type": "poll", "poll_results_mode": "hidden"}, "member", 403),

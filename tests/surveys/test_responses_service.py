@@ -229,7 +229,7 @@ AUTHOR, OTHER = 1, 2
     ("fields", "role", "user_id", "expected"),
     [
         ({}, "member", OTHER, None),
-        ({"status": "inactive"}, "member", OTHER, None),
+        ({"status": "inactive"}, "member", OTHER, NotFound),
         ({"privacy_mode": "semi-private"}, "member", OTHER, Forbidden),
         ({"privacy_mode": "semi-private", "status": "inactive"}, "member", OTHER, NotFound),
         ({"privacy_mode": "semi-private"}, "creator", AUTHOR, None),
@@ -244,7 +244,7 @@ AUTHOR, OTHER = 1, 2
         ({"type": "poll", "poll_results_mode": "voters_only"}, "creator", OTHER, None),
         ({"type": "poll", "poll_results_mode": "hidden"}, "member", OTHER, Forbidden),
         ({"type": "poll", "poll_results_mode": "hidden"}, "admin", OTHER, None),
-        ({"type": "poll", "poll_results_mode": "hidden", "status": "inactive"}, "member", OTHER, None),
+        ({"type": "poll", "poll_results_mode": "hidden", "status": "inactive"}, "member", OTHER, NotFound),
         ({"type": "poll", "poll_results_mode": None}, "member", OTHER, Forbidden),
     ],
 )

@@ -222,6 +222,18 @@ def test_results_that_are_not_shared_are_their_creators_and_the_admins(admin, pr
     assert (creator.get(path).status_code, told) == (200, {"admin": 200, "creator": 403, "member": 403})
 
 
+@pytest.mark.parametrize("privacy_mode", ["transparent", "semi-private", "anonymous"])
+def test_members_do_not_find_the_results_of_a_project_that_is_not_active(admin, privacy_mode):
+    made = made_by(admin, privacy_mode=privacy_mode, settings={"share_results": True})
+    path = f"/projects/{made['id']}/analysis/results"
+    assert admin.beside("member").get(path).status_code == 200
+
+    assert admin.post(f"/projects/{made['id']}/close").status_code == 200
+
+    assert refusal(admin.beside("member").get(path)) == (404, "not_found")
+    assert admin.beside("creator").get(path).status_code == 200
+
+
 def test_who_reads_because_results_are_shared_reads_them_whole(admin):
     creator = admin.beside("creator")
     made = made_by(creator, privacy_mode="semi-private", settings={"share_results": True})
