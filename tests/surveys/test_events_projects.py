@@ -172,9 +172,7 @@ def test_a_tick_tells_an_opening_and_a_closing_once_each(caller: Caller) -> None
 def test_two_schedulers_at_once_and_somebody_who_closes_tell_each_change_once(caller: Caller) -> None:
     made = [scheduled(caller) for _ in range(5)]
     tick = partial(schedule.open_and_close_due, at=OPENING)
-    close = partial(
-        opening.close_project, community_id=caller.community.pk, project_id=int(made[0]["id"]), at=OPENING
-    )
+    close = partial(opening.close_project, actor=caller.actor, project_id=int(made[0]["id"]), at=OPENING)
 
     run_together(tick, tick, close, tick)
 
