@@ -22,6 +22,8 @@ from django_redis import get_redis_connection
 
 from config import servers
 
+pytest.register_assert_rewrite("tests.support")
+
 FOLDERS = "colloquy-tests-"
 OTHER_SETTINGS = (
     "AI_PROVIDER",

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from surveys.services.analysis import service as analysis
-from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller
+from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.test_openapi import described
 
 EXAMPLES = int(os.environ.get("COLLOQUY_EXAMPLES", "3"))  # for each operation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from communities.http.views import CommunityViewSet
-from tests.walking import routed_actions
+from tests.support.routes import routed_actions
 
 
 def test_every_write_is_once() -> None:

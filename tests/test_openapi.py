@@ -17,7 +17,7 @@ from drf_spectacular.validation import validate_schema
 
 from communities.http.envelope import STATUS
 from communities.http.shapes import VIOLATION_CODES
-from tests.walking import routed_actions
+from tests.support.routes import routed_actions
 from webhooks.events import EventType
 
 PROMISED = Path(__file__).parent / "openapi.yml"

@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from communities.models import User
-from tests.surveys.calling import CHOICE, Caller
-from tests.walking import routed_actions
+from tests.support.caller import CHOICE, Caller
+from tests.support.routes import routed_actions
 
 pytestmark = pytest.mark.django_db
 

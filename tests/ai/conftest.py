@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from surveys.ai.claude import ClaudeProvider
-from tests.ai.loopback import Loopback
+from tests.support.ai.loopback import Loopback
 
 KEY = "sk-ant-the-key"
 

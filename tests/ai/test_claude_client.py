@@ -13,7 +13,7 @@ import pytest
 from surveys.ai.claude import ClaudeProvider
 from surveys.ai.provider import AnalysisOverview, Provider, ScriptRequest
 from tests.ai.conftest import KEY
-from tests.ai.loopback import Loopback
+from tests.support.ai.loopback import Loopback
 
 OVERVIEW = AnalysisOverview("Tea", completion_count=3, conversation_count=4, blocks=[])
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,7 +100,7 @@ def test_the_loopback_refuses_what_the_provider_refuses(anthropic: Loopback) -> 
 
 
 def test_the_loopback_runs_by_itself() -> None:
-    command = [sys.executable, "-m", "tests.ai.loopback", "--port", "0"]
+    command = [sys.executable, "-m", "tests.support.ai.loopback", "--port", "0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

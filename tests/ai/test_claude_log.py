@@ -10,7 +10,7 @@ from surveys.ai.claude import ClaudeProvider
 from surveys.ai.claude.prices import TokenUsage, cost_of
 from surveys.ai.provider import AnalysisOverview, ProviderError, ScriptRequest, TextBatch
 from tests.ai.conftest import KEY
-from tests.ai.loopback import Loopback
+from tests.support.ai.loopback import Loopback
 
 OVERVIEW = AnalysisOverview("Tea", completion_count=3, conversation_count=4, blocks=[])
 SAID = "Xanthippe says so"

@@ -7,9 +7,9 @@ import pytest
 from surveys.ai.claude import ClaudeProvider, schemas
 from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
 from surveys.services.scripts import editing as scripts
-from tests.ai.improvising import data_of, improvise
-from tests.ai.loopback import Loopback
-from tests.ai.schemas import faults_of_schema, misfits
+from tests.support.ai.improvisation import data_of, improvise
+from tests.support.ai.loopback import Loopback
+from tests.support.ai.request_rules import faults_of_schema, misfits
 
 SURVEY = ScriptRequest(intent="Do people like our new board?", type="convo")
 ASKED: dict[str, Any] = {"required": True, "show_when": []}

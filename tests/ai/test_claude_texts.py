@@ -7,8 +7,8 @@ import pytest
 
 from surveys.ai.claude import ClaudeProvider, batch_reading
 from surveys.ai.provider import BatchReading, ProviderError, TextBatch, TextReading, TextTheme
-from tests.ai.improvising import data_of
-from tests.ai.loopback import Loopback
+from tests.support.ai.improvisation import data_of
+from tests.support.ai.loopback import Loopback
 
 SLOW = {"title": "Slow search", "description": "Finding things takes long."}
 

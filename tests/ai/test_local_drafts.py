@@ -13,7 +13,7 @@ from surveys.ai.local import LocalProvider
 from surveys.ai.local.drafts import length, library
 from surveys.ai.provider import Correction, ScriptDraft, ScriptRequest
 from surveys.engine.script import QUESTIONS
-from tests.ai.drafting import drafted, first, judge, last, prompts, questions, values, walk
+from tests.support.ai.drafts import drafted, first, judge, last, prompts, questions, values, walk
 
 ROOT = Path(__file__).parents[2]
 GRADES = {"correct_answer_index", "when_correct", "when_incorrect"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from surveys.ai.local.drafts import library
 from surveys.ai.local.drafts.intent import read_intent
 from surveys.ai.provider import MAX_INTENT, ScriptRequest
-from tests.ai.drafting import drafted, questions
+from tests.support.ai.drafts import drafted, questions
 
 _WORDS = [word for each in library.all_templates() for word in (*each.keywords, *each.decisive)]
 _JOINTS = 'a an the our my of on for about with and or between options: results: , . ? ! ( ) " “ ” - /'

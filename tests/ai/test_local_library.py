@@ -12,7 +12,7 @@ from surveys.ai.local.drafts.length import references_of
 from surveys.ai.local.drafts.library import Template
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.script import QUESTIONS, SCALES, title_case
-from tests.ai.drafting import as_little_as_possible, first, judge, last, questions, walk
+from tests.support.ai.drafts import as_little_as_possible, first, judge, last, questions, walk
 
 TEMPLATES = library.all_templates()
 SURVEYS = [template for template in TEMPLATES if template.type == "convo"]

@@ -7,7 +7,7 @@ import pytest
 from surveys.ai.local.drafts import library, matching
 from surveys.ai.local.drafts.intent import read_intent
 from surveys.ai.provider import ScriptRequest
-from tests.ai.drafting import drafted, prompts, questions
+from tests.support.ai.drafts import drafted, prompts, questions
 
 # intent, template, number of questions, what the prompts say
 SURVEYS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from surveys.ai.local.drafts import listed_options
-from tests.ai.drafting import drafted, questions, values
+from tests.support.ai.drafts import drafted, questions, values
 
 
 @pytest.mark.parametrize(

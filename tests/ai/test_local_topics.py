@@ -7,7 +7,7 @@ import pytest
 from surveys.ai.local.drafts.intent import read_intent
 from surveys.ai.local.drafts.topics import find_topics
 from surveys.ai.provider import ScriptRequest
-from tests.ai.drafting import drafted, prompts
+from tests.support.ai.drafts import drafted, prompts
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from threading import Thread
 import pytest
 from playwright.sync_api import expect
 
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,7 +40,7 @@ def host_page(folder, live_server, made, more=""):
 
 def test_a_survey_is_answered_in_a_frame_that_fits_it(windows, live_server, other_site, check_accessibility):
     folder, address = other_site
-    made = talking.project({**CHOICE, "prompt": "Which?"}, {**TEXT, "prompt": "Why?"})
+    made = scenario.project({**CHOICE, "prompt": "Which?"}, {**TEXT, "prompt": "Why?"})
     host_page(folder, live_server, made)
     page = windows.open(address)
     frame = page.frame_locator("iframe")
@@ -58,12 +58,12 @@ def test_a_survey_is_answered_in_a_frame_that_fits_it(windows, live_server, othe
     expect(frame.locator("#question")).to_contain_text("Thank you.")
 
     assert page.context.cookies() == []
-    assert talking.counts(made) == {"answered": 2, "completed": 1, "listed": 1}
+    assert scenario.counts(made) == {"answered": 2, "completed": 1, "listed": 1}
 
 
 def test_a_survey_is_answered_in_a_frame_without_a_script(windows, live_server, other_site):
     folder, address = other_site
-    made = talking.project({**CHOICE, "prompt": "Which?"}, {**TEXT, "prompt": "Why?"})
+    made = scenario.project({**CHOICE, "prompt": "Which?"}, {**TEXT, "prompt": "Why?"})
     frame_source = f"{live_server.url}/s/{made.slug}?embed=1"
     (folder / "index.html").write_text(f'<iframe src="{frame_source}" title="Survey">')
     page = windows.open(address, java_script_enabled=False)
@@ -75,12 +75,12 @@ def test_a_survey_is_answered_in_a_frame_without_a_script(windows, live_server, 
     frame.get_by_role("button", name="Continue").click()
 
     expect(frame.locator("#question")).to_contain_text("Thank you.")
-    assert talking.counts(made)["completed"] == 1
+    assert scenario.counts(made)["completed"] == 1
 
 
 def test_messages_from_elsewhere_do_not_size_the_frame(windows, live_server, other_site):
     folder, address = other_site
-    made = talking.project(CHOICE)
+    made = scenario.project(CHOICE)
     host_page(folder, live_server, made)
     page = windows.open(address)
     page.wait_for_function("document.querySelector('iframe').style.blockSize !== '480px'")
@@ -94,7 +94,7 @@ def test_messages_from_elsewhere_do_not_size_the_frame(windows, live_server, oth
 
 def test_the_page_itself_cannot_be_framed(windows, live_server, other_site):
     folder, address = other_site
-    made = talking.project({**CHOICE, "prompt": "Which?"})
+    made = scenario.project({**CHOICE, "prompt": "Which?"})
     (folder / "index.html").write_text(f'<iframe src="{live_server.url}/s/{made.slug}" title="Survey">')
 
     page = windows.open(address)

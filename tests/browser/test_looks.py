@@ -10,10 +10,10 @@ from playwright.sync_api import expect
 
 from communities.models import CommunitySettings
 from tests.browser.conftest import END_MOTION
-from tests.browser.scripts import EVERYTHING, everything
 from tests.browser.test_survey import choose, go_on, question
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, SAYING, TEXT
+from tests.support.browser.surveys import EVERYTHING, everything
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,7 +35,7 @@ def to_the_end(page):
 
 @pytest.mark.parametrize("width", [320, 390])
 def test_on_a_phone_nothing_is_cut_off_and_all_can_be_hit(windows, width):
-    made = talking.project(*[{**block, "required": False} for block in KINDS])
+    made = scenario.project(*[{**block, "required": False} for block in KINDS])
     page = windows.open(f"/s/{made.slug}", phone=True, viewport={"width": width, "height": 700})
 
     for each in to_the_end(page):
@@ -49,9 +49,9 @@ def test_on_a_phone_nothing_is_cut_off_and_all_can_be_hit(windows, width):
 
 @pytest.mark.parametrize("locale", [None, "ar"])
 def test_dark_and_right_to_left_are_accessible_at_every_step(windows, check_accessibility, locale):
-    community = talking.community()
+    community = scenario.community()
     CommunitySettings.objects.update_or_create(community=community, defaults={"locale": locale})
-    made = talking.project(
+    made = scenario.project(
         *[{**block, "required": False} for block in KINDS], presentation={"theme_id": 4, "branding": "Acme"}
     )
     page = windows.open(f"/s/{made.slug}", color_scheme="dark", phone=True)
@@ -62,9 +62,9 @@ def test_dark_and_right_to_left_are_accessible_at_every_step(windows, check_acce
 
 
 def test_right_to_left_mirrors_the_page(windows):
-    community = talking.community()
+    community = scenario.community()
     CommunitySettings.objects.update_or_create(community=community, defaults={"locale": "he-IL"})
-    made = talking.project(CHOICE, CHOICE)
+    made = scenario.project(CHOICE, CHOICE)
     page = windows.open(f"/s/{made.slug}")
     choose(page, "red")
     go_on(page)
@@ -86,7 +86,7 @@ def test_right_to_left_mirrors_the_page(windows):
 def test_friendly_states_are_accessible(windows, check_accessibility, fields, told):
     if "opens_at" in fields:
         fields = {**fields, "opens_at": timezone.now() + fields["opens_at"]}
-    made = talking.project(TEXT, **fields)
+    made = scenario.project(TEXT, **fields)
 
     page = windows.open(f"/s/{made.slug}")
 
@@ -96,7 +96,7 @@ def test_friendly_states_are_accessible(windows, check_accessibility, fields, to
 
 def test_the_opening_is_told_in_the_visitors_own_time(windows):
     opens_at = timezone.now().replace(year=2032, month=1, day=15, hour=12, minute=0)
-    made = talking.project(TEXT, status="inactive", opens_at=opens_at)
+    made = scenario.project(TEXT, status="inactive", opens_at=opens_at)
 
     page = windows.open(f"/s/{made.slug}", timezone_id="America/New_York", locale="en-US")
     expect(page.locator("time")).to_contain_text("7:00")
@@ -113,7 +113,7 @@ def test_pages_for_what_is_missing_are_accessible(windows, check_accessibility):
 
 
 def test_done_resumed_and_closed_while_answering(windows, check_accessibility):
-    made = talking.project(TEXT, {**TEXT, "prompt": "Second."}, max_completes_per_user=1)
+    made = scenario.project(TEXT, {**TEXT, "prompt": "Second."}, max_completes_per_user=1)
     page = windows.open(f"/s/{made.slug}")
     page.locator("#field").fill("one")
     go_on(page)
@@ -155,7 +155,7 @@ def test_the_first_page_weighs_less_than_60_kilobytes(windows):
 
 
 def test_a_step_comes_without_moving_what_stands(windows):
-    made = talking.project(CHOICE, {**CHOICE, "prompt": "Second."}, {**CHOICE, "prompt": "Third."})
+    made = scenario.project(CHOICE, {**CHOICE, "prompt": "Second."}, {**CHOICE, "prompt": "Third."})
     page = windows.open(f"/s/{made.slug}")
     choose(page, "red")
     go_on(page)
@@ -172,9 +172,9 @@ def test_a_step_comes_without_moving_what_stands(windows):
 
 
 def test_an_accent_is_drawn_without_a_style_attribute(windows):
-    made = talking.project({**SAYING, "color": "ff8800"})
+    made = scenario.project({**SAYING, "color": "ff8800"})
     assert windows.open(f"/s/{made.slug}").locator(".edge").count() == 0
-    talking.community().__class__.objects.update(tier="premium")
+    scenario.community().__class__.objects.update(tier="premium")
 
     page = windows.open(f"/s/{made.slug}")
 

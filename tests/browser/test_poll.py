@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_survey import choose, control, go_on, question
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, SAYING
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, SAYING
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -19,7 +19,7 @@ CHANGEABLE: dict[str, Any] = {
 
 @pytest.mark.parametrize("has_script", [True, False])
 def test_vote_change_and_take_back(windows, check_accessibility, has_script):
-    made = talking.project({**SAYING, "prompt": "One question."}, CHOICE, **CHANGEABLE)
+    made = scenario.project({**SAYING, "prompt": "One question."}, CHOICE, **CHANGEABLE)
     page = windows.open(f"/s/{made.slug}", java_script_enabled=has_script)
     expect(page.locator("#past")).to_contain_text("One question.")
     if has_script:
@@ -38,15 +38,15 @@ def test_vote_change_and_take_back(windows, check_accessibility, has_script):
     choose(page, "green")
     go_on(page)
     expect(page.locator(".bars .own")).to_contain_text("green")
-    assert talking.counts(made) == {"answered": 1, "completed": 1, "listed": 1}
+    assert scenario.counts(made) == {"answered": 1, "completed": 1, "listed": 1}
 
     page.get_by_role("button", name="Take my vote back").click()
     question(page, "Prompt 1.")
-    assert talking.counts(made) == {"answered": 0, "completed": 0, "listed": 0}
+    assert scenario.counts(made) == {"answered": 0, "completed": 0, "listed": 0}
 
 
 def test_the_results_so_far_can_be_opened_before_voting(windows, check_accessibility):
-    made = talking.project(CHOICE, **CHANGEABLE)
+    made = scenario.project(CHOICE, **CHANGEABLE)
     page = windows.open(f"/s/{made.slug}")
     expect(page.locator("[data-results]")).to_be_hidden()
 
@@ -57,9 +57,9 @@ def test_the_results_so_far_can_be_opened_before_voting(windows, check_accessibi
 
 
 def test_a_bar_is_as_long_as_its_share(windows):
-    made = talking.project(CHOICE, **CHANGEABLE)
+    made = scenario.project(CHOICE, **CHANGEABLE)
     for place in (0, 0, 0, 1):
-        talking.say(talking.begin(made), place)
+        scenario.say(scenario.begin(made), place)
     page = windows.open(f"/s/{made.slug}")
     page.get_by_text("See the results so far").click()
 

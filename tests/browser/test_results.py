@@ -12,9 +12,9 @@ from communities.models import CommunitySettings, User
 from surveys.models import Analysis
 from surveys.pages import theme
 from surveys.services.results import figures
-from tests.browser import results
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, NOON
+from tests.support.browser import answered_surveys
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, NOON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,7 +25,7 @@ FITS = "document.documentElement.scrollWidth <= innerWidth"
 
 @pytest.fixture
 def made():
-    return results.answered(share_results=True, presentation={"theme_id": 2})
+    return answered_surveys.answered(share_results=True, presentation={"theme_id": 2})
 
 
 def shared(made):
@@ -45,7 +45,7 @@ def for_staff(windows, made, query="", **options):
 
 
 def analysed(made, **fields):
-    block = talking.script(made).blocks[-1]
+    block = scenario.script(made).blocks[-1]
     theme = {
         "title": "More lessons",
         "description": "Wishes to be taught.",
@@ -130,7 +130,7 @@ def test_tables_open_by_keyboard(windows, made):
 
 def test_bars_and_columns_are_as_long_as_what_they_tell(windows, made):
     page = windows.open(shared(made))
-    blocks = talking.script(made).blocks
+    blocks = scenario.script(made).blocks
     choice, scale, nps = (page.locator(f"#question-{blocks[n].id}") for n in (1, 3, 5))
 
     whole = choice.locator(".bars svg").first.bounding_box()["width"]
@@ -147,7 +147,7 @@ def test_bars_and_columns_are_as_long_as_what_they_tell(windows, made):
 
 def test_the_mean_is_marked_where_it_belongs(windows, made):
     page = windows.open(shared(made))
-    scale = page.locator(f"#question-{talking.script(made).blocks[3].id}")
+    scale = page.locator(f"#question-{scenario.script(made).blocks[3].id}")
 
     drawing = scale.locator(".columns").bounding_box()
     marker = scale.locator(".mean path").bounding_box()
@@ -158,8 +158,8 @@ def test_the_mean_is_marked_where_it_belongs(windows, made):
 
 
 def test_right_to_left_mirrors_the_bars(windows, check_accessibility):
-    CommunitySettings.objects.create(community=talking.community(), locale="he")
-    made = results.answered(12, share_results=True)
+    CommunitySettings.objects.create(community=scenario.community(), locale="he")
+    made = answered_surveys.answered(12, share_results=True)
     page = windows.open(shared(made))
 
     bar, whole = page.locator(".bars rect").first, page.locator(".bars svg").first
@@ -176,7 +176,7 @@ def test_right_to_left_mirrors_the_bars(windows, check_accessibility):
     ],
 )
 def test_what_cannot_be_shown_is_said_accessibly(windows, check_accessibility, fields, told):
-    made = talking.project(CHOICE, share_results=True, **fields)
+    made = scenario.project(CHOICE, share_results=True, **fields)
 
     page = windows.open(shared(made))
 
@@ -205,7 +205,7 @@ def test_the_staff_page_is_accessible_with_everything_on_it(
 ):
     analysed(made, changes=0)
     analysed(made, status="failed", error="The model was overloaded.", blocks_as_json=None)
-    choice = talking.script(made).blocks[1].id
+    choice = scenario.script(made).blocks[1].id
 
     page = for_staff(windows, made, f"?segment_by={choice}", phone=phone, color_scheme=scheme)
 

@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 
 from communities.models import CommunitySettings, Member
 from tests.browser.test_survey import choose, go_on, question
-from tests.support.ledger import award
-from tests.surveys import talking
-from tests.surveys.rewarding import QUESTION, giving, project
+from tests.support.surveys import scenario
+from tests.support.surveys.rewards import QUESTION, giving, project
+from tests.support.xp.ledger import award
 from xp.services import achievements
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,10 +47,10 @@ def at(windows: Any, made: Any, member: Member, **how: Any) -> Page:
     ],
 )
 def test_everything_that_is_earned_is_celebrated(windows, check_accessibility, how):
-    achievements.define(community_id=talking.community().pk, number=7, name="Night owl")
+    achievements.define(community_id=scenario.community().pk, number=7, name="Night owl")
     made = project(QUESTION, FIFTY, BADGE, ROLE, rewards=REWARDS, presentation={"theme_id": 5})
     check = check_accessibility if how.get("java_script_enabled", True) else lambda page: None
-    page = at(windows, made, talking.member(), **how)
+    page = at(windows, made, scenario.member(), **how)
     choose(page, "red")
     go_on(page)
 
@@ -78,7 +78,7 @@ def test_everything_that_is_earned_is_celebrated(windows, check_accessibility, h
 
 
 def test_it_is_read_out_as_the_focus_is_on_it(windows):
-    page = at(windows, project(QUESTION, FIFTY), talking.member())
+    page = at(windows, project(QUESTION, FIFTY), scenario.member())
     choose(page, "red")
     go_on(page)
     question(page, "Well played, Ann!")
@@ -89,7 +89,7 @@ def test_it_is_read_out_as_the_focus_is_on_it(windows):
 
 
 def test_where_motion_is_not_wanted_nothing_moves(windows):
-    page = at(windows, project(QUESTION, FIFTY, rewards=REWARDS), talking.member(), reduced_motion="reduce")
+    page = at(windows, project(QUESTION, FIFTY, rewards=REWARDS), scenario.member(), reduced_motion="reduce")
     choose(page, "red")
     go_on(page)
     question(page, "Well played, Ann!")
@@ -102,8 +102,8 @@ def test_where_motion_is_not_wanted_nothing_moves(windows):
 
 @pytest.mark.parametrize("locale", [None, "he"])
 def test_the_bar_is_as_long_as_the_way_that_is_done(windows, locale):
-    CommunitySettings.objects.update_or_create(community=talking.community(), defaults={"locale": locale})
-    member = talking.member()
+    CommunitySettings.objects.update_or_create(community=scenario.community(), defaults={"locale": locale})
+    member = scenario.member()
     award(member, 330)
     page = at(windows, project(QUESTION, giving(xp_amount=120)), member, reduced_motion="reduce")
     choose(page, "red")
@@ -125,9 +125,9 @@ def test_the_bar_is_as_long_as_the_way_that_is_done(windows, locale):
 @pytest.mark.parametrize("width", [320, 390])
 def test_on_a_phone_nothing_of_it_is_cut_off(windows, width):
     defaults = {"xp_name": "Hafenmeistertaler"}
-    CommunitySettings.objects.update_or_create(community=talking.community(), defaults=defaults)
+    CommunitySettings.objects.update_or_create(community=scenario.community(), defaults=defaults)
     made = project(QUESTION, giving(xp_amount=1_000_000), rewards=REWARDS)
-    page = at(windows, made, talking.member(), phone=True, viewport={"width": width, "height": 700})
+    page = at(windows, made, scenario.member(), phone=True, viewport={"width": width, "height": 700})
     choose(page, "red")
     go_on(page)
     question(page, "Here you are.")

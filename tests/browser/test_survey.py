@@ -5,9 +5,9 @@ from playwright.sync_api import expect
 
 from surveys.engine.script import Continue
 from surveys.models import Answer
-from tests.browser.scripts import everything
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, SAYING, TEXT
+from tests.support.browser.surveys import everything
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -228,7 +228,7 @@ def test_back_changes_an_answer(windows, has_script):
 
 @pytest.mark.parametrize("phone", [False, True])
 def test_an_error_takes_the_focus_and_keeps_what_was_typed(windows, check_accessibility, phone):
-    made = talking.project({"type": "open_numeric", "prompt": "How many?", "min": 1, "max": 9})
+    made = scenario.project({"type": "open_numeric", "prompt": "How many?", "min": 1, "max": 9})
     page = windows.open(f"/s/{made.slug}", phone=phone)
 
     page.get_by_label("How many?").fill("twelve")
@@ -243,7 +243,7 @@ def test_an_error_takes_the_focus_and_keeps_what_was_typed(windows, check_access
 
 
 def test_a_missing_choice_is_accessible_too(windows, check_accessibility):
-    made = talking.project({**CHOICE, "required": True}, TEXT)
+    made = scenario.project({**CHOICE, "required": True}, TEXT)
     page = windows.open(f"/s/{made.slug}")
 
     go_on(page)
@@ -256,7 +256,7 @@ def test_a_missing_choice_is_accessible_too(windows, check_accessibility):
 
 
 def test_arriving_takes_the_focus_and_tells_how_far(windows):
-    made = talking.project(CHOICE, {**CHOICE, "prompt": "Second."})
+    made = scenario.project(CHOICE, {**CHOICE, "prompt": "Second."})
     page = windows.open(f"/s/{made.slug}")
     choose(page, "red")
 
@@ -269,7 +269,7 @@ def test_arriving_takes_the_focus_and_tells_how_far(windows):
 
 
 def test_letters_elsewhere_choose_nothing(windows):
-    made = talking.project(CHOICE)
+    made = scenario.project(CHOICE)
     page = windows.open(f"/s/{made.slug}")
 
     page.locator(".jump").focus()
@@ -279,7 +279,7 @@ def test_letters_elsewhere_choose_nothing(windows):
 
 
 def test_a_timed_statement_goes_on_by_itself(windows):
-    made = talking.project({**SAYING, "continue_": Continue("pause", 1)}, TEXT)
+    made = scenario.project({**SAYING, "continue_": Continue("pause", 1)}, TEXT)
     page = windows.open(f"/s/{made.slug}")
 
     expect(page.locator(".typing")).to_have_class(re.compile(r"\bon\b"))
@@ -287,7 +287,7 @@ def test_a_timed_statement_goes_on_by_itself(windows):
 
 
 def test_a_timed_statement_waits_when_asked_to(windows):
-    made = talking.project({**SAYING, "continue_": Continue("pause", 1)}, TEXT)
+    made = scenario.project({**SAYING, "continue_": Continue("pause", 1)}, TEXT)
     page = windows.open()
     page.clock.install()
     page.goto(f"/s/{made.slug}")
@@ -299,7 +299,7 @@ def test_a_timed_statement_waits_when_asked_to(windows):
 
 
 def test_with_reduced_motion_there_is_no_typing_hint(windows):
-    made = talking.project({**SAYING, "continue_": Continue("pause", 2)}, TEXT)
+    made = scenario.project({**SAYING, "continue_": Continue("pause", 2)}, TEXT)
     page = windows.open(reduced_motion="reduce")
     page.clock.install()
     page.goto(f"/s/{made.slug}")
@@ -310,7 +310,7 @@ def test_with_reduced_motion_there_is_no_typing_hint(windows):
 
 
 def test_what_is_sent_while_offline_is_kept_and_goes_out_again(windows, check_accessibility):
-    made = talking.project({**TEXT, "prompt": "Your view?"}, TEXT)
+    made = scenario.project({**TEXT, "prompt": "Your view?"}, TEXT)
     page = windows.open(f"/s/{made.slug}")
     page.get_by_label("Your view?").fill("A long thought.")
     page.context.set_offline(True)
@@ -327,7 +327,7 @@ def test_what_is_sent_while_offline_is_kept_and_goes_out_again(windows, check_ac
 
 
 def test_server_trouble_is_told_and_what_was_typed_stays(windows):
-    made = talking.project({**TEXT, "prompt": "Your view?"}, TEXT)
+    made = scenario.project({**TEXT, "prompt": "Your view?"}, TEXT)
     page = windows.open(f"/s/{made.slug}")
     page.get_by_label("Your view?").fill("A long thought.")
     page.route("**/s/*", lambda route: route.fulfill(status=502, body="Bad gateway"))
@@ -342,7 +342,7 @@ def test_server_trouble_is_told_and_what_was_typed_stays(windows):
 
 
 def test_a_ranking_is_put_in_order_by_dragging(windows):
-    made = talking.project({"type": "ranking", "options": ["a", "b", "c"], "required": True})
+    made = scenario.project({"type": "ranking", "options": ["a", "b", "c"], "required": True})
     page = windows.open(f"/s/{made.slug}")
     last, first = page.locator(".rank").nth(2).bounding_box(), page.locator(".rank").nth(0).bounding_box()
 
@@ -359,7 +359,7 @@ def test_a_ranking_is_put_in_order_by_dragging(windows):
 
 
 def test_a_long_text_counts_near_its_limit(windows):
-    made = talking.project({**TEXT, "prompt": "Your view?"})
+    made = scenario.project({**TEXT, "prompt": "Your view?"})
     page = windows.open(f"/s/{made.slug}")
     area, left = page.get_by_label("Your view?"), page.locator(".left-over")
     height = area.bounding_box()["height"]

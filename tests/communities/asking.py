@@ -10,7 +10,7 @@ from django.test import Client
 
 from communities.http.authentication import memory
 from communities.models import ApiKey
-from tests.surveys.calling import Caller
+from tests.support.caller import Caller
 
 RATE_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 _addresses = count(1)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from communities.models import ApiKey, Community, IdempotentRequest, Identity, Member, User
-from tests.surveys.calling import Caller
+from tests.support.caller import Caller
 
 MODELS = [User, Community, Member, ApiKey, IdempotentRequest]
 

@@ -11,7 +11,7 @@ from communities.http.authentication import caller_of, memory
 from communities.models import ApiKey, Member
 from communities.services import keys
 from tests.communities.asking import ask, key_of, later_by_the_memory
-from tests.surveys.calling import Caller, refusal
+from tests.support.caller import Caller, refusal
 
 NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 ALMOST = timedelta(microseconds=1)

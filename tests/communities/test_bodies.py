@@ -14,7 +14,7 @@ from communities.errors import InvalidRequest
 from communities.http.bodies import MAX_BODY, MAX_DEPTH, TooLarge, parse, received
 from communities.models import CommunitySettings
 from tests.communities.asking import ask
-from tests.surveys.calling import Caller, faults, refusal
+from tests.support.caller import Caller, faults, refusal
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 
 from communities.models import ApiKey, Community, CommunitySettings, Member
 from tests.communities.asking import ask
-from tests.surveys.calling import Caller
+from tests.support.caller import Caller
 
 pytestmark = pytest.mark.django_db
 

@@ -4,7 +4,7 @@ import pytest
 
 from communities.models import Community, CommunitySettings, User
 from tests.communities.asking import ask
-from tests.surveys.calling import Caller, faults, refusal
+from tests.support.caller import Caller, faults, refusal
 
 AS_EVER = {
     "locale": None,

@@ -14,7 +14,7 @@ from communities.http import idempotency
 from communities.models import ApiKey, IdempotentRequest, Member
 from communities.services.housekeeping import forget_idempotent_requests
 from tests.communities.asking import ask, key_of, later_by_the_memory
-from tests.surveys.calling import Caller, refusal
+from tests.support.caller import Caller, refusal
 
 NAME = "Made once"
 ONE = "6a1f4f0e-8a53-4d0b-9f0e-0f1f0a7c9b11"

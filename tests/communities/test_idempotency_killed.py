@@ -14,7 +14,7 @@ from communities.http import idempotency
 from communities.models import ApiKey, IdempotentRequest
 from communities.services import keys
 from tests.communities.test_idempotency import made, make, told
-from tests.surveys.calling import Caller
+from tests.support.caller import Caller
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 from communities.models import ApiKey
 from communities.services import keys
 from tests.communities.asking import ask, key_of, later_by_the_memory
-from tests.surveys.calling import Caller, faults, refusal
+from tests.support.caller import Caller, faults, refusal
 
 
 @pytest.fixture

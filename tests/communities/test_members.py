@@ -7,7 +7,7 @@ from django.db import connections
 from communities.models import Identity, Member, User
 from communities.services import count_projects, members
 from communities.services.members import Known, NoSuchMember, Place
-from tests.surveys.calling import Caller, counts
+from tests.support.caller import Caller, counts
 
 NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.communities.asking import ask
-from tests.surveys.calling import Caller, faults
+from tests.support.caller import Caller, faults
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from communities.http import throttling
 from communities.http.throttling import Allowance, address_of, take
 from communities.models import Community
 from tests.communities.asking import RATE_HEADERS, ask, key_of, later_by_the_memory, own_address
-from tests.surveys.calling import Caller, refusal
+from tests.support.caller import Caller, refusal
 
 pytestmark = pytest.mark.usefixtures("redis")
 

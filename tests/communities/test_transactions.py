@@ -14,7 +14,7 @@ from communities.errors import Conflict, InvalidRequest
 from communities.models import ApiKey, IdempotentRequest, User
 from communities.services.keys import create_key
 from communities.transactions import in_transaction
-from tests.surveys.calling import Caller, refusal
+from tests.support.caller import Caller, refusal
 
 IN_BOTH_WAYS = pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "one"}])
 

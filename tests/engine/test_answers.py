@@ -5,14 +5,14 @@ import pytest
 from surveys.engine.script import Block
 from surveys.engine.walk import answers
 from surveys.engine.walk.answers import AnswerRow, InvalidAnswer
-from tests.engine import building
+from tests.support.engine import script_builder
 
 RED, GREEN, BLUE = 10, 11, 12
 COLOURS = ["red", {"value": "green", "label": "Leaf green"}, "blue"]
 
 
 def made(type: str, **fields) -> Block:
-    return building.block(0, {"type": type, **fields})
+    return script_builder.block(0, {"type": type, **fields})
 
 
 def refusal(block: Block, raw) -> tuple[str, str]:

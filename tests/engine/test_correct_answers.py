@@ -8,7 +8,7 @@ import pytest
 
 from surveys.engine.intake import correct_answers, reader
 from surveys.engine.script import Block, Option
-from tests.engine.checking import CHOICE, Raw, block_faults, violations
+from tests.support.engine.violations import CHOICE, Raw, block_faults, violations
 
 
 def read_one(raw: Raw) -> Block:

@@ -10,7 +10,7 @@ from surveys.engine.script import (
     Block,
     Violation,
 )
-from tests.engine.checking import (
+from tests.support.engine.violations import (
     ACTION,
     CHOICE,
     CONTENT,

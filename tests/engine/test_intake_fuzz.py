@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from surveys.engine.intake import fields, reader
 from surveys.engine.script import Block
-from tests.engine.checking import ONE_OF_EACH, violations
-from tests.engine.everything import EVERYTHING
+from tests.support.engine.full_script import EVERYTHING
+from tests.support.engine.violations import ONE_OF_EACH, violations
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

@@ -7,8 +7,8 @@ import pytest
 from surveys.engine.intake import reader
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.script import ActionConfig, Block, Continue
-from tests.engine.checking import Raw
-from tests.engine.everything import EVERYTHING
+from tests.support.engine.full_script import EVERYTHING
+from tests.support.engine.violations import Raw
 
 
 def patched(raw: object, block: Block) -> Block:

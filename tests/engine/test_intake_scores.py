@@ -10,12 +10,12 @@ from surveys.engine.intake import reader
 from surveys.engine.script import (
     Bucket,
 )
-from tests.engine.checking import (
+from tests.engine.test_intake import read_one
+from tests.support.engine.violations import (
     ACTION,
     CHOICE,
     block_faults,
 )
-from tests.engine.test_intake import read_one
 
 
 @pytest.mark.parametrize(

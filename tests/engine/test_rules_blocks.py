@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from surveys.engine.script import BLOCK_TYPES
-from tests.engine.building import PICTURE
-from tests.engine.checking import (
+from tests.support.engine.script_builder import PICTURE
+from tests.support.engine.violations import (
     ACTION,
     CALCULATED,
     CHOICE,

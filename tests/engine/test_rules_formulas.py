@@ -10,7 +10,16 @@ import pytest
 from surveys.engine.language import formulas, piping, references
 from surveys.engine.rules import revision
 from surveys.engine.script import Block, Bucket, Script
-from tests.engine.checking import CALCULATED, CHOICE, CONTENT, NUMERIC, TEXT, Raw, faults, violations
+from tests.support.engine.violations import (
+    CALCULATED,
+    CHOICE,
+    CONTENT,
+    NUMERIC,
+    TEXT,
+    Raw,
+    faults,
+    violations,
+)
 
 
 def in_the_middle(formula: object) -> list[Raw]:

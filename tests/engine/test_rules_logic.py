@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from surveys.engine.script import Violation
-from tests.engine.checking import CALCULATED, CHOICE, CONTENT, TEXT, Raw, faults, violations
+from tests.support.engine.violations import CALCULATED, CHOICE, CONTENT, TEXT, Raw, faults, violations
 
 
 def in_the_middle(**logic: object) -> list[Raw]:

@@ -8,7 +8,7 @@ from surveys.engine.intake import reader
 from surveys.engine.intake.ordering import order_blocks
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Script
-from tests.engine.checking import (
+from tests.support.engine.violations import (
     CHOICE,
     MULTI,
     RANKING,

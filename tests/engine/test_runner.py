@@ -6,7 +6,7 @@ import pytest
 
 from surveys.engine.walk import presentation, runner
 from surveys.engine.walk.runner import State
-from tests.engine import building
+from tests.support.engine import script_builder
 
 TALKS = sorted(Path(__file__).with_name("conversations").glob("*.json"))
 COLOUR = {"type": "single_punch", "options": ["red", "green"]}
@@ -60,7 +60,7 @@ def walked(script, *replies, state=None):
 @pytest.mark.parametrize("file", TALKS, ids=lambda file: file.stem)
 def test_a_recorded_talk_goes_as_it_went(file):
     talk = json.loads(file.read_text())
-    script = building.script(*talk["blocks"], **talk.get("script", {}))
+    script = script_builder.script(*talk["blocks"], **talk.get("script", {}))
     turn = runner.begin(script)
 
     for n, move in enumerate([{}, *talk["moves"]]):
@@ -86,14 +86,14 @@ def test_a_recorded_talk_goes_as_it_went(file):
 
 
 def test_a_hidden_block_is_passed_over():
-    script = building.script(COLOUR, {**TEXT, "precondition": 'Q0 = "red"'}, TEXT)
+    script = script_builder.script(COLOUR, {**TEXT, "precondition": 'Q0 = "red"'}, TEXT)
 
     assert runner.answer(script, State(), {"option_ids": [10]}).show is script.blocks[2]
     assert runner.answer(script, State(), {"option_ids": [11]}).show is script.blocks[1]
 
 
 def test_back_goes_to_the_step_shown_before_whatever_its_kind():
-    script = building.script(COLOUR, {**TEXT, "precondition": 'Q0 = "red"'}, SAYING, TEXT)
+    script = script_builder.script(COLOUR, {**TEXT, "precondition": 'Q0 = "red"'}, SAYING, TEXT)
     state = walked(script, {"option_ids": [10]}, None)
 
     steps = []
@@ -108,7 +108,7 @@ def test_back_goes_to_the_step_shown_before_whatever_its_kind():
 
 
 def test_an_answer_given_before_going_back_counts_for_nothing_until_its_block_is_passed_anew():
-    script = building.script(COLOUR, TEXT, {**TEXT, "precondition": "NOT(Q1)"}, SAYING)
+    script = script_builder.script(COLOUR, TEXT, {**TEXT, "precondition": "NOT(Q1)"}, SAYING)
     state = walked(script, {"option_ids": [10]}, {"text": "kept"})
     state = runner.back(script, runner.back(script, state).state).state
 
@@ -119,7 +119,7 @@ def test_an_answer_given_before_going_back_counts_for_nothing_until_its_block_is
 
 
 def test_an_answer_hidden_by_a_later_change_has_no_value():
-    script = building.script(
+    script = script_builder.script(
         COLOUR,
         {**TEXT, "precondition": 'Q0 = "red"'},
         {**SAYING, "precondition": 'Q1 != "secret"', "prompt": "You said [Q1]."},
@@ -136,7 +136,7 @@ def test_an_answer_hidden_by_a_later_change_has_no_value():
 
 
 def test_the_latest_answer_is_the_last_that_was_no_skip():
-    script = building.script(
+    script = script_builder.script(
         TEXT, TEXT, {**SAYING, "prompt": "[answer]"}, {**TEXT, "precondition": 'answer = "a"'}, TEXT
     )
     state = walked(script, {"text": "a"}, {"skipped": True})
@@ -146,7 +146,7 @@ def test_the_latest_answer_is_the_last_that_was_no_skip():
 
 
 def test_a_vote_completes_a_poll_and_words_may_follow():
-    script = building.script(SAYING, COLOUR, SAYING, is_poll=True)
+    script = script_builder.script(SAYING, COLOUR, SAYING, is_poll=True)
     state = walked(script, None)
 
     voted = runner.answer(script, state, {"option_ids": [10]})
@@ -156,13 +156,13 @@ def test_a_vote_completes_a_poll_and_words_may_follow():
 
 
 def test_a_script_with_nothing_to_show_is_over_at_once():
-    for script in (building.script(), building.script({**TEXT, "precondition": "true"})):
+    for script in (script_builder.script(), script_builder.script({**TEXT, "precondition": "true"})):
         turn = runner.begin(script)
         assert (turn.show, turn.completes, runner.progress(script, turn.state)) == (None, True, 1.0)
 
 
 def test_progress_grows_from_nothing_to_one():
-    script = building.script(TEXT, TEXT, TEXT, TEXT)
+    script = script_builder.script(TEXT, TEXT, TEXT, TEXT)
 
     told = [runner.progress(script, walked(script, *[{"skipped": True}] * n)) for n in range(5)]
 
@@ -171,7 +171,7 @@ def test_progress_grows_from_nothing_to_one():
 
 @pytest.mark.parametrize("token", ["[UserName]", "[username]"])
 def test_tokens_are_filled_and_unknown_ones_stay(token):
-    script = building.script({**TEXT, "name": "Pet"}, SAYING)
+    script = script_builder.script({**TEXT, "name": "Pet"}, SAYING)
     state = walked(script, {"text": "[UserName] the <b>cat</b>"})
 
     told = runner.fill(script, state, f"{token}: [Pet], [pet], [Q9], [q2], 5 [x y].", {"username": "Ann"})
@@ -195,7 +195,7 @@ def test_a_graded_answer_earns_its_words(scored, reply, expected):
         "when_correct": "Right: [answer].",
         "when_incorrect": "No.",
     }
-    script = building.script(graded, TEXT, scoring_enabled=scored)
+    script = script_builder.script(graded, TEXT, scoring_enabled=scored)
 
     turn = runner.answer(script, State(), reply)
 
@@ -205,18 +205,19 @@ def test_a_graded_answer_earns_its_words(scored, reply, expected):
 class TestRealigning:
     """A conversation goes on in a script that was written anew while its project was closed."""
 
-    old = building.script(COLOUR, SAYING, TEXT, TEXT)
+    old = script_builder.script(COLOUR, SAYING, TEXT, TEXT)
 
     def test_words_alone_change_nothing(self):
         state = walked(self.old, {"option_ids": [10]}, None, {"text": "a"})
 
         assert (
-            runner.realign(building.script(COLOUR, {**SAYING, "prompt": "New."}, TEXT, TEXT), state) == state
+            runner.realign(script_builder.script(COLOUR, {**SAYING, "prompt": "New."}, TEXT, TEXT), state)
+            == state
         )
 
     def test_it_goes_no_further_than_a_new_question(self):
         state = walked(self.old, {"option_ids": [10]}, None, {"text": "a"})
-        new = building.script(COLOUR, SAYING, {**TEXT, "id": 77}, {**TEXT, "id": 3})
+        new = script_builder.script(COLOUR, SAYING, {**TEXT, "id": 77}, {**TEXT, "id": 3})
 
         there = runner.realign(new, state)
 
@@ -224,7 +225,7 @@ class TestRealigning:
 
     def test_an_answer_that_no_longer_fits_is_asked_again(self):
         state = walked(self.old, {"option_ids": [10]}, None, {"text": "a"})
-        new = building.script(
+        new = script_builder.script(
             {"type": "single_punch", "options": [{"id": 11, "value": "green"}]}, SAYING, TEXT, TEXT
         )
 
@@ -232,7 +233,7 @@ class TestRealigning:
 
     def test_removed_blocks_leave_the_path(self):
         state = walked(self.old, {"option_ids": [10]}, None, {"text": "a"})
-        new = building.script({**TEXT, "id": 3}, {**TEXT, "id": 4})
+        new = script_builder.script({**TEXT, "id": 3}, {**TEXT, "id": 4})
 
         there = runner.realign(new, state)
 
@@ -240,9 +241,9 @@ class TestRealigning:
 
 
 def test_what_was_over_before_a_rewrite_is_over_still():
-    old = building.script(COLOUR, SAYING, TEXT)
+    old = script_builder.script(COLOUR, SAYING, TEXT)
     state = walked(old, {"option_ids": [10]}, None, {"text": "a"})
-    new = building.script(COLOUR, {**TEXT, "id": 2}, {**TEXT, "id": 77})
+    new = script_builder.script(COLOUR, {**TEXT, "id": 2}, {**TEXT, "id": 77})
 
     there = runner.completed_state(new, state)
 
@@ -253,7 +254,7 @@ def test_what_was_over_before_a_rewrite_is_over_still():
 
 
 def test_a_respondent_sees_no_logic_no_scores_and_no_right_answers():
-    script = building.script(
+    script = script_builder.script(
         {
             **COLOUR,
             "precondition": "false",

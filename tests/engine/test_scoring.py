@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from surveys.engine.script import Bucket
 from surveys.engine.walk import answers, scoring
 from surveys.engine.walk.answers import SKIPPED
-from tests.engine import building
+from tests.support.engine import script_builder
 
 
 def options(*points: float | None) -> list[dict[str, Any]]:
@@ -27,7 +27,7 @@ def options(*points: float | None) -> list[dict[str, Any]]:
 
 
 def block(kind: str, *points: float | None, **fields: Any) -> Any:
-    return building.block(0, {"type": kind, "options": options(*points), **fields})
+    return script_builder.block(0, {"type": kind, "options": options(*points), **fields})
 
 
 def chosen(*places: int) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def test_no_answer_earns_more_than_the_best_and_one_earns_as_much(
 
 
 def test_the_variables_of_a_walk() -> None:
-    script = building.script(
+    script = script_builder.script(
         {
             "type": "single_punch",
             "options": [
@@ -149,7 +149,7 @@ def test_the_variables_of_a_walk() -> None:
 
 
 def test_a_script_written_before_scoring_scores_nothing_but_is_graded() -> None:
-    script = building.script(
+    script = script_builder.script(
         {
             "type": "single_punch",
             "options": [{"value": "a", "score_values": {"score": Decimal(2)}}],

@@ -1,11 +1,11 @@
 from collections import Counter
 
 from surveys.engine.walk import shuffle
-from tests.engine import building
+from tests.support.engine import script_builder
 
 
 def values(seed, **fields):
-    made = building.block(0, {"type": "single_punch", "randomize_options": True, **fields})
+    made = script_builder.block(0, {"type": "single_punch", "randomize_options": True, **fields})
     return [option.value for option in shuffle.option_order(made, seed=seed)]
 
 
@@ -29,7 +29,9 @@ def test_every_option_comes_once_and_every_place_is_fair():
 
 def test_two_questions_of_one_conversation_are_shuffled_apart():
     blocks = [
-        building.block(n, {"type": "single_punch", "randomize_options": True, "options": list("abcdefgh")})
+        script_builder.block(
+            n, {"type": "single_punch", "randomize_options": True, "options": list("abcdefgh")}
+        )
         for n in range(2)
     ]
 

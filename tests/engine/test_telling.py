@@ -9,8 +9,8 @@ import pytest
 from surveys.engine.intake import fields, reader
 from surveys.engine.intake.serialization import block_as_json, script_as_json
 from surveys.engine.script import Block, Option
-from tests.engine.checking import ONE_OF_EACH, Raw, violations
-from tests.engine.everything import EVERYTHING
+from tests.support.engine.full_script import EVERYTHING
+from tests.support.engine.violations import ONE_OF_EACH, Raw, violations
 
 
 def read_one(raw: Raw) -> Block:

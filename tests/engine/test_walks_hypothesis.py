@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from surveys.engine.script import Bucket
 from surveys.engine.walk import runner
-from tests.engine import building
+from tests.support.engine import script_builder
 
 WORDS = ["a", "b", "c"]
 WEIGHTS = [{"fire": 2}, {"fire": -1, "ice": 1}, {"ice": 3}]
@@ -78,7 +78,7 @@ def scripts(draw) -> Any:
         if kind != "content_block":
             before.append(f"B{n}")
         blocks.append(raw)
-    return building.script(*blocks, scoring_enabled=True, buckets=(Bucket("Fire"), Bucket("Ice")))
+    return script_builder.script(*blocks, scoring_enabled=True, buckets=(Bucket("Fire"), Bucket("Ice")))
 
 
 def replies(block) -> st.SearchStrategy[Any]:

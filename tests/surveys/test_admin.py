@@ -5,9 +5,10 @@ from django.urls import reverse
 
 from communities.models import User
 from surveys.models import Block, Conversation, Project
-from tests.surveys import calling, partaking, talking
-from tests.surveys.calling import Caller
-from tests.surveys.talking import CHOICE, TEXT
+from tests.support import caller as api
+from tests.support.caller import Caller
+from tests.support.surveys import known_person, scenario
+from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -25,13 +26,13 @@ def page(client, name, *args):
 
 
 def test_lists_and_pages_open_and_search(staff):
-    made = talking.project(CHOICE, {**TEXT, "prompt": "Why <b>so</b>?"}, name="Tea or coffee?")
-    told = talking.say(talking.begin(made, "crm-7"), 0, "Be<cause")
+    made = scenario.project(CHOICE, {**TEXT, "prompt": "Why <b>so</b>?"}, name="Tea or coffee?")
+    told = scenario.say(scenario.begin(made, "crm-7"), 0, "Be<cause")
 
     assert "Tea or coffee?" in page(staff, "project_changelist")
     assert "Tea or coffee?" in page(staff, "project_change", made.pk)
     assert "Why &lt;b&gt;so" in page(staff, "block_changelist")
-    assert "red" in page(staff, "block_change", talking.script(made).blocks[0].id)
+    assert "red" in page(staff, "block_change", scenario.script(made).blocks[0].id)
     assert str(told.conversation.pk) in page(staff, "conversation_changelist")
     shown = page(staff, "conversation_change", told.conversation.pk)
     assert "Be&lt;cause" in shown
@@ -45,7 +46,7 @@ def test_lists_and_pages_open_and_search(staff):
 @pytest.mark.parametrize("model", ["project", "block", "conversation"])
 def test_a_list_costs_the_same_however_long(staff, model, django_assert_max_num_queries):
     for n in range(6):
-        talking.say(talking.begin(talking.project(CHOICE, TEXT), f"p{n}"), 0, "x")
+        scenario.say(scenario.begin(scenario.project(CHOICE, TEXT), f"p{n}"), 0, "x")
     staff.get(reverse(f"admin:surveys_{model}_changelist"))
 
     with django_assert_max_num_queries(9):
@@ -53,8 +54,8 @@ def test_a_list_costs_the_same_however_long(staff, model, django_assert_max_num_
 
 
 def test_an_anonymous_conversation_shows_nobody(staff):
-    made = talking.project(CHOICE, TEXT, privacy_mode="anonymous")
-    told = talking.say(talking.begin(made, "crm-7"), 0)
+    made = scenario.project(CHOICE, TEXT, privacy_mode="anonymous")
+    told = scenario.say(scenario.begin(made, "crm-7"), 0)
 
     shown = page(staff, "conversation_change", told.conversation.pk)
 
@@ -65,10 +66,10 @@ def test_an_anonymous_conversation_shows_nobody(staff):
 @pytest.mark.parametrize("privacy_mode", ["semi-private", "anonymous"])
 def test_a_conversation_shows_which_blocks_gave_how_much_unless_it_is_anonymous(staff, privacy_mode):
     caller = Caller()
-    partaking.person(caller.community)
-    block = {**partaking.GIVES_XP, "name": "harbour_bonus"}
-    survey = caller.make_open(block, calling.TEXT, privacy_mode=privacy_mode, **partaking.AUDIENCE)
-    told = talking.go_on(partaking.begin(survey), at=partaking.AT)
+    known_person.person(caller.community)
+    block = {**known_person.GIVES_XP, "name": "harbour_bonus"}
+    survey = caller.make_open(block, api.TEXT, privacy_mode=privacy_mode, **known_person.AUDIENCE)
+    told = scenario.go_on(known_person.begin(survey), at=known_person.AT)
     fired = {str(told.script.blocks[0].id): 7}
     Conversation.objects.update(state={**Conversation.objects.get().state, "fired": fired})
 
@@ -79,7 +80,7 @@ def test_a_conversation_shows_which_blocks_gave_how_much_unless_it_is_anonymous(
 
 
 def test_corrected_words_are_asked_from_then_on(staff):
-    made = talking.project(CHOICE, TEXT)
+    made = scenario.project(CHOICE, TEXT)
     block = Block.objects.get(project=made, name="q0")
     options = list(block.options.order_by("pk"))
     form = {
@@ -100,7 +101,7 @@ def test_corrected_words_are_asked_from_then_on(staff):
     assert response.status_code == 302
     made = Project.objects.get(pk=made.pk)
     assert made.revision == 1
-    step = talking.begin(made).step
+    step = scenario.begin(made).step
     assert (step.block.prompt, step.block.options[0].label) == ("Better words?", "Crimson")
 
 
@@ -109,7 +110,7 @@ def test_corrected_words_are_asked_from_then_on(staff):
     [("  ", "The prompt must not be blank."), ("x" * 4_001, "Must have at most 4,000 characters.")],
 )
 def test_corrected_words_keep_to_the_bounds_of_the_interface(staff, prompt, told):
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     block = Block.objects.get(project=made, name="q0")
     form = {"prompt": prompt, "options-TOTAL_FORMS": 0, "options-INITIAL_FORMS": 0}
 
@@ -120,7 +121,7 @@ def test_corrected_words_keep_to_the_bounds_of_the_interface(staff, prompt, told
 
 
 def test_conversations_are_never_edited(staff):
-    told = talking.begin(talking.project(CHOICE))
+    told = scenario.begin(scenario.project(CHOICE))
 
     response = staff.post(reverse("admin:surveys_conversation_change", args=[told.conversation.pk]), {})
 
@@ -129,7 +130,7 @@ def test_conversations_are_never_edited(staff):
 
 
 def test_what_is_left_empty_stays_null(staff):
-    block = Block.objects.get(project=talking.project(TEXT), name="q0")
+    block = Block.objects.get(project=scenario.project(TEXT), name="q0")
     form = {"prompt": "Better words?", "options-TOTAL_FORMS": 0, "options-INITIAL_FORMS": 0}
 
     staff.post(reverse("admin:surveys_block_change", args=[block.pk]), form)
@@ -140,7 +141,7 @@ def test_what_is_left_empty_stays_null(staff):
 
 @pytest.mark.parametrize("name", ["project", "block"])
 def test_a_project_is_locked_before_it_is_read_to_be_changed(staff, name):
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     row = made if name == "project" else Block.objects.get(project=made, name="q0")
     form = {
         "name": "New",

@@ -9,9 +9,9 @@ import pytest
 
 from surveys.models import Analysis, Project
 from surveys.services.analysis import service as analysis
-from tests.surveys import talking
-from tests.surveys.calling import CHOICE, TEXT, Caller, faults, refusal
-from tests.surveys.reading import (
+from tests.support.caller import CHOICE, TEXT, Caller, faults, refusal
+from tests.support.surveys import scenario
+from tests.support.surveys.analyses import (
     Reads,
     analysed,
     ask,
@@ -64,8 +64,8 @@ def test_a_finished_one_tells_everything(connect: Any) -> None:
     caller = Caller()
     give(caller.community, 5)
     project = survey(caller, TEXT, CHOICE)
-    talking.say(talking.begin(project), "#Slow, but +", 0)
-    talking.say(talking.begin(project), "#slow -")
+    scenario.say(scenario.begin(project), "#Slow, but +", 0)
+    scenario.say(scenario.begin(project), "#slow -")
 
     told = analysed(caller, project)
 
@@ -106,7 +106,7 @@ def test_without_ai_everything_is_told_but_texts_and_summary(connect: Any) -> No
     provider = connect(Reads())
     caller = Caller()
     project = survey(caller, TEXT, CHOICE)
-    talking.say(talking.begin(project), "#slow", 0)
+    scenario.say(scenario.begin(project), "#slow", 0)
 
     told = analysed(caller, project, "?ai=false")
 
@@ -154,14 +154,14 @@ def test_the_finished_one_is_given_back_while_nothing_has_changed(connect: Any) 
 def test_any_change_makes_it_anew(what: str) -> None:
     caller = Caller()
     project = survey(caller, TEXT, CHOICE)
-    told = talking.say(talking.begin(project), "Good.")
+    told = scenario.say(scenario.begin(project), "Good.")
     first = analysed(caller, project)
 
     match what:
         case "an answer":
-            talking.say(told, 0)
+            scenario.say(told, 0)
         case "a change of an answer":
-            talking.say(talking.back(told), "Bad.")
+            scenario.say(scenario.back(told), "Bad.")
         case "a deletion":
             caller.delete(f"/responses/{told.conversation.pk}")
         case "a word of the script":
@@ -201,8 +201,8 @@ def test_it_covers_what_was_asked_for(status: str, expected: tuple[int, int], co
     caller = Caller()
     give(caller.community, 5)
     project = survey(caller, TEXT, CHOICE)
-    talking.say(talking.begin(project), "#done", 0)
-    talking.say(talking.begin(project), "#left")
+    scenario.say(scenario.begin(project), "#done", 0)
+    scenario.say(scenario.begin(project), "#left")
 
     told = analysed(caller, project, f"?status={status}")
 
@@ -285,7 +285,7 @@ def test_reading_again_takes_two_statements() -> None:
     wrote(project, "Good.", "Bad.")
     analysed(caller, project)
 
-    with talking.at_most(2):
+    with scenario.at_most(2):
         assert read(caller, project).status_code == 200
 
 

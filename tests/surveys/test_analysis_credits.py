@@ -13,9 +13,9 @@ from communities.models import Community
 from surveys.models import Analysis, Answer, Block, Conversation, Project, Tally
 from surveys.services import anonymity
 from surveys.services.analysis import service as analysis
-from tests.surveys import talking
-from tests.surveys.calling import CHOICE, NOON, TEXT, Caller, refusal
-from tests.surveys.reading import (
+from tests.support.caller import CHOICE, NOON, TEXT, Caller, refusal
+from tests.support.surveys import scenario
+from tests.support.surveys.analyses import (
     DOWN,
     Failing,
     Reads,
@@ -90,7 +90,7 @@ def test_texts_of_all_questions_count_those_of_removed_ones_too(connect: Any, se
     give(caller.community, 5)
     project = survey(caller, TEXT, {**TEXT, "prompt": "And?"})
     wrote_many(project, 100)
-    talking.say(talking.begin(project), "#first", "#second")
+    scenario.say(scenario.begin(project), "#first", "#second")
     caller.post(f"/projects/{project.pk}/close")
     blocks = caller.get(f"/projects/{project.pk}/script").json()["blocks"]
     caller.put(f"/projects/{project.pk}/script", {"blocks": blocks[1:]})
@@ -104,7 +104,7 @@ def test_only_texts_that_it_covers_are_paid(connect: Any) -> None:
     give(caller.community, 5)
     project = survey(caller, TEXT, CHOICE)
     wrote_many(project, 100)
-    talking.say(talking.begin(project), "#left")
+    scenario.say(scenario.begin(project), "#left")
 
     prices = {
         status: analysed(caller, project, f"?status={status}")["credits_used"]
@@ -119,7 +119,7 @@ def test_what_takes_no_credits(what: str, connect: Any) -> None:
     caller = Caller()
     project = survey(caller, CHOICE) if what == "choices alone" else survey(caller)
     if what == "choices alone":
-        talking.say(talking.begin(project), 0)
+        scenario.say(scenario.begin(project), 0)
     else:
         wrote(project, "#slow")
     if what != "the local provider":
@@ -290,4 +290,4 @@ def test_an_answer_is_taken_while_somebody_asks(connect: Any) -> None:
         return int(ask(caller, project).status_code)
 
     assert together(both, 8) == [202] * 8
-    assert talking.counts(project) == talking.recounted(project)
+    assert scenario.counts(project) == scenario.recounted(project)

@@ -11,9 +11,8 @@ from surveys.services import events
 from surveys.services.analysis import service as analysis
 from surveys.services.analysis import worker
 from surveys.tasks import run_analysis
-from tests.surveys.calling import Caller
-from tests.surveys.hearing import heard, listener
-from tests.surveys.reading import (
+from tests.support.caller import Caller
+from tests.support.surveys.analyses import (
     DOWN,
     LATER,
     NOON,
@@ -33,6 +32,7 @@ from tests.surveys.reading import (
     told,
     wrote,
 )
+from tests.support.surveys.event_log import heard, listener
 
 pytestmark = pytest.mark.django_db
 

@@ -11,9 +11,8 @@ import pytest
 from surveys.models import Analysis, Conversation
 from surveys.services.analysis import service as analysis
 from surveys.services.responses import service as responses
-from tests.surveys.calling import CHOICE, Caller
-from tests.surveys.hearing import bodies, listener
-from tests.surveys.reading import (
+from tests.support.caller import CHOICE, Caller
+from tests.support.surveys.analyses import (
     DOWN,
     Failing,
     Reads,
@@ -28,7 +27,8 @@ from tests.surveys.reading import (
     themes,
     wrote,
 )
-from tests.surveys.talking import NOON
+from tests.support.surveys.event_log import bodies, listener
+from tests.support.surveys.scenario import NOON
 from webhooks.models import Delivery, Event
 
 pytestmark = pytest.mark.django_db

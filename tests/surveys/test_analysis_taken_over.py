@@ -15,10 +15,9 @@ from surveys.services.analysis import service as analysis
 from surveys.services.analysis import worker
 from surveys.services.analysis.texts import Findings
 from tests.communities.test_idempotency_killed import die, in_a_process_that_dies
-from tests.surveys import talking
-from tests.surveys.calling import CHOICE, TEXT, Caller
-from tests.surveys.hearing import bodies, heard, listener
-from tests.surveys.reading import (
+from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.surveys import scenario
+from tests.support.surveys.analyses import (
     DOWN,
     LATER,
     NOON,
@@ -38,6 +37,7 @@ from tests.surveys.reading import (
     themes,
     told,
 )
+from tests.support.surveys.event_log import bodies, heard, listener
 
 pytestmark = pytest.mark.django_db
 
@@ -295,7 +295,7 @@ def test_the_questions_already_read_are_not_read_again(connect: Any) -> None:
     give(caller.community, 10)
     project = survey(caller, TEXT, {**TEXT, "prompt": "What else?"}, CHOICE)
     for n in range(3):
-        talking.say(talking.begin(project), f"#slow {n}", f"#dear {n}")
+        scenario.say(scenario.begin(project), f"#slow {n}", f"#dear {n}")
     job = Analysis.objects.get(pk=ask(caller, project).json()["id"])
     connect(Failing(None, None, None, Killed()))
     with pytest.raises(Killed):

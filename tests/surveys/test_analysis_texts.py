@@ -11,9 +11,9 @@ import pytest
 from surveys.ai.provider import BatchReading, TextBatch, TextReading, TextTheme
 from surveys.services.analysis import texts as open_texts
 from surveys.services.analysis.texts import Findings
-from tests.surveys import talking
-from tests.surveys.calling import CHOICE, TEXT, Caller
-from tests.surveys.reading import (
+from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.surveys import scenario
+from tests.support.surveys.analyses import (
     Reads,
     analysed,
     by_marks,
@@ -71,7 +71,7 @@ def test_every_question_is_read_the_removed_ones_too(connect: Any) -> None:
     provider = connect(Reads())
     caller = rich()
     project = survey(caller, TEXT, {**TEXT, "prompt": "What else?"}, {**TEXT, "prompt": "And?"}, CHOICE)
-    talking.say(talking.begin(project), "#first", "#second")
+    scenario.say(scenario.begin(project), "#first", "#second")
     caller.post(f"/projects/{project.pk}/close")
     blocks = caller.get(f"/projects/{project.pk}/script").json()["blocks"]
     caller.put(f"/projects/{project.pk}/script", {"blocks": blocks[1:]})
@@ -143,7 +143,7 @@ def test_without_a_single_text_no_model_is_asked(connect: Any) -> None:
     provider = connect(Reads())
     caller = Caller()
     project = survey(caller, CHOICE, TEXT)
-    talking.say(talking.begin(project), 0)
+    scenario.say(scenario.begin(project), 0)
 
     told = analysed(caller, project)
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from surveys.models import Analysis
-from tests.surveys import talking
-from tests.surveys.reading import (
+from tests.support.surveys import scenario
+from tests.support.surveys.analyses import (
     Reads,
     analysed,
     connecting,  # noqa: F401
@@ -42,7 +42,7 @@ def test_a_theme_that_nobody_had_for_a_while_comes_back_under_its_title(connect:
     connect(Reads())
     caller = rich()
     project = survey(caller)
-    told = talking.say(talking.begin(project), "#Slow")
+    told = scenario.say(scenario.begin(project), "#Slow")
     wrote(project, "#dear")
     analysed(caller, project)
     caller.delete(f"/responses/{told.conversation.pk}")
@@ -60,7 +60,7 @@ def test_titles_outlive_an_analysis_that_had_nothing_to_read(connect: Any) -> No
     connect(Reads())
     caller = rich()
     project = survey(caller)
-    told = talking.say(talking.begin(project), "#Slow")
+    told = scenario.say(scenario.begin(project), "#Slow")
     analysed(caller, project)
     caller.delete(f"/responses/{told.conversation.pk}")
     assert analysed(caller, project)["generated_by"] == "local"

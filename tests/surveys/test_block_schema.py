@@ -15,7 +15,7 @@ from surveys.engine.intake import fields, reader
 from surveys.engine.intake.ordering import order_blocks
 from surveys.engine.intake.serialization import script_as_json
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
-from tests.engine.checking import ONE_OF_EACH, Raw
+from tests.support.engine.violations import ONE_OF_EACH, Raw
 
 COMPONENTS = blocks.components()
 NEVER_SENT = {"scores_ignored"}  # what is remembered of a write, not a part of it

@@ -5,9 +5,9 @@ import pytest
 
 from communities.models import Member
 from surveys.models import Conversation, Project
-from tests.surveys import talking
-from tests.surveys.calling import Caller
-from tests.surveys.talking import CHOICE, SAYING, TEXT
+from tests.support.caller import Caller
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
 KEYS = {"id", "project_id", "status", "session_number", "feedback", "step", "thank_you", "outro"}
@@ -19,7 +19,7 @@ def admin():
 
 
 def project(caller, *blocks, **fields):
-    return talking.project(*blocks, **{"community": caller.community, "author": caller.user, **fields})
+    return scenario.project(*blocks, **{"community": caller.community, "author": caller.user, **fields})
 
 
 def begin(caller, made, body=None, **headers):
@@ -201,13 +201,13 @@ def test_an_answer_costs_few_statements_at_any_length(admin):
     told = begin(admin, made).json()
     admin.get(f"/conversations/{told['id']}")
     for _ in range(60):
-        with talking.at_most(10):  # five, and those that look the key up again every few seconds
+        with scenario.at_most(10):  # five, and those that look the key up again every few seconds
             told = answer(admin, told, {"Idempotency-Key": str(uuid.uuid4())}, value="red").json()
     assert told["status"] == "completed"
 
 
 def test_a_scheduled_moment_decides(admin):
     made = project(admin, TEXT)
-    Project.objects.filter(pk=made.pk).update(closes_at=talking.NOON - timedelta(days=1000))
+    Project.objects.filter(pk=made.pk).update(closes_at=scenario.NOON - timedelta(days=1000))
 
     assert begin(admin, made).status_code == 409

@@ -6,15 +6,15 @@ from communities.errors import Conflict, InvalidRequest
 from surveys.models import Conversation
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, NOON, SAYING
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, NOON, SAYING
 from tests.surveys.test_conversations_walk import refused
 
 pytestmark = pytest.mark.django_db
 
 
 def vote(made, who, place, **more):
-    question = next(block for block in talking.script(made).blocks if block.asks)
+    question = next(block for block in scenario.script(made).blocks if block.asks)
     return conversations.vote(
         project_id=made.pk,
         respondent=admission.external(external_id=who) if who else admission.NAMELESS,
@@ -24,18 +24,18 @@ def vote(made, who, place, **more):
 
 
 def test_a_vote_completes():
-    made = talking.poll()
+    made = scenario.poll()
 
-    told = talking.say(talking.begin(made, "ann"), 1)
+    told = scenario.say(scenario.begin(made, "ann"), 1)
 
     assert (told.is_completed, told.step, told.thank_you) == (True, None, "Thank you.")
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
 
 
 @pytest.mark.parametrize("sent", [{"skip": True}, {"value": ""}, {"option_ids": []}])
 def test_the_question_of_a_poll_is_never_skipped(sent):
-    made = talking.project({"type": "multi_punch", "options": ["a", "b"], "required": False}, type="poll")
-    told = talking.begin(made, "ann")
+    made = scenario.project({"type": "multi_punch", "options": ["a", "b"], "required": False}, type="poll")
+    told = scenario.begin(made, "ann")
 
     with pytest.raises(InvalidRequest) as refusal:
         conversations.answer(
@@ -44,112 +44,120 @@ def test_the_question_of_a_poll_is_never_skipped(sent):
 
     assert told.step.block.required is True
     assert [violation["code"] for violation in refusal.value.violations] == ["required"]
-    assert talking.counts(made) == {"answered": 0, "completed": 0, "listed": 0}
+    assert scenario.counts(made) == {"answered": 0, "completed": 0, "listed": 0}
 
 
 def test_words_after_the_question_are_shown_when_the_vote_is_counted():
-    made = talking.project(
+    made = scenario.project(
         {**SAYING, "prompt": "Welcome."}, CHOICE, {**SAYING, "prompt": "You chose [Q1]."}, type="poll"
     )
 
-    told = talking.say(talking.go_on(talking.begin(made, "ann")), 1)
+    told = scenario.say(scenario.go_on(scenario.begin(made, "ann")), 1)
     assert (told.is_completed, told.thank_you) == (True, None)
     assert (told.step.block.prompt, told.step.can_go_back) == ("You chose green.", False)
     made.status = "inactive"
     made.save()
-    told = talking.go_on(told)
+    told = scenario.go_on(told)
 
     assert (told.step, told.thank_you) == (None, "Thank you.")
-    assert talking.counts(made) == {"answered": 1, "completed": 1, "listed": 1}
+    assert scenario.counts(made) == {"answered": 1, "completed": 1, "listed": 1}
 
 
 def test_without_change_a_vote_stands():
-    made = talking.poll(max_completes_per_user=1)
-    told = talking.say(talking.begin(made, "ann"), 1)
+    made = scenario.poll(max_completes_per_user=1)
+    told = scenario.say(scenario.begin(made, "ann"), 1)
 
-    refused(Conflict, talking.back, told)
-    refused(Conflict, talking.begin, made, "ann")
+    refused(Conflict, scenario.back, told)
+    refused(Conflict, scenario.begin, made, "ann")
     refused(Conflict, conversations.retract, conversation_id=told.conversation.pk, at=NOON)
 
 
 class TestWhereVotesMayBeChanged:
     @pytest.fixture
     def made(self):
-        return talking.poll(change_poll=True)
+        return scenario.poll(change_poll=True)
 
     def test_beginning_again_gives_the_completed_conversation_and_back_reopens_it(self, made):
-        first = talking.say(talking.begin(made, "ann"), 1)
+        first = scenario.say(scenario.begin(made, "ann"), 1)
 
-        again = talking.begin(made, "ann")
+        again = scenario.begin(made, "ann")
         assert (again.resumed, again.is_completed, again.step) == (True, True, None)
         assert again.conversation.pk == first.conversation.pk
-        opened = talking.back(again)
+        opened = scenario.back(again)
         assert opened.step.reply == {"option_ids": [opened.step.block.options[1].id]}
-        assert talking.stored(opened) == [("q0", 0, "green")]
+        assert scenario.stored(opened) == [("q0", 0, "green")]
 
-        changed = talking.say(opened, 0, at=NOON + timedelta(minutes=1))
+        changed = scenario.say(opened, 0, at=NOON + timedelta(minutes=1))
 
-        assert talking.stored(changed) == [("q0", 0, "red")]
+        assert scenario.stored(changed) == [("q0", 0, "red")]
         assert (changed.step, changed.thank_you) == (None, "Thank you.")
-        assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
-        assert talking.completions(made) == [1]
+        assert (
+            scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+        )
+        assert scenario.completions(made) == [1]
         assert changed.conversation.completed_at == NOON
 
     def test_from_the_end_back_leads_to_the_vote_past_the_words_after_it(self):
-        made = talking.project(CHOICE, SAYING, SAYING, type="poll", change_poll=True)
-        told = talking.go_on(talking.say(talking.begin(made, "ann"), 1))
-        assert talking.back(told).step.block.name == "q1"
-        told = talking.go_on(talking.go_on(told))
+        made = scenario.project(CHOICE, SAYING, SAYING, type="poll", change_poll=True)
+        told = scenario.go_on(scenario.say(scenario.begin(made, "ann"), 1))
+        assert scenario.back(told).step.block.name == "q1"
+        told = scenario.go_on(scenario.go_on(told))
         assert told.step is None
 
-        assert talking.back(told).step.block.name == "q0"
+        assert scenario.back(told).step.block.name == "q0"
 
     def test_after_closing_a_vote_stands(self, made):
-        told = talking.say(talking.begin(made, "ann"), 1)
+        told = scenario.say(scenario.begin(made, "ann"), 1)
         made.status = "inactive"
         made.save()
 
-        refused(Conflict, talking.back, told)
+        refused(Conflict, scenario.back, told)
         refused(Conflict, conversations.retract, conversation_id=told.conversation.pk, at=NOON)
 
     def test_a_vote_taken_back_leaves_every_count_and_may_be_cast_anew(self, made):
-        told = talking.say(talking.begin(made, "ann"), 1)
+        told = scenario.say(scenario.begin(made, "ann"), 1)
 
         conversations.retract(conversation_id=told.conversation.pk, at=NOON)
 
-        assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
-        assert talking.completions(made) == [0]
-        again = talking.say(talking.begin(made, "ann"), 0)
+        assert (
+            scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
+        )
+        assert scenario.completions(made) == [0]
+        again = scenario.say(scenario.begin(made, "ann"), 0)
         assert again.conversation.session_number == 2
 
     def test_a_vote_cannot_be_changed_to_none(self, made):
-        told = talking.back(talking.say(talking.begin(made, "ann"), 1))
+        told = scenario.back(scenario.say(scenario.begin(made, "ann"), 1))
 
-        refused(InvalidRequest, talking.say, told, None)
+        refused(InvalidRequest, scenario.say, told, None)
 
-        assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+        assert (
+            scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+        )
 
     def test_new_words_do_not_reopen_a_vote(self, made):
-        talking.say(talking.begin(made, "ann"), 1)
+        scenario.say(scenario.begin(made, "ann"), 1)
         made.revision = 1
         made.save()
 
-        assert talking.begin(made, "ann").step is None
+        assert scenario.begin(made, "ann").step is None
 
 
 class TestAVoteInOneRequest:
     def test_it_begins_and_answers(self):
-        made = talking.project(SAYING, CHOICE, type="poll")
+        made = scenario.project(SAYING, CHOICE, type="poll")
 
         told = vote(made, "ann", 1)
 
         assert (told.is_completed, told.step) == (True, None)
-        assert talking.stored(told) == [("q1", 0, "green")]
-        assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+        assert scenario.stored(told) == [("q1", 0, "green")]
+        assert (
+            scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+        )
 
     def test_it_goes_on_with_a_conversation_that_was_begun(self):
-        made = talking.project(SAYING, CHOICE, type="poll")
-        begun = talking.begin(made, "ann")
+        made = scenario.project(SAYING, CHOICE, type="poll")
+        begun = scenario.begin(made, "ann")
 
         told = vote(made, "ann", 1)
 
@@ -157,17 +165,19 @@ class TestAVoteInOneRequest:
         assert told.is_completed
 
     def test_it_changes_a_vote_where_that_is_allowed(self):
-        made = talking.project(CHOICE, SAYING, type="poll", change_poll=True)
-        first = talking.go_on(vote(made, "ann", 1))
+        made = scenario.project(CHOICE, SAYING, type="poll", change_poll=True)
+        first = scenario.go_on(vote(made, "ann", 1))
 
         told = vote(made, "ann", 0)
 
         assert told.conversation.pk == first.conversation.pk
-        assert talking.stored(told) == [("q0", 0, "red")]
-        assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+        assert scenario.stored(told) == [("q0", 0, "red")]
+        assert (
+            scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+        )
 
     def test_it_obeys_the_limit_and_leaves_nothing_when_refused(self):
-        made = talking.poll(max_completes_per_user=1)
+        made = scenario.poll(max_completes_per_user=1)
         vote(made, "ann", 1)
 
         refused(Conflict, vote, made, "ann", 0)
@@ -177,12 +187,14 @@ class TestAVoteInOneRequest:
         assert Conversation.objects.count() == 1
         vote(made, None, 0)
         vote(made, None, 0)
-        assert talking.counts(made) == talking.recounted(made) == {"answered": 3, "completed": 3, "listed": 3}
+        assert (
+            scenario.counts(made) == scenario.recounted(made) == {"answered": 3, "completed": 3, "listed": 3}
+        )
 
     def test_it_takes_few_statements(self):
-        made = talking.poll(max_completes_per_user=1)
-        talking.begin(made, "ann")
-        talking.script(made)
+        made = scenario.poll(max_completes_per_user=1)
+        scenario.begin(made, "ann")
+        scenario.script(made)
 
-        with talking.at_most(6):  # one of them the script, which is kept after a commit
+        with scenario.at_most(6):  # one of them the script, which is kept after a commit
             vote(made, None, 1)

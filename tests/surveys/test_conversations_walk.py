@@ -9,8 +9,8 @@ from surveys.models import Conversation, Project
 from surveys.services import anonymity
 from surveys.services.conversations import admission, repository
 from surveys.services.conversations import service as conversations
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, NOON, SAYING, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, NOON, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -23,19 +23,19 @@ def refused(error, move, *args, **kwargs):
 
 
 def test_a_talk_from_first_to_last():
-    made = talking.project(
+    made = scenario.project(
         {**SAYING, "section": "intro", "prompt": "Hello."},
         {**CHOICE, "name": "Colour"},
         {**TEXT, "name": "Why", "prompt": "Why [Colour]?"},
         thanks="Thanks for [Why].",
     )
 
-    told = talking.begin(made)
+    told = scenario.begin(made)
     steps = [told.step]
     for move in (
-        talking.go_on,
-        lambda told: talking.say(told, 1),
-        lambda told: talking.say(told, "It glows"),
+        scenario.go_on,
+        lambda told: scenario.say(told, 1),
+        lambda told: scenario.say(told, "It glows"),
     ):
         told = move(told)
         steps.append(told.step)
@@ -51,8 +51,8 @@ def test_a_talk_from_first_to_last():
         "Thanks for It glows.",
         1,
     )
-    assert talking.stored(told) == [("Colour", 0, "green"), ("Why", 0, "It glows")]
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
+    assert scenario.stored(told) == [("Colour", 0, "green"), ("Why", 0, "It glows")]
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
     assert [(past.block.prompt, past.answer) for past in told.history()] == [
         ("Hello.", ""),
         ("Prompt 1.", "green"),
@@ -61,12 +61,12 @@ def test_a_talk_from_first_to_last():
 
 
 def test_an_answer_is_saved_as_it_is_given():
-    made = talking.project(CHOICE, TEXT)
+    made = scenario.project(CHOICE, TEXT)
 
-    told = talking.say(talking.begin(made), 0)
+    told = scenario.say(scenario.begin(made), 0)
 
-    assert talking.stored(told) == [("q0", 0, "red")]
-    assert talking.counts(made) == {"answered": 1, "completed": 0, "listed": 1}
+    assert scenario.stored(told) == [("q0", 0, "red")]
+    assert scenario.counts(made) == {"answered": 1, "completed": 0, "listed": 1}
     assert (told.is_completed, told.thank_you, told.conversation.session_number) == (False, None, None)
 
 
@@ -80,115 +80,115 @@ def test_an_answer_is_saved_as_it_is_given():
     ],
 )
 def test_every_answered_block_counts_once_however_many_rows_it_has(block, said, rows):
-    made = talking.project(block, TEXT)
+    made = scenario.project(block, TEXT)
 
-    told = talking.say(talking.begin(made), said)
+    told = scenario.say(scenario.begin(made), said)
 
-    assert talking.stored(told) == rows
-    assert talking.counts(made)["answered"] == 1
+    assert scenario.stored(told) == rows
+    assert scenario.counts(made)["answered"] == 1
 
 
 def test_a_skip_stores_nothing_and_a_conversation_of_skips_is_listed_when_completed():
-    made = talking.project(TEXT, TEXT)
+    made = scenario.project(TEXT, TEXT)
 
-    told = talking.say(talking.begin(made), None)
-    assert talking.counts(made) == {"answered": 0, "completed": 0, "listed": 0}
-    told = talking.say(told, None)
+    told = scenario.say(scenario.begin(made), None)
+    assert scenario.counts(made) == {"answered": 0, "completed": 0, "listed": 0}
+    told = scenario.say(told, None)
 
     assert told.is_completed
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 1, "listed": 1}
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 1, "listed": 1}
 
 
 def test_going_back_and_changing_replaces_the_rows():
-    made = talking.project({"type": "multi_punch", "options": ["a", "b", "c"]}, TEXT)
-    told = talking.back(talking.say(talking.begin(made), [0, 1, 2]))
+    made = scenario.project({"type": "multi_punch", "options": ["a", "b", "c"]}, TEXT)
+    told = scenario.back(scenario.say(scenario.begin(made), [0, 1, 2]))
     assert told.step.reply == {"option_ids": [option.id for option in told.step.block.options]}
 
-    told = talking.say(told, [1])
+    told = scenario.say(told, [1])
 
-    assert talking.stored(told) == [("q0", 0, "b")]
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 0, "listed": 1}
+    assert scenario.stored(told) == [("q0", 0, "b")]
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 0, "listed": 1}
 
 
 def test_changing_an_answer_to_a_skip_takes_it_back():
-    made = talking.project(TEXT, TEXT)
-    told = talking.back(talking.say(talking.begin(made), "Hm"))
+    made = scenario.project(TEXT, TEXT)
+    told = scenario.back(scenario.say(scenario.begin(made), "Hm"))
 
-    told = talking.say(told, None)
+    told = scenario.say(told, None)
 
-    assert talking.stored(told) == []
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
+    assert scenario.stored(told) == []
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
 
 
 def test_answers_that_became_hidden_stay_until_completion_and_are_dropped_then():
-    made = talking.project(CHOICE, {**TEXT, "precondition": 'Q0 = "red"'}, TEXT)
-    told = talking.say(talking.begin(made), 1, "secret")
-    told = talking.say(talking.back(talking.back(told)), 0)
-    assert ("q1", 0, "secret") in talking.stored(told)
+    made = scenario.project(CHOICE, {**TEXT, "precondition": 'Q0 = "red"'}, TEXT)
+    told = scenario.say(scenario.begin(made), 1, "secret")
+    told = scenario.say(scenario.back(scenario.back(told)), 0)
+    assert ("q1", 0, "secret") in scenario.stored(told)
 
-    told = talking.say(told, "end")
+    told = scenario.say(told, "end")
 
-    assert talking.stored(told) == [("q0", 0, "red"), ("q2", 0, "end")]
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
+    assert scenario.stored(told) == [("q0", 0, "red"), ("q2", 0, "end")]
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
     assert len(told.conversation.state["answers"]) == 2
 
 
 def test_back_passes_statements_one_by_one_and_stops_at_the_first_step():
-    told = talking.begin(talking.project(TEXT, SAYING, TEXT))
-    told = talking.go_on(talking.say(told, "a"))
+    told = scenario.begin(scenario.project(TEXT, SAYING, TEXT))
+    told = scenario.go_on(scenario.say(told, "a"))
 
-    told = talking.back(told)
+    told = scenario.back(told)
     assert told.step.block.type == "content_block"
-    told = talking.back(told)
+    told = scenario.back(told)
     assert not told.step.can_go_back
 
-    refused(Conflict, talking.back, told)
+    refused(Conflict, scenario.back, told)
 
 
 def test_going_on_is_for_statements_and_answering_for_questions():
-    told = talking.begin(talking.project(SAYING, TEXT))
+    told = scenario.begin(scenario.project(SAYING, TEXT))
     statement = {"block_id": told.step.block.id, "value": "x"}
 
     refused(Conflict, conversations.answer, conversation_id=told.conversation.pk, raw=statement, at=NOON)
-    told = talking.go_on(told)
-    refused(Conflict, talking.go_on, told)
-    told = talking.say(told, "x")
-    refused(Conflict, talking.go_on, told)
-    refused(Conflict, talking.back, told)
+    told = scenario.go_on(told)
+    refused(Conflict, scenario.go_on, told)
+    told = scenario.say(told, "x")
+    refused(Conflict, scenario.go_on, told)
+    refused(Conflict, scenario.back, told)
 
 
 def test_the_answer_just_taken_may_be_sent_again_and_changes_nothing():
-    made = talking.project(CHOICE, SAYING, TEXT)
-    first = talking.begin(made)
-    told = talking.say(first, 0)
+    made = scenario.project(CHOICE, SAYING, TEXT)
+    first = scenario.begin(made)
+    told = scenario.say(first, 0)
     before = Conversation.objects.values().get(pk=told.conversation.pk)
 
-    again = talking.say(first, 0, at=NOON + timedelta(minutes=5))
+    again = scenario.say(first, 0, at=NOON + timedelta(minutes=5))
 
     assert again.step == told.step
     assert Conversation.objects.values().get(pk=told.conversation.pk) == before
-    refused(Conflict, talking.say, first, 1)
-    told = talking.go_on(told)
-    assert talking.say(first, 0).step == told.step
-    done = talking.say(told, "end")
-    assert talking.say(told, "end").thank_you == done.thank_you
-    refused(Conflict, talking.say, told, "another end")
-    refused(Conflict, talking.say, first, 0)
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
+    refused(Conflict, scenario.say, first, 1)
+    told = scenario.go_on(told)
+    assert scenario.say(first, 0).step == told.step
+    done = scenario.say(told, "end")
+    assert scenario.say(told, "end").thank_you == done.thank_you
+    refused(Conflict, scenario.say, told, "another end")
+    refused(Conflict, scenario.say, first, 0)
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
 
 
 def test_the_last_answer_may_be_sent_again_after_closing():
-    made = talking.project(TEXT, TEXT)
-    first = talking.begin(made)
-    told = talking.say(first, "a")
+    made = scenario.project(TEXT, TEXT)
+    first = scenario.begin(made)
+    told = scenario.say(first, "a")
     made.status = "inactive"
     made.save()
 
-    assert talking.say(first, "a").step.block == told.step.block
+    assert scenario.say(first, "a").step.block == told.step.block
 
 
 def test_a_bad_answer_names_the_field_and_moves_nothing():
-    told = talking.begin(talking.project({**CHOICE, "required": True}, TEXT))
+    told = scenario.begin(scenario.project({**CHOICE, "required": True}, TEXT))
     before = Conversation.objects.values().get()
     bad = {"block_id": told.step.block.id, "option_id": 999}
 
@@ -199,55 +199,55 @@ def test_a_bad_answer_names_the_field_and_moves_nothing():
     assert error.violations == [
         {"field": "option_id", "code": "not_found", "message": "No option of this question has this id."}
     ]
-    refused(InvalidRequest, talking.say, told, None)
+    refused(InvalidRequest, scenario.say, told, None)
     assert Conversation.objects.values().get() == before
 
 
 def test_options_keep_their_order_in_one_conversation():
-    made = talking.project({**CHOICE, "options": list("abcdefgh"), "randomize_options": True}, TEXT)
-    told = talking.begin(made, "x")
+    made = scenario.project({**CHOICE, "options": list("abcdefgh"), "randomize_options": True}, TEXT)
+    told = scenario.begin(made, "x")
     seen = [option.id for option in told.step.block.options]
 
-    again = talking.back(talking.say(talking.begin(made, "x"), 3))
-    others = {tuple(o.id for o in talking.begin(made).step.block.options) for _ in range(5)}
+    again = scenario.back(scenario.say(scenario.begin(made, "x"), 3))
+    others = {tuple(o.id for o in scenario.begin(made).step.block.options) for _ in range(5)}
 
     assert [option.id for option in again.step.block.options] == seen
     assert len(others) > 1
 
 
 def test_a_graded_answer_is_told_its_words():
-    made = talking.project(
+    made = scenario.project(
         {**CHOICE, "when_correct": "[answer] is right.", "when_incorrect": "Not [answer]."},
         TEXT,
         scoring_enabled=True,
     )
-    block = talking.script(made).blocks[0]
+    block = scenario.script(made).blocks[0]
     made.blocks.filter(pk=block.id).update(correct_answer_ids=[block.options[1].id])
-    first = talking.begin(made)
+    first = scenario.begin(made)
 
-    told = talking.say(first, 0)
+    told = scenario.say(first, 0)
 
     assert told.feedback == "Not red."
-    assert talking.say(first, 0).feedback == "Not red."
-    assert talking.back(told).feedback is None
-    assert talking.say(first, 1).feedback == "green is right."
+    assert scenario.say(first, 0).feedback == "Not red."
+    assert scenario.back(told).feedback is None
+    assert scenario.say(first, 1).feedback == "green is right."
 
 
 class TestWhoResponds:
     def test_starting_again_resumes(self):
-        made = talking.project(TEXT, TEXT)
-        first = talking.say(talking.begin(made, "ann"), "a")
+        made = scenario.project(TEXT, TEXT)
+        first = scenario.say(scenario.begin(made, "ann"), "a")
 
-        again = talking.begin(made, "ann")
+        again = scenario.begin(made, "ann")
 
         assert (again.resumed, again.conversation.pk, again.step) == (True, first.conversation.pk, first.step)
-        assert not talking.begin(made, "bob").resumed
-        assert not talking.begin(made).resumed
-        assert not talking.begin(made).resumed
+        assert not scenario.begin(made, "bob").resumed
+        assert not scenario.begin(made).resumed
+        assert not scenario.begin(made).resumed
 
     def test_a_member_is_told_by_their_identity_and_called_by_name(self):
-        made = talking.project({**TEXT, "prompt": "Hi [UserName]!"}, participation="private")
-        member = talking.member("Ann", chat_id="4711")
+        made = scenario.project({**TEXT, "prompt": "Hi [UserName]!"}, participation="private")
+        member = scenario.member("Ann", chat_id="4711")
 
         told = conversations.begin(
             project_id=made.pk,
@@ -259,7 +259,7 @@ class TestWhoResponds:
         assert (row.user_id, row.platform_id, row.provider) == (member.user_id, "4711", "chat")
         assert told.step is not None
         assert told.step.block.prompt == "Hi Ann!"
-        assert talking.say(told, "x").history()[0].block.prompt == "Hi Ann!"
+        assert scenario.say(told, "x").history()[0].block.prompt == "Hi Ann!"
 
     @pytest.mark.parametrize("member_id", ["0", "999999", "-1", "x", "", "9" * 30, "1.5"])
     def test_an_unknown_member_is_refused_by_name_of_the_field(self, member_id):
@@ -268,8 +268,8 @@ class TestWhoResponds:
         assert [(v["field"], v["code"]) for v in error.violations] == [("member_id", "not_found")]
 
     def test_a_member_of_another_community_or_one_who_left_is_unknown(self):
-        talking.community(1)
-        other, gone = talking.member(number=2), talking.member()
+        scenario.community(1)
+        other, gone = scenario.member(number=2), scenario.member()
         gone.left_at = NOON
         gone.save()
 
@@ -277,9 +277,9 @@ class TestWhoResponds:
             refused(InvalidRequest, admission.member, community_id=1, member_id=str(member.pk))
 
     def test_an_external_id_is_one_person_in_one_community(self):
-        first, second = talking.project(TEXT), talking.project(TEXT)
+        first, second = scenario.project(TEXT), scenario.project(TEXT)
 
-        told = [talking.begin(made, "crm-7").conversation for made in (first, second)]
+        told = [scenario.begin(made, "crm-7").conversation for made in (first, second)]
 
         assert told[0].user_id == told[1].user_id is not None
         assert (told[0].platform_id, told[0].provider) == ("crm-7", "web")
@@ -287,17 +287,17 @@ class TestWhoResponds:
         assert Identity.objects.count() == 1
 
     def test_a_private_project_lets_members_alone_in(self):
-        made = talking.project(TEXT, participation="private")
+        made = scenario.project(TEXT, participation="private")
 
-        refused(Forbidden, talking.begin, made)
-        refused(Forbidden, talking.begin, made, "crm-7")
+        refused(Forbidden, scenario.begin, made)
+        refused(Forbidden, scenario.begin, made, "crm-7")
         assert Identity.objects.count() == 0
 
     @pytest.mark.parametrize("wanted", [{"required_role_ids": ["1"]}, {"verified_source_ids": [1]}])
     def test_what_cannot_be_checked_lets_nobody_in(self, wanted):
-        made = talking.project(TEXT, delivery={"audience": wanted})
+        made = scenario.project(TEXT, delivery={"audience": wanted})
 
-        refused(Forbidden, talking.begin, made)
+        refused(Forbidden, scenario.begin, made)
 
 
 class TestWhenItIsOpen:
@@ -311,64 +311,64 @@ class TestWhenItIsOpen:
         ],
     )
     def test_nobody_begins_while_it_is_not_open(self, fields):
-        made = talking.project(TEXT, participation="private", **fields)
+        made = scenario.project(TEXT, participation="private", **fields)
 
-        refused(Conflict, talking.begin, made)
+        refused(Conflict, scenario.begin, made)
 
     @pytest.mark.parametrize(
         "fields", [{"status": "inactive", "opens_at": NOON}, {"closes_at": NOON + timedelta(seconds=1)}]
     )
     def test_the_moment_decides_not_the_scheduler(self, fields):
-        assert talking.begin(talking.project(TEXT, **fields)).step is not None
+        assert scenario.begin(scenario.project(TEXT, **fields)).step is not None
 
     def test_an_answer_after_closing_is_refused_and_what_was_saved_stays(self):
-        made = talking.project(TEXT, TEXT, closes_at=NOON + timedelta(minutes=1))
-        told = talking.say(talking.begin(made), "in time")
+        made = scenario.project(TEXT, TEXT, closes_at=NOON + timedelta(minutes=1))
+        told = scenario.say(scenario.begin(made), "in time")
         late = NOON + timedelta(minutes=1)
 
-        refused(Conflict, talking.say, told, "late", at=late)
-        refused(Conflict, talking.back, told, at=late)
+        refused(Conflict, scenario.say, told, "late", at=late)
+        refused(Conflict, scenario.back, told, at=late)
 
-        assert talking.stored(told) == [("q0", 0, "in time")]
-        assert talking.counts(made) == {"answered": 1, "completed": 0, "listed": 1}
+        assert scenario.stored(told) == [("q0", 0, "in time")]
+        assert scenario.counts(made) == {"answered": 1, "completed": 0, "listed": 1}
 
     def test_a_statement_at_the_end_does_not_complete_after_closing(self):
-        made = talking.project(TEXT, SAYING)
-        told = talking.say(talking.begin(made), "a")
+        made = scenario.project(TEXT, SAYING)
+        told = scenario.say(scenario.begin(made), "a")
         made.status = "inactive"
         made.save()
 
-        refused(Conflict, talking.go_on, told)
+        refused(Conflict, scenario.go_on, told)
 
 
 def test_a_conversation_that_is_not_there_is_not_found():
-    made = talking.project(TEXT)
-    told = talking.begin(made)
+    made = scenario.project(TEXT)
+    told = scenario.begin(made)
     made.delete()
 
-    refused(NotFound, talking.say, told, "x")
-    refused(NotFound, talking.begin, made)
+    refused(NotFound, scenario.say, told, "x")
+    refused(NotFound, scenario.begin, made)
 
 
 def test_a_script_written_anew_is_taken_up_where_it_stands():
-    made = talking.project(TEXT, TEXT, TEXT)
-    told = talking.say(talking.begin(made, "ann"), "a", "b")
+    made = scenario.project(TEXT, TEXT, TEXT)
+    told = scenario.say(scenario.begin(made, "ann"), "a", "b")
     made.blocks.get(name="q1").delete()
     made.revision = 1
     made.save()
 
-    again = talking.begin(made, "ann")
+    again = scenario.begin(made, "ann")
     assert again.step.block.name == "q2"
-    done = talking.say(again, "c")
+    done = scenario.say(again, "c")
 
     assert done.is_completed
-    assert [name for name, _, _ in talking.stored(told)] == ["q0", "q2"]
+    assert [name for name, _, _ in scenario.stored(told)] == ["q0", "q2"]
 
 
 @pytest.mark.parametrize("is_over", [False, True])
 def test_who_only_reads_may_see_the_project_as_it_was_and_the_script_as_it_is_now(monkeypatch, is_over):
-    made = talking.project(TEXT, TEXT, TEXT)
-    told = talking.say(talking.begin(made, "ann"), *("abc" if is_over else "ab"))
+    made = scenario.project(TEXT, TEXT, TEXT)
+    told = scenario.say(scenario.begin(made, "ann"), *("abc" if is_over else "ab"))
     read_before = repository.find(conversation_id=told.conversation.pk)
     made.blocks.get(name="q1").delete()
     Project.objects.filter(pk=made.pk).update(revision=1)
@@ -382,10 +382,10 @@ def test_who_only_reads_may_see_the_project_as_it_was_and_the_script_as_it_is_no
 
 
 def test_what_is_over_stays_over_where_the_script_has_a_question_more():
-    made = talking.project(TEXT, TEXT)
-    told = talking.say(talking.begin(made, "ann"), "a", "b")
+    made = scenario.project(TEXT, TEXT)
+    told = scenario.say(scenario.begin(made, "ann"), "a", "b")
     made.blocks.filter(name="q1").delete()
-    talking.write(made, {**TEXT, "name": "more", "position": 5})
+    scenario.write(made, {**TEXT, "name": "more", "position": 5})
     made.revision = 1
     made.save()
 
@@ -395,19 +395,19 @@ def test_what_is_over_stays_over_where_the_script_has_a_question_more():
 
 
 def test_a_project_with_nothing_to_show_is_completed_at_once():
-    made = talking.project({**TEXT, "precondition": "true"})
+    made = scenario.project({**TEXT, "precondition": "true"})
 
-    told = talking.begin(made, "ann")
+    told = scenario.begin(made, "ann")
 
     assert (told.step, told.is_completed, told.thank_you) == (None, True, "Thank you.")
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 1, "listed": 1}
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 1, "listed": 1}
 
 
 def test_a_changed_privacy_stops_conversations_begun_before():
-    made = talking.project(TEXT, TEXT)
-    told = talking.begin(made, "ann")
+    made = scenario.project(TEXT, TEXT)
+    told = scenario.begin(made, "ann")
     made.privacy_mode = "anonymous"
     made.save()
 
-    refused(Conflict, talking.say, told, "x")
-    assert anonymity.is_anonymous(talking.begin(made, "ann").conversation.pk)
+    refused(Conflict, scenario.say, told, "x")
+    assert anonymity.is_anonymous(scenario.begin(made, "ann").conversation.pk)

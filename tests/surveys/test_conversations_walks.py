@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, SAYING, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -32,26 +32,26 @@ SAID = {
 @settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_stored_rows_are_those_of_the_straight_walk(data):
-    made = talking.project(*BLOCKS)
-    told, final = talking.begin(made), {}
+    made = scenario.project(*BLOCKS)
+    told, final = scenario.begin(made), {}
     wandering = data.draw(st.integers(0, 12))
 
     while told.step is not None:
         step, wandering = told.step, wandering - 1
         if wandering > 0 and step.can_go_back and data.draw(st.booleans()):
-            told = talking.back(told)
+            told = scenario.back(told)
         elif step.block.type == "content_block":
-            told = talking.go_on(told)
+            told = scenario.go_on(told)
         else:
             final[step.block.name] = said = data.draw(st.none() | SAID[step.block.type])
-            told = talking.say(told, said)
-        assert talking.counts(made) == talking.recounted(made)
+            told = scenario.say(told, said)
+        assert scenario.counts(made) == scenario.recounted(made)
 
-    straight = talking.begin(made)
+    straight = scenario.begin(made)
     while straight.step is not None:
         block = straight.step.block
         straight = (
-            talking.go_on(straight) if block.name not in final else talking.say(straight, final[block.name])
+            scenario.go_on(straight) if block.name not in final else scenario.say(straight, final[block.name])
         )
-    assert talking.stored(told) == talking.stored(straight)
+    assert scenario.stored(told) == scenario.stored(straight)
     assert told.state.replies == straight.state.replies

@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from surveys.models import FiredAction
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
-from tests.surveys import talking
-from tests.surveys.calling import NOON, TEXT, Caller
-from tests.surveys.earning import (
+from tests.support.caller import NOON, TEXT, Caller
+from tests.support.surveys import scenario
+from tests.support.surveys.participants import (
     QUESTION,
     XP_BLOCK,
     Talk,
@@ -386,9 +386,9 @@ def test_giving_all_there_is_stays_within_the_statements_allowed(fields: dict[st
         block = caller.get(f"/projects/{project_id}/script").json()["blocks"][0]
         raw = {"block_id": block["id"], "value": "red"}
         if fields:
-            with talking.at_most(most if project is made else 20):
+            with scenario.at_most(most if project is made else 20):
                 conversations.vote(project_id=project_id, respondent=member, raw=raw, at=NOON)
         else:
             told = conversations.begin(project_id=project_id, respondent=member, at=NOON)
-            with talking.at_most(most if project is made else 20):
+            with scenario.at_most(most if project is made else 20):
                 conversations.answer(conversation_id=told.conversation.pk, raw=raw, at=NOON)

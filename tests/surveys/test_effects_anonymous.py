@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from surveys.models import Conversation, FiredAction
-from tests.surveys.calling import TEXT, Caller
-from tests.surveys.earning import (
+from tests.support.caller import TEXT, Caller
+from tests.support.surveys.participants import (
     QUESTION,
     XP_BLOCK,
     Talk,

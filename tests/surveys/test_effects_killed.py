@@ -11,9 +11,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from surveys.models import FiredAction
 from surveys.services.conversations import repository
 from tests.communities.test_idempotency_killed import die, dying_after, in_a_process_that_dies
-from tests.surveys import hearing
-from tests.surveys.calling import Caller
-from tests.surveys.earning import QUESTION, Talk, a_member, deltas, giving, standing
+from tests.support.caller import Caller
+from tests.support.surveys import event_log
+from tests.support.surveys.participants import QUESTION, Talk, a_member, deltas, giving, standing
 from webhooks.services import outbox
 from xp.models import EarnedAchievement, RoleGrant
 from xp.services import achievements, ledger, roles
@@ -47,7 +47,7 @@ def gained(caller: Caller, member: str) -> tuple[object, ...]:
         EarnedAchievement.objects.count(),
         RoleGrant.objects.count(),
         FiredAction.objects.count(),
-        [type for type, _ in hearing.heard(caller.community.pk)].count("response.submitted"),
+        [type for type, _ in event_log.heard(caller.community.pk)].count("response.submitted"),
     )
 
 
@@ -57,7 +57,7 @@ def test_an_end_killed_at_any_step_gives_everything_once(
     step: str, is_after: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caller = Caller()
-    hearing.listener(caller.community.pk)
+    event_log.listener(caller.community.pk)
     member = a_member(caller)
     talk = Talk(caller, caller.make_open(QUESTION, rewards=REWARDS), member_id=member)
     nothing, everything = gained(caller, member), ([("survey_completion", 10)], 1, 1, 1, 3, 1)

@@ -12,8 +12,8 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from tests.surveys.calling import Caller
-from tests.surveys.earning import QUESTION, Talk, a_member, deltas, giving, standing
+from tests.support.caller import Caller
+from tests.support.surveys.participants import QUESTION, Talk, a_member, deltas, giving, standing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 THREADS = 8

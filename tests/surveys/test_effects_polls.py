@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.surveys.calling import Caller
-from tests.surveys.earning import (
+from tests.support.caller import Caller
+from tests.support.surveys.participants import (
     QUESTION,
     Talk,
     a_member,

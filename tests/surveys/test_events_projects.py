@@ -13,10 +13,10 @@ from communities.errors import Conflict
 from surveys.models import Project
 from surveys.services.projects import opening, schedule
 from surveys.services.projects import service as projects
+from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.concurrency import run_together
-from tests.surveys import hearing
-from tests.surveys.calling import CHOICE, TEXT, Caller
-from tests.surveys.earning import Talk, a_member
+from tests.support.surveys import event_log
+from tests.support.surveys.participants import Talk, a_member
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -34,12 +34,12 @@ SCHEDULED = {
 def caller() -> Caller:
     """An admin of a community in which one webhook listens to everything."""
     caller = Caller()
-    hearing.listener(caller.community.pk)
+    event_log.listener(caller.community.pk)
     return caller
 
 
 def heard(caller: Caller) -> list[str]:
-    return [type for type, _ in hearing.heard(caller.community.pk)]
+    return [type for type, _ in event_log.heard(caller.community.pk)]
 
 
 def scheduled(caller: Caller) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def moments(caller: Caller) -> list[tuple[str, str, str]]:
     """Type, timestamp and the project's status in each body but those of creations."""
     return [
         (body["type"], body["timestamp"], body["data"]["project"]["status"])
-        for body in hearing.bodies(caller.community.pk)
+        for body in event_log.bodies(caller.community.pk)
         if body["type"] != "project.created"
     ]
 
@@ -70,7 +70,7 @@ def test_each_change_is_told_with_the_project_as_the_interface_tells_it(caller: 
     caller.delete(path)
     told.append(("project.deleted", told[-1][1]))
 
-    of_projects = [each for each in hearing.heard(caller.community.pk) if each[0].startswith("project.")]
+    of_projects = [each for each in event_log.heard(caller.community.pk) if each[0].startswith("project.")]
     assert of_projects == [(type, {"project": project}) for type, project in told]
     assert of_projects[2][1]["project"]["info"]["completion_count"] == 1
 
@@ -96,8 +96,8 @@ def test_a_copy_is_told_in_the_community_where_it_lands(caller: Caller) -> None:
 
     copy = caller.post(f"/projects/{source['id']}/clone").json()
 
-    assert hearing.heard(caller.community.pk) == [("project.created", {"project": copy})]
-    assert hearing.heard(elsewhere.community.pk) == []
+    assert event_log.heard(caller.community.pk) == [("project.created", {"project": copy})]
+    assert event_log.heard(elsewhere.community.pk) == []
 
 
 def test_what_is_refused_is_not_told(caller: Caller) -> None:
@@ -126,16 +126,16 @@ def test_a_request_repeated_with_its_key_is_told_once(caller: Caller) -> None:
 
 def test_only_those_who_listen_are_told(caller: Caller) -> None:
     community_id = caller.community.pk
-    opened = hearing.listener(community_id, "project.opened")
-    several = hearing.listener(community_id, "project.closed", "project.created")
-    off = hearing.listener(community_id)
+    opened = event_log.listener(community_id, "project.opened")
+    several = event_log.listener(community_id, "project.closed", "project.created")
+    off = event_log.listener(community_id)
     off.is_active = False
     off.save()
-    elsewhere = hearing.listener(Caller().community.pk)
+    elsewhere = event_log.listener(Caller().community.pk)
 
     caller.make_open(TEXT)
 
-    assert [hearing.told(each) for each in (opened, several, off, elsewhere)] == [
+    assert [event_log.told(each) for each in (opened, several, off, elsewhere)] == [
         ["project.opened"],
         ["project.created"],
         [],
@@ -145,7 +145,7 @@ def test_only_those_who_listen_are_told(caller: Caller) -> None:
 
 def test_where_nobody_listens_nothing_is_written() -> None:
     caller = Caller()
-    hearing.listener(caller.community.pk, "response.deleted")
+    event_log.listener(caller.community.pk, "response.deleted")
 
     caller.make_open(TEXT)
 
@@ -176,7 +176,7 @@ def test_two_schedulers_at_once_and_somebody_who_closes_tell_each_change_once(ca
 
     run_together(tick, tick, close, tick)
 
-    told = [(type, data["project"]["id"]) for type, data in hearing.heard(caller.community.pk)]
+    told = [(type, data["project"]["id"]) for type, data in event_log.heard(caller.community.pk)]
     opened = [project_id for type, project_id in told if type == "project.opened"]
     closed = [project_id for type, project_id in told if type == "project.closed"]
     assert sorted(opened) == sorted(project["id"] for project in made)
@@ -211,7 +211,7 @@ def test_a_project_with_a_fault_holds_no_other_up(
 
     assert schedule.open_and_close_due(at=OPENING) == 1
 
-    told = [data["project"]["id"] for type, data in hearing.heard(caller.community.pk) if "opened" in type]
+    told = [data["project"]["id"] for type, data in event_log.heard(caller.community.pk) if "opened" in type]
     assert told == [sound["id"]]
     assert "schedules.fault" in caplog.text
 

@@ -13,10 +13,10 @@ from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.loading import LimitReached
 from surveys.services.projects import schedule
-from tests.surveys import hearing, talking
-from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller
-from tests.surveys.earning import Talk, a_member
-from tests.surveys.visiting import Visitor
+from tests.support.caller import CHOICE, SAYING, TEXT, Caller
+from tests.support.surveys import event_log, scenario
+from tests.support.surveys.participants import Talk, a_member
+from tests.support.surveys.visitor import Visitor
 from webhooks.models import Delivery, Event
 
 pytestmark = pytest.mark.django_db
@@ -39,12 +39,12 @@ SECRET = {
 def caller() -> Caller:
     """An admin of a community in which one webhook listens to what is told of responses."""
     caller = Caller()
-    hearing.listener(caller.community.pk, "response.submitted", "response.deleted")
+    event_log.listener(caller.community.pk, "response.submitted", "response.deleted")
     return caller
 
 
 def heard(caller: Caller) -> list[tuple[str, Any]]:
-    return hearing.heard(caller.community.pk)
+    return event_log.heard(caller.community.pk)
 
 
 def is_told(caller: Caller, project: dict[str, Any], response_id: str) -> bool:
@@ -146,23 +146,23 @@ def test_a_response_repeated_or_refused_is_not_told_again(caller: Caller) -> Non
 
 
 def test_of_two_devices_at_the_limit_one_is_told(caller: Caller) -> None:
-    made = talking.project(talking.TEXT, community=caller.community, max_completes_per_user=1)
-    first, second = talking.begin(made, "ann"), talking.begin(made, "ben")
-    talking.say(first, "e4")
+    made = scenario.project(scenario.TEXT, community=caller.community, max_completes_per_user=1)
+    first, second = scenario.begin(made, "ann"), scenario.begin(made, "ben")
+    scenario.say(first, "e4")
     # As if the first had come to its end between the second's beginning and its end.
     made.conversations.filter(pk=second.conversation.pk).update(respondent=first.conversation.respondent)
 
     with pytest.raises(LimitReached):
-        talking.say(second, "d4")
+        scenario.say(second, "d4")
 
     assert len(heard(caller)) == 1
 
 
 def test_a_vote_is_told_once_and_taken_back_is_told_gone(caller: Caller, settings: Any) -> None:
     settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
-    made = talking.poll(community=caller.community, change_poll=True, max_completes_per_user=1)
+    made = scenario.poll(community=caller.community, change_poll=True, max_completes_per_user=1)
     visitor = Visitor(made).look()
-    options = talking.script(made).blocks[0].options
+    options = scenario.script(made).blocks[0].options
 
     visitor.send(option=options[0].id)
     visitor.send("change")
@@ -212,7 +212,7 @@ def test_events_know_whom_they_name_and_only_them(caller: Caller) -> None:
 def test_beside_an_anonymous_response_no_exact_time_is_kept(
     caller: Caller, rounds_to_day: bool, full: datetime
 ) -> None:
-    made = talking.poll(
+    made = scenario.poll(
         community=caller.community,
         privacy_mode="anonymous",
         rounds_times_to_day=rounds_to_day,
@@ -221,10 +221,10 @@ def test_beside_an_anonymous_response_no_exact_time_is_kept(
     told = conversations.vote(
         project_id=made.pk,
         respondent=admission.NAMELESS,
-        raw={"block_id": talking.script(made).blocks[0].id, "value": "red"},
-        at=talking.NOON,
+        raw={"block_id": scenario.script(made).blocks[0].id, "value": "red"},
+        at=scenario.NOON,
     )
-    conversations.retract(conversation_id=told.conversation.pk, at=talking.NOON)
+    conversations.retract(conversation_id=told.conversation.pk, at=scenario.NOON)
 
     events, deliveries = list(Event.objects.all()), list(Delivery.objects.all())
     written: list[Any] = [*events, *deliveries]
@@ -240,15 +240,15 @@ def test_beside_an_anonymous_response_no_exact_time_is_kept(
 
 
 def test_the_first_to_enter_an_anonymous_project_leaves_its_opening_to_the_tick(caller: Caller) -> None:
-    made = talking.poll(
-        community=caller.community, privacy_mode="anonymous", status="inactive", opens_at=talking.NOON
+    made = scenario.poll(
+        community=caller.community, privacy_mode="anonymous", status="inactive", opens_at=scenario.NOON
     )
-    hearing.listener(caller.community.pk, "project.opened")
-    raw = {"block_id": talking.script(made).blocks[0].id, "value": "red"}
+    event_log.listener(caller.community.pk, "project.opened")
+    raw = {"block_id": scenario.script(made).blocks[0].id, "value": "red"}
 
-    conversations.vote(project_id=made.pk, respondent=admission.NAMELESS, raw=raw, at=talking.NOON)
+    conversations.vote(project_id=made.pk, respondent=admission.NAMELESS, raw=raw, at=scenario.NOON)
     told_with_the_vote = [type for type, _ in heard(caller)]
-    schedule.open_and_close_due(at=talking.NOON)
+    schedule.open_and_close_due(at=scenario.NOON)
 
     assert told_with_the_vote == ["response.submitted"]
     assert Event.objects.filter(type="project.opened").count() == 1
@@ -275,20 +275,20 @@ def test_what_tells_of_one_response_is_sent_in_order(caller: Caller) -> None:
 @pytest.mark.django_db(transaction=True)  # what is kept in memory is kept once it is committed
 @pytest.mark.parametrize("listeners", [0, 1, 5])
 def test_telling_takes_one_statement_however_many_listen(listeners: int) -> None:
-    made = talking.poll(max_completes_per_user=1)
+    made = scenario.poll(max_completes_per_user=1)
     for _ in range(listeners):
-        hearing.listener(made.community_id)
-    vote = {"block_id": talking.script(made).blocks[0].id, "value": "red"}
+        event_log.listener(made.community_id)
+    vote = {"block_id": scenario.script(made).blocks[0].id, "value": "red"}
 
     def cast(respondent: admission.Respondent) -> None:
-        conversations.vote(project_id=made.pk, respondent=respondent, raw=vote, at=talking.NOON)
+        conversations.vote(project_id=made.pk, respondent=respondent, raw=vote, at=scenario.NOON)
 
-    members = [talking.member(name) for name in ("Ann", "Ben")]
+    members = [scenario.member(name) for name in ("Ann", "Ben")]
     first, second = (
         admission.member(community_id=each.community_id, member_id=str(each.pk)) for each in members
     )
     cast(first)
-    with talking.at_most(6):
+    with scenario.at_most(6):
         cast(second)
 
     assert Delivery.objects.count() == 2 * listeners

@@ -14,10 +14,10 @@ from surveys.models import Project
 from surveys.services.exports import service as exports
 from surveys.services.responses import service as responses
 from tests.communities.asking import RATE_HEADERS
-from tests.surveys import talking
-from tests.surveys.calling import Caller, refusal
-from tests.surveys.exporting import answered, lines, sheets
-from tests.surveys.talking import CHOICE, TEXT
+from tests.support.caller import Caller, refusal
+from tests.support.surveys import scenario
+from tests.support.surveys.exports import answered, lines, sheets
+from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
 FORMATS = {
@@ -34,7 +34,7 @@ def admin():
 
 
 def project(caller, **fields):
-    return talking.project(CHOICE, TEXT, **{"community": caller.community, "author": caller.user, **fields})
+    return scenario.project(CHOICE, TEXT, **{"community": caller.community, "author": caller.user, **fields})
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_who_may_take_an_export(privacy_mode, member, other, live):
 def test_members_take_the_export_of_a_poll_by_its_mode(mode, live, has_voted):
     author = Caller("creator")
     member = author.beside("member")
-    poll = talking.poll(community=author.community, author=author.user, poll_results_mode=mode)
+    poll = scenario.poll(community=author.community, author=author.user, poll_results_mode=mode)
     told = answered(poll, 0)
     if has_voted:
         poll.conversations.filter(pk=told.conversation.pk).update(user=member.user)

@@ -10,9 +10,9 @@ from surveys.services.exports import columns as export_columns
 from surveys.services.exports import csv as export_csv
 from surveys.services.exports import xlsx as export_xlsx
 from surveys.services.exports.columns import Number
-from tests.surveys import talking
-from tests.surveys.exporting import answered, content, in_sheet, lines, questions, sheets
-from tests.surveys.talking import TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.exports import answered, content, in_sheet, lines, questions, sheets
+from tests.support.surveys.scenario import TEXT
 
 FORMULAS = [
     "=1+1",
@@ -61,7 +61,7 @@ def test_what_is_no_formula_stays_as_it_is(text):
 @pytest.mark.django_db
 @pytest.mark.parametrize("text", ["=1+1", "\uff1d1", "@x", "-5"])
 def test_formulas_are_neutral_wherever_somebody_may_write_them(text):
-    made = talking.project(
+    made = scenario.project(
         {**TEXT, "prompt": text, "name": "a"},
         {"type": "multi_punch", "prompt": text, "options": [text], "name": "b"},
         {"type": "single_punch", "prompt": "Which?", "options": [{"value": "x", "label": text}]},
@@ -100,7 +100,7 @@ HOSTILE = [
 @pytest.mark.django_db
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_text_comes_back_as_it_was_said(text):
-    made = talking.project(TEXT, TEXT)
+    made = scenario.project(TEXT, TEXT)
     answered(made, text, "the next")
     said = text.strip()
 
@@ -120,7 +120,7 @@ def _ended(text):
 def test_the_longest_text_prompt_and_labels_fit_a_cell():
     words = "\U0001f600" * 10_000
     labels = ["\U0001f600" * 499 + sign for sign in "ab"]
-    made = talking.project(
+    made = scenario.project(
         {**TEXT, "prompt": "p" * 4_000, "name": "n" * 64},
         {**TEXT, "prompt": "p" * 4_000, "name": "m" * 64},
         {
@@ -215,7 +215,7 @@ def test_no_part_of_a_text_begins_as_a_formula_wherever_it_is_divided(text):
 
 @pytest.mark.django_db
 def test_only_a_csv_has_apostrophes_inside_a_text():
-    made = talking.project({**TEXT, "prompt": "Why;=1?"})
+    made = scenario.project({**TEXT, "prompt": "Why;=1?"})
     answered(made, "a;=1")
 
     assert questions(made) == [["Why;'=1?"], ["a;'=1"]]
@@ -225,7 +225,7 @@ def test_only_a_csv_has_apostrophes_inside_a_text():
 
 @pytest.mark.django_db
 def test_a_csv_is_utf_8_and_begins_with_a_byte_order_mark_where_that_is_asked_for():
-    made = talking.project({**TEXT, "prompt": "Où?"})
+    made = scenario.project({**TEXT, "prompt": "Où?"})
 
     plain, marked = content(made), content(made, with_bom=True)
 

@@ -7,9 +7,9 @@ import pytest
 from surveys.models import Answer, Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
-from tests.surveys import talking
-from tests.surveys.exporting import FIXED, answered, content, in_sheet, lines, questions, write_again
-from tests.surveys.talking import NOON, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.exports import FIXED, answered, content, in_sheet, lines, questions, write_again
+from tests.support.surveys.scenario import NOON, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +33,7 @@ EACH_KIND = [
 
 @pytest.mark.parametrize(("block", "said", "headers", "cells"), EACH_KIND)
 def test_each_kind_of_question_has_its_columns(block, said, headers, cells):
-    made = talking.project(block, TEXT)
+    made = scenario.project(block, TEXT)
     answered(made, said)
     answered(made, None, "only the second")
 
@@ -44,14 +44,14 @@ def test_each_kind_of_question_has_its_columns(block, said, headers, cells):
 
 
 def test_a_number_stands_as_it_was_given():
-    made = talking.project({"type": "open_numeric"}, {"type": "open_numeric"})
+    made = scenario.project({"type": "open_numeric"}, {"type": "open_numeric"})
     answered(made, "-4.50", "0.1234567890123456789")
 
     assert questions(made)[1] == ["-4.50", "0.1234567890123456789"]
 
 
 def test_content_action_and_calculated_blocks_have_no_column():
-    made = talking.project(
+    made = scenario.project(
         {"type": "content_block"},
         TEXT,
         {"type": "calculated_block", "calculated_formula": "1 + 1", "prompt": ""},
@@ -61,10 +61,10 @@ def test_content_action_and_calculated_blocks_have_no_column():
 
 
 def test_the_first_columns_tell_who_and_when_as_the_listing_does():
-    made = talking.project(TEXT, TEXT)
-    member = talking.member("Ann", chat_id="4711")
+    made = scenario.project(TEXT, TEXT)
+    member = scenario.member("Ann", chat_id="4711")
     person = admission.member(community_id=1, member_id=str(member.pk))
-    first = talking.say(conversations.begin(project_id=made.pk, respondent=person, at=NOON), "a", "b")
+    first = scenario.say(conversations.begin(project_id=made.pk, respondent=person, at=NOON), "a", "b")
     second = answered(made, "c", who="=cmd|' /C calc'!A0")
 
     told = lines(content(made))
@@ -94,7 +94,7 @@ def test_the_first_columns_tell_who_and_when_as_the_listing_does():
 
 
 def test_an_anonymous_project_tells_no_ids_of_people():
-    made = talking.project(TEXT, privacy_mode="anonymous")
+    made = scenario.project(TEXT, privacy_mode="anonymous")
     answered(made, "a", who="customer-42")
     # What should never be there is not told either.
     made.conversations.update(session_number=3, platform_id="customer-42")
@@ -112,7 +112,7 @@ def test_an_anonymous_project_tells_no_ids_of_people():
 
 
 def test_json_and_ndjson_tell_what_the_listing_tells():
-    made = talking.project(SINGLE, MULTI, RANKING, TEXT)
+    made = scenario.project(SINGLE, MULTI, RANKING, TEXT)
     for n in range(3):
         answered(made, 0, [0, n % 2 + 1], [1, 0], f"text {n}\n\u2028")
     from_json = json.loads(content(made, "json"))
@@ -125,8 +125,8 @@ def test_json_and_ndjson_tell_what_the_listing_tells():
 
 
 def test_of_no_responses_there_are_headers_alone():
-    made = talking.project(SINGLE, TEXT)
-    talking.begin(made, "has said nothing")
+    made = scenario.project(SINGLE, TEXT)
+    scenario.begin(made, "has said nothing")
 
     assert questions(made) == in_sheet(made) == [["Prompt 0.", "Prompt 1."]]
     assert content(made, "json") == b'{"data":[]}'
@@ -134,19 +134,19 @@ def test_of_no_responses_there_are_headers_alone():
 
 
 def test_a_project_without_a_question_has_the_first_columns():
-    made = talking.project({"type": "content_block"})
+    made = scenario.project({"type": "content_block"})
 
     assert questions(made) == in_sheet(made) == [[]]
 
 
 def test_whitespace_in_headers_is_one_space():
-    made = talking.project({**MULTI, "prompt": " Which\r\n\tof   these?\u2028"})
+    made = scenario.project({**MULTI, "prompt": " Which\r\n\tof   these?\u2028"})
 
     assert questions(made)[0][0] == "Which of these?: Red"
 
 
 def test_equal_headers_get_the_name_of_their_block():
-    made = talking.project(
+    made = scenario.project(
         {**TEXT, "prompt": "Why?", "name": "first"},
         {**TEXT, "prompt": "Why? ", "name": "second"},
         {**TEXT, "prompt": "How?"},
@@ -158,13 +158,13 @@ def test_equal_headers_get_the_name_of_their_block():
 
 def test_headers_that_are_still_equal_are_told_apart_by_value_and_then_by_id():
     twins = [{"value": "a", "label": "Same"}, {"value": "b", "label": "Same"}, "c"]
-    made = talking.project(
+    made = scenario.project(
         {"type": "multi_punch", "options": twins, "prompt": "Which?", "name": "one"},
         {**TEXT, "prompt": "Why?", "name": "x"},
         {**TEXT, "prompt": "Why?", "name": "y"},
         {**TEXT, "prompt": "Why? (x)", "name": "z"},
     )
-    blocks = talking.script(made).blocks
+    blocks = scenario.script(made).blocks
 
     assert questions(made)[0] == [
         "Which?: Same (one) (a)",
@@ -177,9 +177,9 @@ def test_headers_that_are_still_equal_are_told_apart_by_value_and_then_by_id():
 
 
 def test_removed_questions_and_options_with_answers_come_last():
-    made = talking.project(TEXT, MULTI, {**SINGLE, "prompt": "Prompt 1."}, TEXT)
+    made = scenario.project(TEXT, MULTI, {**SINGLE, "prompt": "Prompt 1."}, TEXT)
     answered(made, "old", [1, 2], 0, "kept")
-    first, second, _, last = talking.script(made).blocks
+    first, second, _, last = scenario.script(made).blocks
     new_options = [{"id": second.options[0].id, "value": "r", "label": "Red"}]
     write_again(
         made,
@@ -207,9 +207,9 @@ def test_removed_questions_and_options_with_answers_come_last():
 
 
 def test_what_was_answered_when_a_question_was_of_another_kind_is_not_lost():
-    made = talking.project(TEXT, MULTI, {"type": "open_numeric"})
+    made = scenario.project(TEXT, MULTI, {"type": "open_numeric"})
     answered(made, "=words", [0, 2], "7")
-    text, multi, numeric = talking.script(made).blocks
+    text, multi, numeric = scenario.script(made).blocks
     write_again(
         made,
         {"id": text.id, "type": "multi_punch", "prompt": "Which?", "options": [{"value": "a"}]},

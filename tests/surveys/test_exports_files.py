@@ -15,9 +15,9 @@ from surveys.services.exports import service as exports
 from surveys.services.exports import xlsx as export_xlsx
 from surveys.services.responses import service as responses
 from surveys.services.results.figures import Selection
-from tests.surveys import talking
-from tests.surveys.exporting import answered, content, lines, sheets
-from tests.surveys.talking import NOON, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.exports import answered, content, lines, sheets
+from tests.support.surveys.scenario import NOON, TEXT
 
 FORMATS = ["csv", "xlsx", "json", "ndjson"]
 
@@ -28,16 +28,16 @@ def ids(made, **told):
 
 @pytest.fixture
 def made(db):
-    return talking.project(TEXT, TEXT)
+    return scenario.project(TEXT, TEXT)
 
 
 @pytest.fixture
 def nine(made):
     """Completed ones and partial ones by turns, a minute apart."""
     times = [NOON + timedelta(minutes=n) for n in range(9)]
-    told = [talking.begin(made, f"person {n}", at=at) for n, at in enumerate(times)]
+    told = [scenario.begin(made, f"person {n}", at=at) for n, at in enumerate(times)]
     for n, (each, at) in enumerate(zip(told, times, strict=True)):
-        talking.say(each, *["said"] * (1 + n % 2), at=at)
+        scenario.say(each, *["said"] * (1 + n % 2), at=at)
     return [str(each.conversation.pk) for each in told]
 
 
@@ -51,7 +51,7 @@ def test_parts_make_up_the_whole_in_the_order_of_the_listing(made, nine, monkeyp
 
 def test_an_anonymous_project_is_told_in_the_order_of_its_random_ids(monkeypatch, db):
     monkeypatch.setattr(responses, "MOST_IN_A_PART", 2)
-    made = talking.project(TEXT, privacy_mode="anonymous")
+    made = scenario.project(TEXT, privacy_mode="anonymous")
     told = [str(answered(made, "a").conversation.pk) for _ in range(5)]
 
     assert ids(made) == sorted(told)
@@ -205,7 +205,7 @@ def test_what_comes_or_goes_meanwhile_breaks_nothing(made, nine, monkeypatch, fo
         for n, part in enumerate(in_parts(**told)):
             if n == 1:
                 Conversation.objects.filter(pk=nine[5]).delete()
-                talking.write(made, TEXT)
+                scenario.write(made, TEXT)
                 new = made.blocks.order_by("-pk")[1]
                 Conversation.objects.get(pk=nine[6]).answers.create(block=new, ordinal=0, value="new")
             yield part
@@ -240,7 +240,7 @@ def test_a_file_is_named_for_its_project(name, file_name):
 
 def test_columns_are_told_by_id_never_by_words():
     """Two blocks with all their words the same keep their answers apart, wherever they stand."""
-    same = talking._block(0, {**TEXT, "prompt": "Why?", "name": "same"})
+    same = scenario._block(0, {**TEXT, "prompt": "Why?", "name": "same"})
     columns = [export_columns.Column(replace(same, id=number)) for number in (7, 8)]
 
     assert export_columns.headers(columns) == ["Why? (same) (block 7)", "Why? (same) (block 8)"]

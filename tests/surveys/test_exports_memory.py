@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 
 from surveys.services.exports import service as exports
-from tests.surveys import talking
-from tests.surveys.exporting import content, fill
-from tests.surveys.talking import CHOICE, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.exports import content, fill
+from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
 FORMATS = ["csv", "xlsx", "json", "ndjson"]
@@ -31,7 +31,7 @@ def highest(made, format):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_three_times_the_responses_take_no_more_memory(format):
-    few, many = (talking.project(CHOICE, {"type": "nps"}, TEXT) for _ in range(2))
+    few, many = (scenario.project(CHOICE, {"type": "nps"}, TEXT) for _ in range(2))
     fill(few, 2_000)
     fill(many, 6_000)
 
@@ -45,9 +45,9 @@ def test_three_times_the_responses_take_no_more_memory(format):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_longest_texts_take_no_more_memory_than_a_part(format):
-    made = talking.project(*[TEXT] * 20)
+    made = scenario.project(*[TEXT] * 20)
     for n in range(1, 51):
-        talking.say(talking.begin(made, f"person {n}"), "x")
+        scenario.say(scenario.begin(made, f"person {n}"), "x")
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -25,9 +25,9 @@ from communities.http import downloads
 from communities.http.downloads import AT_ONE_TIME, BrokenOff
 from config import gunicorn
 from surveys.services.exports import service as exports
-from tests.surveys import talking
-from tests.surveys.calling import Caller, refusal
-from tests.surveys.talking import TEXT
+from tests.support.caller import Caller, refusal
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import TEXT
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -132,7 +132,7 @@ def test_an_export_that_finds_no_place_is_told_when_to_come_again(
     places: BoundedSemaphore, format: str
 ) -> None:
     admin = Caller("admin")
-    made = talking.project(TEXT, community=admin.community, author=admin.user)
+    made = scenario.project(TEXT, community=admin.community, author=admin.user)
     path = f"/projects/{made.pk}/responses/export?format={format}"
     for _ in range(AT_ONE_TIME):
         places.acquire()

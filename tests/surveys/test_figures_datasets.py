@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from surveys.models import Answer, Conversation, Tally
-from tests.surveys.calling import NOON, Caller
-from tests.surveys.counting import OPEN_WEB, converse, counts, results
-from tests.surveys.datasets import admission_test, students
+from tests.support.caller import NOON, Caller
+from tests.support.datasets import admission_test, students
+from tests.support.surveys.results import OPEN_WEB, converse, counts, results
 
 pytestmark = pytest.mark.django_db
 THROUGH_THE_INTERFACE = 37  # one of so many; the others are written as rows

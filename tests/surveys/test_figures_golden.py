@@ -13,8 +13,8 @@ import orjson
 import pytest
 
 from surveys.engine.statistics import REPORTED_TYPES
-from tests.surveys.calling import Caller
-from tests.surveys.counting import OPEN_WEB, converse, results
+from tests.support.caller import Caller
+from tests.support.surveys.results import OPEN_WEB, converse, results
 
 pytestmark = pytest.mark.django_db
 FILES = sorted((Path(__file__).parent / "golden").glob("*.json"))

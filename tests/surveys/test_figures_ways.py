@@ -8,7 +8,7 @@ import pytest
 from surveys.models import Block, Option
 from surveys.services.results import figures
 from surveys.services.results.figures import Selection
-from tests.surveys import talking
+from tests.support.surveys import scenario
 
 pytestmark = pytest.mark.django_db
 OPTIONS = ["a", "b", "c", "d"]
@@ -29,7 +29,7 @@ def answered(made, people=40, seed=5):
     """People who answer at random, skip some questions, and some of them leave before the end."""
     chance = Random(seed)
     for _ in range(people):
-        told = talking.begin(made)
+        told = scenario.begin(made)
         said = [
             chance.randrange(4),
             chance.sample(range(4), chance.randint(1, 4)),
@@ -41,19 +41,19 @@ def answered(made, people=40, seed=5):
             "words",
         ]
         said = [None if chance.random() < 0.2 else each for each in said]
-        talking.say(told, *said[: chance.choice([0, 1, 5, 8, 8, 8])])
+        scenario.say(told, *said[: chance.choice([0, 1, 5, 8, 8, 8])])
 
 
 @pytest.fixture
 def made():
-    made = talking.project(*EVERY_TYPE)
+    made = scenario.project(*EVERY_TYPE)
     answered(made)
     return made
 
 
 def retyped(made, place, kind):
     """The script, with a block that is of another type now and keeps its answers."""
-    block = talking.script(made).blocks[place]
+    block = scenario.script(made).blocks[place]
     Block.objects.filter(pk=block.id).update(type=kind)
     if kind in ("rating", "open_numeric", "open_text"):
         Option.objects.filter(block_id=block.id).update(is_archived=True)
@@ -65,7 +65,7 @@ def test_both_ways_tell_the_same(made):
     everything = figures.count(project=made)
 
     assert everything == figures.count(project=made, selection=WEB)
-    kept = talking.counts(made)
+    kept = scenario.counts(made)
     assert (everything.conversation_count, everything.completion_count, everything.response_count) == (
         kept["listed"],
         kept["completed"],
@@ -98,7 +98,7 @@ def test_both_ways_tell_the_same_of_a_block_that_was_of_another_type(made, place
 
 @pytest.mark.parametrize("place", [0, 1, 2, 4])
 def test_segments_add_up_to_those_who_answered(made, place):
-    block = talking.script(made).blocks[place]
+    block = scenario.script(made).blocks[place]
 
     told = figures.count(project=made, segment_by=block.id)
 
@@ -125,6 +125,6 @@ def test_the_completed_and_the_partial_are_all(made):
 def test_every_move_makes_changes_grow(made):
     before = figures.changes(made.pk)
 
-    talking.say(talking.begin(made), 0)
+    scenario.say(scenario.begin(made), 0)
 
     assert figures.changes(made.pk) > before

@@ -10,8 +10,8 @@ from surveys.ai.provider import ScriptDraft, ScriptRequest
 from surveys.models import Generation, Project
 from surveys.services import generation
 from surveys.services.projects import service as projects
-from tests.surveys.calling import CHOICE, NOON, Caller, counts, faults, refusal
-from tests.surveys.drafting import (
+from tests.support.caller import CHOICE, NOON, Caller, counts, faults, refusal
+from tests.support.surveys.draft_provider import (
     BAD,
     GOOD,
     INTENT,

@@ -19,8 +19,8 @@ from surveys.ai.provider import ScriptDraft, ScriptRequest
 from surveys.models import Generation, Job, Project
 from surveys.services import generation, jobs
 from surveys.services.projects import service as projects
-from tests.surveys.calling import Caller, counts, refusal
-from tests.surveys.drafting import GOOD, INTENT, QUIZ, down, provide
+from tests.support.caller import Caller, counts, refusal
+from tests.support.surveys.draft_provider import GOOD, INTENT, QUIZ, down, provide
 
 REQUEST = ScriptRequest("Ask how it was", "convo")
 

@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from surveys.models import Generation
 from surveys.services import generation
-from tests.ai.loopback import Loopback
+from tests.support.ai.loopback import Loopback
+from tests.support.caller import Caller
 from tests.support.concurrency import wait_until
 from tests.support.processes import python_process
-from tests.surveys.calling import Caller
-from tests.surveys.drafting import INTENT
+from tests.support.surveys.draft_provider import INTENT
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
 AI_WORKER = ("manage.py", "worker", "--only", "ai")

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from communities.models import Member, User
-from tests.surveys.calling import Caller
-from tests.surveys.instruments import (
+from tests.support.caller import Caller
+from tests.support.instruments import (
     audit_c,
     chess_quiz,
     gad7,
@@ -22,7 +22,7 @@ from tests.surveys.instruments import (
     sus,
     wizards,
 )
-from tests.surveys.instruments.sitting import Sitting, build, opened, sit
+from tests.support.instruments.respondent import Sitting, build, opened, sit
 
 pytestmark = pytest.mark.django_db
 RANDOM = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))

@@ -13,8 +13,8 @@ from surveys.services.conversations import service as conversations
 from surveys.services.projects import service as projects
 from surveys.services.responses import service as responses
 from tests.support.actors import actor
-from tests.surveys import talking
-from tests.surveys.talking import NOON, SAYING, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import NOON, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,11 +37,11 @@ def at_once(*moves):
 
 
 def test_parallel_beginnings_of_one_respondent_give_one_conversation():
-    made = talking.project(TEXT, TEXT)
-    talking.begin(made, "ann")
+    made = scenario.project(TEXT, TEXT)
+    scenario.begin(made, "ann")
     Conversation.objects.all().delete()
 
-    told = at_once(*[lambda: talking.begin(made, "ann")] * 8)
+    told = at_once(*[lambda: scenario.begin(made, "ann")] * 8)
 
     assert len({each.conversation.pk for each in told}) == 1
     assert sorted(each.resumed for each in told) == [False] + [True] * 7
@@ -49,56 +49,56 @@ def test_parallel_beginnings_of_one_respondent_give_one_conversation():
 
 
 def test_one_answer_sent_twice_at_once_is_taken_once():
-    made = talking.project(TEXT, TEXT)
-    first = talking.begin(made)
+    made = scenario.project(TEXT, TEXT)
+    first = scenario.begin(made)
 
-    told = at_once(*[lambda: talking.say(first, "a")] * 4)
+    told = at_once(*[lambda: scenario.say(first, "a")] * 4)
 
     assert {each.step.block.name for each in told} == {"q1"}
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 0, "listed": 1}
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 0, "listed": 1}
 
 
 def test_of_two_answers_at_once_one_is_taken_and_one_refused():
-    made = talking.project(TEXT, TEXT)
-    first = talking.begin(made)
+    made = scenario.project(TEXT, TEXT)
+    first = scenario.begin(made)
 
-    told = at_once(lambda: talking.say(first, "a"), lambda: talking.say(first, "b"))
+    told = at_once(lambda: scenario.say(first, "a"), lambda: scenario.say(first, "b"))
 
     assert sorted(isinstance(each, Conflict) for each in told) == [False, True]
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 0, "listed": 1}
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 0, "listed": 1}
 
 
 @pytest.mark.parametrize("most", [1, 3])
 def test_ten_anonymous_devices_of_one_person_do_not_exceed_the_limit(most):
-    made = talking.project(TEXT, TEXT, privacy_mode="anonymous")
-    begun = [talking.say(talking.begin(made, "ann"), "a") for _ in range(10)]
+    made = scenario.project(TEXT, TEXT, privacy_mode="anonymous")
+    begun = [scenario.say(scenario.begin(made, "ann"), "a") for _ in range(10)]
     Project.objects.update(max_completes_per_user=most)
 
-    told = at_once(*[lambda each=each: talking.say(each, "b") for each in begun])
+    told = at_once(*[lambda each=each: scenario.say(each, "b") for each in begun])
 
     assert sum(isinstance(each, Conflict) for each in told) == 10 - most
-    assert talking.completions(made) == [most]
-    assert talking.counts(made) == talking.recounted(made)
-    assert talking.counts(made) == {"answered": 10 + most, "completed": most, "listed": 10}
+    assert scenario.completions(made) == [most]
+    assert scenario.counts(made) == scenario.recounted(made)
+    assert scenario.counts(made) == {"answered": 10 + most, "completed": most, "listed": 10}
 
 
 @pytest.mark.parametrize("most", [1, 3])
 def test_ten_devices_of_one_member_do_not_exceed_the_limit(most):
-    made = talking.project(TEXT, TEXT, max_completes_per_user=most)
-    person = admission.member(community_id=1, member_id=str(talking.member().pk))
+    made = scenario.project(TEXT, TEXT, max_completes_per_user=most)
+    person = admission.member(community_id=1, member_id=str(scenario.member().pk))
 
     def again_and_again():
         for _ in range(most + 1):
             told = conversations.begin(project_id=made.pk, respondent=person, at=NOON)
             while told.step is not None:
-                told = talking.say(told, "a")
+                told = scenario.say(told, "a")
 
     told = at_once(*[again_and_again] * 10)
 
     assert all(isinstance(each, Conflict) for each in told)
-    while talking.completions(made) != [most]:
+    while scenario.completions(made) != [most]:
         again_and_again_until_the_limit(made, person)
-    assert talking.counts(made) == talking.recounted(made)
+    assert scenario.counts(made) == scenario.recounted(made)
     done = Conversation.objects.filter(completed_at__isnull=False)
     assert list(done.order_by("session_number").values_list("session_number", flat=True)) == list(
         range(1, most + 1)
@@ -108,12 +108,12 @@ def test_ten_devices_of_one_member_do_not_exceed_the_limit(most):
 def again_and_again_until_the_limit(made, person):
     told = conversations.begin(project_id=made.pk, respondent=person, at=NOON)
     while told.step is not None:
-        told = talking.say(told, "a")
+        told = scenario.say(told, "a")
 
 
 def test_votes_of_one_person_at_once_count_once_where_they_may_be_changed():
-    made = talking.poll(change_poll=True)
-    question = talking.script(made).blocks[0]
+    made = scenario.poll(change_poll=True)
+    question = scenario.script(made).blocks[0]
     raw = {"block_id": question.id, "option_id": question.options[0].id}
 
     at_once(
@@ -125,12 +125,12 @@ def test_votes_of_one_person_at_once_count_once_where_they_may_be_changed():
         * 6
     )
 
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
 
 
 def test_strangers_voting_at_once_are_all_counted():
-    made = talking.poll()
-    question = talking.script(made).blocks[0]
+    made = scenario.poll()
+    question = scenario.script(made).blocks[0]
     raw = {"block_id": question.id, "option_id": question.options[0].id}
 
     at_once(
@@ -142,18 +142,20 @@ def test_strangers_voting_at_once_are_all_counted():
         ]
     )
 
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 10, "completed": 10, "listed": 10}
+    assert (
+        scenario.counts(made) == scenario.recounted(made) == {"answered": 10, "completed": 10, "listed": 10}
+    )
 
 
 def test_deleting_a_project_and_answering_it_at_once_harm_neither():
     for _ in range(5):
-        made = talking.project(TEXT, TEXT, SAYING)
-        begun = [talking.begin(made) for _ in range(4)]
+        made = scenario.project(TEXT, TEXT, SAYING)
+        begun = [scenario.begin(made) for _ in range(4)]
 
         told = at_once(
             lambda made=made: _close_and_delete(made),
-            lambda made=made: talking.begin(made),
-            *[lambda each=each: talking.say(each, "a", "b") for each in begun],
+            lambda made=made: scenario.begin(made),
+            *[lambda each=each: scenario.say(each, "a", "b") for each in begun],
         )
 
         refused = [each for each in told if isinstance(each, Refusal)]
@@ -167,12 +169,12 @@ def _close_and_delete(made):
 
 
 def test_a_response_deleted_while_it_is_answered():
-    made = talking.project(TEXT, TEXT)
-    told = talking.say(talking.begin(made), "a")
+    made = scenario.project(TEXT, TEXT)
+    told = scenario.say(scenario.begin(made), "a")
 
     at_once(
-        lambda: talking.say(told, "b"),
+        lambda: scenario.say(told, "b"),
         lambda: responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON),
     )
 
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}

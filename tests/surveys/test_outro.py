@@ -3,7 +3,7 @@
 import pytest
 
 from communities.models import CommunitySettings
-from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller, faults, refusal
+from tests.support.caller import CHOICE, SAYING, TEXT, Caller, faults, refusal
 from xp.services import achievements
 
 pytestmark = pytest.mark.django_db

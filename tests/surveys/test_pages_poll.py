@@ -3,9 +3,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from surveys.models import Answer
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, SAYING
-from tests.surveys.visiting import Visitor
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, SAYING
+from tests.support.surveys.visitor import Visitor
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry")]
 
@@ -16,11 +16,11 @@ def in_no_hurry(settings, redis):
 
 
 def poll(*blocks, **fields):
-    return talking.project(*(blocks or (CHOICE,)), **{"type": "poll", "max_completes_per_user": 1, **fields})
+    return scenario.project(*(blocks or (CHOICE,)), **{"type": "poll", "max_completes_per_user": 1, **fields})
 
 
 def options(made):
-    return next(block for block in talking.script(made).blocks if block.asks).options
+    return next(block for block in scenario.script(made).blocks if block.asks).options
 
 
 def voted(made, place, **more):
@@ -39,7 +39,7 @@ def test_a_vote_is_one_request_and_shows_the_result():
     assert "Thank you." in visitor.page
     assert bars(visitor) == ["100% ", "0% "]
     assert visitor.page.count("Your vote") == 2  # at the bar and in the table
-    assert talking.counts(made) == {"answered": 1, "completed": 1, "listed": 1}
+    assert scenario.counts(made) == {"answered": 1, "completed": 1, "listed": 1}
 
 
 def test_an_optional_question_has_no_skip_on_a_poll():
@@ -50,7 +50,7 @@ def test_an_optional_question_has_no_skip_on_a_poll():
     visitor.send("skip")
 
     assert "This question needs an answer." in visitor.page
-    assert talking.counts(made)["completed"] == 0
+    assert scenario.counts(made)["completed"] == 0
 
 
 def test_bars_are_drawn_from_all_votes():
@@ -108,7 +108,7 @@ def test_results_are_seen_by_the_mode(mode, before, after, closed):
 def test_a_closed_private_poll_shows_its_results_to_members_alone():
     made = poll(participation="private", poll_results_mode="public", status="inactive")
     stranger, member = Visitor(made), Visitor(made)
-    member.client.force_login(talking.member().user)
+    member.client.force_login(scenario.member().user)
 
     stranger.look()
     member.look()
@@ -126,7 +126,7 @@ def test_words_around_the_question_stand_on_its_page():
     visitor.send(option=options(made)[1].id)
 
     assert "A word after." in visitor.page
-    assert talking.counts(made)["completed"] == 1
+    assert scenario.counts(made)["completed"] == 1
 
 
 @pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
@@ -140,7 +140,7 @@ def test_a_vote_is_changed_where_the_poll_allows_it(privacy_mode, htmx):
     visitor.send(option=options(made)[1].id)
 
     assert bars(visitor) == ["0% ", "100% "]
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
 
 
 @pytest.mark.parametrize("htmx", [False, True])
@@ -152,9 +152,9 @@ def test_a_vote_is_taken_back_where_the_poll_allows_it(htmx):
 
     assert "Prompt 0." in visitor.page
     assert Answer.objects.count() == 0
-    assert talking.counts(made) == {"answered": 0, "completed": 0, "listed": 0}
+    assert scenario.counts(made) == {"answered": 0, "completed": 0, "listed": 0}
     visitor.look().send(option=options(made)[1].id)
-    assert talking.counts(made)["completed"] == 1
+    assert scenario.counts(made)["completed"] == 1
 
 
 def test_a_vote_stands_where_it_may_not_be_changed():
@@ -177,7 +177,7 @@ def test_one_browser_votes_once_even_without_its_conversation_cookie():
     visitor.look()
 
     assert "You have voted in this poll." in visitor.page
-    assert talking.counts(made)["completed"] == 1
+    assert scenario.counts(made)["completed"] == 1
 
 
 def test_a_vote_after_closing_is_refused_kindly():
@@ -190,7 +190,7 @@ def test_a_vote_after_closing_is_refused_kindly():
 
     assert "This poll is closed." in visitor.page
     assert "green" in visitor.page
-    assert talking.counts(made)["completed"] == 0
+    assert scenario.counts(made)["completed"] == 0
 
 
 def test_a_vote_takes_few_statements():

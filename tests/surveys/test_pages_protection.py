@@ -5,9 +5,9 @@ from django.test import Client
 from redis.exceptions import ConnectionError as NoRedis
 
 from communities.http import throttling
-from tests.surveys import talking
-from tests.surveys.talking import SAYING, TEXT
-from tests.surveys.visiting import Visitor
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import SAYING, TEXT
+from tests.support.surveys.visitor import Visitor
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
 
@@ -19,7 +19,7 @@ def in_no_hurry(settings):
 
 def test_an_answer_within_a_second_is_asked_for_once_more_and_kept(settings):
     settings.LEAST_SECONDS_TO_FIRST_ANSWER = 1.0
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     visitor = Visitor(made).look()
 
     visitor.send(value="typed by a script")
@@ -35,14 +35,14 @@ def test_an_answer_within_a_second_is_asked_for_once_more_and_kept(settings):
 
 def test_going_past_a_greeting_may_be_as_quick_as_one_likes(settings):
     settings.LEAST_SECONDS_TO_FIRST_ANSWER = 1.0
-    made = talking.project(SAYING, TEXT)
+    made = scenario.project(SAYING, TEXT)
 
     assert "Prompt 1." in Visitor(made).look().send("go").page
 
 
 @pytest.mark.usefixtures("in_no_hurry")
 def test_a_filled_honeypot_is_asked_for_once_more_and_kept():
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     visitor = Visitor(made).look()
     assert 'name="website"' in visitor.page
 
@@ -55,7 +55,7 @@ def test_a_filled_honeypot_is_asked_for_once_more_and_kept():
 @pytest.mark.usefixtures("in_no_hurry")
 @pytest.mark.parametrize("seal", ["", "forged", "-.-.1.1:forged"])
 def test_a_forged_seal_is_asked_for_once_more_and_kept(seal):
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     visitor = Visitor(made).look()
     visitor.hidden["seal"] = seal
 
@@ -67,7 +67,7 @@ def test_a_forged_seal_is_asked_for_once_more_and_kept(seal):
 
 @pytest.mark.usefixtures("in_no_hurry")
 def test_a_seal_of_another_survey_counts_as_none():
-    made, other = talking.project(TEXT), talking.project(TEXT)
+    made, other = scenario.project(TEXT), scenario.project(TEXT)
     visitor = Visitor(made).look()
     visitor.hidden["seal"] = Visitor(other).look().hidden["seal"]
 
@@ -78,7 +78,7 @@ def test_a_seal_of_another_survey_counts_as_none():
 
 @pytest.mark.usefixtures("in_no_hurry")
 def test_without_the_csrf_token_nothing_is_taken_and_nothing_is_lost():
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     visitor = Visitor(made).look()
     visitor.hidden["csrfmiddlewaretoken"] = "x" * 64
 
@@ -93,7 +93,7 @@ def test_without_the_csrf_token_nothing_is_taken_and_nothing_is_lost():
 
 @pytest.mark.usefixtures("in_no_hurry")
 def test_a_turn_goes_on_with_the_csrf_token_it_was_sent_with():
-    made = talking.project(TEXT, TEXT)
+    made = scenario.project(TEXT, TEXT)
     visitor = Visitor(made, htmx=True).look()
     token = visitor.hidden["csrfmiddlewaretoken"]
 
@@ -108,7 +108,7 @@ def test_a_turn_goes_on_with_the_csrf_token_it_was_sent_with():
 @pytest.mark.usefixtures("in_no_hurry")
 def test_too_many_from_one_address_are_asked_to_wait_with_their_answer_kept(settings):
     settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR = 2
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     for _ in range(2):
         Visitor(made).look().send(value="one")
 
@@ -129,7 +129,7 @@ def test_while_redis_is_away_everybody_is_let_in_and_it_is_left_alone(monkeypatc
 
     monkeypatch.setattr(throttling, "_run_script", is_away)
     monkeypatch.setattr(throttling, "outage", throttling.Outage())
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
 
     for _ in range(3):
         Visitor(made).look().send(value="one")
@@ -142,7 +142,7 @@ class TestInAFrame:
     pytestmark = pytest.mark.usefixtures("in_no_hurry")
 
     def test_the_seal_carries_the_conversation_without_any_cookie(self):
-        made = talking.project(TEXT, {**TEXT, "prompt": "Second."})
+        made = scenario.project(TEXT, {**TEXT, "prompt": "Second."})
         visitor = Visitor(made, is_framed=True).look()
 
         for words in ("one", "two"):
@@ -153,14 +153,14 @@ class TestInAFrame:
         assert made.conversations.get().completed_at is not None
 
     def test_no_cookie_is_set_and_any_site_may_show_it(self):
-        visitor = Visitor(talking.project(TEXT), is_framed=True).look().send(value="one")
+        visitor = Visitor(scenario.project(TEXT), is_framed=True).look().send(value="one")
 
         assert not visitor.client.cookies
         assert "frame-ancestors *" in visitor.response["Content-Security-Policy"]
         assert "X-Frame-Options" not in visitor.response
 
     def test_a_seal_cannot_be_turned_to_another_conversation(self):
-        made = talking.project(TEXT, TEXT)
+        made = scenario.project(TEXT, TEXT)
         Visitor(made, is_framed=True).look().send(value="one")
         stolen = made.conversations.get().pk
         other = Visitor(made, is_framed=True).look()
@@ -172,15 +172,15 @@ class TestInAFrame:
         assert "as somebody else" in other.page
 
     def test_a_private_survey_admits_nobody_by_cookie(self):
-        made = talking.project(TEXT, participation="private")
+        made = scenario.project(TEXT, participation="private")
         visitor = Visitor(made, is_framed=True)
-        visitor.client.force_login(talking.member("Ann").user)
+        visitor.client.force_login(scenario.member("Ann").user)
 
         assert visitor.look().status == 403
 
 
 def test_outside_frames_nobody_may_frame_the_page():
-    visitor = Visitor(talking.project(TEXT)).look()
+    visitor = Visitor(scenario.project(TEXT)).look()
     policy = visitor.response["Content-Security-Policy"]
 
     assert "frame-ancestors 'none'" in policy
@@ -209,7 +209,7 @@ def test_every_response_tells_what_it_may_load(client, address, host, status):
 
 
 def test_a_browser_that_keeps_no_cookies_is_told_so():
-    visitor = Visitor(talking.project(TEXT)).look()
+    visitor = Visitor(scenario.project(TEXT)).look()
     visitor.client.cookies.clear()
 
     visitor.send(value="typed")
@@ -219,7 +219,7 @@ def test_a_browser_that_keeps_no_cookies_is_told_so():
 
 
 def test_no_script_can_read_a_cookie_of_ours():
-    visitor = Visitor(talking.project(TEXT)).look()
+    visitor = Visitor(scenario.project(TEXT)).look()
 
     kept = visitor.client.cookies.values()
     assert {cookie.key for cookie in kept} == {"colloquy_visitor", "csrftoken"}
@@ -228,7 +228,7 @@ def test_no_script_can_read_a_cookie_of_ours():
 
 @pytest.mark.usefixtures("in_no_hurry")
 def test_what_is_wrong_takes_the_focus_where_no_script_runs():
-    visitor = Visitor(talking.project({**TEXT, "required": True})).look()
+    visitor = Visitor(scenario.project({**TEXT, "required": True})).look()
 
     visitor.send(value="")
 
@@ -237,7 +237,7 @@ def test_what_is_wrong_takes_the_focus_where_no_script_runs():
 
 
 def test_pages_have_no_inline_script_or_style():
-    page = Visitor(talking.project(TEXT)).look().page
+    page = Visitor(scenario.project(TEXT)).look().page
 
     assert re.search(r"<script(?![^>]*\bsrc=)", page) is None
     assert re.search(r"<style|\sstyle=|\son\w+=|javascript:", page) is None

@@ -9,11 +9,11 @@ import pytest
 
 from communities.models import CommunitySettings
 from surveys.models import Conversation, FiredAction
-from tests.support.ledger import award
-from tests.surveys import talking
-from tests.surveys.rewarding import OPEN_WEB, QUESTION, giving, option, project, signed_in
-from tests.surveys.talking import SAYING
-from tests.surveys.visiting import Visitor
+from tests.support.surveys import scenario
+from tests.support.surveys.rewards import OPEN_WEB, QUESTION, giving, option, project, signed_in
+from tests.support.surveys.scenario import SAYING
+from tests.support.surveys.visitor import Visitor
+from tests.support.xp.ledger import award
 from xp.models import XpEntry
 from xp.services import achievements
 
@@ -67,7 +67,7 @@ class TestOnTheWay:
         assert '<span class="amount">+50 pawns</span>' in visitor.page
 
     def test_a_member_who_is_signed_in_earns_on_the_open_web_too(self):
-        member = talking.member()
+        member = scenario.member()
 
         visitor = answered(project(QUESTION, FIFTY, audience=OPEN_WEB), member)
 
@@ -90,7 +90,7 @@ class TestOnTheWay:
 
     def test_a_deduction_is_told_soberly(self):
         made = project(COSTLY, LOSS, scoring_enabled=True)
-        member = talking.member()
+        member = scenario.member()
         award(member, 100)
 
         visitor = answered(made, member)
@@ -153,7 +153,7 @@ class TestOnTheWay:
 class TestAtTheEnd:
     def test_xp_and_the_way_to_the_next_level(self):
         made = project(QUESTION, rewards={"use_xp": True})
-        member = talking.member()
+        member = scenario.member()
         award(member, 330)
 
         visitor = answered(made, member)
@@ -194,7 +194,7 @@ class TestAtTheEnd:
         )
 
     def test_a_deduction_is_told_soberly(self):
-        member = talking.member()
+        member = scenario.member()
         award(member, 100)
 
         visitor = answered(project(COSTLY, LOSS, scoring_enabled=True), member).send("go")
@@ -231,7 +231,7 @@ class TestAtTheEnd:
         assert "Thank you!" in stranger.page
         assert "Thank you!" in answered(plain).page
         assert "earned" not in stranger.page
-        assert earned(answered(plain, talking.member("Bo"))) == ""
+        assert earned(answered(plain, scenario.member("Bo"))) == ""
 
     def test_a_second_time_earns_nothing_more_and_says_so_by_silence(self):
         made = project(QUESTION, rewards={"use_xp": True}, settings={"max_completes_per_user": None})

@@ -11,9 +11,9 @@ from markupsafe import escape
 
 from communities.models import CommunitySettings
 from surveys.models import Answer, Conversation, Project
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, SAYING, TEXT
-from tests.surveys.visiting import Visitor
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
+from tests.support.surveys.visitor import Visitor
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry")]
 
@@ -34,7 +34,7 @@ def in_no_hurry(settings, redis):
 
 
 def option(made, name, place):
-    block = next(block for block in talking.script(made).blocks if block.name == name)
+    block = next(block for block in scenario.script(made).blocks if block.name == name)
     return block.options[place].id
 
 
@@ -44,7 +44,7 @@ def values(made):
 
 
 def test_looking_begins_nothing():
-    made = talking.project(SAYING, CHOICE)
+    made = scenario.project(SAYING, CHOICE)
 
     visitor = Visitor(made).look()
 
@@ -54,7 +54,7 @@ def test_looking_begins_nothing():
 
 
 def test_a_survey_is_walked_with_plain_forms():
-    made = talking.project(*LOGIC, thanks="That was kind.")
+    made = scenario.project(*LOGIC, thanks="That was kind.")
     visitor = Visitor(made).look()
 
     visitor.send("go")
@@ -79,7 +79,7 @@ def test_a_survey_is_walked_with_plain_forms():
 
 
 def test_with_htmx_the_answer_is_the_next_step_and_what_was_said():
-    made = talking.project(*LOGIC)
+    made = scenario.project(*LOGIC)
     visitor = Visitor(made, htmx=True).look()
     visitor.send("go")
 
@@ -93,7 +93,7 @@ def test_with_htmx_the_answer_is_the_next_step_and_what_was_said():
 
 
 def test_back_shows_the_step_before_with_its_answer():
-    made = talking.project(*LOGIC)
+    made = scenario.project(*LOGIC)
     visitor = Visitor(made).look().send("go").send(option=option(made, "colour", 1))
     chosen = option(made, "colour", 1)
 
@@ -104,7 +104,7 @@ def test_back_shows_the_step_before_with_its_answer():
 
 
 def test_a_missing_answer_is_told_at_the_field_and_on_top():
-    made = talking.project({**CHOICE, "required": True})
+    made = scenario.project({**CHOICE, "required": True})
     visitor = Visitor(made).look()
 
     visitor.send()
@@ -115,7 +115,7 @@ def test_a_missing_answer_is_told_at_the_field_and_on_top():
 
 
 def test_what_was_typed_is_kept_beside_the_error():
-    made = talking.project({"type": "open_numeric", "min": 1, "max": 10})
+    made = scenario.project({"type": "open_numeric", "min": 1, "max": 10})
     visitor = Visitor(made).look()
 
     visitor.send(value="eleven & more")
@@ -125,7 +125,7 @@ def test_what_was_typed_is_kept_beside_the_error():
 
 
 def test_ranks_given_twice_are_told_and_kept():
-    made = talking.project({"type": "ranking", "options": ["x", "y"]})
+    made = scenario.project({"type": "ranking", "options": ["x", "y"]})
     first, second = option(made, "q0", 0), option(made, "q0", 1)
     visitor = Visitor(made).look()
 
@@ -136,7 +136,7 @@ def test_ranks_given_twice_are_told_and_kept():
 
 
 def test_an_optional_question_may_be_skipped():
-    made = talking.project(TEXT, {**TEXT, "prompt": "Next."})
+    made = scenario.project(TEXT, {**TEXT, "prompt": "Next."})
     visitor = Visitor(made).look()
     assert 'value="skip"' in visitor.page
 
@@ -148,14 +148,14 @@ def test_an_optional_question_may_be_skipped():
 
 
 def test_a_required_question_has_no_skip():
-    made = talking.project({**TEXT, "required": True})
+    made = scenario.project({**TEXT, "required": True})
 
     assert 'value="skip"' not in Visitor(made).look().page
 
 
 def test_markup_in_words_of_authors_and_respondents_stays_text():
     nasty = '<script>alert("1")</script>'
-    made = talking.project({**TEXT, "prompt": nasty}, {**TEXT, "prompt": "You said [q0]. [Q0]"})
+    made = scenario.project({**TEXT, "prompt": nasty}, {**TEXT, "prompt": "You said [q0]. [Q0]"})
     visitor = Visitor(made).look()
 
     visitor.send(value=f'{nasty}"><b>')
@@ -166,7 +166,7 @@ def test_markup_in_words_of_authors_and_respondents_stays_text():
 
 
 def test_whoever_comes_back_is_welcomed_where_they_were():
-    made = talking.project(*LOGIC)
+    made = scenario.project(*LOGIC)
     visitor = Visitor(made).look().send("go").send(option=option(made, "colour", 1))
 
     visitor.look()
@@ -176,7 +176,7 @@ def test_whoever_comes_back_is_welcomed_where_they_were():
 
 
 def test_a_browser_that_lost_its_conversation_cookie_goes_on_too():
-    made = talking.project(*LOGIC)
+    made = scenario.project(*LOGIC)
     visitor = Visitor(made).look().send("go")
     del visitor.client.cookies["colloquy_conversation"]
 
@@ -187,7 +187,7 @@ def test_a_browser_that_lost_its_conversation_cookie_goes_on_too():
 
 
 def test_an_answer_sent_twice_counts_once():
-    made = talking.project(TEXT, {**TEXT, "prompt": "Next."})
+    made = scenario.project(TEXT, {**TEXT, "prompt": "Next."})
     visitor = Visitor(made, htmx=True).look()
     form = dict(visitor.hidden)
     visitor.send(value="Hello")
@@ -200,7 +200,7 @@ def test_an_answer_sent_twice_counts_once():
 
 
 def test_a_stale_form_shows_where_the_conversation_is():
-    made = talking.project(TEXT, {**TEXT, "prompt": "Second."}, {**TEXT, "prompt": "Third."})
+    made = scenario.project(TEXT, {**TEXT, "prompt": "Second."}, {**TEXT, "prompt": "Third."})
     visitor = Visitor(made).look()
     stale = visitor.hidden["block"]
     visitor.send(value="one").send(value="two")
@@ -214,7 +214,7 @@ def test_a_stale_form_shows_where_the_conversation_is():
 
 
 def test_a_survey_that_was_never_opened_does_not_say_that_it_was_closed():
-    made = talking.project(TEXT, status="inactive", delivery=None)
+    made = scenario.project(TEXT, status="inactive", delivery=None)
 
     visitor = Visitor(made).look()
 
@@ -223,7 +223,7 @@ def test_a_survey_that_was_never_opened_does_not_say_that_it_was_closed():
 
 
 def test_closing_while_answering_keeps_what_was_typed_in_sight():
-    made = talking.project(TEXT, {**TEXT, "prompt": "Second."})
+    made = scenario.project(TEXT, {**TEXT, "prompt": "Second."})
     visitor = Visitor(made).look().send(value="one")
     made.status = "inactive"
     made.save()
@@ -238,7 +238,7 @@ def test_closing_while_answering_keeps_what_was_typed_in_sight():
 
 @pytest.mark.parametrize("has_begun", [True, False])
 def test_a_question_that_its_author_took_out_is_not_called_answered(has_begun):
-    made = talking.project(TEXT, TEXT)
+    made = scenario.project(TEXT, TEXT)
     visitor = Visitor(made).look()
     if has_begun:
         visitor.send(value="one")
@@ -250,7 +250,7 @@ def test_a_question_that_its_author_took_out_is_not_called_answered(has_begun):
 
 
 def test_a_closed_survey_says_so():
-    made = talking.project(TEXT, status="inactive")
+    made = scenario.project(TEXT, status="inactive")
 
     visitor = Visitor(made).look()
 
@@ -259,7 +259,7 @@ def test_a_closed_survey_says_so():
 
 def test_a_survey_that_opens_later_tells_the_moment():
     opens_at = timezone.now() + timedelta(days=2)
-    made = talking.project(TEXT, status="inactive", opens_at=opens_at)
+    made = scenario.project(TEXT, status="inactive", opens_at=opens_at)
 
     visitor = Visitor(made).look()
 
@@ -269,7 +269,7 @@ def test_a_survey_that_opens_later_tells_the_moment():
 
 
 def test_whoever_has_answered_is_thanked_again():
-    made = talking.project(TEXT, max_completes_per_user=1)
+    made = scenario.project(TEXT, max_completes_per_user=1)
     visitor = Visitor(made).look().send(value="one")
 
     visitor.look()
@@ -279,7 +279,7 @@ def test_whoever_has_answered_is_thanked_again():
 
 
 def test_answering_again_begins_anew_where_it_is_allowed():
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     visitor = Visitor(made).look().send(value="one")
 
     visitor.send("again")
@@ -289,7 +289,7 @@ def test_answering_again_begins_anew_where_it_is_allowed():
 
 
 def test_at_the_limit_a_browser_without_the_conversation_is_told_too():
-    made = talking.project(TEXT, max_completes_per_user=1, privacy_mode="anonymous")
+    made = scenario.project(TEXT, max_completes_per_user=1, privacy_mode="anonymous")
     visitor = Visitor(made).look().send(value="one")
     del visitor.client.cookies["colloquy_conversation"]
 
@@ -299,7 +299,7 @@ def test_at_the_limit_a_browser_without_the_conversation_is_told_too():
 
 
 def test_a_private_survey_asks_for_a_sign_in():
-    made = talking.project(TEXT, participation="private")
+    made = scenario.project(TEXT, participation="private")
 
     visitor = Visitor(made).look()
 
@@ -309,8 +309,8 @@ def test_a_private_survey_asks_for_a_sign_in():
 
 
 def test_a_member_who_signed_in_is_let_in():
-    made = talking.project({**TEXT, "prompt": "Hello [UserName]."}, participation="private")
-    member = talking.member("Ann")
+    made = scenario.project({**TEXT, "prompt": "Hello [UserName]."}, participation="private")
+    member = scenario.member("Ann")
     visitor = Visitor(made)
     visitor.client.force_login(member.user)
 
@@ -322,8 +322,8 @@ def test_a_member_who_signed_in_is_let_in():
 
 
 def test_somebody_signed_in_who_is_no_member_is_told_what_is_missing():
-    made = talking.project(TEXT, participation="private")
-    stranger = talking.member("Bo", number=2)
+    made = scenario.project(TEXT, participation="private")
+    stranger = scenario.member("Bo", number=2)
     visitor = Visitor(made)
     visitor.client.force_login(stranger.user)
 
@@ -340,7 +340,7 @@ def test_an_unknown_address_is_a_friendly_page(client, address):
 
 def test_cookies_are_signed_and_out_of_reach_of_scripts(settings):
     settings.SESSION_COOKIE_SECURE = True
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     visitor = Visitor(made).look().send(value="one")
 
     for name in ("colloquy_visitor", "colloquy_conversation"):
@@ -349,7 +349,7 @@ def test_cookies_are_signed_and_out_of_reach_of_scripts(settings):
 
 
 def test_a_cookie_that_was_tampered_with_counts_as_none():
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     visitor = Visitor(made).look().send(value="one")
     visitor.client.cookies["colloquy_conversation"] = f"{uuid.uuid4()}:forged"
     visitor.client.cookies["colloquy_visitor"] = "somebody:forged"
@@ -361,9 +361,11 @@ def test_a_cookie_that_was_tampered_with_counts_as_none():
 
 
 def test_language_direction_theme_and_branding_come_from_the_community_and_project():
-    community = talking.community()
+    community = scenario.community()
     CommunitySettings.objects.update_or_create(community=community, defaults={"locale": "ar_EG"})
-    made = talking.project(TEXT, presentation={"theme_id": 3, "interviewer_id": 2, "branding": "Acme & Sons"})
+    made = scenario.project(
+        TEXT, presentation={"theme_id": 3, "interviewer_id": 2, "branding": "Acme & Sons"}
+    )
 
     page = Visitor(made).look().page
 
@@ -374,7 +376,7 @@ def test_language_direction_theme_and_branding_come_from_the_community_and_proje
 
 def test_shuffled_options_stand_still_from_the_first_look_to_the_answer():
     options = [str(n) for n in range(12)]
-    made = talking.project(
+    made = scenario.project(
         {"type": "multi_punch", "options": options, "randomize_options": True, "min": 1, "required": True}
     )
     visitor = Visitor(made)
@@ -392,7 +394,7 @@ def test_shuffled_options_stand_still_from_the_first_look_to_the_answer():
 
 
 def test_a_project_without_questions_says_so():
-    made = talking.project(SAYING)
+    made = scenario.project(SAYING)
     Project.objects.filter(pk=made.pk).update(revision=made.revision)
     made.blocks.all().delete()
 
@@ -400,7 +402,7 @@ def test_a_project_without_questions_says_so():
 
 
 def test_a_graded_answer_gets_its_word_with_a_sign_and_stays_on_reload():
-    made = talking.project({**CHOICE, "prompt": "Capital?"}, TEXT, scoring_enabled=True)
+    made = scenario.project({**CHOICE, "prompt": "Capital?"}, TEXT, scoring_enabled=True)
     right, wrong = option(made, "q0", 0), option(made, "q0", 1)
     made.blocks.filter(name="q0").update(
         correct_answer_ids=[right], when_correct="Well known, [answer].", when_incorrect="A pity."
@@ -417,7 +419,7 @@ def test_a_graded_answer_gets_its_word_with_a_sign_and_stays_on_reload():
 
 
 def test_pictures_have_a_text_for_those_who_do_not_see_them():
-    made = talking.project({**TEXT, "image_url": "https://example.com/a.png"})
+    made = scenario.project({**TEXT, "image_url": "https://example.com/a.png"})
 
     page = Visitor(made).look().page
 
@@ -426,7 +428,7 @@ def test_pictures_have_a_text_for_those_who_do_not_see_them():
 
 @pytest.mark.parametrize("place", [1, 40])
 def test_an_answer_takes_few_statements_and_a_short_page_wherever_it_stands(place):
-    made = talking.project(*[{**CHOICE, "prompt": f"Prompt {n:02}."} for n in range(50)])
+    made = scenario.project(*[{**CHOICE, "prompt": f"Prompt {n:02}."} for n in range(50)])
     visitor = Visitor(made, htmx=True).look()
     for n in range(place):
         visitor.send(option=option(made, f"q{n}", 0))

@@ -9,9 +9,9 @@ import pytest
 from communities.models import ApiKey, Member, User
 from surveys.models import Completion, Conversation, Project
 from surveys.services.responses import service as responses
-from tests.surveys import partaking, talking
-from tests.surveys.calling import CHOICE, TEXT, Caller, refusal
-from tests.surveys.partaking import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
+from tests.support.caller import CHOICE, TEXT, Caller, refusal
+from tests.support.surveys import known_person, scenario
+from tests.support.surveys.known_person import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
 from tests.surveys.test_privacy import dump
 from xp.models import XpEntry
 from xp.services import people as earnings
@@ -72,18 +72,18 @@ def test_it_is_told_in_the_interfaces_own_words() -> None:
 
 def test_what_a_person_gave_to_others_is_counted_and_not_told_by_their_name_once_they_are_gone() -> None:
     caller = Caller()
-    ann = partaking.person(caller.community)
+    ann = known_person.person(caller.community)
     other = caller.community.members.get(user=caller.user)
-    partaking.award(other, actor_id=ann.user_id)
+    known_person.award(other, actor_id=ann.user_id)
     named = caller.get(f"/members/{other.pk}/xp").json()["data"]
     counted = caller.get(DATA).json()["entries_for_others"]
 
     caller.delete(DATA)
 
     left = caller.get(f"/members/{other.pk}/xp").json()["data"]
-    assert (counted, named[0]["actor_name"]) == (1, partaking.NICK)
+    assert (counted, named[0]["actor_name"]) == (1, known_person.NICK)
     assert left == [{**named[0], "actor_name": None}]
-    assert [row for rows in dump().values() for row in rows if partaking.NICK in row] == []
+    assert [row for rows in dump().values() for row in rows if known_person.NICK in row] == []
 
 
 def test_of_anonymous_answers_nothing_is_told_but_that_there_were_some() -> None:
@@ -104,19 +104,19 @@ def test_of_anonymous_answers_nothing_is_told_but_that_there_were_some() -> None
 def test_what_other_communities_hold_is_theirs_to_tell() -> None:
     caller = Caller()
     everywhere(caller)
-    other, survey = partaking.elsewhere()
+    other, survey = known_person.elsewhere()
     here = caller.get(DATA).json()
     there_id = Member.objects.get(community=other.community, user=USER_ID).pk
 
     there = other.get(f"/members/{there_id}/data").json()
 
     assert {each["platform_id"] for each in here["identities"]} == {
-        partaking.CHAT_ID,
-        partaking.EXTERNAL_ID,
+        known_person.CHAT_ID,
+        known_person.EXTERNAL_ID,
     }
-    assert {each["platform_id"] for each in there["identities"]} == {partaking.CHAT_ID, "another-name"}
+    assert {each["platform_id"] for each in there["identities"]} == {known_person.CHAT_ID, "another-name"}
     assert [each["name"] for each in there["api_keys"]] == ["Another key"]
-    assert [each["name"] for each in here["api_keys"]] == [partaking.KEY_NAME]
+    assert [each["name"] for each in here["api_keys"]] == [known_person.KEY_NAME]
     assert {each["project_id"] for each in there["responses"]} == {survey["id"]}
     assert survey["id"] not in {each["project_id"] for each in here["responses"]}
     assert {each["project_id"] for each in there["participation"]} == {survey["id"]}
@@ -137,11 +137,11 @@ def test_a_long_history_is_told_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(earnings, "PAGE_LENGTH", 2)
     monkeypatch.setattr(responses, "AT_ONCE", 2)
     caller = Caller()
-    ann = partaking.person(caller.community)
+    ann = known_person.person(caller.community)
     survey = caller.make_open(TEXT, **AUDIENCE)
     for n in range(5):
-        talking.say(partaking.begin(survey), f"Answer {n}.", at=AT)
-        partaking.award(ann, n + 1)
+        scenario.say(known_person.begin(survey), f"Answer {n}.", at=AT)
+        known_person.award(ann, n + 1)
 
     told = caller.get(DATA).json()
 
@@ -151,7 +151,7 @@ def test_a_long_history_is_told_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_reading_answers_head_and_refuses_parameters() -> None:
     caller = Caller()
-    partaking.person(caller.community)
+    known_person.person(caller.community)
 
     assert caller.call("head", DATA).status_code == 200
     assert caller.call("head", DATA).content == b""
@@ -194,7 +194,7 @@ def test_nobody_erases_the_person_whose_key_they_use() -> None:
 
 def test_another_communitys_member_is_not_found() -> None:
     caller, other = Caller(), Caller()
-    partaking.person(other.community)
+    known_person.person(other.community)
 
     assert refusal(caller.get(DATA)) == (404, "not_found")
     assert refusal(caller.delete(DATA)) == (404, "not_found")
@@ -203,7 +203,7 @@ def test_another_communitys_member_is_not_found() -> None:
 
 def test_who_has_left_can_still_be_told_and_erased() -> None:
     caller = Caller()
-    partaking.person(caller.community)
+    known_person.person(caller.community)
     Member.objects.filter(pk=MEMBER_ID).update(left_at=AT)
 
     assert caller.get(DATA).json()["member"]["left_at"] == "2026-01-31T12:34:56Z"
@@ -226,25 +226,25 @@ def test_the_keys_of_the_person_end_at_once(django_capture_on_commit_callbacks: 
 @pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
 def test_an_unfinished_conversation_goes_on_as_a_nameless_one(privacy_mode: str) -> None:
     caller = Caller()
-    ann = partaking.person(caller.community)
+    ann = known_person.person(caller.community)
     survey = caller.make_open(CHOICE, GIVES_XP, TEXT, privacy_mode=privacy_mode, **AUDIENCE)
-    told = talking.say(partaking.begin(survey), 0, at=AT)
+    told = scenario.say(known_person.begin(survey), 0, at=AT)
 
     caller.delete(DATA)
 
-    done = talking.say(partaking.past_statements(told), "To the end.", at=AT)
+    done = scenario.say(known_person.past_statements(told), "To the end.", at=AT)
     assert done.is_completed
     assert (done.conversation.user_id, done.conversation.respondent) == (None, None)
     assert Completion.objects.count() == XpEntry.objects.filter(member=ann.pk).count() == 0
     project = Project.objects.get(pk=survey["id"])
-    assert talking.counts(project) == talking.recounted(project)
+    assert scenario.counts(project) == scenario.recounted(project)
 
 
 def test_nobody_takes_up_a_conversation_by_the_name_of_who_was_erased() -> None:
     caller = Caller()
-    partaking.person(caller.community)
+    known_person.person(caller.community)
     survey = caller.make_open(CHOICE, TEXT, **AUDIENCE)
-    talking.say(partaking.begin(survey), 0, at=AT)
+    scenario.say(known_person.begin(survey), 0, at=AT)
 
     caller.delete(DATA)
 
@@ -254,15 +254,15 @@ def test_nobody_takes_up_a_conversation_by_the_name_of_who_was_erased() -> None:
 
 def test_a_vote_of_who_was_erased_can_be_deleted_like_any() -> None:
     caller = Caller()
-    partaking.person(caller.community)
+    known_person.person(caller.community)
     poll = caller.make_open(
         CHOICE, type="poll", settings={"change_poll": True}, rewards={"use_xp": True}, **AUDIENCE
     )
-    vote = talking.say(partaking.begin(poll), 0, at=AT)
+    vote = scenario.say(known_person.begin(poll), 0, at=AT)
     caller.delete(DATA)
 
     assert caller.delete(f"/responses/{vote.conversation.pk}").status_code == 204
-    assert talking.counts(Project.objects.get(pk=poll["id"])) == {
+    assert scenario.counts(Project.objects.get(pk=poll["id"])) == {
         "answered": 0,
         "completed": 0,
         "listed": 0,

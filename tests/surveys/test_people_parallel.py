@@ -18,10 +18,10 @@ from surveys.models import Completion, Conversation, FiredAction, Project
 from surveys.services import people
 from surveys.services.conversations import repository
 from tests.communities.test_idempotency_killed import die, dying_after, in_a_process_that_dies
-from tests.surveys import partaking, talking
-from tests.surveys.calling import CHOICE, TEXT, Caller
-from tests.surveys.earning import QUESTION, Talk, a_member, giving
-from tests.surveys.partaking import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
+from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.surveys import known_person, scenario
+from tests.support.surveys.known_person import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
+from tests.support.surveys.participants import QUESTION, Talk, a_member, giving
 from tests.surveys.test_privacy import dump
 from xp.models import Standing, XpEntry
 from xp.services import ledger
@@ -90,38 +90,38 @@ def nothing_is_left() -> bool:
 @pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
 def test_an_answer_before_is_waited_for_and_one_after_is_nameless(privacy_mode: str) -> None:
     caller = Caller()
-    partaking.person(caller.community)
+    known_person.person(caller.community)
     survey = caller.make_open(CHOICE, GIVES_XP, TEXT, privacy_mode=privacy_mode, **AUDIENCE)
-    first, second = partaking.begin(survey), None
+    first, second = known_person.begin(survey), None
     if privacy_mode == "anonymous":
-        second = partaking.begin(survey)
+        second = known_person.begin(survey)
 
     with transaction.atomic():
-        told = talking.say(first, 0, at=AT)  # gives XP
-        told = talking.go_on(told, at=AT)
+        told = scenario.say(first, 0, at=AT)  # gives XP
+        told = scenario.go_on(told, at=AT)
         eraser = InThread(erasing(caller))
         assert eraser.is_waiting()
     assert eraser.ended() is None
 
     assert nothing_is_left()
-    assert talking.say(told, "The end.", at=AT).is_completed
-    assert second is None or talking.say(second, 0, at=AT)
+    assert scenario.say(told, "The end.", at=AT).is_completed
+    assert second is None or scenario.say(second, 0, at=AT)
     assert nothing_is_left()
     project = Project.objects.get(pk=survey["id"])
-    assert talking.counts(project) == talking.recounted(project)
+    assert scenario.counts(project) == scenario.recounted(project)
 
 
 @at_once
 @pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
 def test_an_answer_that_comes_while_erasing_is_taken_without_a_name(privacy_mode: str) -> None:
     caller = Caller()
-    partaking.person(caller.community)
+    known_person.person(caller.community)
     survey = caller.make_open(GIVES_XP, TEXT, privacy_mode=privacy_mode, **AUDIENCE)
-    told = talking.go_on(partaking.begin(survey), at=AT)
+    told = scenario.go_on(known_person.begin(survey), at=AT)
 
     with transaction.atomic():
         erasing(caller)()
-        answerer = InThread(lambda: talking.say(told, "The end.", at=AT))
+        answerer = InThread(lambda: scenario.say(told, "The end.", at=AT))
         assert answerer.is_waiting()
 
     assert answerer.ended().is_completed
@@ -133,12 +133,12 @@ def test_an_answer_that_comes_while_erasing_is_taken_without_a_name(privacy_mode
 @pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
 def test_who_begins_while_being_erased_is_refused(privacy_mode: str) -> None:
     caller = Caller()
-    partaking.person(caller.community)
+    known_person.person(caller.community)
     survey = caller.make_open(TEXT, privacy_mode=privacy_mode, **AUDIENCE)
 
     with transaction.atomic():
         erasing(caller)()
-        beginner = InThread(lambda: partaking.begin(survey))
+        beginner = InThread(lambda: known_person.begin(survey))
         assert beginner.is_waiting()
 
     assert isinstance(beginner.ended(), Refusal)
@@ -150,11 +150,11 @@ def test_who_begins_while_being_erased_is_refused(privacy_mode: str) -> None:
 @pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
 def test_a_conversation_that_begins_before_is_waited_for(privacy_mode: str) -> None:
     caller = Caller()
-    partaking.person(caller.community)
+    known_person.person(caller.community)
     survey = caller.make_open(TEXT, privacy_mode=privacy_mode, **AUDIENCE)
 
     with transaction.atomic():
-        told = partaking.begin(survey)
+        told = known_person.begin(survey)
         eraser = InThread(erasing(caller))
         assert eraser.is_waiting()
 
@@ -169,7 +169,7 @@ def test_who_begins_and_answers_while_the_erasing_begins_has_it_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caller = Caller()
-    partaking.person(caller.community)
+    known_person.person(caller.community)
     survey = caller.make_open(TEXT, **AUDIENCE)
     held, released = threading.Event(), threading.Event()
     lock, others = places.lock, []
@@ -181,7 +181,7 @@ def test_who_begins_and_answers_while_the_erasing_begins_has_it_tried_again(
             released.wait()
 
     def begin_first(**which: Any) -> None:
-        told = InThread(lambda: partaking.begin(survey)).ended()
+        told = InThread(lambda: known_person.begin(survey)).ended()
         others.append(InThread(lambda: hold(told)))
         held.wait()
         lock(**which)
@@ -202,29 +202,29 @@ def test_who_begins_and_answers_while_the_erasing_begins_has_it_tried_again(
 @at_once
 def test_an_award_before_is_waited_for_and_one_after_finds_nobody() -> None:
     caller = Caller()
-    ann = partaking.person(caller.community)
+    ann = known_person.person(caller.community)
 
     with transaction.atomic():
-        partaking.award(ann)
+        known_person.award(ann)
         eraser = InThread(erasing(caller))
         assert eraser.is_waiting()
     assert eraser.ended() is None
     assert nothing_is_left()
     with pytest.raises(NotFound):
-        partaking.award(ann)
+        known_person.award(ann)
 
 
 @at_once
 @pytest.mark.parametrize("is_first", [True, False])
 def test_an_award_that_comes_while_erasing_finds_nobody(is_first: bool) -> None:
     caller = Caller()
-    ann = partaking.person(caller.community)
+    ann = known_person.person(caller.community)
     if not is_first:
-        partaking.award(ann)
+        known_person.award(ann)
 
     with transaction.atomic():
         erasing(caller)()
-        giver = InThread(lambda: partaking.award(ann))
+        giver = InThread(lambda: known_person.award(ann))
         assert giver.is_waiting()
 
     assert isinstance(giver.ended(), NotFound)
@@ -247,7 +247,7 @@ def test_two_who_erase_at_once() -> None:
 @at_once
 def test_everything_at_once() -> None:
     caller = Caller()
-    ann = partaking.person(caller.community)
+    ann = known_person.person(caller.community)
     surveys = [
         caller.make_open(CHOICE, GIVES_XP, TEXT, privacy_mode=mode, **AUDIENCE)
         for mode in ("transparent", "anonymous")
@@ -268,13 +268,13 @@ def test_everything_at_once() -> None:
         return run
 
     def take_part(survey: dict[str, Any]) -> None:
-        told = talking.say(partaking.begin(survey), 0, at=AT)
-        talking.say(partaking.past_statements(told), "The end.", at=AT)
+        told = scenario.say(known_person.begin(survey), 0, at=AT)
+        scenario.say(known_person.past_statements(told), "The end.", at=AT)
 
     def give_and_take(member: Member) -> None:
         whose = {"member_id": member.pk, "community_id": member.community_id}
         ledger.reset(**whose, actor_id=caller.user.pk, at=AT)
-        partaking.award(member)
+        known_person.award(member)
 
     def erase() -> None:
         ready.wait()
@@ -286,8 +286,8 @@ def test_everything_at_once() -> None:
 
     threads = [
         *(InThread(until_refused(partial(take_part, survey))) for survey in surveys),
-        InThread(until_refused(lambda: talking.say(partaking.begin(poll), 0, at=AT))),
-        InThread(until_refused(lambda: partaking.award(ann))),
+        InThread(until_refused(lambda: scenario.say(known_person.begin(poll), 0, at=AT))),
+        InThread(until_refused(lambda: known_person.award(ann))),
         InThread(until_refused(lambda: give_and_take(ann))),
         InThread(erase),
     ]
@@ -298,7 +298,7 @@ def test_everything_at_once() -> None:
     assert [each for each in ended[:-1] if not isinstance(each, Refusal)] == []
     assert nothing_is_left()
     for project in Project.objects.all():
-        assert talking.counts(project) == talking.recounted(project)
+        assert scenario.counts(project) == scenario.recounted(project)
 
 
 # --- Killed -----------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ from django.contrib.admin.models import LogEntry
 from communities.models import ApiKey, Member, User
 from surveys.models import Completion, Conversation, FiredAction, Project
 from surveys.services import people
-from tests.surveys import partaking, talking
-from tests.surveys.calling import TEXT, Caller
-from tests.surveys.partaking import MEMBER_ID, USER_ID, WRITTEN, everywhere
+from tests.support.caller import TEXT, Caller
+from tests.support.surveys import known_person, scenario
+from tests.support.surveys.known_person import MEMBER_ID, USER_ID, WRITTEN, everywhere
 from tests.surveys.test_privacy import dump
 from xp.models import EarnedAchievement, RoleGrant, Standing, XpEntry
 
@@ -70,15 +70,15 @@ def test_the_answers_stay_listed_and_counted() -> None:
     caller = Caller()
     ann = everywhere(caller)
     projects = Project.objects.filter(community=caller.community).order_by("pk")
-    listed, counted = responses_of(caller, ann.projects), [talking.counts(each) for each in projects]
+    listed, counted = responses_of(caller, ann.projects), [scenario.counts(each) for each in projects]
 
     erase(caller)
 
     after = responses_of(caller, ann.projects)
     assert after == [[nameless(each) for each in of] for of in listed]
     assert [len(of) for of in after] == [3, 2, 2, 1]
-    assert [talking.counts(each) for each in projects] == counted
-    assert [talking.recounted(each) for each in projects] == counted
+    assert [scenario.counts(each) for each in projects] == counted
+    assert [scenario.recounted(each) for each in projects] == counted
     told = [answer["value"] for of in after for each in of for answer in each["answers"]]
     assert told.count(WRITTEN) == 3
 
@@ -127,10 +127,10 @@ def test_no_moment_joins_the_answers_of_who_was_erased() -> None:
 def test_what_others_hold_and_what_other_communities_hold_of_the_same_person_stays() -> None:
     caller = Caller()
     everywhere(caller)
-    other, survey = partaking.elsewhere()
+    other, survey = known_person.elsewhere()
     somebody = Member.objects.create(community=caller.community, user=User.objects.create(name="Bo"))
-    partaking.award(somebody)
-    partaking.begin({"id": Project.objects.filter(community=caller.community)[0].pk}, somebody.pk)
+    known_person.award(somebody)
+    known_person.begin({"id": Project.objects.filter(community=caller.community)[0].pk}, somebody.pk)
     hashes = Completion.objects.filter(project=survey["id"])
     kept = (
         list(hashes.values()),
@@ -153,10 +153,10 @@ def test_what_others_hold_and_what_other_communities_hold_of_the_same_person_sta
         list(Standing.objects.order_by("pk").values()),
         list(ApiKey.objects.filter(community=other.community).values("pk", "digest")),
     )
-    assert User.objects.get(pk=USER_ID).name == partaking.NAME
+    assert User.objects.get(pk=USER_ID).name == known_person.NAME
     assert Conversation.objects.filter(user=USER_ID).exclude(project=survey["id"]).count() == 0
     identities = User.objects.get(pk=USER_ID).identities.values_list("provider", "platform_id")
-    assert set(identities) == {("chat", partaking.CHAT_ID), ("web", "another-name")}
+    assert set(identities) == {("chat", known_person.CHAT_ID), ("web", "another-name")}
 
 
 @pytest.mark.parametrize(
@@ -164,26 +164,26 @@ def test_what_others_hold_and_what_other_communities_hold_of_the_same_person_sta
     [
         lambda user, other: User.objects.filter(pk=user.pk).update(is_staff=True),
         lambda user, other: User.objects.filter(pk=user.pk).update(is_superuser=True),
-        lambda user, other: Member.objects.create(community=other, user=user, left_at=partaking.AT),
+        lambda user, other: Member.objects.create(community=other, user=user, left_at=known_person.AT),
         lambda user, other: user.identities.create(provider="web", platform_id="x", community=other),
         lambda user, other: ApiKey.objects.create(
-            community=other, user=user, name="x", key_prefix="x", digest="x", created_at=partaking.AT
+            community=other, user=user, name="x", key_prefix="x", digest="x", created_at=known_person.AT
         ),
         lambda user, other: type(other).objects.filter(pk=other.pk).update(user_setup=user),
         lambda user, other: LogEntry.objects.create(user=user, action_flag=1),
-        lambda user, other: talking.project(community=other, author=user),
+        lambda user, other: scenario.project(community=other, author=user),
         lambda user, other: Conversation.objects.create(
-            project=talking.project(community=other),
+            project=scenario.project(community=other),
             user=user,
             seed=1,
-            started_at=partaking.AT,
-            updated_at=partaking.AT,
+            started_at=known_person.AT,
+            updated_at=known_person.AT,
         ),
     ],
 )
 def test_a_user_whom_somebody_else_knows_stays(hold: Any) -> None:
     caller, other = Caller(), Caller()
-    hold(partaking.person(caller.community).user, other.community)
+    hold(known_person.person(caller.community).user, other.community)
 
     erase(caller)
 
@@ -193,7 +193,7 @@ def test_a_user_whom_somebody_else_knows_stays(hold: Any) -> None:
 
 def test_a_user_with_groups_and_rights_from_former_days_goes() -> None:
     caller = Caller()
-    user = partaking.person(caller.community).user
+    user = known_person.person(caller.community).user
     user.groups.create(name="Editors")
     user.user_permissions.add(*user.user_permissions.model.objects.all()[:2])
 
@@ -204,13 +204,13 @@ def test_a_user_with_groups_and_rights_from_former_days_goes() -> None:
 
 def test_erasing_costs_as_many_statements_for_a_long_history_as_for_a_short_one() -> None:
     caller = Caller()
-    ann = partaking.person(caller.community)
-    survey = caller.make_open(TEXT, **partaking.AUDIENCE)
+    ann = known_person.person(caller.community)
+    survey = caller.make_open(TEXT, **known_person.AUDIENCE)
     for n in range(20):
-        talking.say(partaking.begin(survey), f"Answer {n}.", at=partaking.AT)
-        partaking.award(ann)
+        scenario.say(known_person.begin(survey), f"Answer {n}.", at=known_person.AT)
+        known_person.award(ann)
 
-    with talking.at_most(35):
+    with scenario.at_most(35):
         erase(caller)
 
     assert Conversation.objects.filter(user=None, completed_at__isnull=False).count() == 20

@@ -10,10 +10,10 @@ from django.db import transaction
 
 from surveys.models import Project
 from surveys.services.projects import opening
+from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.surveys import known_person, scenario
+from tests.support.surveys.known_person import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
 from tests.support.webhooks.outbox import create_webhook
-from tests.surveys import partaking, talking
-from tests.surveys.calling import CHOICE, TEXT, Caller
-from tests.surveys.partaking import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
 from tests.surveys.test_people_parallel import InThread, at_once, erasing
 from tests.surveys.test_privacy import dump
 from webhooks.models import Delivery, Event
@@ -68,7 +68,7 @@ def test_a_person_is_told_what_webhooks_were_told_of_them() -> None:
     assert {each["data"]["response"]["user_id"] for each in submitted} == {str(USER_ID)}
     assert ann.projects[2]["id"] not in {each["data"]["project_id"] for each in submitted}
     (opened,) = [each for each in told if each["type"] == "project.opened"]
-    assert opened["data"]["project"]["info"]["author_name"] == partaking.NAME
+    assert opened["data"]["project"]["info"]["author_name"] == known_person.NAME
     assert {each["id"]: each["data"] for each in told} == {
         each["id"]: bodies()[each["id"]]["data"] for each in told
     }
@@ -82,7 +82,7 @@ def test_all_that_the_outbox_says_of_a_person_is_told_to_them() -> None:
 
     text = orjson.dumps(events(caller)).decode()
 
-    assert {str(USER_ID), partaking.NAME, partaking.CHAT_ID} <= found
+    assert {str(USER_ID), known_person.NAME, known_person.CHAT_ID} <= found
     assert [word for word in found if word not in text] == []
     assert [word for word in ann.kept if word in text] == []
 
@@ -92,7 +92,7 @@ def test_nobody_who_holds_the_whole_database_finds_who_was_erased_in_what_webhoo
     ann = everywhere(caller)
     opened_by_ann(caller)
     theirs = Event.objects.filter(person_id=USER_ID)
-    Delivery.objects.filter(event__in=theirs).update(response_body=f"Thank you, {partaking.NAME}.")
+    Delivery.objects.filter(event__in=theirs).update(response_body=f"Thank you, {known_person.NAME}.")
     assert set(TABLES) <= set(ann.traces(dump()))
     others = set(Event.objects.filter(person_id=None).values_list("pk", "body"))
 
@@ -104,10 +104,10 @@ def test_nobody_who_holds_the_whole_database_finds_who_was_erased_in_what_webhoo
 
 def test_what_is_still_to_be_sent_tells_the_response_as_it_is_listed_from_now_on() -> None:
     caller = listening()
-    partaking.person(caller.community)
+    known_person.person(caller.community)
     survey = caller.make_open(CHOICE, GIVES_XP, TEXT, **AUDIENCE)
-    told = talking.say(partaking.begin(survey), 0, at=AT)
-    talking.say(partaking.past_statements(told), "The end.", at=AT)
+    told = scenario.say(known_person.begin(survey), 0, at=AT)
+    scenario.say(known_person.past_statements(told), "The end.", at=AT)
 
     caller.delete(DATA)
 
@@ -120,7 +120,7 @@ def test_what_is_still_to_be_sent_tells_the_response_as_it_is_listed_from_now_on
 
 def test_what_is_still_to_be_sent_of_a_project_is_as_it_is_told_from_now_on() -> None:
     caller = listening()
-    partaking.person(caller.community)
+    known_person.person(caller.community)
     made = opened_by_ann(caller)
 
     caller.delete(DATA)
@@ -134,12 +134,12 @@ def test_what_is_still_to_be_sent_of_a_project_is_as_it_is_told_from_now_on() ->
 @pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
 def test_a_response_that_is_being_told_is_waited_for(privacy_mode: str) -> None:
     caller = listening()
-    ann = partaking.Person(partaking.person(caller.community))
+    ann = known_person.Person(known_person.person(caller.community))
     survey = caller.make_open(TEXT, privacy_mode=privacy_mode, **AUDIENCE)
-    told = partaking.begin(survey)
+    told = known_person.begin(survey)
 
     with transaction.atomic():
-        talking.say(told, "The end.", at=AT)
+        scenario.say(told, "The end.", at=AT)
         eraser = InThread(erasing(caller))
         assert eraser.is_waiting()
     assert eraser.ended() is None
@@ -151,12 +151,12 @@ def test_a_response_that_is_being_told_is_waited_for(privacy_mode: str) -> None:
 @at_once
 def test_a_response_that_comes_while_erasing_is_told_without_a_name() -> None:
     caller = listening()
-    ann = partaking.Person(partaking.person(caller.community))
-    told = partaking.begin(caller.make_open(TEXT, **AUDIENCE))
+    ann = known_person.Person(known_person.person(caller.community))
+    told = known_person.begin(caller.make_open(TEXT, **AUDIENCE))
 
     with transaction.atomic():
         erasing(caller)()
-        answerer = InThread(lambda: talking.say(told, "The end.", at=AT))
+        answerer = InThread(lambda: scenario.say(told, "The end.", at=AT))
         assert answerer.is_waiting()
     assert answerer.ended().is_completed
 
@@ -168,7 +168,7 @@ def test_a_response_that_comes_while_erasing_is_told_without_a_name() -> None:
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_project_that_opens_while_its_author_is_erased_is_told_without_them(is_first: bool) -> None:
     caller = listening()
-    ann = partaking.Person(partaking.person(caller.community))
+    ann = known_person.Person(known_person.person(caller.community))
     made = caller.make(TEXT, **AUDIENCE)
     Project.objects.filter(pk=made["id"]).update(author=USER_ID)
 

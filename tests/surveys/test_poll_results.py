@@ -3,8 +3,8 @@ from datetime import timedelta
 import pytest
 
 from surveys.services.results import poll as poll_results
-from tests.surveys import talking
-from tests.surveys.talking import NOON
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import NOON
 
 pytestmark = pytest.mark.django_db
 
@@ -15,14 +15,14 @@ def three_are_many(monkeypatch):
 
 
 def poll_of(votes):
-    made = talking.poll()
+    made = scenario.poll()
     vote(made, votes)
-    return made, talking.script(made).blocks[0]
+    return made, scenario.script(made).blocks[0]
 
 
 def vote(made, votes):
     for _ in range(votes):
-        talking.say(talking.begin(made), 1)
+        scenario.say(scenario.begin(made), 1)
 
 
 def voters(block, *, after=0.0):

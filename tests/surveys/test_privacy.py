@@ -15,9 +15,9 @@ from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.responses import service as responses
 from tests.support.actors import actor
-from tests.surveys import talking
-from tests.surveys.calling import Caller
-from tests.surveys.talking import CHOICE, NOON, TEXT
+from tests.support.caller import Caller
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, NOON, TEXT
 from tests.surveys.test_conversations_walk import refused
 
 USER_ID, MEMBER_ID, CHAT_ID, NAME = 7_770_001_117, 8_880_002_228, "9990003339", "Ann Onymous"
@@ -31,7 +31,7 @@ anonymous: dict[str, Any] = {"privacy_mode": "anonymous", "max_completes_per_use
 def member():
     user = User.objects.create(pk=USER_ID, name=NAME)
     Identity.objects.create(user=user, provider="chat", platform_id=CHAT_ID)
-    Member.objects.create(pk=MEMBER_ID, community=talking.community(), user=user)
+    Member.objects.create(pk=MEMBER_ID, community=scenario.community(), user=user)
     return admission.member(community_id=1, member_id=str(MEMBER_ID))
 
 
@@ -57,7 +57,7 @@ def readable(value):
 
 def talk(made, respondent):
     told = conversations.begin(project_id=made.pk, respondent=respondent, at=BEGAN)
-    told = talking.say(told, 0, at=ANSWERED)
+    told = scenario.say(told, 0, at=ANSWERED)
     return told
 
 
@@ -72,7 +72,7 @@ def traces(rows) -> list[str]:
 @pytest.mark.django_db
 @pytest.mark.parametrize("who", [member, external])
 def test_nothing_that_an_anonymous_conversation_stores_tells_who_it_was(who):
-    made = talking.project(CHOICE, {**TEXT, "prompt": "Well, [UserName]?"}, **anonymous)
+    made = scenario.project(CHOICE, {**TEXT, "prompt": "Well, [UserName]?"}, **anonymous)
     respondent = who()
     made.created_at = NOON - timedelta(days=1)
     made.created_at = made.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -82,7 +82,7 @@ def test_nothing_that_an_anonymous_conversation_stores_tells_who_it_was(who):
     told = talk(made, respondent)
     running = dump()
     assert told.step.block.prompt == "Well, ?"
-    told = talking.say(told, "end", at=ENDED)
+    told = scenario.say(told, "end", at=ENDED)
     over = dump()
 
     for after in (running, over):
@@ -106,8 +106,8 @@ def test_nothing_that_an_anonymous_conversation_stores_tells_who_it_was(who):
 @pytest.mark.parametrize("sent", [{"member_id": str(MEMBER_ID)}, {"external_id": EXTERNAL_ID}])
 def test_nothing_that_the_interface_remembers_of_its_requests_tells_who_it_was(sent):
     member()
-    caller = Caller(community=talking.community())
-    made = talking.project(CHOICE, **anonymous)
+    caller = Caller(community=scenario.community())
+    made = scenario.project(CHOICE, **anonymous)
     before = dump()
 
     begun = caller.post(f"/projects/{made.pk}/conversations", sent, **{"Idempotency-Key": "begin"}).json()
@@ -127,16 +127,16 @@ def test_nothing_that_the_interface_remembers_of_its_requests_tells_who_it_was(s
 
 @pytest.mark.django_db
 def test_a_project_that_is_not_anonymous_tells_who_it_was():
-    talking.say(talk(talking.project(CHOICE, TEXT), member()), "end", at=ENDED)
+    scenario.say(talk(scenario.project(CHOICE, TEXT), member()), "end", at=ENDED)
 
     assert str(USER_ID) in traces(dump()["surveys_conversation"])
 
 
 @pytest.mark.django_db
 def test_more_anonymous_rounds_to_the_day():
-    made = talking.project(CHOICE, TEXT, rounds_times_to_day=True, **anonymous)
+    made = scenario.project(CHOICE, TEXT, rounds_times_to_day=True, **anonymous)
 
-    row = talking.say(talk(made, external()), "end", at=ENDED).conversation
+    row = scenario.say(talk(made, external()), "end", at=ENDED).conversation
 
     assert {row.started_at, row.updated_at, row.completed_at} == {
         NOON.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -146,25 +146,25 @@ def test_more_anonymous_rounds_to_the_day():
 @pytest.mark.django_db
 @pytest.mark.parametrize("who", [member, external])
 def test_the_limit_holds_though_nobody_is_known(who):
-    made, other = talking.project(CHOICE, TEXT, **anonymous), talking.project(CHOICE, TEXT, **anonymous)
+    made, other = scenario.project(CHOICE, TEXT, **anonymous), scenario.project(CHOICE, TEXT, **anonymous)
     respondent = who()
     told, second = talk(made, respondent), talk(made, respondent)
     assert told.conversation.pk != second.conversation.pk
-    told = talking.say(told, "end")
+    told = scenario.say(told, "end")
 
     refused(Conflict, talk, made, respondent)
-    refused(Conflict, talking.say, second, "end")
+    refused(Conflict, scenario.say, second, "end")
 
     assert told.conversation.session_number is None
-    assert talking.completions(made) == [1]
+    assert scenario.completions(made) == [1]
     assert talk(other, respondent).step is not None
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 3, "completed": 1, "listed": 2}
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 3, "completed": 1, "listed": 2}
 
 
 @pytest.mark.django_db
 def test_a_response_tells_nobody_and_keeps_its_provider():
-    made = talking.project(CHOICE, TEXT, **anonymous)
-    told = talking.say(talk(made, member()), "end")
+    made = scenario.project(CHOICE, TEXT, **anonymous)
+    told = scenario.say(talk(made, member()), "end")
 
     response = responses.get(response_id=told.conversation.pk, actor=actor(), at=NOON)
 
@@ -179,25 +179,25 @@ class TestSilence:
         ("hours", "forgotten"), [(timedelta(hours=24) - timedelta(seconds=1), 0), (timedelta(hours=24), 1)]
     )
     def test_after_a_day_of_it_a_running_conversation_forgets_whom_it_talked_with(self, hours, forgotten):
-        made = talking.project(CHOICE, TEXT, TEXT, **anonymous)
+        made = scenario.project(CHOICE, TEXT, TEXT, **anonymous)
         told = talk(made, member())
-        told = talking.say(told, "still here", at=ENDED)
+        told = scenario.say(told, "still here", at=ENDED)
 
         assert anonymity.forget_silent(at=ENDED + hours) == forgotten
 
         assert Conversation.objects.filter(sealed_respondent=None).count() == forgotten
-        done = talking.say(told, "end", at=ENDED + hours)
+        done = scenario.say(told, "end", at=ENDED + hours)
         assert done.is_completed
-        assert talking.completions(made) == ([] if forgotten else [1])
+        assert scenario.completions(made) == ([] if forgotten else [1])
 
     def test_it_is_done_for_many_and_for_what_cannot_be_read(self):
-        made = talking.project(CHOICE, TEXT, TEXT, **anonymous)
+        made = scenario.project(CHOICE, TEXT, TEXT, **anonymous)
         for n in range(5):
-            talking.begin(made, f"person {n}")
-        Conversation.objects.filter(pk=talking.begin(made, "x").conversation.pk).update(
+            scenario.begin(made, f"person {n}")
+        Conversation.objects.filter(pk=scenario.begin(made, "x").conversation.pk).update(
             sealed_respondent=b"\x00" * 9
         )
-        talking.begin(made, "late", at=NOON + timedelta(hours=20))
+        scenario.begin(made, "late", at=NOON + timedelta(hours=20))
 
         assert anonymity.forget_silent(at=NOON + timedelta(days=1)) == 6
         assert anonymity.forget_silent(at=NOON + timedelta(days=1)) == 0
@@ -246,9 +246,9 @@ class TestSealing:
 
 @pytest.mark.django_db
 def test_ids_are_in_order_of_time_only_where_that_may_be_told():
-    open_one, hidden = talking.project(TEXT), talking.project(TEXT, **anonymous)
+    open_one, hidden = scenario.project(TEXT), scenario.project(TEXT, **anonymous)
 
-    ids = [[talking.begin(made).conversation.pk for _ in range(20)] for made in (open_one, hidden)]
+    ids = [[scenario.begin(made).conversation.pk for _ in range(20)] for made in (open_one, hidden)]
 
     assert ids[0] == sorted(ids[0])
     assert ids[1] != sorted(ids[1])

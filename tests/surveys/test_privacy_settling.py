@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from surveys.models import Answer, Conversation
 from surveys.services import anonymity
-from tests.surveys import talking
-from tests.surveys.calling import Caller
-from tests.surveys.earning import QUESTION, Talk, a_member, giving
+from tests.support.caller import Caller
+from tests.support.surveys import scenario
+from tests.support.surveys.participants import QUESTION, Talk, a_member, giving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -140,18 +140,18 @@ def test_who_is_forgotten_after_a_day_of_silence_is_settled_anew() -> None:
 
 
 def test_a_more_anonymous_one_waits_until_its_day_is_over() -> None:
-    made = talking.project(talking.CHOICE, privacy_mode="anonymous", rounds_times_to_day=True)
-    talking.say(talking.begin(made, "somebody", at=talking.NOON), 0, at=talking.NOON)
+    made = scenario.project(scenario.CHOICE, privacy_mode="anonymous", rounds_times_to_day=True)
+    scenario.say(scenario.begin(made, "somebody", at=scenario.NOON), 0, at=scenario.NOON)
 
-    assert anonymity.settle(at=talking.NOON + timedelta(hours=11)) == 0
-    assert anonymity.settle(at=talking.NOON + timedelta(hours=12)) == 1
+    assert anonymity.settle(at=scenario.NOON + timedelta(hours=11)) == 0
+    assert anonymity.settle(at=scenario.NOON + timedelta(hours=12)) == 1
 
 
 def test_what_is_not_anonymous_is_left_alone() -> None:
-    made = talking.project(talking.CHOICE)
-    talking.say(talking.begin(made, "somebody"), 0)
+    made = scenario.project(scenario.CHOICE)
+    scenario.say(scenario.begin(made, "somebody"), 0)
 
-    assert anonymity.settle(at=talking.NOON + timedelta(days=2)) == 0
+    assert anonymity.settle(at=scenario.NOON + timedelta(days=2)) == 0
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from rest_framework import serializers
 from surveys.api import examples
 from surveys.api.blocks import components
 from surveys.api.project_shapes import NewProjectOut, ProjectOut
-from tests.surveys.calling import CHOICE, TEXT, Caller
+from tests.support.caller import CHOICE, TEXT, Caller
 from tests.surveys.test_projects_update import EVERYTHING
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from surveys.models import Project
-from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller, counts, faults, refusal
+from tests.support.caller import CHOICE, SAYING, TEXT, Caller, counts, faults, refusal
 
 pytestmark = pytest.mark.django_db
 

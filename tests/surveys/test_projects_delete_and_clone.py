@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from surveys.models import Answer, Block, Completion, Conversation, Option, Project, Tally
-from tests.surveys.calling import CHOICE, NOON, TEXT, Caller, counts, faults, refusal
+from tests.support.caller import CHOICE, NOON, TEXT, Caller, counts, faults, refusal
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from surveys.models import Project
-from tests.surveys.calling import NOON, TEXT, Caller, faults, refusal
+from tests.support.caller import NOON, TEXT, Caller, faults, refusal
 
 pytestmark = pytest.mark.django_db
 

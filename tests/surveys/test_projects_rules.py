@@ -1,6 +1,6 @@
 import pytest
 
-from tests.surveys.calling import CHOICE, TEXT, Caller, faults, refusal
+from tests.support.caller import CHOICE, TEXT, Caller, faults, refusal
 from tests.surveys.test_projects_update import DELIVERY, INVITATION
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from surveys.models import Conversation, Project
-from tests.surveys.calling import CHOICE, NOON, Caller, faults, refusal
+from tests.support.caller import CHOICE, NOON, Caller, faults, refusal
 
 pytestmark = pytest.mark.django_db
 

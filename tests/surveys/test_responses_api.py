@@ -3,9 +3,9 @@ import uuid
 import pytest
 
 from surveys.models import Project
-from tests.surveys import talking
-from tests.surveys.calling import Caller
-from tests.surveys.talking import CHOICE, NOON, TEXT
+from tests.support.caller import Caller
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, NOON, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -16,7 +16,7 @@ def admin():
 
 
 def project(caller, **fields):
-    return talking.project(CHOICE, TEXT, **{"community": caller.community, "author": caller.user, **fields})
+    return scenario.project(CHOICE, TEXT, **{"community": caller.community, "author": caller.user, **fields})
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def made(admin):
 @pytest.fixture
 def three(made):
     return [
-        talking.say(talking.begin(made, "ann"), 0, "a"),
-        talking.say(talking.begin(made, "bob"), 1),
-        talking.say(talking.begin(made, "ann"), 0, "b"),
+        scenario.say(scenario.begin(made, "ann"), 0, "a"),
+        scenario.say(scenario.begin(made, "bob"), 1),
+        scenario.say(scenario.begin(made, "ann"), 0, "b"),
     ]
 
 
@@ -48,7 +48,7 @@ def test_the_listing_tells_responses_oldest_first(admin, made, three):
 
     assert ids(body) == [str(told.conversation.pk) for told in three]
     assert body["pagination"] == {"page": 1, "per_page": 25, "total": 3, "has_more": False}
-    block = talking.script(made).blocks[0]
+    block = scenario.script(made).blocks[0]
     assert body["data"][1] == {
         "id": str(three[1].conversation.pk),
         "project_id": str(made.pk),
@@ -137,7 +137,7 @@ def test_what_a_query_cannot_mean_is_refused(admin, made, query):
 )
 def test_who_reads_depends_on_privacy_and_role(admin, fields, access, status):
     made = project(admin, **{**fields, "status": "active"})
-    told = talking.say(talking.begin(made, "ann"), 0)
+    told = scenario.say(scenario.begin(made, "ann"), 0)
     Project.objects.update(status=fields.get("status", "active"))
     other = admin.beside(access)
 
@@ -162,12 +162,12 @@ def test_a_response_is_deleted_once(admin, made, three):
     assert admin.delete(f"/responses/{key}").status_code == 204
     assert admin.delete(f"/responses/{key}").status_code == 404
 
-    assert talking.counts(made) == talking.recounted(made) == {"answered": 3, "completed": 1, "listed": 2}
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 3, "completed": 1, "listed": 2}
 
 
 def test_an_anonymous_response_is_told_with_rounded_times_and_nobody(admin):
     made = project(admin, privacy_mode="anonymous")
-    talking.say(talking.begin(made, "ann"), 0, "a")
+    scenario.say(scenario.begin(made, "ann"), 0, "a")
 
     (told,) = listed(admin, made)["data"]
 
@@ -183,8 +183,8 @@ def test_an_anonymous_response_is_told_with_rounded_times_and_nobody(admin):
 @pytest.mark.parametrize("count", [1, 30])
 def test_a_page_costs_four_statements_at_most(admin, made, count):
     for _ in range(count):
-        talking.say(talking.begin(made, at=NOON), 0)
+        scenario.say(scenario.begin(made, at=NOON), 0)
     listed(admin, made)
 
-    with talking.at_most(4):
+    with scenario.at_most(4):
         listed(admin, made, "?per_page=100")

@@ -9,8 +9,8 @@ from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.responses import service as responses
 from tests.support.actors import actor
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, NOON, SAYING, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, NOON, SAYING, TEXT
 from tests.surveys.test_conversations_walk import refused
 
 pytestmark = pytest.mark.django_db
@@ -31,22 +31,22 @@ def key(told):
 
 @pytest.fixture
 def made():
-    return talking.project(CHOICE, TEXT)
+    return scenario.project(CHOICE, TEXT)
 
 
 def test_a_response_tells_everything_in_script_order():
-    made = talking.project(
+    made = scenario.project(
         {"type": "ranking", "options": [{"value": "a", "label": "Apple"}, "b"], "name": "Fruit"},
         {"type": "rating", "options": [{"value": str(n), "label": f"Point {n}"} for n in range(1, 6)]},
         {"type": "single_punch", "options": [{"value": "x", "label": "Ex"}, "y"]},
         {**TEXT, "name": "Why"},
         TEXT,
     )
-    member = talking.member("Ann", chat_id="4711")
+    member = scenario.member("Ann", chat_id="4711")
     person = admission.member(community_id=1, member_id=str(member.pk))
     told = conversations.begin(project_id=made.pk, respondent=person, at=NOON)
-    told = talking.say(told, [1, 0], "4", 0, "because", None, at=NOON + timedelta(minutes=1))
-    blocks = talking.script(made).blocks
+    told = scenario.say(told, [1, 0], "4", 0, "because", None, at=NOON + timedelta(minutes=1))
+    blocks = scenario.script(made).blocks
 
     (response,) = listed(made).data
 
@@ -81,7 +81,7 @@ def test_a_response_tells_everything_in_script_order():
 
 
 def test_what_has_no_answer_is_no_response(made):
-    told = talking.begin(made)
+    told = scenario.begin(made)
 
     assert listed(made).data == []
     refused(NotFound, responses.get, response_id=told.conversation.pk, actor=actor(), at=NOON)
@@ -91,13 +91,13 @@ def test_what_has_no_answer_is_no_response(made):
 @pytest.fixture
 def three(made):
     """A completed response, a partial one, and a completed one, a minute apart."""
-    first = talking.say(talking.begin(made, "ann"), 0, "a")
-    second = talking.say(
-        talking.begin(made, "bob", at=NOON + timedelta(minutes=1)), 1, at=NOON + timedelta(minutes=1)
+    first = scenario.say(scenario.begin(made, "ann"), 0, "a")
+    second = scenario.say(
+        scenario.begin(made, "bob", at=NOON + timedelta(minutes=1)), 1, at=NOON + timedelta(minutes=1)
     )
-    third = talking.begin(made, "ann", at=NOON + timedelta(minutes=2))
-    third = talking.say(third, 0, "b", at=NOON + timedelta(minutes=2))
-    talking.begin(made, "has said nothing")
+    third = scenario.begin(made, "ann", at=NOON + timedelta(minutes=2))
+    third = scenario.say(third, 0, "b", at=NOON + timedelta(minutes=2))
+    scenario.begin(made, "has said nothing")
     return [first, second, third]
 
 
@@ -166,7 +166,7 @@ def test_filters_choose_who_is_listed_and_counted(made, three, filters, expected
 )
 def test_a_page_costs_three_statements_however_long(made, count, query, django_assert_num_queries):
     for _ in range(count):
-        talking.say(talking.begin(made), 0)
+        scenario.say(scenario.begin(made), 0)
 
     with django_assert_num_queries(3):  # the page, the total, and the script, which is kept after a commit
         page = listed(made, per_page=100, **query)
@@ -175,7 +175,7 @@ def test_a_page_costs_three_statements_however_long(made, count, query, django_a
 
 
 def test_answers_to_removed_blocks_and_options_keep_their_names(made):
-    told = talking.say(talking.begin(made), 1, "gone")
+    told = scenario.say(scenario.begin(made), 1, "gone")
     made.blocks.filter(name="q1").update(is_archived=True)
     made.blocks.get(name="q0").options.filter(value="green").update(is_archived=True)
 
@@ -192,33 +192,37 @@ class TestDeleting:
             responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
 
         assert ids(listed(made)) == [key(three[2])]
-        assert talking.counts(made) == talking.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
-        assert talking.completions(made) == [1]
+        assert (
+            scenario.counts(made) == scenario.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
+        )
+        assert scenario.completions(made) == [1]
 
     def test_it_frees_a_place_below_the_limit_and_never_a_session_number(self):
-        made = talking.project(CHOICE, max_completes_per_user=1)
-        told = talking.say(talking.begin(made, "ann"), 0)
+        made = scenario.project(CHOICE, max_completes_per_user=1)
+        told = scenario.say(scenario.begin(made, "ann"), 0)
 
         responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
 
-        assert talking.say(talking.begin(made, "ann"), 0).conversation.session_number == 2
+        assert scenario.say(scenario.begin(made, "ann"), 0).conversation.session_number == 2
 
     def test_a_partial_one_frees_nothing(self):
-        made = talking.project(CHOICE, SAYING, CHOICE)
-        talking.say(talking.go_on(talking.say(talking.begin(made, "ann"), 0)), 1)
-        told = talking.say(talking.begin(made, "ann"), 0)
+        made = scenario.project(CHOICE, SAYING, CHOICE)
+        scenario.say(scenario.go_on(scenario.say(scenario.begin(made, "ann"), 0)), 1)
+        told = scenario.say(scenario.begin(made, "ann"), 0)
 
         responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
 
-        assert talking.completions(made) == [1]
+        assert scenario.completions(made) == [1]
 
     def test_a_vote_is_retracted(self):
-        made = talking.poll(change_poll=True)
-        told = talking.say(talking.begin(made, "ann"), 0)
+        made = scenario.poll(change_poll=True)
+        told = scenario.say(scenario.begin(made, "ann"), 0)
 
         responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
 
-        assert talking.counts(made) == talking.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
+        assert (
+            scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
+        )
         assert not Conversation.objects.exists()
 
 
@@ -249,7 +253,7 @@ AUTHOR, OTHER = 1, 2
     ],
 )
 def test_who_may_read_responses(fields, role, user_id, expected):
-    made = talking.project(CHOICE, **fields)
+    made = scenario.project(CHOICE, **fields)
     made.author_id = AUTHOR
     reader = actor(role, user_id=user_id)
 
@@ -260,8 +264,8 @@ def test_who_may_read_responses(fields, role, user_id, expected):
 
 
 def test_voters_may_read_a_poll_for_voters():
-    made = talking.poll(poll_results_mode="voters_only")
-    told = talking.say(talking.begin(made, "ann"), 0)
+    made = scenario.poll(poll_results_mode="voters_only")
+    told = scenario.say(scenario.begin(made, "ann"), 0)
 
     voter = actor("member", user_id=told.conversation.user_id)
 

@@ -3,9 +3,9 @@ from datetime import timedelta
 import pytest
 
 from surveys.services.results import counting
-from tests.surveys import talking
-from tests.surveys.calling import CHOICE, TEXT, Caller, faults, refusal
-from tests.surveys.counting import OPEN_WEB, converse, counts, results
+from tests.support.caller import CHOICE, TEXT, Caller, faults, refusal
+from tests.support.surveys import scenario
+from tests.support.surveys.results import OPEN_WEB, converse, counts, results
 
 pytestmark = pytest.mark.django_db
 STARS = {"type": "rating", "prompt": "How was it?", "max": 3}
@@ -53,10 +53,10 @@ def test_a_status_selects_conversations(admin, project, status, size, red):
 
 
 def test_moments_of_completion_select_the_first_inclusive_the_second_exclusive(admin):
-    made = talking.project(talking.CHOICE, community=admin.community, author=admin.user)
+    made = scenario.project(scenario.CHOICE, community=admin.community, author=admin.user)
     for hours in (0, 1, 2):
-        talking.say(talking.begin(made), 0, at=talking.NOON + timedelta(hours=hours))
-    talking.begin(made)
+        scenario.say(scenario.begin(made), 0, at=scenario.NOON + timedelta(hours=hours))
+    scenario.begin(made)
     first, last = "2026-01-31T12:34:56Z", "2026-01-31T14:34:56Z"
 
     told = results(admin, {"id": made.pk}, f"?submitted_after={first}&submitted_before={last}")
@@ -153,8 +153,8 @@ def test_what_would_be_divided_into_more_than_50000_is_refused_before_it_is_coun
     admin, monkeypatch, more, told
 ):
     many = {"type": "multi_punch", "options": [f"o{n}" for n in range(100)]}
-    made = talking.project(
-        *[many] * 4, *[talking.TEXT] * (100 + more), community=admin.community, author=admin.user
+    made = scenario.project(
+        *[many] * 4, *[scenario.TEXT] * (100 + more), community=admin.community, author=admin.user
     )
     counted, count = [], counting.counted
 
@@ -163,7 +163,7 @@ def test_what_would_be_divided_into_more_than_50000_is_refused_before_it_is_coun
         return count(*given)
 
     monkeypatch.setattr(counting, "counted", watched)
-    block_id = talking.script(made).blocks[0].id
+    block_id = scenario.script(made).blocks[0].id
 
     answer = admin.get(f"/projects/{made.pk}/analysis/results?segment_by={block_id}")
 
@@ -248,12 +248,12 @@ def test_who_reads_because_results_are_shared_reads_them_whole(admin):
 
 
 def test_all_distributions_take_few_statements_however_many_blocks(admin):
-    made = talking.project(*[talking.CHOICE] * 30, community=admin.community, author=admin.user)
-    talking.say(talking.begin(made), *[0] * 30)
+    made = scenario.project(*[scenario.CHOICE] * 30, community=admin.community, author=admin.user)
+    scenario.say(scenario.begin(made), *[0] * 30)
     path = f"/projects/{made.pk}/analysis/results"
     assert admin.get(path).status_code == 200  # the key is known now
 
-    with talking.at_most(4):
+    with scenario.at_most(4):
         assert admin.get(path).status_code == 200
 
 

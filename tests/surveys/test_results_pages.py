@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from communities.models import CommunitySettings
 from surveys.models import Analysis, Option
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, NOON, SAYING, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, NOON, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +20,7 @@ NUMBER = {"type": "open_numeric", "prompt": "How old are you?"}
 
 
 def shared(*blocks, **fields):
-    return talking.project(*(blocks or (CHOICE,)), **{"share_results": True, **fields})
+    return scenario.project(*(blocks or (CHOICE,)), **{"share_results": True, **fields})
 
 
 def poll(**fields):
@@ -29,7 +29,7 @@ def poll(**fields):
 
 def respond(made, *said, times=1):
     for _ in range(times):
-        talking.say(talking.begin(made), *said)
+        scenario.say(scenario.begin(made), *said)
 
 
 def page(made):
@@ -166,7 +166,7 @@ def test_a_fault_behind_the_json_is_told_in_its_shape(monkeypatch):
 
 
 def test_the_page_speaks_the_communitys_language_and_wears_the_projects_theme():
-    CommunitySettings.objects.create(community=talking.community(), locale="ar")
+    CommunitySettings.objects.create(community=scenario.community(), locale="ar")
 
     seen = page(shared(presentation={"theme_id": 4, "branding": "Acme <3"})).content.decode()
 
@@ -181,8 +181,8 @@ def test_the_page_speaks_the_communitys_language_and_wears_the_projects_theme():
 def test_aggregates_alone_are_told():
     made = shared(SAYING, CHOICE, SCALE, TEXT)
     for colour, text in ((0, "My secret"), (0, "Another"), (1, "Third")):
-        told_ = talking.go_on(talking.begin(made, f"crm-{text}"))
-        talking.say(told_, colour, 4, text)
+        told_ = scenario.go_on(scenario.begin(made, f"crm-{text}"))
+        scenario.say(told_, colour, 4, text)
     answer = told(made)
 
     assert answer.status_code == 200
@@ -233,7 +233,7 @@ def analysed(made, block, *, sentiment, status="completed"):
 def test_of_texts_the_latest_analysis_gives_sentiments_and_no_words():
     made = shared(TEXT)
     respond(made, "x", times=3)
-    block = talking.script(made).blocks[0]
+    block = scenario.script(made).blocks[0]
     analysed(made, block, sentiment={"positive": 1, "neutral": 1, "negative": 1})
     assert told(made).json()["blocks"][0]["open_text"]["sentiment"]["neutral"] == 1
     analysed(made, block, sentiment={"positive": 2, "neutral": 0, "negative": 1})
@@ -253,7 +253,7 @@ def test_of_texts_the_latest_analysis_gives_sentiments_and_no_words():
 def test_options_that_nobody_chose_are_drawn_and_removed_ones_say_so():
     made = shared()
     respond(made, 0)
-    block = talking.script(made).blocks[0]
+    block = scenario.script(made).blocks[0]
     Option.objects.filter(pk=block.options[0].id).update(is_archived=True)
     made.revision += 1
     made.save(update_fields=["revision"])
@@ -336,6 +336,6 @@ def test_other_projects_show_the_first_response_as_their_creator_decided(mode):
 def test_sentiments_of_fewer_than_five_texts_are_not_told():
     made = shared(TEXT, privacy_mode="anonymous")
     respond(made, "x", times=6)
-    analysed(made, talking.script(made).blocks[0], sentiment={"positive": 3, "neutral": 1, "negative": 0})
+    analysed(made, scenario.script(made).blocks[0], sentiment={"positive": 3, "neutral": 1, "negative": 0})
 
     assert told(made).json()["blocks"][0]["open_text"] == {"answer_count": 6, "sentiment": None}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.surveys.calling import Caller
-from tests.surveys.instruments.sitting import Sitting, build, sit
-from tests.surveys.instruments.writing import (
+from tests.support.caller import Caller
+from tests.support.instruments.blocks import (
     choice,
     computes,
     number,
@@ -14,7 +13,8 @@ from tests.surveys.instruments.writing import (
     says,
     where,
 )
-from tests.surveys.scoring import points, script, walked
+from tests.support.instruments.respondent import Sitting, build, sit
+from tests.support.surveys.scored_projects import points, script, walked
 
 pytestmark = pytest.mark.django_db
 

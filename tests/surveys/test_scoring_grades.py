@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.surveys.calling import Caller, faults
-from tests.surveys.instruments.sitting import Sitting, build, opened, sit
-from tests.surveys.instruments.writing import (
+from tests.support.caller import Caller, faults
+from tests.support.instruments.blocks import (
     choice,
     computes,
     option,
@@ -14,7 +13,8 @@ from tests.surveys.instruments.writing import (
     scale,
     where,
 )
-from tests.surveys.scoring import TELL, TWO, many, points, script, walked
+from tests.support.instruments.respondent import Sitting, build, opened, sit
+from tests.support.surveys.scored_projects import TELL, TWO, many, points, script, walked
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,7 @@
 import pytest
 
 from surveys.models import Block, Project
-from tests.surveys.calling import CHOICE, TEXT, Caller, faults
+from tests.support.caller import CHOICE, TEXT, Caller, faults
 
 pytestmark = pytest.mark.django_db
 

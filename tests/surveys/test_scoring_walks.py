@@ -7,9 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from communities.models import Member, User
-from tests.surveys.calling import Caller, faults
-from tests.surveys.instruments.sitting import Sitting, build, opened, sit
-from tests.surveys.instruments.writing import (
+from tests.support.caller import Caller, faults
+from tests.support.instruments.blocks import (
     choice,
     computes,
     gives_xp,
@@ -17,7 +16,8 @@ from tests.surveys.instruments.writing import (
     says,
     where,
 )
-from tests.surveys.scoring import TELL, TWO, many, points, script, walked
+from tests.support.instruments.respondent import Sitting, build, opened, sit
+from tests.support.surveys.scored_projects import TELL, TWO, many, points, script, walked
 
 pytestmark = pytest.mark.django_db
 

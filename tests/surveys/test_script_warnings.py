@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller
+from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from xp.services import achievements
 
 pytestmark = pytest.mark.django_db

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.surveys.calling import CHOICE, PICTURE, SAYING, TEXT, Caller, faults, refusal
+from tests.support.caller import CHOICE, PICTURE, SAYING, TEXT, Caller, faults, refusal
 
 pytestmark = pytest.mark.django_db
 

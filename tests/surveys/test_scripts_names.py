@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.surveys.calling import CHOICE, SAYING, TEXT, Caller, faults, refusal
+from tests.support.caller import CHOICE, SAYING, TEXT, Caller, faults, refusal
 from tests.surveys.test_scripts_write import block_path, path_of
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from surveys.services.scripts import cache as script_cache
-from tests.surveys.calling import CHOICE, TEXT, Caller, faults, refusal
+from tests.support.caller import CHOICE, TEXT, Caller, faults, refusal
 
 pytestmark = pytest.mark.django_db
 

@@ -2,7 +2,7 @@ import pytest
 
 from surveys.models import Answer, Block, Conversation, Option, Project
 from surveys.services.scripts import editing as scripts
-from tests.surveys.calling import CHOICE, NOON, SAYING, TEXT, Caller, faults, refusal
+from tests.support.caller import CHOICE, NOON, SAYING, TEXT, Caller, faults, refusal
 
 pytestmark = pytest.mark.django_db
 

@@ -6,8 +6,8 @@ import pytest
 
 from surveys.services.results import figures
 from surveys.services.results import shared as shared_results
-from tests.surveys import talking
-from tests.surveys.talking import CHOICE, NOON, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, NOON, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -32,14 +32,14 @@ def counts(monkeypatch):
 
 
 def made_of(votes, *blocks):
-    made = talking.project(*(blocks or (CHOICE,)), share_results=True)
+    made = scenario.project(*(blocks or (CHOICE,)), share_results=True)
     vote(made, votes)
     return made
 
 
 def vote(made, votes=1):
     for _ in range(votes):
-        talking.say(talking.begin(made), 1)
+        scenario.say(scenario.begin(made), 1)
 
 
 def look(made, *, after=0.0):
@@ -143,7 +143,7 @@ def test_a_project_made_private_is_shown_less_though_it_was_counted_before(count
 
 
 def test_texts_ask_for_an_analysis_and_other_questions_do_not(django_assert_num_queries):
-    made = talking.project(TEXT, share_results=True)
+    made = scenario.project(TEXT, share_results=True)
     look(made)
 
     with django_assert_num_queries(2):

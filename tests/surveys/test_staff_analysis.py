@@ -8,9 +8,9 @@ import pytest
 from communities.errors import PaymentRequired
 from communities.models import Community
 from surveys.models import Analysis
-from tests.surveys import talking
-from tests.surveys.staffing import address, analysis, look, respond, staff_member, superuser
-from tests.surveys.talking import NOON, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import NOON, TEXT
+from tests.support.surveys.staff import address, analysis, look, respond, staff_member, superuser
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def client():
 @pytest.fixture
 def told():
     """A project whose analysis found one theme, with a quote."""
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     respond(made, "Tea.", times=2)
     open_text = {
         "summary": "They want tea.",
@@ -41,7 +41,7 @@ def told():
         "answer_count": 2,
         "analysed_count": 2,
     }
-    blocks = [{"block_id": talking.script(made).blocks[0].id, "open_text": open_text}]
+    blocks = [{"block_id": scenario.script(made).blocks[0].id, "open_text": open_text}]
     analysis(made, blocks_as_json=json.dumps(blocks), credits_used=1)
     return made
 
@@ -102,8 +102,8 @@ def test_whoever_may_see_responses_sees_quotes(told):
 
 def test_an_analysis_is_asked_for_and_its_price_is_told_before(client, settings, monkeypatch):
     settings.AI_PROVIDER = "anthropic"
-    Community.objects.filter(pk=talking.community().pk).update(bot_credits=1234)
-    made = talking.project(TEXT)
+    Community.objects.filter(pk=scenario.community().pk).update(bot_credits=1234)
+    made = scenario.project(TEXT)
     respond(made, "x")
     asked = []
     monkeypatch.setattr("surveys.services.analysis.service.ask", lambda **said: asked.append(said))
@@ -120,7 +120,7 @@ def test_an_analysis_is_asked_for_and_its_price_is_told_before(client, settings,
 
 
 def test_without_a_model_an_analysis_is_free(client):
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     respond(made, "x")
 
     assert "Takes free of credits" not in look(client, made)
@@ -128,7 +128,7 @@ def test_without_a_model_an_analysis_is_free(client):
 
 
 def test_too_few_credits_are_told_and_nothing_is_begun(client, monkeypatch):
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     respond(made, "x")
 
     def refuses(**_):
@@ -143,7 +143,7 @@ def test_too_few_credits_are_told_and_nothing_is_begun(client, monkeypatch):
 
 
 def test_a_running_analysis_tells_how_far_it_is_and_then_has_the_page_loaded_anew(client):
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     respond(made, "x")
     running = analysis(made, "running", progress=0.4)
 
@@ -160,7 +160,7 @@ def test_a_running_analysis_tells_how_far_it_is_and_then_has_the_page_loaded_ane
 
 
 def test_a_failed_analysis_tells_why_and_the_one_before_stays(client):
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     respond(made, "x")
     analysis(made, summary="From before.")
     respond(made, "y")

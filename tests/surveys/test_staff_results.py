@@ -11,9 +11,9 @@ from communities.http.downloads import BrokenOff
 from communities.models import User
 from surveys.models import Analysis
 from surveys.services.results import figures
-from tests.surveys import talking
-from tests.surveys.staffing import address, look, respond, staff_member, superuser
-from tests.surveys.talking import CHOICE, TEXT
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, TEXT
+from tests.support.surveys.staff import address, look, respond, staff_member, superuser
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +31,7 @@ def client():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_stranger_is_asked_to_sign_in_where_the_admin_does(page):
-    made = talking.project(CHOICE)
+    made = scenario.project(CHOICE)
 
     response = Client().get(address(made, page))
 
@@ -41,7 +41,7 @@ def test_a_stranger_is_asked_to_sign_in_where_the_admin_does(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_nobody_but_staff_who_may_see_projects_gets_in(page):
-    made = talking.project(CHOICE)
+    made = scenario.project(CHOICE)
 
     assert staff_member().get(address(made, page)).status_code == 403
     User.objects.all().delete()
@@ -49,7 +49,7 @@ def test_nobody_but_staff_who_may_see_projects_gets_in(page):
 
 
 def test_staff_who_may_only_look_are_offered_no_more():
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     respond(made, "x")
     client = staff_member("view_project")
 
@@ -62,7 +62,7 @@ def test_staff_who_may_only_look_are_offered_no_more():
 
 
 def test_pages_are_only_looked_at(client):
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
 
     assert client.post(address(made)).status_code == 405
     assert client.post(address(made, "export")).status_code == 405
@@ -70,7 +70,7 @@ def test_pages_are_only_looked_at(client):
 
 
 def test_a_forged_request_for_an_analysis_is_refused():
-    made = talking.project(TEXT)
+    made = scenario.project(TEXT)
     client = superuser(enforce_csrf_checks=True)
 
     assert client.post(address(made, "analysis")).status_code == 403
@@ -83,7 +83,7 @@ def test_a_project_that_is_not_there_is_not_found(client, page):
 
 
 def test_the_admins_page_of_a_project_leads_here(client):
-    made = talking.project(CHOICE)
+    made = scenario.project(CHOICE)
 
     shown = client.get(reverse("admin:surveys_project_change", args=[made.pk])).content.decode()
 
@@ -94,7 +94,7 @@ def test_the_admins_page_of_a_project_leads_here(client):
 
 
 def test_the_page_tells_counts_and_charts_and_keeps_out_of_caches(client):
-    made = talking.project(CHOICE, SCALE, TEXT, name="Tea <b>or</b> coffee?")
+    made = scenario.project(CHOICE, SCALE, TEXT, name="Tea <b>or</b> coffee?")
     respond(made, 0, 4, "Tea.")
     respond(made, 0)
 
@@ -111,15 +111,15 @@ def test_the_page_tells_counts_and_charts_and_keeps_out_of_caches(client):
 
 
 def test_empty_projects_say_so(client):
-    assert "This project has no question yet." in look(client, talking.project())
-    empty = look(client, talking.project(CHOICE))
+    assert "This project has no question yet." in look(client, scenario.project())
+    empty = look(client, scenario.project(CHOICE))
     assert "Nobody has answered yet." in empty
     assert "Nobody has answered this yet." in empty
-    assert "No response is as chosen above." in look(client, talking.project(CHOICE), "?status=completed")
+    assert "No response is as chosen above." in look(client, scenario.project(CHOICE), "?status=completed")
 
 
 def test_the_page_costs_the_same_however_many_questions_and_answers(client, django_assert_max_num_queries):
-    made = talking.project(*[CHOICE] * 6, TEXT)
+    made = scenario.project(*[CHOICE] * 6, TEXT)
     respond(made, *[0] * 6, "x", times=4)
     look(client, made)
 
@@ -128,7 +128,7 @@ def test_the_page_costs_the_same_however_many_questions_and_answers(client, djan
 
 
 def test_removed_questions_stand_at_the_end(client):
-    made = talking.project({**CHOICE, "prompt": "Old?"}, {**CHOICE, "prompt": "New?"})
+    made = scenario.project({**CHOICE, "prompt": "Old?"}, {**CHOICE, "prompt": "New?"})
     respond(made, 0, 0)
     made.blocks.filter(prompt="Old?").update(is_archived=True)
     made.revision += 1
@@ -143,7 +143,7 @@ def test_removed_questions_stand_at_the_end(client):
 
 
 def test_filters_narrow_what_is_counted(client):
-    made = talking.project(CHOICE, CHOICE)
+    made = scenario.project(CHOICE, CHOICE)
     respond(made, 0, 0)
     respond(made, 0)
 
@@ -173,7 +173,7 @@ def test_filters_narrow_what_is_counted(client):
     ],
 )
 def test_a_filter_that_cannot_be_read_is_told_and_left_out(client, query, told):
-    made = talking.project(CHOICE)
+    made = scenario.project(CHOICE)
     respond(made, 0)
 
     seen = look(client, made, f"?{query}", status=400)
@@ -184,7 +184,7 @@ def test_a_filter_that_cannot_be_read_is_told_and_left_out(client, query, told):
 
 
 def test_answers_stand_side_by_side_by_those_to_another_question(client):
-    made = talking.project(
+    made = scenario.project(
         {**CHOICE, "prompt": "Which?"},
         SCALE,
         {"type": "nps"},
@@ -194,7 +194,7 @@ def test_answers_stand_side_by_side_by_those_to_another_question(client):
     )
     respond(made, 0, 5, 10, 3, [0, 1], "x")
     respond(made, 1, 2, 3, 8, [1, 0], "y")
-    which = talking.script(made).blocks[0].id
+    which = scenario.script(made).blocks[0].id
 
     seen = look(client, made, f"?segment_by={which}")
 
@@ -207,9 +207,9 @@ def test_answers_stand_side_by_side_by_those_to_another_question(client):
 
 def test_what_would_be_divided_into_too_much_is_told_undivided_with_a_sentence(client, monkeypatch):
     monkeypatch.setattr(figures, "MOST_LINES_OF_SEGMENTS", 1)
-    made = talking.project(CHOICE, SCALE)
+    made = scenario.project(CHOICE, SCALE)
     respond(made, 0, 5)
-    which = talking.script(made).blocks[0].id
+    which = scenario.script(made).blocks[0].id
 
     seen = look(client, made, f"?segment_by={which}", status=400)
 
@@ -220,10 +220,10 @@ def test_what_would_be_divided_into_too_much_is_told_undivided_with_a_sentence(c
 
 def test_many_segments_are_in_the_table_and_the_first_are_drawn(client):
     many = {**CHOICE, "options": [f"o{n}" for n in range(30)]}
-    made = talking.project(many, CHOICE)
+    made = scenario.project(many, CHOICE)
     for n in range(30):
         respond(made, n, 0)
-    which = talking.script(made).blocks[0].id
+    which = scenario.script(made).blocks[0].id
 
     seen = look(client, made, f"?segment_by={which}")
 
@@ -235,7 +235,7 @@ def test_many_segments_are_in_the_table_and_the_first_are_drawn(client):
 
 
 def test_files_are_offered_with_the_filters_that_are_on(client):
-    made = talking.project(CHOICE)
+    made = scenario.project(CHOICE)
 
     seen = look(client, made, "?status=completed&submitted_after=2026-01-01")
 
@@ -245,7 +245,7 @@ def test_files_are_offered_with_the_filters_that_are_on(client):
 
 
 def test_a_file_is_streamed_with_the_selection_under_its_name(client, monkeypatch):
-    made = talking.project(CHOICE)
+    made = scenario.project(CHOICE)
     asked = []
 
     def exported(**said):
@@ -267,11 +267,11 @@ def test_a_file_is_streamed_with_the_selection_under_its_name(client, monkeypatc
 
 @pytest.mark.parametrize("query", ["?format=exe", "?format=csv&submitted_after=never"])
 def test_a_file_that_cannot_be_made_is_not_found(client, query):
-    assert client.get(address(talking.project(CHOICE), "export") + query).status_code == 404
+    assert client.get(address(scenario.project(CHOICE), "export") + query).status_code == 404
 
 
 def test_a_file_holds_the_responses(client):
-    made = talking.project(CHOICE)
+    made = scenario.project(CHOICE)
     respond(made, 1)
 
     whole = b"".join(client.get(address(made, "export") + "?format=csv").streaming_content)
@@ -280,7 +280,7 @@ def test_a_file_holds_the_responses(client):
 
 
 def test_a_workbook_without_room_for_all_columns_is_refused_with_a_sentence(client, monkeypatch):
-    made = talking.project(CHOICE)
+    made = scenario.project(CHOICE)
     monkeypatch.setattr("surveys.services.exports.xlsx.MOST_COLUMNS", 8)
 
     response = client.get(address(made, "export") + "?format=xlsx")
@@ -297,7 +297,7 @@ def test_a_file_that_breaks_off_ends_without_the_words_of_the_fault(client, monk
     file = SimpleNamespace(content_type="text/csv", file_name="x.csv", chunks=chunks())
     monkeypatch.setattr("surveys.services.exports.service.export", lambda **_: file)
 
-    response = client.get(address(talking.project(CHOICE), "export"))
+    response = client.get(address(scenario.project(CHOICE), "export"))
 
     with pytest.raises(BrokenOff) as broken:
         list(response.streaming_content)

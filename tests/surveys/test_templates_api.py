@@ -7,8 +7,8 @@ import pytest
 from communities.errors import InvalidRequest, NotFound
 from surveys.ai.local.drafts import library
 from surveys.services.scripts import templates
-from tests.surveys.calling import Caller, faults, refusal
-from tests.surveys.instruments.sitting import Sitting, opened
+from tests.support.caller import Caller, faults, refusal
+from tests.support.instruments.respondent import Sitting, opened
 
 pytestmark = pytest.mark.django_db
 

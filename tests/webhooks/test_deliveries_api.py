@@ -8,9 +8,9 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from tests.support.caller import Caller, faults, refusal
 from tests.support.moments import NOON
 from tests.support.webhooks.registration import emit_delivery, register_webhook
-from tests.surveys.calling import Caller, faults, refusal
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event
 from webhooks.rounding import Rounding

@@ -10,11 +10,11 @@ import pytest
 from django.utils import timezone
 
 from surveys.services import anonymity
+from tests.support.caller import Caller
 from tests.support.concurrency import row_locked_elsewhere, run_together
 from tests.support.database import fetch_all
+from tests.support.surveys.participants import QUESTION, Talk, a_member, giving
 from tests.support.webhooks.outbox import MID_HOUR, create_webhook, emit_event, record_attempt, write_outcome
-from tests.surveys.calling import Caller
-from tests.surveys.earning import QUESTION, Talk, a_member, giving
 from webhooks.models import Delivery, Event
 from webhooks.rounding import Rounding, down
 from webhooks.sender import EndpointResponse

@@ -10,6 +10,7 @@ import pytest
 from django.db import transaction
 
 from tests.support.concurrency import BackgroundCall
+from tests.support.surveys import scenario
 from tests.support.webhooks.outbox import (
     MID_HOUR,
     create_webhook,
@@ -18,7 +19,6 @@ from tests.support.webhooks.outbox import (
     record_attempt,
     write_outcome,
 )
-from tests.surveys import talking
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event
 from webhooks.sender import EndpointResponse
@@ -103,7 +103,7 @@ def test_a_long_history_is_read_completely_in_pages(monkeypatch: pytest.MonkeyPa
     assert len(history) == len(events)
     assert {each["id"] for each in history} == events
     assert [each["created_at"] for each in history] == sorted(each["created_at"] for each in history)
-    with talking.at_most(1):
+    with scenario.at_most(1):
         next(personal_data.events_naming(community_id=1, user_id=ANN))
 
 
@@ -188,7 +188,7 @@ def test_a_long_history_is_erased_completely_and_in_few_statements(monkeypatch: 
     for _ in range(9):
         emit_response()
 
-    with talking.at_most(4):
+    with scenario.at_most(4):
         erase()
     assert events_about() == []
 

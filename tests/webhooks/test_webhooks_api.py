@@ -10,9 +10,9 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from tests.support.caller import Caller, faults, refusal
 from tests.support.moments import NOON
 from tests.support.webhooks.registration import URL, emit_delivery, register_webhook, row
-from tests.surveys.calling import Caller, faults, refusal
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
 from webhooks.services import webhooks

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from django.utils import timezone
 
+from tests.support.caller import Caller
 from tests.support.webhooks.registration import URL, register_webhook, row
-from tests.surveys.calling import Caller
 from tests.surveys.test_effects_parallel import another, at_once
 from webhooks.models import Webhook
 from webhooks.services import webhooks

@@ -9,8 +9,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from communities.models import Member, User
 from tests.factories import CommunityFactory, MemberFactory
-from tests.support.ledger import Kind, award, chain, standing
 from tests.support.moments import NOON
+from tests.support.xp.ledger import Kind, award, chain, standing
 from xp.models import Achievement, EarnedAchievement, RoleGrant, Standing, XpEntry
 from xp.services import achievements, roles
 

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from communities.models import CommunitySettings, Member, User
 from tests.communities.asking import ask
-from tests.support.leaderboard import leave, member
-from tests.surveys.calling import Caller, faults, refusal
-from tests.surveys.talking import at_most
+from tests.support.caller import Caller, faults, refusal
+from tests.support.surveys.scenario import at_most
+from tests.support.xp.leaderboard import leave, member
 from xp.models import XpEntry
 from xp.services import achievements
 

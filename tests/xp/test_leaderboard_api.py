@@ -3,8 +3,8 @@ from datetime import date
 import pytest
 
 from communities.models import CommunitySettings
-from tests.support.leaderboard import achievement, leave, member, names, ranks
-from tests.surveys.calling import Caller, faults, refusal
+from tests.support.caller import Caller, faults, refusal
+from tests.support.xp.leaderboard import achievement, leave, member, names, ranks
 
 pytestmark = pytest.mark.django_db
 

@@ -10,8 +10,8 @@ from pytest_django import DjangoAssertNumQueries
 from communities.errors import NotFound
 from communities.models import Member, User
 from tests.factories import CommunityFactory, MemberFactory
-from tests.support.ledger import Kind, award, chain, standing
 from tests.support.moments import NOON
+from tests.support.xp.ledger import Kind, award, chain, standing
 from xp.models import Standing, XpEntry
 from xp.services import ledger, standings
 

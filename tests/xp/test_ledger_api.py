@@ -3,9 +3,9 @@ from datetime import timedelta
 import pytest
 
 from communities.models import Member, User
-from tests.support.leaderboard import leave, member
-from tests.surveys.calling import NOON, Caller, faults, refusal
-from tests.surveys.talking import at_most
+from tests.support.caller import NOON, Caller, faults, refusal
+from tests.support.surveys.scenario import at_most
+from tests.support.xp.leaderboard import leave, member
 from xp.models import XpEntry
 from xp.services import ledger
 

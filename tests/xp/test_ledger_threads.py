@@ -12,8 +12,8 @@ from django.db import connection, transaction
 
 from communities.services import people as places
 from tests.factories import CommunityFactory, MemberFactory
-from tests.support.ledger import Kind, award, chain, standing
 from tests.support.moments import NOON
+from tests.support.xp.ledger import Kind, award, chain, standing
 from xp.models import EarnedAchievement, RoleGrant, XpEntry
 from xp.services import achievements, ledger, people, roles, standings
 

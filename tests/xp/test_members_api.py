@@ -6,8 +6,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from communities.models import CommunitySettings, Identity
-from tests.support.leaderboard import JANUARY, LATE_IN_JANUARY, achievement, leave, member, names, ranks
-from tests.surveys.calling import Caller, faults, refusal
+from tests.support.caller import Caller, faults, refusal
+from tests.support.xp.leaderboard import JANUARY, LATE_IN_JANUARY, achievement, leave, member, names, ranks
 from xp.services import leaderboard, members
 
 pytestmark = pytest.mark.django_db

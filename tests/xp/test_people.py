@@ -6,8 +6,8 @@ from django.db import transaction
 from communities.models import Member
 from communities.services import people as places
 from tests.factories import CommunityFactory, MemberFactory
-from tests.support.ledger import award
 from tests.support.moments import NOON
+from tests.support.xp.ledger import award
 from xp.models import EarnedAchievement, RoleGrant, Standing, XpEntry
 from xp.services import achievements, ledger, people, roles
 

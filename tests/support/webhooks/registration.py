@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from communities.models import Community
+from tests.support.caller import Caller
 from tests.support.moments import NOON
 from tests.support.webhooks.outbox import emit_event
-from tests.surveys.calling import Caller
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
 from webhooks.rounding import Rounding

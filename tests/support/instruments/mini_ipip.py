@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.surveys.instruments.writing import computes, option, says, scale
+from tests.support.instruments.blocks import computes, option, says, scale
 
 FACTORS = ("Extraversion", "Agreeableness", "Conscientiousness", "Neuroticism", "Intellect or Imagination")
 KEYS = tuple(factor.lower().replace(" ", "_") for factor in FACTORS)

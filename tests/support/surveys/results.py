@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.surveys.calling import Caller
+from tests.support.caller import Caller
 
 OPEN_WEB = {"audience": {"participation": "open_web"}}
 NOTHING = {"distribution": None, "stats": None, "ranking": None, "nps": None, "open_text": None}

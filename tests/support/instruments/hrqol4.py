@@ -9,7 +9,7 @@ and 20 physically unhealthy days come to 30.
 
 from __future__ import annotations
 
-from tests.surveys.instruments.writing import choice, computes, number, option, says, where
+from tests.support.instruments.blocks import choice, computes, number, option, says, where
 
 PROJECT = {
     "name": "Healthy Days",

@@ -8,8 +8,8 @@ from typing import Any
 
 from surveys.engine.script import Scale
 from surveys.models import Answer, Conversation, Project, Tally
-from tests.surveys import talking
-from tests.surveys.talking import NOON
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import NOON
 
 QUESTIONS: list[dict[str, Any]] = [
     {"type": "content_block", "prompt": "Hello!"},
@@ -68,13 +68,13 @@ SAID: list[list[Any]] = [
 
 def answered(people: int = 40, *, stopping: int = 6, **fields: Any) -> Project:
     """A survey of every kind of question with so many responses; the last each stop at a question."""
-    made = talking.project(*QUESTIONS, **{"name": "How do you like our chess club?", **fields})
+    made = scenario.project(*QUESTIONS, **{"name": "How do you like our chess club?", **fields})
     fill(made, SAID, people, stopping=stopping)
     return made
 
 
 def fill(made: Project, said: list[list[Any]], people: int, *, stopping: int = 0) -> None:
-    blocks = talking.script(made).blocks
+    blocks = scenario.script(made).blocks
     conversations, answers = [], []
     for n in range(people):
         is_done = n < people - stopping

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tests.surveys.instruments.writing import computes, number, says, where
+from tests.support.instruments.blocks import computes, number, says, where
 
 SUBSCALES = ("mental", "physical", "temporal", "performance", "effort", "frustration")
 

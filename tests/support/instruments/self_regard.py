@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.surveys.instruments.writing import choice, computes, option, says
+from tests.support.instruments.blocks import choice, computes, option, says
 
 ITEMS = (
     ("I am worth as much as others.", False),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from tests.surveys.instruments.writing import computes, says, scale, where
+from tests.support.instruments.blocks import computes, says, scale, where
 
 ITEMS = (
     "I would use it often.",

@@ -15,8 +15,8 @@ from surveys.models import Project
 from surveys.services import anonymity
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
-from tests.surveys import talking
-from tests.surveys.calling import CHOICE, TEXT, Caller
+from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.surveys import scenario
 from xp.models import RoleGrant, XpEntry
 from xp.services import ledger
 
@@ -161,13 +161,13 @@ def _said(survey: dict[str, Any], *said: object, who: Any = None) -> Any:
     told = _begin(survey, who)
     for each in said:
         told = past_statements(told)
-        told = talking.say(told, each, at=AT)
+        told = scenario.say(told, each, at=AT)
     return past_statements(told)
 
 
 def past_statements(told: Any) -> Any:
     while told.step is not None and not told.step.block.asks:
-        told = talking.go_on(told, at=AT)
+        told = scenario.go_on(told, at=AT)
     return told
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.surveys.calling import Caller
+from tests.support.caller import Caller
 
 
 def build(caller: Caller, project: Mapping[str, Any]) -> dict[str, Any]:

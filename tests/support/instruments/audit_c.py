@@ -8,7 +8,7 @@ below the limits. The items are paraphrased; who never drinks is not asked how m
 
 from __future__ import annotations
 
-from tests.surveys.instruments.writing import choice, computes, option, says, where
+from tests.support.instruments.blocks import choice, computes, option, says, where
 
 _QUESTIONS = (
     ("often", "How often do you drink?", ("never", "monthly", "weekly", "twice a week", "four times a week")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.surveys.instruments.writing import choice, computes, option, says, where
+from tests.support.instruments.blocks import choice, computes, option, says, where
 
 KINDS = {"fire_mage": "Fire Mage", "sea_witch": "Sea Witch", "seer": "Seer"}
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.surveys.calling import Caller
-from tests.surveys.instruments.writing import choice, computes, gives_xp, option, says, where
+from tests.support.caller import Caller
+from tests.support.instruments.blocks import choice, computes, gives_xp, option, says, where
 
 PROJECT = {
     "name": "Chess quiz",

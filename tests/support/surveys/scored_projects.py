@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.surveys.instruments.sitting import build, sit
-from tests.surveys.instruments.writing import choice, option, says
+from tests.support.instruments.blocks import choice, option, says
+from tests.support.instruments.respondent import build, sit
 
 
 def script(*blocks, **fields):

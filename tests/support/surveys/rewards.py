@@ -9,9 +9,9 @@ from surveys.models import Project
 from surveys.services.projects import opening
 from surveys.services.projects import service as projects
 from tests.support.actors import actor
-from tests.surveys import talking
-from tests.surveys.talking import NOON
-from tests.surveys.visiting import Visitor
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import NOON
+from tests.support.surveys.visitor import Visitor
 
 QUESTION: dict[str, Any] = {
     "type": "single_punch",
@@ -34,7 +34,7 @@ def giving(kind: str = "give_xp", *, prompt: str = "Here you are.", **config: An
 
 def project(*blocks: dict[str, Any], audience: dict[str, str] = PRIVATE, **fields: Any) -> Project:
     """An open project, for members alone unless told otherwise."""
-    author = actor(user_id=User.objects.create(name="Author").pk, community_id=talking.community().pk)
+    author = actor(user_id=User.objects.create(name="Author").pk, community_id=scenario.community().pk)
     made = projects.create_project(
         actor=author,
         fields={"name": "What do you think?", "type": "convo", "privacy_mode": "transparent", **fields},
@@ -52,12 +52,12 @@ def project(*blocks: dict[str, Any], audience: dict[str, str] = PRIVATE, **field
 def signed_in(made: Project, member: Member | None = None, **how: Any) -> Visitor:
     """A member at the project's page, nothing answered yet."""
     visitor = Visitor(made, **how)
-    visitor.client.force_login((member or talking.member()).user)
+    visitor.client.force_login((member or scenario.member()).user)
     return visitor.look()
 
 
 def option(made: Project, name: str = "colour", place: int = 0) -> int:
-    block = next(block for block in talking.script(made).blocks if block.name == name)
+    block = next(block for block in scenario.script(made).blocks if block.name == name)
     found = block.options[place].id
     assert isinstance(found, int)
     return found

@@ -9,8 +9,8 @@ from django.urls import reverse
 from communities.models import User
 from surveys.models import Analysis
 from surveys.services.results import figures
-from tests.surveys import talking
-from tests.surveys.talking import NOON
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import NOON
 
 
 def staff_member(*permissions, **fields):
@@ -41,7 +41,7 @@ def look(client, made, query="", *, status=200):
 
 def respond(made, *said, times=1):
     for _ in range(times):
-        talking.say(talking.begin(made), *said)
+        scenario.say(scenario.begin(made), *said)
 
 
 def analysis(made, status="completed", **fields):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.surveys.instruments.phq9 import FREQUENCIES
-from tests.surveys.instruments.writing import option, says, scale, where
+from tests.support.instruments.blocks import option, says, scale, where
+from tests.support.instruments.phq9 import FREQUENCIES
 
 ITEMS = (
     "Feeling nervous, anxious, or on edge",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.surveys.instruments.writing import choice, computes, option, says, where
+from tests.support.instruments.blocks import choice, computes, option, says, where
 
 ITEMS = (
     "Little interest or pleasure in doing things",

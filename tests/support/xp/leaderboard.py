@@ -8,7 +8,7 @@ from typing import Any
 
 from communities.models import Identity, Member
 from tests.factories import MemberFactory
-from tests.surveys.calling import Caller
+from tests.support.caller import Caller
 from xp.models import EarnedAchievement, Standing
 
 JANUARY = date(2026, 1, 1)

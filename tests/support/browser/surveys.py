@@ -6,7 +6,7 @@ from typing import Any
 
 from surveys.engine.script import Scale
 from surveys.models import Project
-from tests.surveys import talking
+from tests.support.surveys import scenario
 
 EVERYTHING: list[dict[str, Any]] = [
     {"type": "content_block", "prompt": "Hello!\nA few questions about your games.", "name": "hello"},
@@ -100,4 +100,4 @@ EVERYTHING: list[dict[str, Any]] = [
 
 
 def everything(**fields: Any) -> Project:
-    return talking.project(*EVERYTHING, **{"name": "How do you play?", **fields})
+    return scenario.project(*EVERYTHING, **{"name": "How do you play?", **fields})

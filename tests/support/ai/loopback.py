@@ -7,10 +7,10 @@
         Claude(api_key="test", base_url=anthropic.url)
         anthropic.requests[0].body["model"]
 
-Where nothing is queued it answers by `default`, at first out of its own head (`tests/ai/improvising.py`), so
-that a whole installation can be pointed at it:
+If nothing is queued it calls `default`, which makes up an answer unless a test replaces it
+(`tests/support/ai/improvisation.py`). A whole installation can therefore use it:
 
-    python -m tests.ai.loopback --port 9100 --delay 0.5
+    python -m tests.support.ai.loopback --port 9100 --delay 0.5
     ANTHROPIC_API_KEY=test ANTHROPIC_BASE_URL=http://127.0.0.1:9100 AI_PROVIDER=anthropic make run
 """
 
@@ -30,8 +30,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from tests.ai.improvising import improvise
-from tests.ai.schemas import faults_of_request
+from tests.support.ai.improvisation import improvise
+from tests.support.ai.request_rules import faults_of_request
 
 Body = Mapping[str, Any]
 Says = Callable[[Body], object]

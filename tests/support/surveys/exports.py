@@ -13,8 +13,8 @@ from surveys.models import Answer, Conversation, Project
 from surveys.services.exports import service as exports
 from surveys.services.scripts import editing as scripts
 from tests.support.actors import actor
-from tests.surveys import talking
-from tests.surveys.talking import NOON
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import NOON
 
 FIXED = ["id", "status", "session_number", "started_at", "submitted_at", "user_id", "platform_id", "provider"]
 
@@ -54,7 +54,7 @@ def in_sheet(made: Project, **told: Any) -> list[list[Any]]:
 
 
 def answered(made: Project, *said: object, who: str | None = None) -> Any:
-    return talking.say(talking.begin(made, who), *said)
+    return scenario.say(scenario.begin(made, who), *said)
 
 
 def write_again(made: Project, *blocks: dict[str, Any]) -> None:
@@ -72,7 +72,7 @@ def write_again(made: Project, *blocks: dict[str, Any]) -> None:
 
 def fill(made: Project, count: int) -> None:
     """So many completed responses with a choice (of the first block), a number (second), a text (third)."""
-    choice, number, text = talking.script(made).blocks[:3]
+    choice, number, text = scenario.script(made).blocks[:3]
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

@@ -28,8 +28,8 @@ from surveys.ai.provider import (
 from surveys.models import Analysis, Project
 from surveys.services import jobs
 from surveys.services.analysis import service as analysis
-from tests.surveys import talking
-from tests.surveys.calling import TEXT, Caller
+from tests.support.caller import TEXT, Caller
+from tests.support.surveys import scenario
 
 OPEN_WEB = {"delivery": {"audience": {"participation": "open_web"}}}
 DOWN = ProviderError("The provider is down.")
@@ -126,7 +126,7 @@ def survey(caller: Caller, *blocks: Any, **fields: Any) -> Project:
 def wrote(project: Project, *texts: str) -> None:
     """As many people answered the project's first question."""
     for text in texts:
-        talking.say(talking.begin(project), text)
+        scenario.say(scenario.begin(project), text)
 
 
 def give(community: Community, credits: int) -> None:

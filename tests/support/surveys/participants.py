@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from communities.models import Member, User
-from tests.surveys.calling import Caller
+from tests.support.caller import Caller
 
 XP_BLOCK: dict[str, Any] = {
     "type": "action_block",
