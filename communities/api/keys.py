@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.http.authentication import memory
+from communities.http.authentication import caller_cache
 from communities.http.fields import Choice, Moment, Text
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
@@ -151,5 +151,5 @@ class KeyViewSet(CommunityViewSet):
     @once
     def destroy(self, request: Request, key_id: int, **kwargs: Any) -> Response:
         keys.revoke_key(community_id=self.key.community_id, key_id=key_id, at=self.at)
-        transaction.on_commit(memory.forget)  # at once in this process; in others within 5 seconds
+        transaction.on_commit(caller_cache.clear)  # at once in this process; in others within 5 seconds
         return Response(status=204)

@@ -1,29 +1,28 @@
-"""X-API-Key → the key, with its community and what its maker may do there now (decisions 2.1)."""
+"""From the X-API-Key header to the caller: the key, and its maker's role in its community (decisions 2.1)."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
-import time
-from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from cachetools import TLRUCache
 from django.db import connection
 
 from communities.actors import Actor
 from communities.errors import InvalidApiKey, MissingApiKey
 from communities.models import Member
 
-SECONDS_TO_REMEMBER = 5.0  # a revoked key, or a changed role, works on for this long at most
-KEYS_TO_REMEMBER = 10_000
-LONGEST_KEY = 200
-LAST_USE_IS_NOTED_EVERY = timedelta(minutes=1)
+SECONDS_IN_CACHE = 5.0  # how long a revoked key, or a role that has changed, may still work
+MAX_CACHED_KEYS = 10_000
+MAX_KEY_LENGTH = 200
+INTERVAL_OF_LAST_USE = timedelta(minutes=1)  # `last_used_at` is written once in each
 
-# By hand, because it is one statement where the ORM needs two, and takes 0.3 ms of CPU less. A key that
-# somebody is changing at this moment is not waited for: its use will be noted the next time.
-LOOK_UP = """
-    WITH found AS (
+# Written by hand: one statement instead of the ORM's two, which saves 0.3 ms of CPU. It does not wait for the
+# lock on a key that is being changed; the next request records its use.
+FIND_KEY = """
+    WITH valid AS (
         SELECT key.id, key.key_prefix, key.community_id, key.user_id, member.access, key.restricted_to,
             community.tier, key.expires_at,
             CASE WHEN key.digest <> %(digest)s THEN key.previous_expires_at END AS previous_expires_at
@@ -35,14 +34,14 @@ LOOK_UP = """
         WHERE (key.digest = %(digest)s
                 OR (key.previous_digest = %(digest)s AND key.previous_expires_at > %(at)s))
             AND key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > %(at)s)
-    ), due AS (
+    ), unrecorded AS (
         SELECT id FROM communities_apikey
-        WHERE id = (SELECT id FROM found) AND (last_used_at IS NULL OR last_used_at <= %(minute_ago)s)
+        WHERE id = (SELECT id FROM valid) AND (last_used_at IS NULL OR last_used_at <= %(minute_ago)s)
         FOR NO KEY UPDATE SKIP LOCKED
-    ), noted AS (
-        UPDATE communities_apikey SET last_used_at = %(at)s WHERE id IN (SELECT id FROM due)
+    ), recorded AS (
+        UPDATE communities_apikey SET last_used_at = %(at)s WHERE id IN (SELECT id FROM unrecorded)
     )
-    SELECT * FROM found
+    SELECT * FROM valid
 """
 
 
@@ -71,60 +70,62 @@ class Caller:
         return self.actor.tier
 
 
-class Memory:
-    """Callers by the digest of their key, for some seconds, in this process."""
+class CallerCache:
+    """Callers of this process by the digest of their key, each until a given moment."""
 
     def __init__(self) -> None:
-        self._callers: OrderedDict[str, tuple[float, Caller]] = OrderedDict()
+        self._entries: TLRUCache[str, tuple[Caller, float]] = TLRUCache(MAX_CACHED_KEYS, ttu=_expiry)
         self._lock = threading.Lock()
 
     def get(self, digest: str) -> Caller | None:
-        known = self._callers.get(digest)
-        return known[1] if known is not None and known[0] > time.monotonic() else None
+        with self._lock:
+            entry = self._entries.get(digest)
+        return None if entry is None else entry[0]
 
     def put(self, digest: str, caller: Caller, *, seconds: float) -> None:
         with self._lock:
-            self._callers.pop(digest, None)
-            self._callers[digest] = (time.monotonic() + seconds, caller)
-            while len(self._callers) > KEYS_TO_REMEMBER:
-                self._callers.popitem(last=False)
+            self._entries[digest] = caller, seconds
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         with self._lock:
-            self._callers.clear()
+            self._entries.clear()
 
 
-memory = Memory()
+def _expiry(digest: str, entry: tuple[Caller, float], now: float) -> float:
+    return now + entry[1]
 
 
-def caller_of(key: str | None, *, at: datetime) -> Caller:
-    """The caller whose key this is.
+caller_cache = CallerCache()
 
-    Raises MissingApiKey without one, InvalidApiKey for a key that is unknown, revoked or expired, or
-    whose maker has left the community.
+
+def authenticate(key: str | None, *, at: datetime) -> Caller:
+    """Return the caller of an API key.
+
+    Raises MissingApiKey if there is none, and InvalidApiKey if it is unknown, revoked or expired, or if its
+    maker has left the community.
     """
     if not key:
         raise MissingApiKey("Send the API key in the header X-API-Key.")
-    if len(key) > LONGEST_KEY:
+    if len(key) > MAX_KEY_LENGTH:
         raise InvalidApiKey("This API key is not valid.")
     digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
-    caller = memory.get(digest)
+    caller = caller_cache.get(digest)
     if caller is None:
-        caller, seconds_left = _look_up(digest, at)
-        memory.put(digest, caller, seconds=min(SECONDS_TO_REMEMBER, seconds_left))
+        caller, seconds_left = _find(digest, at)
+        caller_cache.put(digest, caller, seconds=min(SECONDS_IN_CACHE, seconds_left))
     return caller
 
 
-def _look_up(digest: str, at: datetime) -> tuple[Caller, float]:
-    """The caller, and for how many seconds the key is sure to work on."""
+def _find(digest: str, at: datetime) -> tuple[Caller, float]:
+    """Return the caller, and for how many seconds the key is certain to stay valid."""
     with connection.cursor() as cursor:
-        cursor.execute(LOOK_UP, {"digest": digest, "at": at, "minute_ago": at - LAST_USE_IS_NOTED_EVERY})
-        found = cursor.fetchone()
-    if found is None:
+        cursor.execute(FIND_KEY, {"digest": digest, "at": at, "minute_ago": at - INTERVAL_OF_LAST_USE})
+        row = cursor.fetchone()
+    if row is None:
         raise InvalidApiKey("This API key is not valid.")
-    api_key_id, prefix, community_id, user_id, access, restricted_to, tier, *lives_until = found
-    seconds = [(end - at).total_seconds() for end in lives_until if end is not None]
-    is_held_back = restricted_to is not None and access == Member.Access.ADMIN
-    role = restricted_to if is_held_back else access
+    api_key_id, prefix, community_id, user_id, access, restricted_to, tier, *expiries = row
+    seconds = [(expiry - at).total_seconds() for expiry in expiries if expiry is not None]
+    is_restricted = restricted_to is not None and access == Member.Access.ADMIN
+    role = restricted_to if is_restricted else access
     caller = Caller(api_key_id, prefix, Actor(user_id, role, community_id, tier))
-    return caller, min(seconds, default=SECONDS_TO_REMEMBER)
+    return caller, min(seconds, default=SECONDS_IN_CACHE)

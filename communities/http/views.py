@@ -69,7 +69,7 @@ class CommunityViewSet(viewsets.ViewSet):
         self._query_is_looked_at = False
         allowance: Allowance | None = None
         try:
-            self.key = authentication.caller_of(request.META.get("HTTP_X_API_KEY"), at=self.at)
+            self.key = authentication.authenticate(request.META.get("HTTP_X_API_KEY"), at=self.at)
             self.actor = self.key.actor
             allowance = throttling.take_for_key(self.key.api_key_id, self.actor.requests_per_minute)
             structlog.contextvars.bind_contextvars(

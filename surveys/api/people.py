@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from communities import wire
 from communities.actors import Role
 from communities.http import bodies
-from communities.http.authentication import memory
+from communities.http.authentication import caller_cache
 from communities.http.idempotency import once
 from communities.http.views import CommunityViewSet
 from communities.models import ApiKey, Identity, Member
@@ -263,7 +263,7 @@ class PersonViewSet(CommunityViewSet):
     @once
     def destroy(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
         people.erase(community_id=self.key.community_id, member_id=member_id, by_user_id=self.key.user_id)
-        transaction.on_commit(memory.forget)  # at once in this process; in others within 5 seconds
+        transaction.on_commit(caller_cache.clear)  # at once in this process; in others within 5 seconds
         return Response(status=204)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from django.test import Client
 
-from communities.http.authentication import memory
+from communities.http.authentication import caller_cache
 from communities.models import ApiKey
 from tests.support.caller import Caller
 
@@ -54,4 +54,4 @@ def key_of(caller: Caller) -> ApiKey:
 
 def later_by_the_memory() -> None:
     """As if the five seconds had passed for which a process remembers a key."""
-    memory.forget()
+    caller_cache.clear()

@@ -7,7 +7,7 @@ from pytest_django import DjangoAssertNumQueries
 from communities.actors import Actor
 from communities.errors import InvalidApiKey
 from communities.http.authentication import Caller as AuthenticatedCaller
-from communities.http.authentication import caller_of, memory
+from communities.http.authentication import authenticate, caller_cache
 from communities.models import ApiKey, Member
 from communities.services import keys
 from tests.communities.asking import ask, key_of, later_by_the_memory
@@ -20,7 +20,7 @@ ALMOST = timedelta(microseconds=1)
 def works(secret: str, at: datetime = NOON) -> bool:
     later_by_the_memory()
     try:
-        caller_of(secret, at=at)
+        authenticate(secret, at=at)
     except InvalidApiKey:
         return False
     return True
@@ -36,7 +36,7 @@ def caller_with(access: str = "admin", *, tier: str = "custom", **of_key: Any) -
 def test_a_key_tells_who_calls(db: None) -> None:
     key, secret = caller_with("creator", tier="vip")
 
-    caller = caller_of(secret, at=NOON)
+    caller = authenticate(secret, at=NOON)
 
     actor = Actor(key.user_id, "creator", key.community_id, "vip")
     assert caller == AuthenticatedCaller(key.pk, key.key_prefix, actor)
@@ -58,17 +58,17 @@ def test_a_key_has_its_makers_role_or_creator(
 ) -> None:
     _, secret = caller_with(access, restricted_to=restricted_to)
 
-    assert caller_of(secret, at=NOON).role == role
+    assert authenticate(secret, at=NOON).role == role
 
 
 def test_a_role_is_the_current_one(db: None) -> None:
     key, secret = caller_with("admin")
-    assert caller_of(secret, at=NOON).role == "admin"
+    assert authenticate(secret, at=NOON).role == "admin"
 
     Member.objects.filter(user=key.user).update(access="member")
-    memory.forget()
+    caller_cache.clear()
 
-    assert caller_of(secret, at=NOON).role == "member"
+    assert authenticate(secret, at=NOON).role == "member"
 
 
 def test_a_request_without_a_key_is_refused(db: None) -> None:
@@ -87,7 +87,7 @@ def test_a_very_long_key_is_refused_without_asking_the_database(
     db: None, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(0), pytest.raises(InvalidApiKey):
-        caller_of("k" * 201, at=NOON)
+        authenticate("k" * 201, at=NOON)
 
 
 def test_a_revoked_key_works_no_more(db: None) -> None:
@@ -157,16 +157,16 @@ def test_a_caller_is_looked_up_by_one_statement_and_then_remembered(
     _, secret = caller_with()
 
     with django_assert_num_queries(1):
-        caller_of(secret, at=NOON)
-        caller_of(secret, at=NOON)
+        authenticate(secret, at=NOON)
+        authenticate(secret, at=NOON)
 
 
 def test_a_caller_is_not_remembered_past_the_keys_end(db: None) -> None:
     _, secret = caller_with(expires_at=NOON)
-    caller_of(secret, at=NOON - ALMOST)
+    authenticate(secret, at=NOON - ALMOST)
 
     with pytest.raises(InvalidApiKey):
-        caller_of(secret, at=NOON)
+        authenticate(secret, at=NOON)
 
 
 def test_a_use_is_noted_once_a_minute(db: None) -> None:

@@ -35,7 +35,7 @@ ACHIEVED = {
 @pytest.fixture(autouse=True)
 def var_dir(settings: Any, tmp_path: Path) -> Path:
     settings.VAR_DIR = tmp_path
-    authentication.memory.forget()
+    authentication.caller_cache.clear()
     return tmp_path
 
 
@@ -80,7 +80,7 @@ def test_what_is_kept_works_and_is_for_its_owner_alone() -> None:
     demo = seed()
 
     assert authenticate(username=demo["admin_username"], password=demo["admin_password"]) is not None
-    assert authentication.caller_of(demo["api_key"], at=timezone.now()).role == "admin"
+    assert authentication.authenticate(demo["api_key"], at=timezone.now()).role == "admin"
     assert stat.S_IMODE(seed_demo.demo_file().stat().st_mode) == 0o600
 
 
@@ -91,10 +91,10 @@ def test_a_lost_file_is_written_anew_and_the_old_key_ends() -> None:
 
     demo = seed()
 
-    authentication.memory.forget()
-    assert authentication.caller_of(demo["api_key"], at=timezone.now()).role == "admin"
+    authentication.caller_cache.clear()
+    assert authentication.authenticate(demo["api_key"], at=timezone.now()).role == "admin"
     with pytest.raises(InvalidApiKey):
-        authentication.caller_of(lost["api_key"], at=timezone.now())
+        authentication.authenticate(lost["api_key"], at=timezone.now())
 
 
 @pytest.mark.django_db

@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 import pytest
+from cachetools import FIFOCache
 
 from surveys.services.results import poll as poll_results
 from tests.support.surveys import scenario
@@ -77,12 +78,11 @@ def test_a_count_that_fails_does_not_stay_away(monkeypatch):
     assert voters(block, after=4) == 3
 
 
-def test_what_is_kept_is_bounded(monkeypatch):
-    monkeypatch.setattr(poll_results, "MOST_KEPT", 2)
-    monkeypatch.setattr(poll_results, "_kept", {})
+def test_the_cache_is_bounded(monkeypatch):
+    monkeypatch.setattr(poll_results, "_cache", FIFOCache(2))
     blocks = [poll_of(3)[1] for _ in range(3)]
 
     for block in blocks:
         voters(block)
 
-    assert list(poll_results._kept) == [blocks[1].id, blocks[2].id]
+    assert list(poll_results._cache) == [blocks[1].id, blocks[2].id]

@@ -157,25 +157,35 @@ def test_a_write_is_seen_at_once():
     assert (before.headers["ETag"], after.headers["ETag"]) == ('"1"', '"2"')
 
 
-def test_what_is_not_committed_is_not_kept():
+def test_a_script_that_is_not_committed_is_not_cached():
     caller = Caller()
     made = caller.make(CHOICE)
 
     script_cache.get(int(made["id"]), 1)
 
-    assert (int(made["id"]), 1) not in script_cache._kept
+    assert (int(made["id"]), 1) not in script_cache._cache
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_memory_has_bounds(monkeypatch):
-    monkeypatch.setattr(script_cache, "MAX_SIZE", 6_000)
+def test_the_cache_is_bounded(monkeypatch):
+    cache = script_cache.new_cache(max_size=6_000)
+    monkeypatch.setattr(script_cache, "_cache", cache)
     caller = Caller()
     made = [caller.make(CHOICE) for _ in range(8)]
 
     for each in made:
         script_cache.get(int(each["id"]), 1)
 
-    kept = [each["id"] for each in made if (int(each["id"]), 1) in script_cache._kept]
-    assert 0 < len(kept) < len(made)
-    assert kept == [each["id"] for each in made][-len(kept) :]
-    assert script_cache._size == sum(each.stored.size for each in script_cache._kept.values()) <= 6_000
+    cached = [each["id"] for each in made if (int(each["id"]), 1) in cache]
+    assert 0 < len(cached) < len(made)
+    assert cached == [each["id"] for each in made][-len(cached) :]
+    assert cache.currsize == sum(each.stored.size for each in cache.values()) <= 6_000
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_script_larger_than_the_cache_is_read_and_not_cached(monkeypatch):
+    monkeypatch.setattr(script_cache, "_cache", script_cache.new_cache(max_size=10))
+    made = Caller().make(CHOICE)
+
+    assert script_cache.get(int(made["id"]), 1).script.blocks
+    assert not script_cache._cache

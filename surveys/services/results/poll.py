@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
 
+from cachetools import FIFOCache
+
 from communities.statements import found
 from surveys.engine.script import SCALES, Block
 from surveys.models import Project
 
-# To count takes longer with every vote, and every look and every vote counts. From this many voters on, each
-# process counts once in a while and shows meanwhile what it counted last.
+# Counting takes longer with every vote, and every view and vote needs a count. From this many voters on,
+# each process counts once in a while and shows its last count until then.
 MANY_VOTERS = 5_000
-KEPT_FOR = timedelta(seconds=2)
-MOST_KEPT = 1_000
+MAX_AGE = timedelta(seconds=2)
+MAX_CACHED_COUNTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +40,32 @@ def may_be_seen(*, project: Project, has_voted: bool, at: datetime) -> bool:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _CachedCount:
     results: PollResults
     counted_at: datetime
 
 
-_kept: dict[int, _Kept] = {}  # by block id
+_cache: FIFOCache[int, _CachedCount] = FIFOCache(MAX_CACHED_COUNTS)  # by block id
 _lock = Lock()
 
 
 def count(*, block: Block, at: datetime) -> PollResults:
-    """The votes on one question; where there are many, as they stood up to two seconds ago.
+    """The votes on one question. If there are many, the count may be up to two seconds old.
 
-    Where what was kept is too old, the first to ask counts anew; others see the old until that is done.
+    When a cached count is too old, the first caller counts again; the others get the old count until then.
     """
     assert block.id is not None
     with _lock:
-        known = _kept.get(block.id)
-        if known is not None:
-            if abs(at - known.counted_at) < KEPT_FOR:
-                return known.results
-            known.counted_at = at
+        cached = _cache.get(block.id)
+        if cached is not None:
+            if abs(at - cached.counted_at) < MAX_AGE:
+                return cached.results
+            cached.counted_at = at
     results = _count(block)
     with _lock:
-        _kept.pop(block.id, None)
+        _cache.pop(block.id, None)
         if results.voters >= MANY_VOTERS:
-            if len(_kept) >= MOST_KEPT:
-                del _kept[next(iter(_kept))]  # the one counted longest ago
-            _kept[block.id] = _Kept(results, at)
+            _cache[block.id] = _CachedCount(results, at)
     return results
 
 

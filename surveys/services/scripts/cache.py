@@ -1,18 +1,18 @@
-"""Scripts kept in the memory of a process, by project and revision, the least used one leaving first.
+"""A cache of scripts in each process, by project and revision. The least recently used script goes first.
 
-What is read inside a transaction is kept only once that has committed, so a revision that is rolled back
-and then written anew, with other words, is never mixed up with the first.
+A script that was read inside a transaction is cached only after that has committed. So a revision that is
+rolled back and then written with other words is never confused with the first.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from threading import Lock
 
 import orjson
+from cachetools import LRUCache
 from django.db import transaction
 
 from communities.errors import NotFound
@@ -22,7 +22,7 @@ from surveys.engine.script import Block, Option, Script
 from surveys.services.scripts import storage
 from surveys.services.scripts.storage import StoredScript
 
-MAX_SIZE = 30_000_000  # bytes of JSON over all scripts kept, which take five times as much: 150 MB at most
+MAX_SIZE = 30_000_000  # bytes of JSON of all cached scripts; in memory they take five times as much, 150 MB
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,12 @@ class CachedScript:
         return known
 
 
-_kept: OrderedDict[tuple[int, int], CachedScript] = OrderedDict()
+def new_cache(max_size: int) -> LRUCache[tuple[int, int], CachedScript]:
+    return LRUCache(max_size, getsizeof=lambda cached: cached.stored.size)
+
+
+_cache = new_cache(MAX_SIZE)
 _lock = Lock()
-_size = 0
 
 
 def get(project_id: int, revision: int) -> CachedScript:
@@ -118,25 +121,18 @@ def get(project_id: int, revision: int) -> CachedScript:
     """
     key = (project_id, revision)
     with _lock:
-        known = _kept.get(key)
-        if known is not None:
-            _kept.move_to_end(key)
-            return known
+        cached = _cache.get(key)
+        if cached is not None:
+            return cached
     stored = storage.read(project_id)
     if stored is None:
         raise NotFound("There is no such project.")
     read = CachedScript(stored)
-    transaction.on_commit(partial(_keep, (project_id, stored.revision), read))
+    transaction.on_commit(partial(_put, (project_id, stored.revision), read))
     return read
 
 
-def _keep(key: tuple[int, int], kept: CachedScript) -> None:
-    global _size
+def _put(key: tuple[int, int], script: CachedScript) -> None:
     with _lock:
-        if key in _kept:
-            return
-        _kept[key] = kept
-        _size += kept.stored.size
-        while _size > MAX_SIZE and len(_kept) > 1:
-            _, oldest = _kept.popitem(last=False)
-            _size -= oldest.stored.size
+        if key not in _cache and script.stored.size <= _cache.maxsize:
+            _cache[key] = script
