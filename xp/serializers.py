@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from communities.http.fields import Choice
+from communities.http.fields import StrictChoiceField
 from communities.models import Member
 from xp.models import XpEntry
 
@@ -75,7 +75,7 @@ class MemberOut(serializers.Serializer[Any]):
     name = serializers.CharField(allow_null=True)
     nick = serializers.CharField(allow_null=True, help_text="The member's name in this community.")
     avatar_url = serializers.URLField(allow_null=True)
-    access = Choice(choices=Member.Access.values)
+    access = StrictChoiceField(choices=Member.Access.values)
     rank = serializers.IntegerField(allow_null=True, min_value=1)
     xp_total = serializers.IntegerField(min_value=0)
     xp_monthly = serializers.IntegerField(help_text="Negative if more XP was taken than given this month.")
@@ -95,7 +95,7 @@ class XpEntryOut(serializers.Serializer[Any]):
         help_text="The actual change. A deduction never takes the balance below 0."
     )
     balance_after = serializers.IntegerField(min_value=0)
-    source_kind = Choice(choices=XpEntry.SourceKind.values)
+    source_kind = StrictChoiceField(choices=XpEntry.SourceKind.values)
     source_ref = serializers.IntegerField(allow_null=True, help_text="The project's id.")
     session_number = serializers.IntegerField(allow_null=True)
     actor_name = serializers.CharField(

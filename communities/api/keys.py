@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from communities.actors import Role
 from communities.http.authentication import caller_cache
-from communities.http.fields import Choice, Moment, Text
+from communities.http.fields import StrictChoiceField, StrictTextField, UtcDateTimeField
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
@@ -36,12 +36,12 @@ NEW_EXAMPLE = EXAMPLE | {"key": "cq_live_k3Jq0bXv9TzL5dYw2RnE8uPcA1sF6hGmK4oQ7iJ
 class NewKeyIn(serializers.Serializer[Any]):
     accepted_and_ignored = frozenset(NEW_EXAMPLE)
 
-    name = Text(max_length=200)
-    description = Text(max_length=1000, allow_null=True, required=False)
-    expires_at = Moment(
+    name = StrictTextField(max_length=200)
+    description = StrictTextField(max_length=1000, allow_null=True, required=False)
+    expires_at = UtcDateTimeField(
         allow_null=True, required=False, help_text="A future time with its offset; null never ends."
     )
-    role = Choice(
+    role = StrictChoiceField(
         choices=["creator"], allow_null=True, required=False, help_text="Restricts an admin's key to creator."
     )
 

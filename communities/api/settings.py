@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.http.fields import Choice, Text, Truth, Whole
+from communities.http.fields import StrictBooleanField, StrictChoiceField, StrictIntegerField, StrictTextField
 from communities.http.idempotency import once
 from communities.http.views import CommunityViewSet
 from communities.models import CommunitySettings
@@ -33,7 +33,7 @@ EXAMPLE = {
 }
 
 
-class LanguageTag(Text):
+class LanguageTag(StrictTextField):
     default_error_messages = {"invalid": "must be a language tag such as en or pt-BR."}
 
     def to_internal_value(self, data: object) -> str:
@@ -48,18 +48,18 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
 
     community_id = serializers.CharField(read_only=True)
     locale = LanguageTag(allow_null=True, max_length=35)
-    default_anonymous_mode = Choice(
+    default_anonymous_mode = StrictChoiceField(
         choices=CommunitySettings.AnonymousMode.values,
         allow_null=True,
         help_text="Decides the privacy of a new project that names none.",
     )
-    use_xp = Truth(allow_null=True)
-    xp_name = Text(allow_null=True, max_length=50)
-    xp_per_question = Whole(allow_null=True, min_value=0, max_value=LARGEST_INTEGER)
-    use_leader_board = Truth(allow_null=True)
-    thank_you_type = Choice(choices=CommunitySettings.ThankYouType.values, allow_null=True)
-    thank_you_custom_message = Text(allow_null=True, max_length=4000)
-    thank_you_custom_label = Text(allow_null=True, max_length=80)
+    use_xp = StrictBooleanField(allow_null=True)
+    xp_name = StrictTextField(allow_null=True, max_length=50)
+    xp_per_question = StrictIntegerField(allow_null=True, min_value=0, max_value=LARGEST_INTEGER)
+    use_leader_board = StrictBooleanField(allow_null=True)
+    thank_you_type = StrictChoiceField(choices=CommunitySettings.ThankYouType.values, allow_null=True)
+    thank_you_custom_message = StrictTextField(allow_null=True, max_length=4000)
+    thank_you_custom_label = StrictTextField(allow_null=True, max_length=80)
 
 
 def _told(saved: CommunitySettings) -> dict[str, object]:

@@ -12,7 +12,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 
-class Text(serializers.CharField):
+class StrictTextField(serializers.CharField):
     """A text, white space at its ends cut off. An empty one in a nullable field means null."""
 
     default_error_messages = {"invalid_type": "must be text."}
@@ -32,7 +32,7 @@ class Text(serializers.CharField):
         return super().to_internal_value(data)
 
 
-class Choice(serializers.ChoiceField):
+class StrictChoiceField(serializers.ChoiceField):
     default_error_messages = {"invalid_type": "must be text."}
 
     def to_internal_value(self, data: object) -> Any:
@@ -41,7 +41,7 @@ class Choice(serializers.ChoiceField):
         return super().to_internal_value(data)
 
 
-class Whole(serializers.IntegerField):
+class StrictIntegerField(serializers.IntegerField):
     default_error_messages = {"invalid_type": "must be an integer."}
 
     def to_internal_value(self, data: Any) -> int:
@@ -50,7 +50,7 @@ class Whole(serializers.IntegerField):
         return data
 
 
-class Truth(serializers.BooleanField):
+class StrictBooleanField(serializers.BooleanField):
     default_error_messages = {"invalid_type": "must be true or false."}
 
     def to_internal_value(self, data: object) -> bool:
@@ -60,7 +60,7 @@ class Truth(serializers.BooleanField):
 
 
 @extend_schema_field({"type": "string", "format": "date-time"})
-class Moment(serializers.Field[datetime, object, str, Any]):
+class UtcDateTimeField(serializers.Field[datetime, object, str, Any]):
     """A time with its offset, in ISO 8601; parts of a second are dropped."""
 
     default_error_messages = {

@@ -13,9 +13,10 @@ from rest_framework.response import Response
 
 from communities.actors import Role
 from communities.errors import refuse
+from communities.http.fields import StrictBooleanField, StrictIntegerField, StrictTextField
 from communities.http.idempotency import once
+from communities.http.paths import MAX_ID
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
-from surveys.api.fields import MAX_ID, Text, Truth, Whole
 from surveys.api.projects import OwnWorkViewSet
 from surveys.engine.walk import presentation
 from surveys.services.conversations import admission
@@ -29,10 +30,10 @@ TAG = "Conversations"
 class ConversationIn(serializers.Serializer[Any]):
     """Who responds: a member, or somebody by a name of the caller's own, or, with neither, a stranger."""
 
-    member_id = Text(
+    member_id = StrictTextField(
         required=False, allow_null=True, allow_blank=False, max_length=40, help_text="A present member's id."
     )
-    external_id = Text(
+    external_id = StrictTextField(
         required=False,
         allow_null=True,
         allow_blank=False,
@@ -49,16 +50,24 @@ class Value(serializers.JSONField):
 class AnswerIn(serializers.Serializer[Any]):
     """An answer to the current block, in one of its ways. `value` may also name a choice."""
 
-    block_id = Whole(min_value=1, max_value=MAX_ID, help_text="The current block.")
+    block_id = StrictIntegerField(min_value=1, max_value=MAX_ID, help_text="The current block.")
     value = Value(required=False, allow_null=True, help_text="A text, a number, or an option's value.")
-    option_id = Whole(required=False, allow_null=True, help_text="The chosen option.")
+    option_id = StrictIntegerField(required=False, allow_null=True, help_text="The chosen option.")
     option_ids = serializers.ListField(
-        child=Whole(), required=False, allow_null=True, max_length=100, help_text="The chosen options."
+        child=StrictIntegerField(),
+        required=False,
+        allow_null=True,
+        max_length=100,
+        help_text="The chosen options.",
     )
     ranking = serializers.ListField(
-        child=Whole(), required=False, allow_null=True, max_length=100, help_text="Option ids, best first."
+        child=StrictIntegerField(),
+        required=False,
+        allow_null=True,
+        max_length=100,
+        help_text="Option ids, best first.",
     )
-    skip = Truth(
+    skip = StrictBooleanField(
         required=False,
         allow_null=True,
         help_text="Leaves an optional question unanswered; a poll's never is.",

@@ -12,10 +12,10 @@ from rest_framework.request import Request
 
 from communities.actors import Role
 from communities.http.downloads import download
+from communities.http.fields import UtcDateTimeField
 from communities.http.views import CommunityViewSet
 from communities.models import Identity
 from surveys.api.conversation_examples import RESPONSE
-from surveys.api.fields import Moment
 from surveys.api.responses import TAG, ResponseOut
 from surveys.models import Project
 from surveys.services import access, lookup
@@ -45,8 +45,8 @@ class ExportIn(serializers.Serializer[Any]):
 
     format = serializers.ChoiceField(choices=list(exports.MEDIA_TYPES), default="csv")
     status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
-    submitted_after = Moment(required=False, help_text="Completed then or later.")
-    submitted_before = Moment(required=False, help_text="Completed before then.")
+    submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
+    submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
     provider = serializers.ChoiceField(choices=Identity.Provider.values, required=False)
     bom = serializers.ChoiceField(
         choices=["0", "1"],

@@ -8,57 +8,42 @@ from typing import Any, ClassVar
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from communities.http.fields import Choice, Moment, Text, Truth, Whole
+from communities.http.fields import StrictBooleanField, StrictTextField
+from communities.http.paths import MAX_ID
 from surveys.engine.intake.emojis import is_one_character
-from surveys.engine.intake.field_types import TextType as TextKind
+from surveys.engine.intake.field_types import TextType
 from surveys.engine.intake.fields import BLOCK, SNOWFLAKE
 
-MAX_ID = 2**63 - 1
 
-__all__ = [
-    "AchievementId",
-    "Address",
-    "Choice",
-    "Color",
-    "Moment",
-    "OneCharacter",
-    "Snowflake",
-    "Text",
-    "Truth",
-    "Truths",
-    "Whole",
-]
-
-
-class _ByKind(Text):
+class _ByKind(StrictTextField):
     """A text that the table of block fields knows already: the same rule, in the same words."""
 
     key: ClassVar[str]
 
     def to_internal_value(self, data: object) -> str:
         kind = BLOCK.fields[self.key].type
-        assert isinstance(kind, TextKind)
+        assert isinstance(kind, TextType)
         if data != "" and (problem := kind.problem(data)):
             raise serializers.ValidationError(problem[1], code=problem[0])
         return str(data)
 
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
-class Address(_ByKind):
+class UrlField(_ByKind):
     """An http or https address."""
 
     key = "image_url"
 
 
 @extend_schema_field({"type": "string", "pattern": "^[0-9A-Fa-f]{6}$"})
-class Color(_ByKind):
+class ColorField(_ByKind):
     """Six hexadecimal digits."""
 
     key = "color"
 
 
 @extend_schema_field({"type": "string", "pattern": SNOWFLAKE.pattern})
-class Snowflake(Text):
+class SnowflakeField(StrictTextField):
     """An id of the chat platform: digits, as text, because numbers lose some of them."""
 
     def to_internal_value(self, data: object) -> str:
@@ -69,7 +54,7 @@ class Snowflake(Text):
 
 
 @extend_schema_field({"type": "string", "pattern": "^[1-9][0-9]{0,18}$"})
-class AchievementId(Text):
+class AchievementIdField(StrictTextField):
     """The number of an achievement, as text."""
 
     default_error_messages = {"invalid": "must be the number of an achievement: digits, as text."}
@@ -83,7 +68,7 @@ class AchievementId(Text):
 
 
 @extend_schema_field({"type": "string", "maxLength": 1})
-class OneCharacter(Text):
+class OneCharacterField(StrictTextField):
     """One visible character: a letter, a sign, or an emoji of any length."""
 
     default_error_messages = {"too_long": "must be one visible character."}
@@ -95,10 +80,10 @@ class OneCharacter(Text):
         return text
 
 
-class Truths(serializers.DictField):
+class BooleanMapField(serializers.DictField):
     """A map of texts to true or false."""
 
-    child = Truth()
+    child = StrictBooleanField()
 
     default_error_messages = {
         "too_many": "may hold at most 50 entries.",

@@ -8,22 +8,24 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from communities.http.fields import (
+    StrictBooleanField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictTextField,
+    UtcDateTimeField,
+)
 from communities.http.pagination import PageIn
+from communities.http.paths import MAX_ID
 from surveys.ai.provider import MAX_INTENT
 from surveys.api.blocks import ref
 from surveys.api.fields import (
-    MAX_ID,
-    AchievementId,
-    Address,
-    Choice,
-    Color,
-    Moment,
-    OneCharacter,
-    Snowflake,
-    Text,
-    Truth,
-    Truths,
-    Whole,
+    AchievementIdField,
+    BooleanMapField,
+    ColorField,
+    OneCharacterField,
+    SnowflakeField,
+    UrlField,
 )
 from surveys.engine.language import names
 from surveys.engine.script import Bucket
@@ -59,24 +61,24 @@ class Group(serializers.Serializer[Any]):
 
 
 class ProjectSettingsIn(Group):
-    privacy_mode = Choice(
+    privacy_mode = StrictChoiceField(
         PRIVACY_MODES, required=False, allow_null=True, help_text="Null: the community's default."
     )
-    max_completes_per_user = Whole(
+    max_completes_per_user = StrictIntegerField(
         min_value=1,
         max_value=MAX_SMALL,
         required=False,
         allow_null=True,
         help_text="Null: unlimited. New polls have 1.",
     )
-    change_poll = Truth(
+    change_poll = StrictBooleanField(
         required=False, allow_null=True, help_text="Whether a vote may be changed after it was given."
     )
-    poll_results_mode = Choice(
+    poll_results_mode = StrictChoiceField(
         Project.PollResultsMode.values, required=False, allow_null=True, help_text="Null: as `hidden`."
     )
-    reveal_results = Truth(required=False, allow_null=True, help_text="Post a summary on close.")
-    share_results = Truth(
+    reveal_results = StrictBooleanField(required=False, allow_null=True, help_text="Post a summary on close.")
+    share_results = StrictBooleanField(
         required=False,
         help_text="Share the results, as aggregates alone: with every member, and on a public page whose "
         "address is `info.results_url`. Switched off, the page is gone at once; switched on again, it is "
@@ -85,18 +87,20 @@ class ProjectSettingsIn(Group):
 
 
 class TurnIn(Group):
-    mode = Choice(["manual", "scheduled"], required=False)
-    time = Moment(required=False, allow_null=True, help_text="Needed, and in the future, with `scheduled`.")
+    mode = StrictChoiceField(["manual", "scheduled"], required=False)
+    time = UtcDateTimeField(
+        required=False, allow_null=True, help_text="Needed, and in the future, with `scheduled`."
+    )
 
 
 class AudienceIn(Group):
-    participation = Choice(Project.Participation.values, required=False)
-    response_channel = Choice(Project.ResponseChannel.values, required=False)
+    participation = StrictChoiceField(Project.Participation.values, required=False)
+    response_channel = StrictChoiceField(Project.ResponseChannel.values, required=False)
     required_role_ids = serializers.ListField(
-        child=Snowflake(), max_length=50, required=False, help_text="Any of these roles."
+        child=SnowflakeField(), max_length=50, required=False, help_text="Any of these roles."
     )
     verified_source_ids = serializers.ListField(
-        child=Whole(min_value=1, max_value=MAX_ID),
+        child=StrictIntegerField(min_value=1, max_value=MAX_ID),
         max_length=50,
         required=False,
         help_text="Any of these sources.",
@@ -104,21 +108,23 @@ class AudienceIn(Group):
 
 
 class EmbedConfigIn(Group):
-    info_display = Choice(["embed", "button"], required=False, allow_null=True)
-    rows = Truths(required=False, allow_null=True, help_text="Which rows of the embed are shown.")
+    info_display = StrictChoiceField(["embed", "button"], required=False, allow_null=True)
+    rows = BooleanMapField(required=False, allow_null=True, help_text="Which rows of the embed are shown.")
 
 
 class InvitationIn(Group):
-    post_channel_id = Snowflake(required=False, allow_null=True)
-    message = Text(max_length=4000, required=False, allow_null=True)
-    thumbnail_url = Address(required=False, allow_null=True)
-    image_url = Address(required=False, allow_null=True)
-    border_color = Color(required=False, allow_null=True, help_text="Hex without `#`, while open.")
-    border_color_closed = Color(required=False, allow_null=True, help_text="When closed. Premium.")
-    footer = Text(max_length=2048, required=False, allow_null=True, help_text="Premium.")
+    post_channel_id = SnowflakeField(required=False, allow_null=True)
+    message = StrictTextField(max_length=4000, required=False, allow_null=True)
+    thumbnail_url = UrlField(required=False, allow_null=True)
+    image_url = UrlField(required=False, allow_null=True)
+    border_color = ColorField(required=False, allow_null=True, help_text="Hex without `#`, while open.")
+    border_color_closed = ColorField(required=False, allow_null=True, help_text="When closed. Premium.")
+    footer = StrictTextField(max_length=2048, required=False, allow_null=True, help_text="Premium.")
     embed_config = EmbedConfigIn(allow_null=True)
-    answer_button_label = Text(max_length=80, required=False, allow_null=True, help_text="Premium.")
-    answer_button_color = Whole(
+    answer_button_label = StrictTextField(
+        max_length=80, required=False, allow_null=True, help_text="Premium."
+    )
+    answer_button_color = StrictIntegerField(
         min_value=1,
         max_value=4,
         required=False,
@@ -135,50 +141,50 @@ class DeliveryIn(Group):
 
 
 class RewardsIn(Group):
-    discord_role_id = Snowflake(required=False, allow_null=True, help_text="Role granted on completion.")
-    achievement_id = AchievementId(
+    discord_role_id = SnowflakeField(required=False, allow_null=True, help_text="Role granted on completion.")
+    achievement_id = AchievementIdField(
         required=False,
         allow_null=True,
         help_text="Digits. Null: the one it had, else the community's next number, once an achievement is "
         "enabled.",
     )
-    use_xp = Truth(
+    use_xp = StrictBooleanField(
         required=False,
         allow_null=True,
         help_text="Give `xp_per_question` for each question at the end; on a poll, once, with the vote.",
     )
-    achievement_enabled = Truth(
+    achievement_enabled = StrictBooleanField(
         required=False, allow_null=True, help_text="Grant an achievement on completion."
     )
-    achievement_image_url = Address(
+    achievement_image_url = UrlField(
         required=False, allow_null=True, help_text="Null: as it is described, else a badge that is drawn."
     )
-    achievement_name = Text(
+    achievement_name = StrictTextField(
         max_length=200,
         required=False,
         allow_null=True,
         help_text="Null: as it is described, else `Completed: ` and the project's name.",
     )
-    achievement_role_id = Snowflake(
+    achievement_role_id = SnowflakeField(
         required=False, allow_null=True, help_text="Role granted with the achievement."
     )
 
 
 class PresentationIn(Group):
-    theme_id = Whole(
+    theme_id = StrictIntegerField(
         min_value=1,
         max_value=MAX_SMALL,
         required=False,
         allow_null=True,
         help_text="Unknown ones draw the default.",
     )
-    interviewer_id = Whole(min_value=1, max_value=MAX_SMALL, required=False, allow_null=True)
-    branding = Text(max_length=200, required=False, allow_null=True)
-    chart_emoji = OneCharacter(required=False, allow_null=True, help_text="One visible character.")
+    interviewer_id = StrictIntegerField(min_value=1, max_value=MAX_SMALL, required=False, allow_null=True)
+    branding = StrictTextField(max_length=200, required=False, allow_null=True)
+    chart_emoji = OneCharacterField(required=False, allow_null=True, help_text="One visible character.")
 
 
 class BucketIn(serializers.Serializer[Any]):
-    name = Text(
+    name = StrictTextField(
         max_length=64,
         help_text=(
             "Display name. Its variable key is the name in lower case with `_` for spaces; tokens and logic "
@@ -186,7 +192,7 @@ class BucketIn(serializers.Serializer[Any]):
             "commas, and not `correct` at its beginning."
         ),
     )
-    order = Whole(
+    order = StrictIntegerField(
         min_value=0, max_value=MAX_SMALL, required=False, help_text="The index in the array by default."
     )
 
@@ -204,7 +210,7 @@ class BucketIn(serializers.Serializer[Any]):
 
 
 class ScoringIn(Group):
-    enabled = Truth(
+    enabled = StrictBooleanField(
         required=False,
         help_text="Scores count once a script is written while this is true: enable it first.",
     )
@@ -227,10 +233,10 @@ class ScoringIn(Group):
 class Fields(serializers.Serializer[Any]):
     """What a create and an update may carry alike. What only reads carry is accepted and passed over."""
 
-    privacy_mode = Choice(
+    privacy_mode = StrictChoiceField(
         PRIVACY_MODES, required=False, allow_null=True, help_text="The same as `settings.privacy_mode`."
     )
-    scoring_enabled = Truth(required=False, help_text="The same as `scoring.enabled`.")
+    scoring_enabled = StrictBooleanField(required=False, help_text="The same as `scoring.enabled`.")
     settings = ProjectSettingsIn()
     delivery = DeliveryIn(allow_null=True, help_text="Null clears the group.")
     rewards = RewardsIn(allow_null=True)
@@ -250,23 +256,23 @@ class Fields(serializers.Serializer[Any]):
 class ProjectIn(Fields):
     """Fields to change. `type` never changes, and the script has an address of its own."""
 
-    name = Text(max_length=200, required=False)
+    name = StrictTextField(max_length=200, required=False)
     accepted_and_ignored = (*Fields.accepted_and_ignored, "type", "script")
 
 
 class NewProjectIn(Fields):
     """A project to be made: `name` and `type`, and one of `script`, `intent` and `template`, or none."""
 
-    name = Text(max_length=200)
-    type = Choice(Project.Type.values)
-    intent = Text(
+    name = StrictTextField(max_length=200)
+    type = StrictChoiceField(Project.Type.values)
+    intent = StrictTextField(
         max_length=MAX_INTENT,
         required=False,
         allow_null=True,
         allow_blank=False,
         help_text="A wish in plain words, from which a script is made by AI.",
     )
-    template = Text(
+    template = StrictTextField(
         max_length=64,
         required=False,
         allow_null=True,
@@ -300,56 +306,56 @@ class OpenIn(serializers.Serializer[Any]):
 
 
 class CloneIn(serializers.Serializer[Any]):
-    name = Text(max_length=200, required=False, help_text="`Copy of ...` by default.")
+    name = StrictTextField(max_length=200, required=False, help_text="`Copy of ...` by default.")
 
 
 class ListIn(PageIn):
     """Filters of the listing."""
 
-    status = Choice(Project.Status.values, required=False)
-    type = Choice(Project.Type.values, required=False)
+    status = StrictChoiceField(Project.Status.values, required=False)
+    type = StrictChoiceField(Project.Type.values, required=False)
     search = serializers.CharField(
         max_length=200, required=False, help_text="A part of the name, in any case."
     )
     author_id = serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False)
-    sort = Choice(["created_at", "-created_at", "name"], default="-created_at")
+    sort = StrictChoiceField(["created_at", "-created_at", "name"], default="-created_at")
 
 
 # --- Out ------------------------------------------------------------------------------------------
 
 
 class InfoOut(serializers.Serializer[Any]):
-    type = Choice(Project.Type.values)
-    created_at = Moment(allow_null=True)
-    block_count = Whole(help_text="Blocks of the script, without the outro.")
-    is_cloneable = Truth(help_text="Whether other communities may clone it.")
-    author_id = Text(allow_null=True)
-    author_name = Text(allow_null=True)
-    completion_count = Whole()
-    response_count = Whole(help_text="Answered blocks over all responses.")
+    type = StrictChoiceField(Project.Type.values)
+    created_at = UtcDateTimeField(allow_null=True)
+    block_count = StrictIntegerField(help_text="Blocks of the script, without the outro.")
+    is_cloneable = StrictBooleanField(help_text="Whether other communities may clone it.")
+    author_id = StrictTextField(allow_null=True)
+    author_name = StrictTextField(allow_null=True)
+    completion_count = StrictIntegerField()
+    response_count = StrictIntegerField(help_text="Answered blocks over all responses.")
     web_url = serializers.URLField(help_text="The respondent's page.")
-    scheduled_open_at = Moment(allow_null=True, help_text="When a pending opening will be.")
+    scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When a pending opening will be.")
     results_url = serializers.URLField(
         allow_null=True, help_text="The public page of the results, while `settings.share_results` is on."
     )
 
 
 class ProjectSettingsOut(serializers.Serializer[Any]):
-    privacy_mode = Choice(PRIVACY_MODES)
-    max_completes_per_user = Whole(min_value=1, allow_null=True)
-    change_poll = Truth(allow_null=True)
-    poll_results_mode = Choice(Project.PollResultsMode.values, allow_null=True)
-    reveal_results = Truth(allow_null=True)
-    share_results = Truth()
+    privacy_mode = StrictChoiceField(PRIVACY_MODES)
+    max_completes_per_user = StrictIntegerField(min_value=1, allow_null=True)
+    change_poll = StrictBooleanField(allow_null=True)
+    poll_results_mode = StrictChoiceField(Project.PollResultsMode.values, allow_null=True)
+    reveal_results = StrictBooleanField(allow_null=True)
+    share_results = StrictBooleanField()
 
 
 class BucketOut(serializers.Serializer[Any]):
-    name = Text()
-    order = Whole()
+    name = StrictTextField()
+    order = StrictIntegerField()
 
 
 class ScoringOut(serializers.Serializer[Any]):
-    enabled = Truth()
+    enabled = StrictBooleanField()
     buckets = BucketOut(
         many=True,
         help_text="Empty while scoring is off, and until a script is written with it on.",
@@ -359,18 +365,20 @@ class ScoringOut(serializers.Serializer[Any]):
 class GenerationOut(serializers.Serializer[Any]):
     """What became of the `intent` that a project was made from."""
 
-    status = Choice(["pending", "completed", "failed"])
-    generated_by = Text(allow_null=True, help_text="`anthropic`, or `local`: the library of templates.")
-    error = Text(allow_null=True, help_text="Why there is no script.")
+    status = StrictChoiceField(["pending", "completed", "failed"])
+    generated_by = StrictTextField(
+        allow_null=True, help_text="`anthropic`, or `local`: the library of templates."
+    )
+    error = StrictTextField(allow_null=True, help_text="Why there is no script.")
 
 
 class ProjectOut(serializers.Serializer[Any]):
     """A survey or poll. `status` is what holds at the moment of the answer."""
 
-    id = Text()
-    community_id = Text()
-    name = Text()
-    status = Choice(Project.Status.values)
+    id = StrictTextField()
+    community_id = StrictTextField()
+    name = StrictTextField()
+    status = StrictChoiceField(Project.Status.values)
     info = InfoOut()
     settings = ProjectSettingsOut()
     delivery = DeliveryIn(required=True, allow_null=True)
@@ -384,4 +392,4 @@ class NewProjectOut(ProjectOut):
     """A new project with its script."""
 
     script = ScriptField(allow_null=True, help_text="Null while it is still being made from the `intent`.")
-    credits_used = Whole(help_text="0 where no AI worked, or its work is free.")
+    credits_used = StrictIntegerField(help_text="0 where no AI worked, or its work is free.")

@@ -11,12 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
+from communities.http.fields import UtcDateTimeField
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
 from communities.models import Identity
 from surveys.api.conversation_examples import RESPONSE
-from surveys.api.fields import Moment
 from surveys.models import Project
 from surveys.services import access, lookup
 from surveys.services.responses import service as responses
@@ -35,9 +35,9 @@ class ResponsesIn(PageIn):
         choices=["asc", "desc"], default="asc", help_text="Oldest first, or newest first."
     )
     status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
-    submitted_after = Moment(required=False, help_text="Completed then or later.")
-    submitted_before = Moment(required=False, help_text="Completed before then.")
-    updated_after = Moment(required=False, help_text="Changed then or later.")
+    submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
+    submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
+    updated_after = UtcDateTimeField(required=False, help_text="Changed then or later.")
     provider = serializers.ChoiceField(choices=Identity.Provider.values, required=False)
     user_id = serializers.IntegerField(
         required=False, min_value=0, max_value=2**63 - 1, help_text="All responses of one person."

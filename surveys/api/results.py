@@ -12,10 +12,11 @@ from rest_framework.response import Response
 
 from communities.actors import Role
 from communities.errors import Forbidden
+from communities.http.fields import UtcDateTimeField
+from communities.http.paths import MAX_ID
 from communities.models import Identity
 from surveys.api.analysis_examples import RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut
-from surveys.api.fields import MAX_ID, Moment
 from surveys.api.projects import OwnWorkViewSet
 from surveys.models import Project
 from surveys.services import access, lookup
@@ -36,8 +37,8 @@ class ResultsIn(serializers.Serializer[Any]):
     """Which responses are counted, and what they are divided by."""
 
     status = serializers.ChoiceField(choices=STATUSES, default="all")
-    submitted_after = Moment(required=False, help_text="Completed then or later.")
-    submitted_before = Moment(required=False, help_text="Completed before then.")
+    submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
+    submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
     provider = serializers.ChoiceField(choices=Identity.Provider.values, required=False)
     segment_by = serializers.IntegerField(
         required=False,

@@ -12,10 +12,10 @@ from rest_framework.response import Response
 
 from communities.actors import Role
 from communities.http.etags import etag_of, revisions_in
+from communities.http.fields import StrictChoiceField
 from communities.http.idempotency import once
 from surveys.api import examples
 from surveys.api.blocks import ref
-from surveys.api.fields import Choice
 from surveys.api.projects import OwnWorkViewSet
 from surveys.services import lookup
 from surveys.services.representations import script as script_json
@@ -51,7 +51,7 @@ _changes_block = partial(
 
 
 class ScriptQuery(serializers.Serializer[Any]):
-    expand = Choice(
+    expand = StrictChoiceField(
         ["outro"],
         required=False,
         help_text="`outro` shows the blocks that the service made at the end, with the XP they give now.",

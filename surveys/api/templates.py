@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
+from communities.http.fields import StrictBooleanField, StrictChoiceField, StrictIntegerField, StrictTextField
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
-from surveys.api.fields import Choice, Text, Truth, Whole
 from surveys.api.project_shapes import BucketOut, ScriptField
 from surveys.models import Project
 from surveys.services.scripts import templates
@@ -55,14 +55,14 @@ class TemplatesIn(PageIn):
 class TemplateOut(serializers.Serializer[Any]):
     """A survey or poll, ready to be used."""
 
-    id = Text(help_text="What `template` means where a project is made.")
-    name = Text()
-    description = Text()
-    type = Choice(Project.Type.values)
-    category = Choice(templates.categories())
-    question_count = Whole(help_text="Blocks that ask something, shown or hidden.")
-    estimated_minutes = Whole(help_text="What it takes to answer it, about.")
-    scoring_enabled = Truth(help_text="Whether its script has grades or points.")
+    id = StrictTextField(help_text="What `template` means where a project is made.")
+    name = StrictTextField()
+    description = StrictTextField()
+    type = StrictChoiceField(Project.Type.values)
+    category = StrictChoiceField(templates.categories())
+    question_count = StrictIntegerField(help_text="Blocks that ask something, shown or hidden.")
+    estimated_minutes = StrictIntegerField(help_text="What it takes to answer it, about.")
+    scoring_enabled = StrictBooleanField(help_text="Whether its script has grades or points.")
 
 
 class TemplateScoringOut(serializers.Serializer[Any]):

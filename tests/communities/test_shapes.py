@@ -8,33 +8,39 @@ from rest_framework import serializers
 
 from communities.errors import InvalidRequest
 from communities.http.etags import etag_of, revisions_in
-from communities.http.fields import Choice, Moment, Text, Truth, Whole
+from communities.http.fields import (
+    StrictBooleanField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictTextField,
+    UtcDateTimeField,
+)
 from communities.http.pagination import page_of
 from communities.http.shapes import VIOLATION_CODES, faults_of_query, ignored_paths, violations_of
 from communities.http.views import _as_header
 
 
 class Small(serializers.Serializer[Any]):
-    text = Text(max_length=3, min_length=2)
-    maybe = Text(allow_null=True, required=False)
+    text = StrictTextField(max_length=3, min_length=2)
+    maybe = StrictTextField(allow_null=True, required=False)
     told = serializers.CharField(read_only=True)
 
 
 class Shape(serializers.Serializer[Any]):
     accepted_and_ignored = frozenset({"id"})
 
-    text = Text(max_length=3, required=False)
-    whole = Whole(min_value=1, max_value=9, required=False)
-    truth = Truth(required=False)
-    choice = Choice(choices=["a", "b"], required=False)
-    moment = Moment(required=False)
+    text = StrictTextField(max_length=3, required=False)
+    whole = StrictIntegerField(min_value=1, max_value=9, required=False)
+    truth = StrictBooleanField(required=False)
+    choice = StrictChoiceField(choices=["a", "b"], required=False)
+    moment = UtcDateTimeField(required=False)
     small = Small(required=False)
     pair: serializers.ListSerializer[Any] = serializers.ListSerializer(
         child=Small(), required=False, max_length=2
     )
-    list = serializers.ListField(child=Whole(), required=False, min_length=1, max_length=2)
+    list = serializers.ListField(child=StrictIntegerField(), required=False, min_length=1, max_length=2)
     smalls = serializers.ListField(child=Small(), required=False)
-    map = serializers.DictField(child=Truth(), required=False)
+    map = serializers.DictField(child=StrictBooleanField(), required=False)
     plain = serializers.IntegerField(required=False)
     told = serializers.DictField(read_only=True)
 
@@ -160,7 +166,7 @@ def test_the_header_of_ignored_fields_stays_short() -> None:
     ],
 )
 def test_a_moment_is_told_in_utc(text: str, moment: str) -> None:
-    assert Moment().to_representation(Moment().run_validation(text)) == moment
+    assert UtcDateTimeField().to_representation(UtcDateTimeField().run_validation(text)) == moment
 
 
 @pytest.mark.parametrize(
@@ -169,7 +175,7 @@ def test_a_moment_is_told_in_utc(text: str, moment: str) -> None:
 )
 def test_what_is_no_moment(text: object) -> None:
     with pytest.raises(serializers.ValidationError):
-        Moment().run_validation(text)
+        UtcDateTimeField().run_validation(text)
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_a_system_without_such_a_time_serves_all_the_same() -> None:
 def test_only_who_makes_a_workbook_loads_its_library() -> None:
     code = (
         "import sys, config.wsgi, config.urls, surveys.tasks; from surveys.services import exports;"
-        "assert 'xlsxwriter' not in sys.modules; from surveys.services import export_sheets;"
+        "assert 'xlsxwriter' not in sys.modules; from surveys.services.exports import xlsx;"
         "assert 'xlsxwriter' in sys.modules"
     )
 

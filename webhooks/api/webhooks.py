@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.http.fields import Choice, Text, Truth
+from communities.http.fields import StrictBooleanField, StrictChoiceField, StrictTextField
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
@@ -28,18 +28,20 @@ TAG = "Webhooks"
 class ChangedWebhookIn(serializers.Serializer[Any]):
     accepted_and_ignored = frozenset(examples.NEW_WEBHOOK)
 
-    url = Text(
+    url = StrictTextField(
         max_length=addresses.MAX_LENGTH,
         help_text="An https URL on port 443, 80 or one above 1023, without a password or a fragment.",
     )
     events = serializers.ListField(
-        child=Choice(choices=[*EventType.values, ALL]),
+        child=StrictChoiceField(choices=[*EventType.values, ALL]),
         allow_empty=False,
         min_length=1,  # for the OpenAPI description, which ignores `allow_empty`
         help_text="The types of events to send; `*` means all, including types added later.",
     )
-    name = Text(max_length=200, allow_null=True, required=False)
-    is_active = Truth(required=False, help_text="A webhook that is off receives only pings and redeliveries.")
+    name = StrictTextField(max_length=200, allow_null=True, required=False)
+    is_active = StrictBooleanField(
+        required=False, help_text="A webhook that is off receives only pings and redeliveries."
+    )
 
     def validate_url(self, url: str) -> str:
         try:
@@ -54,8 +56,10 @@ class ChangedWebhookIn(serializers.Serializer[Any]):
 
 
 class NewWebhookIn(ChangedWebhookIn):
-    name = Text(max_length=200, allow_null=True, default=None)
-    is_active = Truth(default=True, help_text="A webhook that is off receives only pings and redeliveries.")
+    name = StrictTextField(max_length=200, allow_null=True, default=None)
+    is_active = StrictBooleanField(
+        default=True, help_text="A webhook that is off receives only pings and redeliveries."
+    )
 
 
 class WebhookOut(serializers.Serializer[Webhook]):

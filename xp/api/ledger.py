@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.http.fields import Text, Whole
+from communities.http.fields import StrictIntegerField, StrictTextField
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
@@ -30,7 +30,7 @@ MAX_XP_PER_AWARD = 1_000_000
         "description": "XP to give, or to take if negative.",
     }
 )
-class XpAmount(Whole):
+class XpAmount(StrictIntegerField):
     """XP to give or to take: any whole number except 0."""
 
     default_error_messages = {"not_allowed": "must not be 0."}
@@ -44,7 +44,7 @@ class XpAmount(Whole):
 
 class AwardIn(serializers.Serializer[Any]):
     amount = XpAmount(min_value=-MAX_XP_PER_AWARD, max_value=MAX_XP_PER_AWARD)
-    note = Text(max_length=500, allow_null=True, required=False)
+    note = StrictTextField(max_length=500, allow_null=True, required=False)
 
 
 class AwardOut(serializers.Serializer[Any]):

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.http.fields import Choice
+from communities.http.fields import StrictChoiceField
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
 from communities.models import Member
@@ -24,13 +24,13 @@ FIRST_EXAMPLE = MEMBER_EXAMPLE | {"rank": 1}
 class MembersIn(PageIn):
     """Query parameters of the member list."""
 
-    access = Choice(choices=Member.Access.values, required=False)
+    access = StrictChoiceField(choices=Member.Access.values, required=False)
     search = serializers.CharField(
         max_length=200,
         required=False,
         help_text="Part of the nick or name, ignoring case; or a member's complete id.",
     )
-    sort = Choice(
+    sort = StrictChoiceField(
         choices=["rank", "name", "joined_at"],
         default="rank",
         help_text=(
@@ -43,7 +43,7 @@ class MembersIn(PageIn):
 class LeaderboardIn(PageIn):
     """Query parameters of the leaderboard."""
 
-    period = Choice(
+    period = StrictChoiceField(
         choices=["all", "month"],
         default="all",
         help_text="Total XP, or XP of the current calendar month, UTC.",
