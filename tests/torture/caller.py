@@ -1,4 +1,4 @@
-"""A caller of the interface who asks until the answer is known, as one with Idempotency-Keys may."""
+"""An API client that repeats a request until it has the response, which Idempotency-Keys make safe."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ import orjson
 
 from tests.bench.client import Connection, Reply
 
-SECONDS_TO_ANSWER = 90  # through any kill
-MOST_SECONDS_TO_WAIT = 1.0  # a caller may be less patient than Retry-After asks
+SECONDS_TO_ANSWER = 90  # longer than any outage after a kill
+MOST_SECONDS_TO_WAIT = 1.0  # shorter than Retry-After may ask, to keep up the load
 SECONDS_BETWEEN_TRIES = 0.1
 
 
-class NoAnswer(Exception):
-    """Neither done nor refused; the message is a sentence."""
+class NoResponse(Exception):
+    """A request was neither done nor refused. The message is a sentence."""
 
 
 class Caller:
-    """One thread's, with API keys of its own, so that the rate limit lets it through."""
+    """The client of one thread, with several API keys so that the rate limit does not stop it."""
 
-    def __init__(self, *, port: int, community_id: int, keys: Sequence[str], chance: random.Random) -> None:
+    def __init__(self, *, port: int, community_id: int, keys: Sequence[str], rng: random.Random) -> None:
         self._connection = Connection(port)
         self._root = f"/v1/communities/{community_id}"
         self._keys = itertools.cycle(keys)
-        self._chance = chance
+        self._rng = rng
 
-    def ask(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
-        """Status and JSON of the answer, which is neither of a fault nor to try again later."""
-        request = self._request(method, f"{self._root}{path}", body)
+    def request(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        """Status and JSON of the final response. Raises NoResponse on a 500 or if there is none."""
+        message = self._message(method, f"{self._root}{path}", body)
         until = time.monotonic() + SECONDS_TO_ANSWER
         last: object = None
         while time.monotonic() < until:
             try:
-                reply = self._connection.send(request)
+                reply = self._connection.send(message)
             except (OSError, EOFError) as failure:
                 self._connection.close()
                 last = failure
                 time.sleep(SECONDS_BETWEEN_TRIES)
                 continue
             if reply.status >= 500 and reply.status != 503:
-                raise NoAnswer(f"{method} {path} answered {reply.status}: {reply.body[:300]!r}.")
+                raise NoResponse(f"{method} {path} answered {reply.status}: {reply.body[:300]!r}.")
             if "retry-after" not in reply.headers:
                 return reply.status, orjson.loads(reply.body) if reply.body else None
             last = reply.status
             time.sleep(_seconds_to_wait(reply))
-        raise NoAnswer(f"{method} {path} was not answered in {SECONDS_TO_ANSWER} s, at last by {last!r}.")
+        raise NoResponse(f"{method} {path} got no response in {SECONDS_TO_ANSWER} s, last result {last!r}.")
 
-    def _request(self, method: str, path: str, body: object) -> bytes:
+    def _message(self, method: str, path: str, body: object) -> bytes:
         content = b"" if body is None else orjson.dumps(body)
         headers = {
             "Host": "127.0.0.1",
             "X-API-Key": next(self._keys),
-            "Idempotency-Key": str(uuid.UUID(int=self._chance.getrandbits(128), version=4)),
+            "Idempotency-Key": str(uuid.UUID(int=self._rng.getrandbits(128), version=4)),
             "Content-Type": "application/json",
             "Content-Length": str(len(content)),
         }

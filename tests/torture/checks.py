@@ -1,4 +1,4 @@
-"""What has to hold once all is quiet. Each check yields sentences, one for each violation."""
+"""The conditions at the end of a run. Each check yields one sentence for each violation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import orjson
 from django.utils import timezone
 
 from surveys.models import Conversation
-from tests.torture.deeds import Deed, Deeds
+from tests.torture.changes import Change, ChangeLog
 from tests.torture.kills import Kill
 from tests.torture.receiver import Endpoint
 from webhooks.models import Delivery, Event, Webhook
@@ -28,8 +28,8 @@ IDS = {
 
 
 @dataclass(frozen=True)
-class Stored:
-    """An event row, with its body read."""
+class StoredEvent:
+    """An event row with its body parsed."""
 
     type: str
     body: bytes
@@ -38,14 +38,14 @@ class Stored:
     is_rounded: bool
 
     @property
-    def deed(self) -> Deed:
+    def change(self) -> Change:
         return self.type, IDS[self.type](self.data)
 
 
-def stored_events() -> dict[str, Stored]:
-    """By id, as `webhook-id` tells it."""
+def read_events() -> dict[str, StoredEvent]:
+    """All events by id, which is also their `webhook-id`."""
     return {
-        str(event.pk): Stored(
+        str(event.pk): StoredEvent(
             type=event.type,
             body=(event.body or "").encode(),
             data=orjson.loads(event.body or "{}").get("data"),
@@ -57,52 +57,55 @@ def stored_events() -> dict[str, Stored]:
 
 
 def violations(
-    events: dict[str, Stored], deeds: Deeds, answering: list[Endpoint], dead: Endpoint
+    events: dict[str, StoredEvent], changes: ChangeLog, answering: list[Endpoint], dead: Endpoint
 ) -> Iterator[str]:
-    yield from deeds.faults
-    yield from _events_and_deeds_agree(events, deeds)
-    yield from _events_tell_what_was_seen(events, deeds)
-    yield from _what_is_completed_was_told(events)
+    yield from changes.errors
+    yield from _events_match_changes(events, changes)
+    yield from _events_match_api_responses(events, changes)
+    yield from _completed_responses_have_events(events)
     for endpoint in [*answering, dead]:
-        yield from _everything_is_written_for(endpoint, events)
+        yield from _deliveries_match_events(endpoint, events)
     for endpoint in answering:
-        yield from _everything_came_to(endpoint, events)
-        yield from _nothing_was_invented(endpoint, events)
-    yield from _nothing_is_lost_for_the_dead(dead)
+        yield from _every_event_arrived(endpoint, events)
+        yield from _every_arrival_matches_an_event(endpoint, events)
+    yield from _dead_endpoint_has_waiting_deliveries(dead)
 
 
 def not_recovered(kills: Sequence[Kill]) -> Iterator[str]:
     for number, kill in enumerate(kills, start=1):
         if kill.recovered is None:
-            yield f"Round {number}: nothing new came in the minute after {kill.program} was killed."
+            yield f"Round {number}: nothing arrived in the minute after {kill.program} was killed."
 
 
-def _events_and_deeds_agree(events: dict[str, Stored], deeds: Deeds) -> Iterator[str]:
-    told = Counter(event.deed for event in events.values())
-    for deed in sorted(told.keys() | deeds.counted.keys()):
-        if told[deed] != deeds.counted[deed]:
-            yield f"{deed[0]} of {deed[1]}: {told[deed]} events, {deeds.counted[deed]} changes."
+def _events_match_changes(events: dict[str, StoredEvent], changes: ChangeLog) -> Iterator[str]:
+    emitted = Counter(event.change for event in events.values())
+    for change in sorted(emitted.keys() | changes.counted.keys()):
+        if emitted[change] != changes.counted[change]:
+            yield (
+                f"{change[0]} of {change[1]}: {emitted[change]} events, {changes.counted[change]} changes."
+            )
 
 
-def _events_tell_what_was_seen(events: dict[str, Stored], deeds: Deeds) -> Iterator[str]:
-    """The making of a project answers more than an event tells of it."""
+def _events_match_api_responses(events: dict[str, StoredEvent], changes: ChangeLog) -> Iterator[str]:
+    """Compares the fields of an event, because the API returns more fields for a new project."""
     for event in events.values():
-        seen = deeds.seen.get(event.deed)
-        told = event.data.get("response" if event.type == "response.submitted" else "project")
+        seen = changes.seen.get(event.change)
+        emitted = event.data.get("response" if event.type == "response.submitted" else "project")
         if seen is not None:
-            for name in told:
-                if told[name] != seen.get(name):
-                    yield f"{event.type} of {event.deed[1]}: {name} is {told[name]}, seen {seen.get(name)}."
+            for name in emitted:
+                if emitted[name] != seen.get(name):
+                    values = f"{name} is {emitted[name]}, seen {seen.get(name)}"
+                    yield f"{event.type} of {event.change[1]}: {values}."
 
 
-def _what_is_completed_was_told(events: dict[str, Stored]) -> Iterator[str]:
-    submitted = {event.deed[1] for event in events.values() if event.type == "response.submitted"}
+def _completed_responses_have_events(events: dict[str, StoredEvent]) -> Iterator[str]:
+    submitted = {event.change[1] for event in events.values() if event.type == "response.submitted"}
     completed = Conversation.objects.filter(completed_at__isnull=False).values_list("pk", flat=True)
     for conversation_id in {str(pk) for pk in completed} - submitted:
-        yield f"Response {conversation_id} is completed, and there is no event of it."
+        yield f"Response {conversation_id} is completed, but has no event."
 
 
-def _everything_is_written_for(endpoint: Endpoint, events: dict[str, Stored]) -> Iterator[str]:
+def _deliveries_match_events(endpoint: Endpoint, events: dict[str, StoredEvent]) -> Iterator[str]:
     rows = Delivery.objects.filter(webhook_id=endpoint.webhook_id).values_list("event_id", flat=True)
     written = Counter(str(event_id) for event_id in rows)
     heard = {event_id for event_id, event in events.items() if endpoint.listens_to(event.type)}
@@ -111,50 +114,51 @@ def _everything_is_written_for(endpoint: Endpoint, events: dict[str, Stored]) ->
             yield f"{endpoint.name}: {written[event_id]} deliveries of {event_id}."
 
 
-def _everything_came_to(endpoint: Endpoint, events: dict[str, Stored]) -> Iterator[str]:
-    """And what is noted as delivered was answered with 2xx."""
-    came = {arrival.event_id for arrival in endpoint.arrivals if arrival.status == 200}
+def _every_event_arrived(endpoint: Endpoint, events: dict[str, StoredEvent]) -> Iterator[str]:
+    """Every event reached the endpoint with a 2xx response, and every delivery is marked as delivered."""
+    arrived = {arrival.event_id for arrival in endpoint.arrivals if arrival.status == 200}
     for event_id, event in events.items():
-        if endpoint.listens_to(event.type) and event_id not in came:
+        if endpoint.listens_to(event.type) and event_id not in arrived:
             row = Delivery.objects.filter(webhook_id=endpoint.webhook_id, event_id=event_id).values().first()
-            yield f"{endpoint.name}: {event.type} {event_id} never came; its row is {row}."
+            yield f"{endpoint.name}: {event.type} {event_id} never arrived; its row is {row}."
     rows = Delivery.objects.filter(webhook_id=endpoint.webhook_id)
     for row in rows.exclude(status=Delivery.Status.DELIVERED).values():
-        yield f"{endpoint.name}: a delivery is not over: {row}."
+        yield f"{endpoint.name}: a delivery is not delivered: {row}."
 
 
-def _nothing_was_invented(endpoint: Endpoint, events: dict[str, Stored]) -> Iterator[str]:
+def _every_arrival_matches_an_event(endpoint: Endpoint, events: dict[str, StoredEvent]) -> Iterator[str]:
     for arrival in endpoint.arrivals:
         event = events.get(arrival.event_id)
         if event is None:
-            yield f"{endpoint.name}: {arrival.event_id} came, which is not stored."
+            yield f"{endpoint.name}: {arrival.event_id} arrived, but is not stored."
         elif arrival.body != event.body:
-            yield f"{endpoint.name}: {arrival.event_id} came with another body."
+            yield f"{endpoint.name}: {arrival.event_id} arrived with another body."
         elif not endpoint.listens_to(event.type):
-            yield f"{endpoint.name}: {event.type} {arrival.event_id} came, which it does not listen to."
-        if arrival.fault is not None:
-            yield f"{endpoint.name}: {arrival.event_id}: {arrival.fault}."
+            yield f"{endpoint.name}: {event.type} {arrival.event_id} arrived without a subscription."
+        if arrival.error is not None:
+            yield f"{endpoint.name}: {arrival.event_id}: {arrival.error}."
 
 
-def _nothing_is_lost_for_the_dead(dead: Endpoint) -> Iterator[str]:
+def _dead_endpoint_has_waiting_deliveries(dead: Endpoint) -> Iterator[str]:
     now = timezone.now()
     for row in Delivery.objects.filter(webhook_id=dead.webhook_id):
         is_waiting = row.status == Delivery.Status.FAILED and row.due_at is not None and row.due_at > now
         if not is_waiting or row.attempt_count < 1 or row.response_status is not None or not row.error:
-            yield f"dead: delivery {row.pk} is {row.status} after {row.attempt_count}, due at {row.due_at}."
+            attempts = f"after {row.attempt_count} attempts"
+            yield f"dead: delivery {row.pk} is {row.status} {attempts}, due at {row.due_at}."
     if not Webhook.objects.get(pk=dead.webhook_id).failing_since:
-        yield "dead: nobody noted that it fails."
+        yield "dead: `failing_since` is not set."
 
 
 def duplicates(endpoint: Endpoint) -> int:
-    """How often something came again that had been answered with 2xx."""
-    came = [arrival.event_id for arrival in endpoint.arrivals if arrival.status == 200]
-    return len(came) - len(set(came))
+    """How many arrivals repeat an event that was answered with 200 before."""
+    arrived = [arrival.event_id for arrival in endpoint.arrivals if arrival.status == 200]
+    return len(arrived) - len(set(arrived))
 
 
 def first_arrivals(endpoint: Endpoint) -> dict[str, float]:
-    """Unix seconds by event."""
-    moments: dict[str, list[float]] = defaultdict(list)
+    """The Unix time of the first arrival of each event."""
+    arrival_times: dict[str, list[float]] = defaultdict(list)
     for arrival in endpoint.arrivals:
-        moments[arrival.event_id].append(arrival.at)
-    return {event_id: min(each) for event_id, each in moments.items()}
+        arrival_times[arrival.event_id].append(arrival.at)
+    return {event_id: min(times) for event_id, times in arrival_times.items()}

@@ -1,4 +1,4 @@
-"""The rounds: in each, one of the programs is killed at a random moment, and all has to work again soon."""
+"""Rounds of kills: each kills one program at a random moment, and everything has to recover soon."""
 
 from __future__ import annotations
 
@@ -7,48 +7,53 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.torture.programs import Keeper
+from tests.torture.supervisor import Supervisor
 
-MOST_SECONDS_DEAD = 1.5
+MAX_SECONDS_DEAD = 1.5
 SECONDS_TO_RECOVER = 60
-SECONDS_BETWEEN_LOOKS = 0.1
+SECONDS_BETWEEN_CHECKS = 0.1
 
 
 @dataclass(frozen=True)
 class Kill:
-    """`at` is in Unix seconds; `recovered` seconds later an event came that had happened since, or never."""
+    """A kill at a Unix time. `recovered` is the seconds until a later event arrived, or None."""
 
     program: str
-    whom: str
+    processes: str
     at: float
     recovered: float | None
 
 
 def rounds(
-    keeper: Keeper, *, count: int, seconds: float, chance: random.Random, has_news: Callable[[float], bool]
+    supervisor: Supervisor,
+    *,
+    count: int,
+    seconds: float,
+    rng: random.Random,
+    has_news: Callable[[float], bool],
 ) -> list[Kill]:
-    """Kill as often as `count` says, each program equally often, at a moment of the first `seconds`.
+    """Kill `count` times, each program equally often, each time after at most `seconds`.
 
-    `has_news` says whether an event came that happened after a moment in Unix seconds.
+    `has_news` returns whether an event that happened after a Unix time has arrived.
     """
     programs: list[str] = []
     while len(programs) < count:
-        programs += chance.sample([*keeper.victims], len(keeper.victims))
+        programs += rng.sample([*supervisor.victims], len(supervisor.victims))
     kills = []
     for program in programs[:count]:
-        keeper.keep(chance.uniform(0, seconds))
-        victim = keeper.victims[program]
-        victim.rests_until = time.monotonic() + chance.uniform(0, MOST_SECONDS_DEAD)
+        supervisor.watch(rng.uniform(0, seconds))
+        victim = supervisor.victims[program]
+        victim.dead_until = time.monotonic() + rng.uniform(0, MAX_SECONDS_DEAD)
         at = time.time()
-        whom = "it was down" if victim.has_ended() else victim.kill(chance)
-        kills.append(Kill(program, whom, at, _recovery(keeper, at, has_news)))
+        processes = "it was down" if victim.has_ended() else victim.kill(rng)
+        kills.append(Kill(program, processes, at, _recovery(supervisor, at, has_news)))
     return kills
 
 
-def _recovery(keeper: Keeper, at: float, has_news: Callable[[float], bool]) -> float | None:
-    keeper.keep(MOST_SECONDS_DEAD)
+def _recovery(supervisor: Supervisor, at: float, has_news: Callable[[float], bool]) -> float | None:
+    supervisor.watch(MAX_SECONDS_DEAD)
     while not has_news(at):
         if time.time() > at + SECONDS_TO_RECOVER:
             return None
-        keeper.keep(SECONDS_BETWEEN_LOOKS)
+        supervisor.watch(SECONDS_BETWEEN_CHECKS)
     return time.time() - at

@@ -1,4 +1,4 @@
-"""Endpoints on this machine: each answers in its own way and remembers what came."""
+"""Endpoints on this machine, each with its own behaviour and a record of what arrived."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from typing import Any
 import orjson
 from standardwebhooks import Webhook, WebhookVerificationError
 
-MOST_LOOKED_AT = 200  # arrivals
-ONE_IN = 8  # events of which a flaky endpoint refuses the first attempt
+MAX_ARRIVALS_CHECKED = 200
+ONE_IN = 8  # events whose first attempt a flaky endpoint refuses
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """One attempt as it came in; `fault` says what is wrong with its signature."""
+    """An attempt as received. `error` says what is wrong with its signature."""
 
     event_id: str
     body: bytes
     at: float
     status: int
-    fault: str | None
+    error: str | None
 
     @property
     def happened_at(self) -> float:
-        """By the body, to the second; of anonymous responses to the hour."""
+        """The time in the body: to the second, or to the hour for anonymous responses."""
         return datetime.fromisoformat(orjson.loads(self.body)["timestamp"]).timestamp()
 
 
 @dataclass
 class Endpoint:
-    """Answers 200 after some seconds; a flaky one refuses the first attempt of some events."""
+    """Answers 200 after some seconds. A flaky endpoint refuses the first attempt of some events."""
 
     name: str
     events: list[str]
@@ -50,16 +50,18 @@ class Endpoint:
         return "*" in self.events or type in self.events
 
     def take(self, headers: dict[str, str], body: bytes) -> int:
-        """The status to answer with."""
+        """Record an attempt. Returns the status of the response."""
         time.sleep(self.seconds)
         event_id = headers.get("webhook-id", "")
         status = 500 if self._refuses(event_id) else 200
-        self.arrivals.append(Arrival(event_id, body, time.time(), status, self._fault(headers, body)))
+        self.arrivals.append(
+            Arrival(event_id, body, time.time(), status, self._signature_error(headers, body))
+        )
         return status
 
     def has_news_since(self, at: float) -> bool:
-        """Whether one of the last that came tells of what happened after a moment in Unix seconds."""
-        return any(arrival.happened_at > at for arrival in self.arrivals[-MOST_LOOKED_AT:])
+        """Whether an event that happened after a Unix time has arrived."""
+        return any(arrival.happened_at > at for arrival in self.arrivals[-MAX_ARRIVALS_CHECKED:])
 
     def _refuses(self, event_id: str) -> bool:
         if not self.is_flaky or event_id in self._refused or uuid.UUID(event_id).int % ONE_IN:
@@ -67,16 +69,16 @@ class Endpoint:
         self._refused.add(event_id)
         return True
 
-    def _fault(self, headers: dict[str, str], body: bytes) -> str | None:
+    def _signature_error(self, headers: dict[str, str], body: bytes) -> str | None:
         try:
             Webhook(self.secret).verify(body, headers)
-        except (WebhookVerificationError, ValueError) as fault:
-            return str(fault)
+        except (WebhookVerificationError, ValueError) as error:
+            return str(error)
         return None
 
 
 class Receiver:
-    """Serves endpoints, each at a path of its own name, on a free port of 127.0.0.1."""
+    """Serves endpoints on a free port of 127.0.0.1, each at the path of its name."""
 
     def __init__(self, endpoints: list[Endpoint]) -> None:
         self._endpoints = {f"/{endpoint.name}": endpoint for endpoint in endpoints}
@@ -103,13 +105,13 @@ class Receiver:
             def do_POST(self) -> None:
                 length = int(self.headers["content-length"])
                 body = self.rfile.read(length)
-                if len(body) < length:  # whoever sent it was killed
+                if len(body) < length:  # the sender was killed
                     self.close_connection = True
                     return
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 status = endpoints[self.path].take(headers, body)
-                # In one piece: in two, the second would wait for the first to be acknowledged.
-                self.wfile.write(f"HTTP/1.1 {status} Told\r\nContent-Length: 2\r\n\r\nok".encode())
+                # One write, because a second one would wait for the first to be acknowledged.
+                self.wfile.write(f"HTTP/1.1 {status} Received\r\nContent-Length: 2\r\n\r\nok".encode())
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -122,4 +124,4 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, *_: Any) -> None:
-        """Workers are killed in the middle of requests; that is no news."""
+        """Ignore broken connections: workers are killed during requests."""

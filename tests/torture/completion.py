@@ -1,4 +1,4 @@
-"""Waiting until nothing is left to do, and letting the hours pass that would have to."""
+"""Waiting until everything is delivered, without waiting for full hours."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ from django.db.models import Q
 from django.utils import timezone
 
 from surveys.models import Project
-from tests.torture.programs import Keeper
 from tests.torture.receiver import Endpoint
+from tests.torture.supervisor import Supervisor
 from webhooks.models import Delivery
 
-SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_CHECKS = 0.5
 AFTER_THE_SECOND_ATTEMPT = timedelta(seconds=10)
 
 
-def settle(keeper: Keeper, answering: list[Endpoint], dead: Endpoint, *, seconds: float) -> int:
-    """Wait for the end, at most so long; the checks tell what is not over then.
+def wait_until_delivered(
+    supervisor: Supervisor, answering: list[Endpoint], dead: Endpoint, *, seconds: float
+) -> int:
+    """Wait until nothing is left to do, at most `seconds`; the checks report what is unfinished then.
 
-    What tells of an anonymous response and failed is due at a full hour, and that it is to be tried sooner is
-    forgotten with the worker that knew. The hour is let pass; returns for how many.
+    A failed delivery about an anonymous response is due at a full hour, because its precise retry is lost
+    with the worker that was killed. Such deliveries are made due at once. Returns how many.
     """
     until = time.monotonic() + seconds
-    hastened = 0
-    while time.monotonic() < until and _is_something_left(answering, dead):
-        keeper.keep(SECONDS_BETWEEN_LOOKS)
-        hastened += _let_hours_pass(answering)
-    return hastened
+    shortened_waits = 0
+    while time.monotonic() < until and _is_unfinished(answering, dead):
+        supervisor.watch(SECONDS_BETWEEN_CHECKS)
+        shortened_waits += _skip_waiting_for_full_hours(answering)
+    return shortened_waits
 
 
-def _is_something_left(answering: list[Endpoint], dead: Endpoint) -> bool:
+def _is_unfinished(answering: list[Endpoint], dead: Endpoint) -> bool:
     now = timezone.now()
     of_answering = Q(webhook_id__in=[endpoint.webhook_id for endpoint in answering])
     of_dead = Q(webhook_id=dead.webhook_id, due_at__lte=now) | Q(webhook_id=dead.webhook_id, attempt_count=0)
@@ -42,14 +44,14 @@ def _is_something_left(answering: list[Endpoint], dead: Endpoint) -> bool:
     )
 
 
-def _let_hours_pass(answering: list[Endpoint]) -> int:
-    """Once the time of an early wake is over."""
+def _skip_waiting_for_full_hours(answering: list[Endpoint]) -> int:
+    """Make deliveries due whose precise retry is overdue."""
     now = timezone.now()
     waiting = Delivery.objects.filter(
         webhook_id__in=[endpoint.webhook_id for endpoint in answering],
         event__rounding__isnull=False,
         due_at__gt=now + AFTER_THE_SECOND_ATTEMPT,
     )
-    # Looked up first: what comes out meanwhile is seen by its own columns alone.
+    # Two statements, so that the update checks the current status of each row.
     failed = Delivery.objects.filter(pk__in=list(waiting.values_list("pk", flat=True)))
     return failed.filter(status=Delivery.Status.FAILED).update(due_at=now)

@@ -1,4 +1,4 @@
-"""The site as the Procfile says it, of programs that can be killed and are started again."""
+"""The programs of the Procfile and Redis, which can be killed and are restarted."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from config import servers
 from tests.bench import processes
 from tests.bench.servers import ROOT, DataServers
 
-SECONDS_BETWEEN_LOOKS = 0.05
+SECONDS_BETWEEN_CHECKS = 0.05
 SECONDS_TO_STOP = 20
 
 
 class Victim(Protocol):
-    """What can be killed. `rests_until` is the monotonic moment before which it stays dead."""
+    """A program that can be killed. It is not restarted before `dead_until`, a monotonic time."""
 
     name: str
-    rests_until: float
+    dead_until: float
 
     def start(self) -> None: ...
 
     def has_ended(self) -> bool: ...
 
-    def kill(self, chance: random.Random) -> str: ...
+    def kill(self, rng: random.Random) -> str: ...
 
     def stop(self) -> None: ...
 
@@ -44,7 +44,7 @@ class Program:
 
     def __init__(self, name: str, *, environment: Mapping[str, str], log: Path) -> None:
         self.name = name
-        self.rests_until = 0.0
+        self.dead_until = 0.0
         self._environment = environment
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
@@ -70,37 +70,37 @@ class Program:
     def has_ended(self) -> bool:
         return self._process is None or self._process.poll() is not None
 
-    def kill(self, chance: random.Random) -> str:
-        """Its first process, one that it started, or all of them; says which."""
-        below = sorted(processes.family([self.pid]) - {self.pid})
-        whom = chance.choice(["the first", "one below", "all"] if below else ["the first"])
-        if whom == "the first":
+    def kill(self, rng: random.Random) -> str:
+        """Kill the first process, one of its children, or all of them. Returns which."""
+        children = sorted(processes.family([self.pid]) - {self.pid})
+        part = rng.choice(["parent", "child", "all"] if children else ["parent"])
+        if part == "parent":
             victims = [self.pid]
         else:
-            victims = [chance.choice(below)] if whom == "one below" else [self.pid, *below]
+            victims = [rng.choice(children)] if part == "child" else [self.pid, *children]
         for pid in victims:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        return whom
+        return part
 
     def stop(self) -> None:
         if self._process is None:
             return
-        below = processes.family([self.pid])
+        children = processes.family([self.pid])
         self._process.terminate()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=SECONDS_TO_STOP)
-        for pid in below & processes.family(below):  # those that are left
+        for pid in children & processes.family(children):  # the ones that survived
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._process.wait()
 
 
 class Redis:
-    """The Valkey of these data servers, started again on the same socket, empty."""
+    """The Valkey of the data servers, restarted empty on the same socket."""
 
     name = "redis"
-    rests_until = 0.0
+    dead_until = 0.0
 
     def __init__(self, data: DataServers) -> None:
         self._sockets = Path(unquote(urlsplit(data.redis_url).path)).parent
@@ -118,7 +118,7 @@ class Redis:
     def has_ended(self) -> bool:
         return self._is_down
 
-    def kill(self, chance: random.Random) -> str:
+    def kill(self, rng: random.Random) -> str:
         os.kill(self._pid, signal.SIGKILL)
         self._is_down = True
         if self._server is not None:
@@ -130,44 +130,44 @@ class Redis:
             self._server.stop()
 
 
-class Keeper:
-    """Starts what has ended again, as whoever runs a server has it done."""
+class Supervisor:
+    """Restarts programs that have ended, as the service manager of a server does."""
 
     def __init__(self, victims: Sequence[Victim]) -> None:
         self.victims = {victim.name: victim for victim in victims}
 
-    def keep(self, seconds: float) -> None:
-        """Look after all of them for a while."""
+    def watch(self, seconds: float) -> None:
+        """Restart programs for some time."""
         until = time.monotonic() + seconds
         while True:
             for victim in self.victims.values():
-                if victim.has_ended() and time.monotonic() >= victim.rests_until:
+                if victim.has_ended() and time.monotonic() >= victim.dead_until:
                     victim.start()
-            left = until - time.monotonic()
-            if left <= 0:
+            remaining = until - time.monotonic()
+            if remaining <= 0:
                 return
-            time.sleep(min(left, SECONDS_BETWEEN_LOOKS))
+            time.sleep(min(remaining, SECONDS_BETWEEN_CHECKS))
 
 
 @contextmanager
-def kept(victims: Sequence[Victim]) -> Iterator[Keeper]:
-    """All of them running, until the end."""
+def supervised(victims: Sequence[Victim]) -> Iterator[Supervisor]:
+    """Start all programs, and stop them at the end."""
     try:
         for victim in victims:
             victim.start()
-        yield Keeper(victims)
+        yield Supervisor(victims)
     finally:
         for victim in reversed(victims):
             victim.stop()
 
 
 def commands() -> dict[str, str]:
-    """The Procfile's lines by their names."""
+    """The commands of the Procfile by name."""
     return dict(re.findall(r"^(\w+): (.+)$", (ROOT / "Procfile").read_text(), re.MULTILINE))
 
 
 def environment(data: DataServers, *, port: int) -> dict[str, str]:
-    """What the programs are told."""
+    """The environment of the programs."""
     return {
         **os.environ,
         **data.environment,
