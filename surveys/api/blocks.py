@@ -24,11 +24,11 @@ from surveys.engine.intake.field_types import (
     WeightsType,
 )
 from surveys.engine.intake.reader import MAX_BLOCKS
+from surveys.engine.language.conditions import OPERATORS
 from surveys.engine.rules import warnings
 
 Schema = dict[str, Any]
 
-_OPERATORS = ["eq", "ne", "lt", "gt", "gte", "lte", "in"]
 _LITERAL = ["string", "number", "boolean"]
 
 
@@ -155,7 +155,7 @@ def _condition() -> Schema:
             },
             "op": {
                 "type": ["string", "null"],
-                "enum": [*_OPERATORS, None],
+                "enum": [*OPERATORS, None],
                 "description": "`in` needs a list as `value`.",
             },
             "value": {

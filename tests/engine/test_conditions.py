@@ -11,16 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surveys.engine.language.conditions import ConditionError, compile
-from surveys.engine.language.expression_grammar import (
-    Comparison,
-    Conjunction,
-    Disjunction,
-    Literal,
-    Name,
-    Negation,
-)
+from surveys.engine.language.expression_tree import Literal, Name
 from surveys.engine.language.expressions import parse
 from surveys.engine.language.lexer import NAME_PATTERN
+from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.names import is_reserved
 from surveys.engine.language.references import resolve
 from surveys.engine.script import Block, Script

@@ -8,15 +8,11 @@ from decimal import Decimal
 import pytest
 
 from surveys.engine.language import values
-from surveys.engine.language.expression_grammar import (
-    Comparison,
-    Conjunction,
-    Disjunction,
-    Literal,
-    Name,
-    Negation,
-)
-from surveys.engine.language.expressions import Mention, ParseError, Value, parse, rename
+from surveys.engine.language.expression_tree import Literal, Name
+from surveys.engine.language.expressions import parse, rename
+from surveys.engine.language.lexer import Mention, ParseError
+from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
+from surveys.engine.language.values import Value
 
 ANSWERS: Mapping[str, Value] = {
     "Game": "chess",

@@ -17,8 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surveys.engine.language.expressions import MAX_LENGTH, ParseError, Value, parse, rename
-from surveys.engine.language.lexer import FORMULA, lex
+from surveys.engine.language.expressions import parse, rename
+from surveys.engine.language.lexer import FORMULA, MAX_LENGTH, ParseError, lex
+from surveys.engine.language.values import Value
 from surveys.engine.script import title_case
 
 # Trees of the second evaluator: tuples that begin with what they are.

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from surveys.engine.language.formulas import Mention, Value, parse
+from surveys.engine.language.formulas import parse
+from surveys.engine.language.lexer import Mention
 from surveys.engine.language.references import unknown_names
-from surveys.engine.language.values import number_text
+from surveys.engine.language.values import Value, number_text
 from surveys.engine.script import Block, Bucket, Script
 
 VALUES: Mapping[str, Value] = {

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from surveys.engine.language.formulas import MAX_LENGTH, ParseError, parse
+from surveys.engine.language.formulas import parse
+from surveys.engine.language.lexer import MAX_LENGTH, ParseError
 from tests.engine.test_formulas import VALUES, result
 
 EMPTY = "A formula cannot be empty. Write arithmetic, such as [score] * 2."

@@ -15,7 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surveys.engine.language.formulas import MAX_LENGTH, ParseError, Value, parse
+from surveys.engine.language.formulas import parse
+from surveys.engine.language.lexer import MAX_LENGTH, ParseError
+from surveys.engine.language.values import Value
 
 # Trees of the second evaluator: tuples that begin with what they are.
 #   ("number", text)  ("name", str)  ("minus", tree)  ("+" | "-" | "*" | "/", tree, tree)

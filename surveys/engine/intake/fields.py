@@ -22,7 +22,7 @@ from surveys.engine.intake.field_types import (
     TextType,
     WeightsType,
 )
-from surveys.engine.language.lexer import NAME_PATTERN
+from surveys.engine.language.lexer import MAX_LENGTH, NAME_PATTERN
 from surveys.engine.language.names import is_reserved
 from surveys.engine.script import (
     ACTION_KINDS,
@@ -40,7 +40,6 @@ MAX_OPTIONS = 100
 MAX_PROMPT = 4_000
 MAX_VALUE = 500
 MAX_LABEL = 500
-MAX_EXPRESSION = 2_000
 MAX_NUMBER = 10**15  # of answers too (decisions 14.8)
 MAX_ID = 2**63 - 1
 MAX_SMALL = 2**31 - 1
@@ -249,7 +248,7 @@ BLOCK = ObjectType(
         ),
         "required": FieldSpec(BooleanType(), "Whether an answer is needed to go on. Null means optional."),
         "precondition": FieldSpec(
-            _text(MAX_EXPRESSION),
+            _text(MAX_LENGTH),
             "A hide expression: where it is true, the block is passed over.",
             example='favGame = "Chess"',
         ),
@@ -299,7 +298,7 @@ BLOCK = ObjectType(
             only_on=frozenset({"ranking"}),
         ),
         "calculated_formula": FieldSpec(
-            _text(MAX_EXPRESSION), "Required on `calculated_block`.", only_on=frozenset({CALCULATED})
+            _text(MAX_LENGTH), "Required on `calculated_block`.", only_on=frozenset({CALCULATED})
         ),
         "position": FieldSpec(
             IntegerType(0, MAX_SMALL),

@@ -44,7 +44,7 @@ from surveys.engine.intake.fields import (
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.language import conditions, names
 from surveys.engine.language.conditions import CONNECTIVES, LEAF_FIELDS
-from surveys.engine.language.expression_grammar import MAX_NESTING
+from surveys.engine.language.lexer import MAX_NESTING
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Violation, normalized
 
 MAX_BLOCKS = 200

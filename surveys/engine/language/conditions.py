@@ -1,4 +1,4 @@
-"""show_when and hide_when → the text of a precondition (decisions 6.8)."""
+"""Conditions (`show_when`, `hide_when`) → the text of a precondition (decisions 6.8)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from surveys.engine.language import names
-from surveys.engine.language.expression_grammar import MAX_NESTING, Name
+from surveys.engine.language.expression_tree import Name
 from surveys.engine.language.expressions import parse
-from surveys.engine.language.lexer import NAME_PATTERN, ParseError
+from surveys.engine.language.lexer import MAX_NESTING, NAME_PATTERN, ParseError
 
 OPERATORS = {"eq": "=", "ne": "!=", "lt": "<", "gt": ">", "gte": ">=", "lte": "<=", "in": "in"}
 CONNECTIVES = {"all": "AND", "any": "OR"}
@@ -33,11 +33,11 @@ class ConditionError(ValueError):
 
 
 def compile(condition: Mapping[str, object], *, hide: bool) -> str:
-    """The hide expression that says the same: the condition for hide_when, NOT((...)) for show_when.
+    """The equivalent hide expression: the condition itself for hide_when, NOT((...)) for show_when.
 
-    Names are checked for their form, not against a script. Null fields count as absent and unknown ones
-    are ignored. Raises ConditionFault. A block named `True` or `False` cannot be meant by name, as these
-    are literals in any case: its position, as `variable`, can.
+    Only the form of names is checked, not whether a script has them. Null fields count as absent; unknown
+    fields are ignored. A block named `True` or `False` cannot be named, because these are literals in any
+    case; `variable` can name its position. Raises ConditionError.
     """
     compiler = _Compiler()
     text = compiler.condition(condition, "", depth=1)[0]

@@ -1,4 +1,4 @@
-"""The text of an expression → its tree (decisions 6.3), or a sentence on what to write instead.
+"""The text of an expression → its tree (decisions 6.3), or an error that says what to write instead.
 
     or          = and { OR and }
     and         = not { AND not }
@@ -8,80 +8,32 @@
     list        = "[" [ literal { "," literal } ] "]"
     literal     = ["-"] number | string | true | false
 
-Keywords are in any case. A keyword alone in parentheses is a name, so a block named `And` has a form.
+Keywords may be in any case. A keyword alone in parentheses is a name, so that an expression
+can refer to a block named `And`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeAlias
 
 from surveys.engine.language import names
-from surveys.engine.language.lexer import ParseError, Token, lex
+from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
+from surveys.engine.language.lexer import MAX_NESTING, Mention, ParseError, Token, lex
+from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Value
-
-MAX_NESTING = 50
 
 _SIGNS = {"=": "=", "==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
-    value: Value
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Negation:
-    part: ExpressionNode
-
-
-@dataclass(frozen=True, slots=True)
-class Conjunction:
-    """Parts joined by AND."""
-
-    parts: tuple[ExpressionNode, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Disjunction:
-    """Parts joined by OR."""
-
-    parts: tuple[ExpressionNode, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    sign: str  # a key of COMPARE
-    left: ExpressionNode
-    right: ExpressionNode
-
-
-ExpressionNode: TypeAlias = Literal | Name | Negation | Conjunction | Disjunction | Comparison
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A name as it is written in a text; `column` counts from 1."""
-
-    name: str
-    column: int
-
-
 def read(text: str) -> tuple[ExpressionNode, tuple[Mention, ...]]:
-    """The tree, and every name in the order of the text. Raises SyntaxFault."""
+    """The tree, and every name in the order of the text. Raises ParseError."""
     parser = _ExpressionParser(lex(text))
     tree = parser.whole()
     return tree, tuple(parser.mentions)
 
 
 class _ExpressionParser:
-    """One pass over the tokens, by recursive descent; never deeper than MAX_NESTING."""
+    """A recursive descent parser: one pass over the tokens, never deeper than MAX_NESTING."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.mentions: list[Mention] = []
@@ -89,25 +41,26 @@ class _ExpressionParser:
         self.at = 0
         self.depth = 0
 
-    # Looking and taking.
+    # Reading tokens.
 
     @property
     def token(self) -> Token:
         return self.tokens[self.at]
 
-    def sees(self, word: str) -> bool:
+    def next_is(self, word: str) -> bool:
         """Whether a keyword (any case) or a symbol is next."""
         token = self.token
         return token.kind in ("name", "symbol") and token.text.lower() == word
 
-    def takes(self, word: str) -> bool:
-        found = self.sees(word)
-        self.at += found
-        return found
+    def accept(self, word: str) -> bool:
+        """Advance past a keyword or symbol if it is next; returns whether it was."""
+        is_next = self.next_is(word)
+        self.at += is_next
+        return is_next
 
     def sign(self) -> str | None:
-        """The comparison that is next, in its one spelling."""
-        if self.sees("in"):
+        """The comparison operator that is next, in its canonical spelling; None if there is none."""
+        if self.next_is("in"):
             return "in"
         return _SIGNS.get(self.token.text) if self.token.kind == "symbol" else None
 
@@ -129,44 +82,47 @@ class _ExpressionParser:
 
     def disjunction(self) -> ExpressionNode:
         parts = [self.conjunction()]
-        while self.takes("or"):
+        column = self.token.column
+        while self.accept("or"):
             parts.append(self.conjunction())
-        return parts[0] if len(parts) == 1 else Disjunction(tuple(parts))
+        return parts[0] if len(parts) == 1 else Disjunction(tuple(parts), column)
 
     def conjunction(self) -> ExpressionNode:
         parts = [self.negation()]
-        while self.takes("and"):
+        column = self.token.column
+        while self.accept("and"):
             parts.append(self.negation())
-        return parts[0] if len(parts) == 1 else Conjunction(tuple(parts))
+        return parts[0] if len(parts) == 1 else Conjunction(tuple(parts), column)
 
     def negation(self) -> ExpressionNode:
         token = self.token
-        if not self.takes("not"):
+        if not self.accept("not"):
             return self.comparison()
         self.enter(token)
         part = self.negation()
         self.depth -= 1
-        return Negation(part)
+        return Negation(part, token.column)
 
     def comparison(self) -> ExpressionNode:
         left = self.operand()
         sign = self.sign()
         if sign is None:
             return left
+        column = self.token.column
         self.at += 1
-        pair = Comparison(sign, left, self.operand())
+        comparison: ExpressionNode = Comparison(sign, left, self.operand(), column)
         if self.sign() is not None:
             message = "Comparisons cannot be chained. Write a < b AND b < c instead of a < b < c."
             raise ParseError(message, self.token.column)
-        return pair
+        return comparison
 
     def operand(self) -> ExpressionNode:
-        if self.sees("("):
+        if self.next_is("("):
             return self.parenthesised()
-        if self.takes("["):
+        if self.accept("["):
             return Literal(self.elements())
-        found, value = self.literal()
-        if found:
+        is_literal, value = self.literal()
+        if is_literal:
             return Literal(value)
         token = self.token
         if token.kind != "name" or token.text.lower() in names.KEYWORDS:
@@ -185,7 +141,7 @@ class _ExpressionParser:
         self.enter(opening)
         inside = self.disjunction()
         self.depth -= 1
-        if not self.takes(")"):
+        if not self.accept(")"):
             if self.token.kind == "end":
                 raise ParseError("This parenthesis is not closed: a ) is missing.", opening.column)
             raise self.unexpected_after_condition()
@@ -194,22 +150,22 @@ class _ExpressionParser:
     def elements(self) -> tuple[Value, ...]:
         opening = self.tokens[self.at - 1]
         elements: list[Value] = []
-        if self.takes("]"):
+        if self.accept("]"):
             return ()
         while True:
-            found, value = self.literal()
-            if not found:
+            is_literal, value = self.literal()
+            if not is_literal:
                 raise self.bad_element(opening)
             elements.append(value)
-            if self.takes("]"):
+            if self.accept("]"):
                 return tuple(elements)
-            if not self.takes(","):
+            if not self.accept(","):
                 raise self.bad_separator(opening)
 
     def literal(self) -> tuple[bool, Value]:
-        """Take a literal where one is next: whether there was one, and its value."""
+        """Read a literal if one is next: whether there was one, and its value."""
         token = self.token
-        minus = self.sees("-") and self.tokens[self.at + 1].kind == "number"
+        minus = self.next_is("-") and self.tokens[self.at + 1].kind == "number"
         self.at += 1 + minus
         if minus:
             return True, Decimal("-" + self.tokens[self.at - 1].text)
@@ -227,7 +183,7 @@ class _ExpressionParser:
         self.mentions.append(Mention(token.text, token.column))
         return Name(token.text)
 
-    # What to say of what is wrong.
+    # Errors.
 
     def missing_operand(self) -> ParseError:
         token, word = self.token, self.token.text

@@ -1,4 +1,4 @@
-"""Skip logic: parse an expression, tell the names used, evaluate (decisions 6.3 to 6.8 and 14.13)."""
+"""Skip logic: parse an expression, list its names, evaluate it (decisions 6.3 to 6.8 and 14.13)."""
 
 from __future__ import annotations
 
@@ -8,25 +8,13 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from surveys.engine.language import expression_grammar, names, values
-from surveys.engine.language.expression_grammar import (
-    Comparison,
-    Conjunction,
-    Disjunction,
-    ExpressionNode,
-    Literal,
-    Mention,
-    Name,
-    Negation,
-)
-from surveys.engine.language.lexer import ParseError
+from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
+from surveys.engine.language.lexer import MAX_LENGTH, Mention, ParseError
+from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Value
 from surveys.engine.script import title_case
 
-__all__ = ["Expression", "Mention", "ParseError", "Value", "ValueOf", "parse", "rename"]
-
-MAX_LENGTH = 2000
-
-ValueOf: TypeAlias = Callable[[str], Value]  # gets a name as it is written in the expression
+ValueOf: TypeAlias = Callable[[str], Value]  # takes a name as the expression writes it
 
 COMPARISONS: Mapping[str, Callable[[Value, Value], bool]] = {
     "=": values.equal,
@@ -35,41 +23,44 @@ COMPARISONS: Mapping[str, Callable[[Value, Value], bool]] = {
     "<=": values.less_or_equal,
     ">": values.greater,
     ">=": values.greater_or_equal,
-    "in": values.within,
+    "in": values.is_in,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression. Two are equal where they mean the same by the same words."""
+    """A parsed expression. Two are equal if their trees are."""
 
     source: str = field(compare=False)
     tree: ExpressionNode
-    mentions: tuple[Mention, ...] = field(compare=False)  # every one, in the order of the text
-    _truth: Callable[[ValueOf], bool] = field(compare=False, repr=False)
+    mentions: tuple[Mention, ...] = field(compare=False)  # all names, in the order of the text
+    _condition: Callable[[ValueOf], bool] = field(compare=False, repr=False)
 
     def holds(self, value_of: ValueOf) -> bool:
-        """Whether it is true. Never raises, whatever the values; `value_of` gives None for no value."""
-        return self._truth(value_of)
+        """Whether the expression is true. Never raises; `value_of` returns None for a missing value."""
+        return self._condition(value_of)
 
 
 @lru_cache(maxsize=1024)  # the largest take some 200 kB each
 def parse(text: str) -> Expression:
-    """Read an expression; remembered by its text. Raises SyntaxFault, whose `code` is `syntax_error`,
-    `too_long` (beyond 2,000 characters) or `too_deep` (nested beyond 50)."""
+    """Parse an expression; the result is cached.
+
+    Raises ParseError with the code `syntax_error`, `too_long` (more than 2,000 characters) or `too_deep`
+    (nested more than 50 levels).
+    """
     if len(text) > MAX_LENGTH:
         message = f"An expression has at most {MAX_LENGTH:,} characters; this one has {len(text):,}."
         raise ParseError(message, MAX_LENGTH + 1, "too_long")
     tree, mentions = expression_grammar.read(text)
-    return Expression(text, tree, mentions, _truth(tree))
+    return Expression(text, tree, mentions, _condition(tree))
 
 
 def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] | None = None) -> str:
-    """Write new block names into an expression, leaving all else, spacing included, as it is.
+    """Replace block names in an expression and leave everything else, such as spaces, as it is.
 
-    `renames` maps a title-cased old name to the new one as its owner writes it. `variables` are the
-    script's (`references.variables`); without them everything that looks like one is left alone.
-    Raises SyntaxFault where the text is no expression or a new name cannot be written in one.
+    `renames` maps the title-cased old name to the new name as its author writes it. `variables` are the
+    script's (`references.variables`); if they are None, every name that looks like a variable stays.
+    Raises ParseError if the text is no expression, or if an expression cannot write a new name.
     """
     pieces: list[str] = []
     at = 0
@@ -91,21 +82,21 @@ def _new_name(mention: Mention, renames: Mapping[str, str], variables: Collectio
     if new is None:
         return None
     if names.is_reserved(new):
-        message = f"A block named {new} cannot be meant in an expression by its name."
+        message = f"An expression cannot refer to a block named {new}."
         raise ParseError(message, mention.column, "not_allowed")
-    written = names.expression_form(new)
-    in_parentheses_already = name.lower() in names.KEYWORDS
-    return written.strip("()") if in_parentheses_already else written
+    form = names.expression_form(new)
+    has_parentheses = name.lower() in names.KEYWORDS
+    return form.strip("()") if has_parentheses else form
 
 
-def _truth(node: ExpressionNode) -> Callable[[ValueOf], bool]:
-    """Compile to a closure that answers true or false. No deeper than the expression nests."""
+def _condition(node: ExpressionNode) -> Callable[[ValueOf], bool]:
+    """Compile a node to a closure that returns true or false. Recursion is as deep as the expression."""
     match node:
         case Negation(part):
-            inner = _truth(part)
+            inner = _condition(part)
             return lambda value_of: not inner(value_of)
         case Conjunction(parts):
-            every = tuple(map(_truth, parts))
+            every = tuple(map(_condition, parts))
 
             def all_hold(value_of: ValueOf) -> bool:
                 for part in every:  # noqa: SIM110  a generator doubles the time
@@ -115,7 +106,7 @@ def _truth(node: ExpressionNode) -> Callable[[ValueOf], bool]:
 
             return all_hold
         case Disjunction(parts):
-            some = tuple(map(_truth, parts))
+            some = tuple(map(_condition, parts))
 
             def any_holds(value_of: ValueOf) -> bool:
                 for part in some:  # noqa: SIM110  a generator doubles the time
@@ -136,7 +127,7 @@ def _truth(node: ExpressionNode) -> Callable[[ValueOf], bool]:
 def _comparison(
     compare: Callable[[Value, Value], bool], left: ExpressionNode, right: ExpressionNode
 ) -> Callable[[ValueOf], bool]:
-    if isinstance(left, Name) and isinstance(right, Literal):  # by far the most frequent
+    if isinstance(left, Name) and isinstance(right, Literal):  # by far the most frequent case
         name, value = left.name, right.value
         return lambda value_of: compare(value_of(name), value)
     first, second = _value(left), _value(right)
@@ -150,4 +141,4 @@ def _value(node: ExpressionNode) -> Callable[[ValueOf], Value]:
         case Literal(value):
             return lambda value_of: value
         case _:
-            return _truth(node)
+            return _condition(node)

@@ -1,4 +1,4 @@
-"""The text of a formula → its tree (decisions 6.9 and 14.20), or a sentence on what to write instead.
+"""The text of a formula → its tree (decisions 6.9 and 14.20), or an error that says what to write instead.
 
     formula    = if | or                         without a comparison or text as the outcome
     if         = IF or THEN value ELSE (if | value)
@@ -13,9 +13,9 @@
     operand    = number | "[" name "]" | string | argmax | "(" (if | or) ")"
     argmax     = ARGMAX "(" "[" name "]" { "," "[" name "]" } ")"
 
-`words` are text without quotes: from a letter or a pictogram on up to the next whole `if`, `then` or
-`else`, and within parentheses up to the one that closes them. They may hold any signs, so they are cut
-from the text itself. Keywords are in any case.
+`words` are text without quotes. They begin with a letter or a pictogram and end before the next whole word
+`if`, `then` or `else`, and inside parentheses before the closing one. They may contain any character, so
+they are not split into tokens. Keywords may be in any case.
 """
 
 from __future__ import annotations
@@ -24,16 +24,10 @@ from decimal import Decimal
 
 import regex
 
-from surveys.engine.language.expression_grammar import MAX_NESTING, Mention
 from surveys.engine.language.formula_tree import (
     Argmax,
-    Comparison,
     Conditional,
-    Conjunction,
-    Disjunction,
     FormulaNode,
-    LogicNode,
-    Negation,
     Negative,
     NumberLiteral,
     Product,
@@ -41,7 +35,8 @@ from surveys.engine.language.formula_tree import (
     TextLiteral,
     Variable,
 )
-from surveys.engine.language.lexer import FORMULA, ParseError, Token, lex_one
+from surveys.engine.language.lexer import FORMULA, MAX_NESTING, Mention, ParseError, Token, next_token
+from surveys.engine.language.logic_tree import LOGIC_NODES, Comparison, Conjunction, Disjunction, Negation
 
 _SIGNS = {"=": "==", "==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -55,49 +50,50 @@ _IF_AS_A_FUNCTION = regex.compile(rf"(?<!{_IN_WORD})if\s*+\(", regex.IGNORECASE)
 
 
 def read(text: str) -> tuple[FormulaNode, tuple[Mention, ...]]:
-    """The tree, and every name in brackets in the order of the text. Raises SyntaxFault."""
+    """The tree, and every name in brackets in the order of the text. Raises ParseError."""
     parser = _FormulaParser(text)
     tree = parser.whole()
     return tree, tuple(parser.mentions)
 
 
 class _FormulaParser:
-    """One pass over the text, by recursive descent; never deeper than MAX_NESTING."""
+    """A recursive descent parser: one pass over the text, never deeper than MAX_NESTING."""
 
     def __init__(self, text: str) -> None:
         self.mentions: list[Mention] = []
         self.text = text
-        self.at = 0  # where the last token taken ends
+        self.at = 0  # where the last token ends
         self.last = Token("", "", 0)
-        self.ahead: tuple[Token, int] | None = None  # cut only when looked at: words are no tokens
+        self.ahead: tuple[Token, int] | None = None  # split off only when needed, because words are no tokens
         self.depth = 0
         self.parentheses = 0
 
-    # Looking and taking.
+    # Reading tokens.
 
     @property
     def token(self) -> Token:
         if self.ahead is None:
-            self.ahead = lex_one(self.text, self.at, FORMULA)
+            self.ahead = next_token(self.text, self.at, FORMULA)
         return self.ahead[0]
 
-    def take(self) -> Token:
+    def advance(self) -> Token:
         self.last = self.token
         if self.ahead is not None:
             self.at = self.ahead[1]
         self.ahead = None
         return self.last
 
-    def sees(self, *words: str) -> bool:
+    def next_is(self, *words: str) -> bool:
         """Whether one of these keywords (any case) or symbols is next."""
         token = self.token
         return token.kind in ("name", "symbol") and token.text.lower() in words
 
-    def takes(self, word: str) -> bool:
-        found = self.sees(word)
-        if found:
-            self.take()
-        return found
+    def accept(self, word: str) -> bool:
+        """Advance past a keyword or symbol if it is next; returns whether it was."""
+        is_next = self.next_is(word)
+        if is_next:
+            self.advance()
+        return is_next
 
     def enter(self, token: Token) -> None:
         self.depth += 1
@@ -119,19 +115,19 @@ class _FormulaParser:
         return self.outcome(tree)
 
     def inside(self) -> FormulaNode:
-        return self.choice() if self.sees("if") else self.disjunction()
+        return self.choice() if self.next_is("if") else self.disjunction()
 
     def choice(self) -> FormulaNode:
         opening = self.token
         self.enter(opening)
         cases: list[tuple[FormulaNode, FormulaNode]] = []
-        while not cases or (not self.words_begin() and self.sees("if")):
-            self.take()
+        while not cases or (not self.words_begin() and self.next_is("if")):
+            self.advance()
             condition = self.condition(self.disjunction())
-            if not self.takes("then"):
+            if not self.accept("then"):
                 raise self.not_then()
             value = self.value()
-            if not self.takes("else"):
+            if not self.accept("else"):
                 raise self.not_else(opening)
             cases.append((condition, value))
         otherwise = self.value()
@@ -139,28 +135,28 @@ class _FormulaParser:
         return Conditional(tuple(cases), otherwise)
 
     def value(self) -> FormulaNode:
-        """What stands after then and else."""
+        """The value after then or else."""
         return self.words() if self.words_begin() else self.outcome(self.inside())
 
     def words_begin(self) -> bool:
-        """Whether text without quotes is next. Raises where it is, but cannot be told from a formula."""
+        """Whether text without quotes is next. Raises ParseError if such text is ambiguous."""
         if _WORDS_BEGIN.match(self.text, self.at):
             return True
-        found = _SIGN.match(self.text, self.at)
-        if found and found["sign"].isprintable() and not FORMULA.match(self.text, found.start("sign")):
-            message = f"Text that begins with {found['sign']} is written in double quotes."
-            raise ParseError(message, found.start("sign") + 1)
+        match = _SIGN.match(self.text, self.at)
+        if match and match["sign"].isprintable() and not FORMULA.match(self.text, match.start("sign")):
+            message = f"Text that begins with {match['sign']} is written in double quotes."
+            raise ParseError(message, match.start("sign") + 1)
         return False
 
     def words(self) -> TextLiteral:
         depth, until = 0, len(self.text)
-        for found in _WORDS_MAY_END.finditer(self.text, self.at):
-            if found.group() == "(":
+        for match in _WORDS_MAY_END.finditer(self.text, self.at):
+            if match.group() == "(":
                 depth += 1
-            elif found.group() == ")" and (depth or not self.parentheses):
+            elif match.group() == ")" and (depth or not self.parentheses):
                 depth = max(0, depth - 1)
             else:
-                until = found.start()
+                until = match.start()
                 break
         words = self.text[self.at : until]
         column = self.at + len(words) - len(words.lstrip()) + 1
@@ -171,20 +167,20 @@ class _FormulaParser:
     def disjunction(self) -> FormulaNode:
         parts = [self.conjunction()]
         column = self.token.column
-        while self.takes("or"):
+        while self.accept("or"):
             parts.append(self.conjunction())
         return parts[0] if len(parts) == 1 else Disjunction(tuple(map(self.condition, parts)), column)
 
     def conjunction(self) -> FormulaNode:
         parts = [self.negation()]
         column = self.token.column
-        while self.takes("and"):
+        while self.accept("and"):
             parts.append(self.negation())
         return parts[0] if len(parts) == 1 else Conjunction(tuple(map(self.condition, parts)), column)
 
     def negation(self) -> FormulaNode:
         token = self.token
-        if not self.takes("not"):
+        if not self.accept("not"):
             return self.comparison()
         self.enter(token)
         part = self.condition(self.negation())
@@ -194,19 +190,21 @@ class _FormulaParser:
     def comparison(self) -> FormulaNode:
         left = self.sum()
         token = self.token
-        if not self.sees(*_SIGNS):
+        if not self.next_is(*_SIGNS):
             return left
-        self.take()
-        pair = Comparison(_SIGNS[token.text], self.side(left), self.side(self.sum()), token.column)
-        if self.sees(*_SIGNS):
+        self.advance()
+        comparison: FormulaNode = Comparison(
+            _SIGNS[token.text], self.side(left), self.side(self.sum()), token.column
+        )
+        if self.next_is(*_SIGNS):
             message = "Comparisons cannot be chained. Write [a] < [b] AND [b] < [c]."
             raise ParseError(message, self.token.column)
-        return pair
+        return comparison
 
     def sum(self) -> FormulaNode:
         parts = [self.product()]
-        while self.sees("+", "-"):
-            sign = self.take().text
+        while self.next_is("+", "-"):
+            sign = self.advance().text
             part = self.product()
             parts.append(Negative(self.amount(part)) if sign == "-" else part)
         return parts[0] if len(parts) == 1 else Sum(tuple(map(self.amount, parts)))
@@ -214,71 +212,71 @@ class _FormulaParser:
     def product(self) -> FormulaNode:
         first = self.factor()
         steps: list[tuple[str, FormulaNode]] = []
-        while self.sees("*", "/"):
-            sign = self.take().text
+        while self.next_is("*", "/"):
+            sign = self.advance().text
             steps.append((sign, self.amount(self.factor())))
         return Product(self.amount(first), tuple(steps)) if steps else first
 
     def factor(self) -> FormulaNode:
         minuses = 0
-        while self.takes("-"):
+        while self.accept("-"):
             minuses += 1
         part = self.operand()
         if not minuses:
             return part
-        # Twice negative is a number still, and not the text that a variable may hold.
+        # A double minus still makes a number of a variable that may hold text.
         return Negative(self.amount(part)) if minuses % 2 else Sum((self.amount(part),))
 
     def operand(self) -> FormulaNode:
         token = self.token
-        if self.sees("("):
+        if self.next_is("("):
             return self.parenthesised()
-        if self.sees("argmax"):
+        if self.next_is("argmax"):
             return self.argmax()
         if token.kind == "token":
             return Variable(self.mention())
         if token.kind == "number":
-            return NumberLiteral(Decimal(self.take().text))
+            return NumberLiteral(Decimal(self.advance().text))
         if token.kind == "string":
-            return TextLiteral(self.take().text[1:-1], token.column)
+            return TextLiteral(self.advance().text[1:-1], token.column)
         raise self.missing_operand()
 
     def parenthesised(self) -> FormulaNode:
-        opening = self.take()
+        opening = self.advance()
         self.enter(opening)
         self.parentheses += 1
         inside = self.inside()
         self.depth -= 1
         self.parentheses -= 1
-        if not self.takes(")"):
+        if not self.accept(")"):
             raise self.not_closed(opening) if self.token.kind == "end" else self.unexpected()
         return inside
 
     def argmax(self) -> Argmax:
-        word = self.take()
+        word = self.advance()
         example = "argmax([score_a], [score_b])"
-        if not self.sees("("):
+        if not self.next_is("("):
             message = f"argmax is followed by variables in parentheses, as in {example}."
             raise ParseError(message, word.column)
-        opening = self.take()
+        opening = self.advance()
         names: list[str] = []
-        while not names or self.takes(","):
+        while not names or self.accept(","):
             if self.token.kind != "token":
                 raise self.bad_argument(opening, f"argmax takes variables in brackets, as in {example}.")
             names.append(self.mention())
-        if not self.takes(")"):
+        if not self.accept(")"):
             raise self.bad_argument(opening, f"Commas stand between the variables, as in {example}.")
         return Argmax(tuple(names))
 
     def mention(self) -> str:
-        token = self.take()
+        token = self.advance()
         self.mentions.append(Mention(token.text, token.column))
         return token.text
 
-    # What may stand where.
+    # What is allowed where.
 
     def outcome(self, node: FormulaNode) -> FormulaNode:
-        """A value, which a comparison is not."""
+        """A value; comparisons are refused."""
         if isinstance(node, Comparison):
             message = "A comparison stands between if and then, as in: if [score] > 5 then 1 else 0."
             raise ParseError(message, node.column)
@@ -288,28 +286,28 @@ class _FormulaParser:
         return node
 
     def condition(self, node: FormulaNode) -> FormulaNode:
-        """A comparison or a number, which a text is not."""
+        """A comparison or a number; text is refused."""
         if isinstance(node, TextLiteral):
             message = 'Text alone is no condition: compare it, as in [game] == "chess".'
             raise ParseError(message, node.column)
         return node
 
     def side(self, node: FormulaNode) -> FormulaNode:
-        """What is compared: a number or a text, but not the outcome of another comparison."""
-        if isinstance(node, LogicNode):
+        """A side of a comparison: a number or text; conditions are refused."""
+        if isinstance(node, LOGIC_NODES):
             raise ParseError("Conditions are not compared: join them by AND, OR and NOT.", node.column)
         return node
 
     def amount(self, node: FormulaNode) -> FormulaNode:
-        """A part of arithmetic."""
-        if isinstance(node, LogicNode):
+        """An operand of arithmetic: conditions and text are refused."""
+        if isinstance(node, LOGIC_NODES):
             message = "Arithmetic has no conditions in it. Write (if [score] > 5 then 1 else 0)."
             raise ParseError(message, node.column)
         if isinstance(node, TextLiteral):
             raise ParseError("There is no arithmetic with text.", node.column)
         return node
 
-    # What to say of what is wrong.
+    # Errors.
 
     def missing_operand(self) -> ParseError:
         token, word = self.token, self.token.text
@@ -334,7 +332,7 @@ class _FormulaParser:
         return ParseError(message, token.column)
 
     def bare_name(self, word: str) -> str:
-        _, end = lex_one(self.text, self.at, FORMULA)
+        _, end = next_token(self.text, self.at, FORMULA)
         if self.text[end:].lstrip().startswith("("):
             return f"There is no function {word}: argmax is the only one."
         if self.last.text in _SIGNS:
@@ -343,19 +341,19 @@ class _FormulaParser:
 
     def not_then(self) -> ParseError:
         token = self.token
-        if token.kind == "end" or self.sees("else") or self.closes():
+        if token.kind == "end" or self.next_is("else") or self.closes():
             return ParseError("then is missing: write if ... then ... else ...", token.column)
         return self.unexpected()
 
     def not_else(self, opening: Token) -> ParseError:
-        if self.last.kind == "words" and self.sees("if", "then"):
+        if self.last.kind == "words" and self.next_is("if", "then"):
             return self.unexpected()
-        if self.token.kind == "end" or self.sees("then") or self.closes():
+        if self.token.kind == "end" or self.next_is("then") or self.closes():
             return ParseError("This if has no else: write if ... then ... else ...", opening.column)
         return self.unexpected()
 
     def closes(self) -> bool:
-        return self.parentheses > 0 and self.sees(")")
+        return self.parentheses > 0 and self.next_is(")")
 
     def not_closed(self, opening: Token) -> ParseError:
         return ParseError("This parenthesis is not closed: a ) is missing.", opening.column)
@@ -366,11 +364,11 @@ class _FormulaParser:
         return ParseError(message, self.token.column)
 
     def unexpected(self) -> ParseError:
-        """Something stands where the formula, or its part, is over."""
+        """The error for a token after the end of the formula, or of its part."""
         token, word, before = self.token, self.token.text, self.last
         lower = word.lower()
-        seen = f"[{word}]" if token.kind == "token" else word
-        message = f"An operator such as + is missing before {seen}."
+        shown = f"[{word}]" if token.kind == "token" else word
+        message = f"An operator such as + is missing before {shown}."
         if _ELSE_IF_IN_ONE.search(word) or (before.kind == "words" and _ELSE_IF_IN_ONE.search(before.text)):
             message = "Write else if, in two words: if ... then ... else if ... then ... else ..."
         elif before.kind == "words" and lower in ("if", "then", "else"):

@@ -1,91 +1,84 @@
-"""The tree of a formula: what `formula_grammar` makes of its text, and `formulas` computes.
-
-`column` counts from 1 and is there for faults alone: two trees are equal whatever theirs are.
-"""
+"""The tree of a formula: `formula_grammar` builds it, `formulas` evaluates it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TypeAlias
+from typing import TypeAlias, Union
+
+from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 
 
 @dataclass(frozen=True, slots=True)
 class NumberLiteral:
+    """A number."""
+
     value: Decimal
 
 
 @dataclass(frozen=True, slots=True)
 class TextLiteral:
+    """Text, with or without quotes; `column` counts from 1 and serves error messages only."""
+
     text: str
     column: int = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
+    """A name in brackets."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Argmax:
+    """The variable with the greatest value."""
+
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Negative:
+    """A minus before its part."""
+
     part: FormulaNode
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
+    """Parts added up; a difference has a Negative as its part."""
+
     parts: tuple[FormulaNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
+    """The first factor, then steps of `*` or `/` with their operands."""
+
     first: FormulaNode
-    steps: tuple[tuple[str, FormulaNode], ...]  # `*` or `/`, and by what
+    steps: tuple[tuple[str, FormulaNode], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """if, as many else if as there are, and else."""
+    """`if`, any number of `else if`, and `else`."""
 
     cases: tuple[tuple[FormulaNode, FormulaNode], ...]  # condition, value
     otherwise: FormulaNode
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    sign: str  # `==` and not `=`
-    left: FormulaNode
-    right: FormulaNode
-    column: int = field(compare=False)  # of the sign
-
-
-@dataclass(frozen=True, slots=True)
-class Negation:
-    part: FormulaNode
-    column: int = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Conjunction:
-    """Parts joined by AND."""
-
-    parts: tuple[FormulaNode, ...]
-    column: int = field(compare=False)  # of the first AND
-
-
-@dataclass(frozen=True, slots=True)
-class Disjunction:
-    """Parts joined by OR."""
-
-    parts: tuple[FormulaNode, ...]
-    column: int = field(compare=False)  # of the first OR
-
-
-LogicNode: TypeAlias = Comparison | Negation | Conjunction | Disjunction
-FormulaNode: TypeAlias = (
-    NumberLiteral | TextLiteral | Variable | Argmax | Negative | Sum | Product | Conditional | LogicNode
-)
+FormulaNode: TypeAlias = Union[
+    NumberLiteral,
+    TextLiteral,
+    Variable,
+    Argmax,
+    Negative,
+    Sum,
+    Product,
+    Conditional,
+    "Comparison[FormulaNode]",
+    "Negation[FormulaNode]",
+    "Conjunction[FormulaNode]",
+    "Disjunction[FormulaNode]",
+]

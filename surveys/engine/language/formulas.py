@@ -1,18 +1,18 @@
-"""The formulas of calculated blocks: parse, tell the names used, evaluate (decisions 6.9 and 14.20).
+"""The formulas of calculated blocks: parse, list the names, evaluate (decisions 6.9 and 14.20).
 
 Evaluation never fails; what cannot be computed is 0:
 
-- A value that is unknown or unanswered is 0, and so is one that must be a number and is none: in
-  arithmetic, in an ordering (`<` and its kin) and in argmax. A list of one counts as what is in it.
+- An unknown or unanswered value is 0. So is a value that is not a number in arithmetic, in an ordering (`<`,
+  `<=`, `>`, `>=`) or in argmax. A list of one counts as its element.
 - Division by zero is 0, and so is a result of 10^100 or more.
-- `==` and `!=` compare as skip logic does: as numbers where both sides read as numbers, else as text,
-  exact in case. An unanswered value is 0 there too.
-- A condition without a comparison holds where it is not 0; a variable alone also where it is text.
-- A variable alone is its value, be it text; a list is told as its parts joined by commas.
+- `==` and `!=` compare as skip logic does: numbers if both sides read as numbers, else text,
+  case-sensitively. An unanswered value is 0 here too.
+- A condition without a comparison is true if it is not 0; a variable alone also if it is text.
+- The result of a variable alone is its value, even if that is text; a list is its parts joined by commas.
 
-Numbers are decimals, computed with 50 digits, given back with 40 and told apart by 28: so much of compared
-values counts, and a difference that lies beyond is none. So `[a] / 3 * 3 - [a]` is 0, and a third that one
-block computes and another takes three times is 1.
+Numbers are decimals: computed with 50 digits, returned with 40 and compared with 28. Smaller differences
+are treated as rounding errors, so `[a] / 3 * 3 - [a]` is 0, and a third that one block computes and another
+multiplies by three is 1.
 """
 
 from __future__ import annotations
@@ -24,15 +24,10 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from surveys.engine.language import formula_grammar, values
-from surveys.engine.language.expression_grammar import Mention
 from surveys.engine.language.formula_tree import (
     Argmax,
-    Comparison,
     Conditional,
-    Conjunction,
-    Disjunction,
     FormulaNode,
-    Negation,
     Negative,
     NumberLiteral,
     Product,
@@ -40,22 +35,19 @@ from surveys.engine.language.formula_tree import (
     TextLiteral,
     Variable,
 )
-from surveys.engine.language.lexer import ParseError
+from surveys.engine.language.lexer import MAX_LENGTH, Mention, ParseError
+from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Value
 
-__all__ = ["MAX_LENGTH", "Formula", "Mention", "NameOf", "ParseError", "Result", "Value", "ValueOf", "parse"]
-
-MAX_LENGTH = 2000
-
-ValueOf: TypeAlias = Callable[[str], Value]  # gets a name as it is written in the brackets
+ValueOf: TypeAlias = Callable[[str], Value]  # takes a name as the brackets contain it
 NameOf: TypeAlias = Callable[[str], str]
 Result: TypeAlias = Decimal | str
 
 _DIGITS = 28
-_DIGITS_GIVEN = 40
-_WIDEST = 100  # digits before the point of a number that still counts, or zeros after it
+_RESULT_DIGITS = 40
+_MAX_EXPONENT = 100  # digits before the point, or zeros after it; other numbers count as 0
 _COMPUTE = Context(prec=50, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
-_GIVE = Context(prec=_DIGITS_GIVEN, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
+_RETURN = Context(prec=_RESULT_DIGITS, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
 _ROUND = Context(prec=_DIGITS, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
 _ZERO = Decimal(0)
 
@@ -69,7 +61,7 @@ _ORDERINGS: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A parsed formula. Two are equal where they compute the same by the same words."""
+    """A parsed formula. Two are equal if their trees are."""
 
     source: str = field(compare=False)
     tree: FormulaNode
@@ -77,17 +69,21 @@ class Formula:
     _result: Callable[[ValueOf, NameOf], Result] = field(compare=False, repr=False)
 
     def evaluate(self, value_of: ValueOf, name_of: NameOf) -> Result:
-        """A number or a text. Never raises, whatever the values.
+        """The result, a number or text. Never raises.
 
-        `value_of` gives None for what is unknown or unanswered; `name_of` what argmax calls a variable.
+        `value_of` returns None for an unknown or unanswered name; `name_of` the label that argmax returns
+        for a variable.
         """
         return self._result(value_of, name_of)
 
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Formula:
-    """Read a formula; remembered by its text. Raises SyntaxFault, whose `code` is `syntax_error`,
-    `too_long` (beyond 2,000 characters) or `too_deep` (nested beyond 50)."""
+    """Parse a formula; the result is cached.
+
+    Raises ParseError with the code `syntax_error`, `too_long` (more than 2,000 characters) or `too_deep`
+    (nested more than 50 levels).
+    """
     if len(text) > MAX_LENGTH:
         message = f"A formula has at most {MAX_LENGTH:,} characters; this one has {len(text):,}."
         raise ParseError(message, MAX_LENGTH + 1, "too_long")
@@ -95,11 +91,11 @@ def parse(text: str) -> Formula:
     return Formula(text, tree, mentions, _result(tree))
 
 
-# --- What a value counts as -----------------------------------------------------------------------
+# --- Values as numbers ------------------------------------------------------------------------------
 
 
 def _number(value: Value) -> Decimal:
-    """A value in arithmetic, unrounded."""
+    """A value as an operand of arithmetic, not rounded."""
     while isinstance(value, tuple) and len(value) == 1:
         value = value[0]
     number = values.number(value)
@@ -107,9 +103,9 @@ def _number(value: Value) -> Decimal:
 
 
 def rounded(number: Decimal, context: Context = _ROUND) -> Decimal:
-    """A number as it is compared, or as `context` gives it back. Minus 0 is 0."""
+    """The number rounded for comparison, or as `context` says. Minus 0 is 0."""
     number = context.plus(number)
-    if not number or not number.is_finite() or not -_WIDEST <= number.adjusted() < _WIDEST:
+    if not number or not number.is_finite() or not -_MAX_EXPONENT <= number.adjusted() < _MAX_EXPONENT:
         return _ZERO
     whole = number.to_integral_value()
     return whole if whole == number else context.normalize(number)
@@ -124,11 +120,11 @@ def _compared(value: Value) -> Value:
 
 
 def _alone(value: Value) -> Result:
-    """A variable that is all there is of a formula."""
-    known = _compared(value)
-    if isinstance(known, tuple) and len(known) == 1:
-        return _alone(known[0])
-    return known if isinstance(known, Decimal) else values.text(known)
+    """The result of a formula that is only a variable."""
+    compared = _compared(value)
+    if isinstance(compared, tuple) and len(compared) == 1:
+        return _alone(compared[0])
+    return compared if isinstance(compared, Decimal) else values.text(compared)
 
 
 # --- Arithmetic -----------------------------------------------------------------------------------
@@ -139,7 +135,7 @@ def _plus(left: Decimal, right: Decimal) -> Decimal:
     if left and right and total.is_finite():
         greater = max(left.adjusted(), right.adjusted())
         if total.adjusted() < greater - _DIGITS:
-            return _ZERO  # what is left is what rounding has left
+            return _ZERO  # the rest is a rounding error
     return total
 
 
@@ -150,27 +146,27 @@ def _divided(left: Decimal, right: Decimal) -> Decimal:
 _STEPS: Mapping[str, Callable[[Decimal, Decimal], Decimal]] = {"*": _COMPUTE.multiply, "/": _divided}
 
 
-# --- Tree → closures, no deeper than the formula nests --------------------------------------------
+# --- Tree → closures; recursion is as deep as the formula nests -------------------------------------
 
 
 def _result(node: FormulaNode) -> Callable[[ValueOf, NameOf], Result]:
-    """What a formula, or the value of an if, comes to."""
+    """The result of a formula, or of a branch of an if."""
     match node:
         case Variable(name):
             return lambda value_of, name_of: _alone(value_of(name))
         case TextLiteral(text):
             return lambda value_of, name_of: text
         case Argmax(names):
-            return _greatest(names)
+            return _argmax(names)
         case Conditional():
-            return _chosen(node)
+            return _conditional(node)
         case _:
             amount = _amount(node)
-            return lambda value_of, name_of: rounded(amount(value_of, name_of), _GIVE)
+            return lambda value_of, name_of: rounded(amount(value_of, name_of), _RETURN)
 
 
 def _side(node: FormulaNode) -> Callable[[ValueOf, NameOf], Value]:
-    """What is on one side of `==`."""
+    """One side of `==`."""
     if isinstance(node, Variable):
         name = node.name
         return lambda value_of, name_of: _compared(value_of(name))
@@ -179,7 +175,7 @@ def _side(node: FormulaNode) -> Callable[[ValueOf, NameOf], Value]:
 
 
 def _amount(node: FormulaNode) -> Callable[[ValueOf, NameOf], Decimal]:
-    """What a part of arithmetic comes to, unrounded."""
+    """The amount of an operand of arithmetic, not rounded."""
     match node:
         case NumberLiteral(value):
             return lambda value_of, name_of: value
@@ -220,8 +216,8 @@ def _product(
     return product
 
 
-def _greatest(names: tuple[str, ...]) -> Callable[[ValueOf, NameOf], str]:
-    """argmax: of equals the first."""
+def _argmax(names: tuple[str, ...]) -> Callable[[ValueOf, NameOf], str]:
+    """argmax: the first of several equal variables wins."""
 
     def greatest(value_of: ValueOf, name_of: NameOf) -> str:
         return name_of(max(names, key=lambda name: rounded(_number(value_of(name)))))
@@ -229,8 +225,8 @@ def _greatest(names: tuple[str, ...]) -> Callable[[ValueOf, NameOf], str]:
     return greatest
 
 
-def _chosen(node: Conditional) -> Callable[[ValueOf, NameOf], Result]:
-    cases = tuple((_truth(condition), _result(value)) for condition, value in node.cases)
+def _conditional(node: Conditional) -> Callable[[ValueOf, NameOf], Result]:
+    cases = tuple((_condition(condition), _result(value)) for condition, value in node.cases)
     otherwise = _result(node.otherwise)
 
     def chosen(value_of: ValueOf, name_of: NameOf) -> Result:
@@ -242,16 +238,16 @@ def _chosen(node: Conditional) -> Callable[[ValueOf, NameOf], Result]:
     return chosen
 
 
-def _truth(node: FormulaNode) -> Callable[[ValueOf, NameOf], bool]:
+def _condition(node: FormulaNode) -> Callable[[ValueOf, NameOf], bool]:
     match node:
         case Negation(part):
-            inner = _truth(part)
+            inner = _condition(part)
             return lambda value_of, name_of: not inner(value_of, name_of)
         case Conjunction(parts):
-            every = tuple(map(_truth, parts))
+            every = tuple(map(_condition, parts))
             return lambda value_of, name_of: all(part(value_of, name_of) for part in every)
         case Disjunction(parts):
-            some = tuple(map(_truth, parts))
+            some = tuple(map(_condition, parts))
             return lambda value_of, name_of: any(part(value_of, name_of) for part in some)
         case Comparison(sign, left, right):
             return _comparison(sign, left, right)

@@ -1,13 +1,14 @@
-"""Text → tokens that know their place; shared by skip logic and formulas."""
+"""Text → tokens with their positions, for skip logic and for formulas."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import regex
 
-# A block's name as its owner writes it (decisions 6.1). Letters are those of any language; \p{M} are
-# the vowel and accent signs without which words of many of them cannot be spelled.
+# A block's name as its author writes it (decisions 6.1): letters of any language. \p{M} are combining vowel
+# and accent signs, which many languages need.
 NAME_PATTERN = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}_ \-]{0,63}")
 
 _NAME = r"\p{L}[\p{L}\p{M}\p{Nd}_]*+"
@@ -20,11 +21,11 @@ _PARTS = (
     r"|(?P<symbol>==|!=|<=|>=|[=<>()\[\],+\-*/])"
 )
 SKIP_LOGIC = regex.compile(_PARTS)
-# In formulas a pair of brackets holds a name, which there may have spaces and `-` in it.
+# In formulas, brackets contain a name, which may have spaces and `-` in it.
 FORMULA = regex.compile(r"\[\s*+(?P<token>\p{L}[\p{L}\p{M}\p{Nd}_ \-]*+)\]|" + _PARTS)
 
-_DOUBLE_QUOTES = 'Text is written in straight double quotes: "text".'
-_INSTEAD = {
+_QUOTES_MESSAGE = 'Text is written in straight double quotes: "text".'
+_CORRECTIONS = {
     "===": "Write = to compare.",
     "!==": "Write != for not equal.",
     "&&": "Write AND instead of &&.",
@@ -44,7 +45,7 @@ _INSTEAD = {
 
 
 class ParseError(ValueError):
-    """A text is not in the language. `column` counts from 1; `code` is of the violation vocabulary."""
+    """The text is not valid in its language. `column` counts from 1; `code` is that of a violation."""
 
     def __init__(self, message: str, column: int, code: str = "syntax_error") -> None:
         super().__init__(message)
@@ -56,11 +57,23 @@ class ParseError(ValueError):
         return type(self), (self.message, self.column, self.code)
 
 
+MAX_LENGTH = 2_000  # of an expression or a formula
+MAX_NESTING = 50  # levels of parentheses, NOT and if
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name as it is written in a text; `column` counts from 1."""
+
+    name: str
+    column: int
+
+
 class Token(NamedTuple):
-    """One word of a text. `kind`: name, number, string, symbol, token (formulas alone) or end."""
+    """A token of a text. `kind` is name, number, string, symbol, token (only in formulas) or end."""
 
     kind: str
-    text: str  # as written; without the brackets for a token
+    text: str  # as written; a `token` without its brackets
     start: int  # from 0
 
     @property
@@ -69,41 +82,41 @@ class Token(NamedTuple):
 
 
 def lex(text: str, grammar: regex.Pattern[str] = SKIP_LOGIC) -> list[Token]:
-    """Cut a text into tokens, the last of kind `end`. Linear in its length. Raises SyntaxFault."""
+    """Split a text into tokens; the last has the kind `end`. Takes linear time. Raises ParseError."""
     tokens: list[Token] = []
     at = 0
-    for found in grammar.finditer(text):
-        if found.start() != at:
+    for match in grammar.finditer(text):
+        if match.start() != at:
             break
-        at = found.end()
-        if found.lastgroup != "space":
-            tokens.append(_token(found))
+        at = match.end()
+        if match.lastgroup != "space":
+            tokens.append(_token(match))
     if at != len(text):
-        raise _stray(text, at)
+        raise _unexpected_character(text, at)
     tokens.append(Token("end", "", at))
     return tokens
 
 
-def lex_one(text: str, at: int, grammar: regex.Pattern[str]) -> tuple[Token, int]:
-    """The next token from a place on, and where it ends: for texts of which not all is in the language."""
-    while (found := grammar.match(text, at)) is not None:
-        at = found.end()
-        if found.lastgroup != "space":
-            return _token(found), at
+def next_token(text: str, at: int, grammar: regex.Pattern[str]) -> tuple[Token, int]:
+    """The token at or after a position, and where it ends; for texts that are only partly tokens."""
+    while (match := grammar.match(text, at)) is not None:
+        at = match.end()
+        if match.lastgroup != "space":
+            return _token(match), at
     if at != len(text):
-        raise _stray(text, at)
+        raise _unexpected_character(text, at)
     return Token("end", "", at), at
 
 
-def _token(found: regex.Match[str]) -> Token:
-    kind = found.lastgroup or ""
+def _token(match: regex.Match[str]) -> Token:
+    kind = match.lastgroup or ""
     if kind == "mistake":
-        raise ParseError(_INSTEAD.get(found.group(), _DOUBLE_QUOTES), found.start() + 1)
-    return Token(kind, found.group(kind).rstrip(), found.start())
+        raise ParseError(_CORRECTIONS.get(match.group(), _QUOTES_MESSAGE), match.start() + 1)
+    return Token(kind, match.group(kind).rstrip(), match.start())
 
 
-def _stray(text: str, at: int) -> ParseError:
-    """What to say of a character that begins nothing."""
+def _unexpected_character(text: str, at: int) -> ParseError:
+    """The error for a character with which no token begins."""
     character = text[at]
     if character == '"':
         return ParseError('This text is not closed: a " is missing at its end.', at + 1)
@@ -111,5 +124,5 @@ def _stray(text: str, at: int) -> ParseError:
         return ParseError("A name begins with a letter, not with _.", at + 1)
     if character == "." and (text[at - 1 : at].isdigit() or text[at + 1 : at + 2].isdigit()):
         return ParseError("A number has digits on both sides of its point, as in 0.5.", at + 1)
-    seen = character if character.isprintable() else f"U+{ord(character):04X}"
-    return ParseError(f"The character {seen} has no meaning here.", at + 1)
+    shown = character if character.isprintable() else f"U+{ord(character):04X}"
+    return ParseError(f"The character {shown} has no meaning here.", at + 1)

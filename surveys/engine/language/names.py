@@ -1,4 +1,4 @@
-"""What a name in an expression or a [token] can mean, and how a block's name is written there."""
+"""The names in expressions and [tokens]: positions, variables and block names."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _POSITION = re.compile(r"q[0-9]+")
 
 
 def is_position(name: str) -> bool:
-    """Whether this is `q` and digits in lower case, which is always a position (decisions 6.1)."""
+    """Whether the name is a lower-case `q` and digits, which always mean a position (decisions 6.1)."""
     return _POSITION.fullmatch(name) is not None
 
 
 def index_of_position(name: str) -> int | None:
-    """`q1` → 0. None where it is no position that could exist, such as `q0`, `q01` or `Q1`."""
+    """`q1` → 0. None for a name that is no possible position, such as `q0`, `q01` or `Q1`."""
     if not is_position(name) or name[1] == "0" or len(name) > 9:
         return None
     return int(name[1:]) - 1
@@ -30,7 +30,7 @@ def index_of_position(name: str) -> int | None:
 
 @lru_cache(maxsize=256)
 def script_variables(*, scoring_enabled: bool, bucket_keys: tuple[str, ...]) -> frozenset[str]:
-    """The variables of a script: `answer` always, the others only where it is scored (14.13)."""
+    """The variables of a script: always `answer`, the others only if scoring is enabled (decisions 14.13)."""
     if not scoring_enabled:
         return frozenset({"answer"})
     return VARIABLES.union(*map(bucket_variables, bucket_keys))
@@ -38,48 +38,48 @@ def script_variables(*, scoring_enabled: bool, bucket_keys: tuple[str, ...]) -> 
 
 @lru_cache(maxsize=1024)
 def bucket_variables(key: str) -> frozenset[str]:
-    """The variables of one bucket. A `-` in its key is `_` where an expression names it (decisions 6.1)."""
-    return frozenset(f"{score}_{each}" for score in SCORES for each in (key, key.replace("-", "_")))
+    """The variables of one bucket. Expressions write a `-` in its key as `_` (decisions 6.1)."""
+    return frozenset(f"{score}_{form}" for score in SCORES for form in (key, key.replace("-", "_")))
 
 
 def bucket_name_problem(name: str) -> str | None:
-    """What is wrong with a bucket's name, or its key."""
-    if not name.strip() or not name.isprintable() or any(sign in name for sign in '[]",'):
+    """What is wrong with a bucket's name or key; None if it is valid."""
+    if not name.strip() or not name.isprintable() or any(character in name for character in '[]",'):
         return "must not be blank or contain brackets, quotes, commas or line breaks."
     key = name.lower().replace(" ", "_").replace("-", "_")
     if key == "correct" or key.startswith("correct_"):
-        return "cannot begin with `correct`: `score_correct` is what right answers earn in all buckets."
+        return "must not begin with `correct`: `score_correct` is the score of all correct answers."
     return None
 
 
 def looks_like_variable(name: str) -> bool:
-    """Whether this is a variable in some script: all that can be said without seeing the buckets."""
+    """Whether this is a variable in some script, for callers that do not know the buckets."""
     return name in VARIABLES or name.startswith(("score_", "max_score_"))
 
 
 def looks_like_score(name: str) -> bool:
-    """Whether this is a score variable in some script: every variable but the answer."""
+    """Whether this is a score variable in some script: any variable except `answer`."""
     return looks_like_variable(name) and name != "answer"
 
 
 def is_reserved(name: str) -> bool:
-    """Whether no expression could mean a block of this name, so that no block may have it.
+    """Whether no expression can refer to a block of this name, so that no block may have it.
 
-    `true` and `false` are literals in any case. A block named like another keyword is reached in
+    `true` and `false` are literals in any case. A block named like another keyword is written in
     parentheses: `(And)`.
     """
     return title_case(name).lower() in BOOLEANS
 
 
 def expression_form(name: str) -> str:
-    """A block's name as an expression writes it, so that nothing but this block is meant.
+    """A block's name as an expression writes it, so that it refers to this block only.
 
-    Spaces and `-` become `_`; what would be read as a position or a variable is put in title case;
-    a keyword is put in parentheses as well. See `cannot_be_written` for the two names that have no form.
+    Spaces and `-` become `_`; a name that would be read as a position or a variable gets title case; a
+    keyword gets title case and parentheses. The two names without a form are `is_reserved`.
     """
-    written = re.sub(r"[ -]", "_", name.strip())
-    if written.lower() in KEYWORDS:
-        return f"({title_case(written)})"
-    if is_position(written) or looks_like_variable(written):
-        return title_case(written)
-    return written
+    form = re.sub(r"[ -]", "_", name.strip())
+    if form.lower() in KEYWORDS:
+        return f"({title_case(form)})"
+    if is_position(form) or looks_like_variable(form):
+        return title_case(form)
+    return form

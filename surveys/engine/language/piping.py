@@ -1,4 +1,4 @@
-"""[tokens] in prompts and feedback → text (decisions 6.10 and 14.19)."""
+"""Piping: [tokens] in prompts and feedback → text (decisions 6.10 and 14.19)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import regex
 from surveys.engine.language import names
 from surveys.engine.script import title_case
 
-# Variables that are known to prompts alone, in any case; skip logic has no use for them.
+# Variables that exist only in prompts, in any case; skip logic cannot use them.
 PROMPT_VARIABLES = frozenset(
     {
         "username",
@@ -25,44 +25,44 @@ _TOKEN = regex.compile(r"\[\s*+(\p{L}[\p{L}\p{M}\p{Nd}_ \-]*+)\]")
 
 
 def tokens(text: str) -> tuple[str, ...]:
-    """The names in [brackets], in the order of the text, as written. What is no name is no token."""
+    """The names in [brackets] as written, in the order of the text. Brackets without a name are no token."""
     return tuple(name.rstrip() for name in _TOKEN.findall(text))
 
 
 def fill(text: str, text_of: Callable[[str], str | None]) -> str:
-    """Put values in place of tokens, in one pass: brackets within a value are left as they are.
+    """Replace tokens by their values, in one pass: brackets inside a value stay.
 
-    A token for which `text_of` knows nothing stays as written. The outcome is text, not markup:
-    whoever puts it on a page escapes it there.
+    A token for which `text_of` returns None stays as written. The result is plain text, not markup: pages
+    must escape it.
     """
 
-    def value(found: regex.Match[str]) -> str:
-        known = text_of(found[1].rstrip())
-        return found[0] if known is None else known
+    def replacement(match: regex.Match[str]) -> str:
+        value = text_of(match[1].rstrip())
+        return match[0] if value is None else value
 
-    return _TOKEN.sub(value, text)
+    return _TOKEN.sub(replacement, text)
 
 
 def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] | None = None) -> str:
-    """Write new block names into tokens; `renames` and `variables` are as in `expressions.rename`.
+    """Replace block names in tokens; for `renames` and `variables` see `expressions.rename`.
 
-    Variables that only prompts have are left alone in any case.
+    Variables of prompts stay in any case.
     """
 
-    def renamed(found: regex.Match[str]) -> str:
-        name = found[1].rstrip()
+    def renamed(match: regex.Match[str]) -> str:
+        name = match[1].rstrip()
         if names.is_position(name) or _is_variable(name, variables):
-            return found[0]
+            return match[0]
         new = renames.get(title_case(name))
-        return found[0] if new is None else f"[{token_form(new)}]"
+        return match[0] if new is None else f"[{token_form(new)}]"
 
     return _TOKEN.sub(renamed, text)
 
 
 def token_form(name: str) -> str:
-    """A block's name as a token writes it: in title case where it would be a position or a variable.
+    """A block's name as a token writes it: in title case if it would be a position or a variable.
 
-    A block with the name of a prompt's variable, such as `UserName`, cannot be shown by a token.
+    No token can refer to a block named like a variable of prompts, such as `UserName`.
     """
     if names.is_position(name) or _is_variable(name, None):
         return title_case(name)
@@ -70,7 +70,7 @@ def token_form(name: str) -> str:
 
 
 def is_prompt_variable(name: str) -> bool:
-    """Whether a token of this name is a variable that only prompts have, and never a block."""
+    """Whether a token of this name is a variable of prompts, and never a block."""
     return name.strip().lower() in PROMPT_VARIABLES
 
 

@@ -6,8 +6,9 @@ import difflib
 from dataclasses import dataclass
 
 from surveys.engine.language import names
-from surveys.engine.language.expressions import Expression, Mention
+from surveys.engine.language.expressions import Expression
 from surveys.engine.language.formulas import Formula
+from surveys.engine.language.lexer import Mention
 from surveys.engine.script import STATEMENTS, Block, Script, normalized, title_case
 
 MAX_SUGGESTIONS = 2  # per expression, because the search for similar names is slow

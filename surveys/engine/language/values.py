@@ -1,6 +1,6 @@
 """The values of skip logic and the rules by which they compare (decisions 6.4, 6.5 and 14.13).
 
-Nothing here raises, whatever the values: an expression is always true or false.
+No function here raises, whatever the values: an expression is always true or false.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TypeAlias
 
-Value: TypeAlias = str | Decimal | bool | tuple["Value", ...] | None  # None: no value
+Value: TypeAlias = str | Decimal | bool | tuple["Value", ...] | None  # None means no value
 
-# ASCII digits and a point alone: `1_0`, `٣`, `NaN`, `1e5` and ` 5 ` are text, though Decimal takes them.
+# Only ASCII digits and a point: `1_0`, `٣`, `NaN`, `1e5` and ` 5 ` are text, although Decimal accepts them.
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?").fullmatch
-_WIDEST = 100  # digits before or after the point that are still written out
-_EXACT = Context(prec=3 * _WIDEST, rounding=ROUND_HALF_UP)
+_MAX_DIGITS = 100  # before or after the point; longer numbers are written with an exponent
+_EXACT = Context(prec=3 * _MAX_DIGITS, rounding=ROUND_HALF_UP)
 _SIX_PLACES = Decimal("0.000001")
 
 
 def number(value: Value) -> Decimal | None:
-    """The number a value is or reads as, else None. True and false are no numbers."""
+    """The number that a value is, or that its text reads as; else None. Booleans are no numbers."""
     if isinstance(value, str):
         return Decimal(value) if _PLAIN_NUMBER(value) else None
     if isinstance(value, Decimal) and value.is_finite():
@@ -28,18 +28,18 @@ def number(value: Value) -> Decimal | None:
 
 
 def number_text(value: Decimal) -> str:
-    """A number as people read it: no exponent, no trailing `.0`, at most 6 decimals (decisions 6.9)."""
-    if not value.is_finite() or value.adjusted() > _WIDEST:
+    """A number for people: no exponent, no trailing `.0`, at most 6 decimals (decisions 6.9)."""
+    if not value.is_finite() or value.adjusted() > _MAX_DIGITS:
         return str(value)
     return _without_trailing_zeros(value.quantize(_SIX_PLACES, context=_EXACT))
 
 
 def text(value: Value) -> str:
-    """A value as text is compared: numbers without trailing zeros, `true` and `false`, nothing as ``."""
+    """A value as text, for comparison: numbers without trailing zeros, `true`, `false`, no value as ``."""
     if isinstance(value, str):
         return value
     if isinstance(value, Decimal):
-        wide = not value.is_finite() or abs(value.adjusted()) > _WIDEST
+        wide = not value.is_finite() or abs(value.adjusted()) > _MAX_DIGITS
         return str(value) if wide else _without_trailing_zeros(value)
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -49,9 +49,9 @@ def text(value: Value) -> str:
 
 
 def is_true(value: Value) -> bool:
-    """Whether a value alone holds: it is there and is not empty, 0 or false.
+    """Whether a value by itself is a true condition: it exists and is not empty, 0 or false.
 
-    A text counts as what it reads as, so `0` and `false` among the options of a question are not true.
+    The texts `0` and `false` are not true either, because options of a question may have these values.
     """
     if isinstance(value, bool):
         return value
@@ -63,10 +63,10 @@ def is_true(value: Value) -> bool:
 
 
 def equal(left: Value, right: Value) -> bool:
-    """`=`: numeric where both read as numbers, else text, exact in case. No value equals nothing.
+    """`=`: compares numbers if both sides read as numbers, else text, case-sensitively.
 
-    A list equals a list with equal elements in the same order, and a single value where it is all
-    there is in the list.
+    A missing value equals nothing. A list equals a list with equal elements in the same order; a list of one
+    equals its element.
     """
     if left is None or right is None:
         return False
@@ -85,12 +85,12 @@ def equal(left: Value, right: Value) -> bool:
 
 
 def differ(left: Value, right: Value) -> bool:
-    """`!=`: the opposite of `=`, so it is true where there is no value."""
+    """`!=`: the opposite of `=`, so it is true if a value is missing."""
     return not equal(left, right)
 
 
 def less(left: Value, right: Value) -> bool:
-    """`<`: false between anything but two numbers, as are the other three orderings."""
+    """`<`: false unless both sides are numbers, like the other three orderings."""
     first, second = number(left), number(right)
     return first is not None and second is not None and first < second
 
@@ -111,19 +111,19 @@ def greater_or_equal(left: Value, right: Value) -> bool:
     return less_or_equal(right, left)
 
 
-def within(left: Value, right: Value) -> bool:
-    """`in`: an element of a list, a part of a text; of a list on the left any element will do."""
+def is_in(left: Value, right: Value) -> bool:
+    """`in`: an element of a list, or a part of a text. For a list on the left, any element suffices."""
     if left is None or right is None:
         return False
     if isinstance(left, tuple):
-        return any(within(element, right) for element in left)
+        return any(is_in(element, right) for element in left)
     if isinstance(right, tuple):
         return any(equal(left, element) for element in right)
     return text(left) in text(right)
 
 
 def _without_trailing_zeros(value: Decimal) -> str:
-    written = format(value, "f")
-    if "." in written:
-        written = written.rstrip("0").rstrip(".")
-    return "0" if written == "-0" else written
+    digits = format(value, "f")
+    if "." in digits:
+        digits = digits.rstrip("0").rstrip(".")
+    return "0" if digits == "-0" else digits

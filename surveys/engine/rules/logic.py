@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from surveys.engine.language import expressions, formulas, names, references
 from surveys.engine.language.expressions import Expression
+from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.references import MAX_SUGGESTIONS, ReferenceProblem
 from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import CALCULATED, Script, Violation
@@ -33,7 +34,7 @@ def check(script: Script, contexts: Sequence[RuleContext], readable: Sequence[bo
         condition_key = _condition_key(context)
         try:
             expression = expressions.parse(text)
-        except expressions.ParseError as error:
+        except ParseError as error:
             key = condition_key or "precondition"
             column = None if condition_key else error.column
             field = context.block_path.field(key)
@@ -56,7 +57,7 @@ def _formula(context: RuleContext) -> Iterator[Violation]:
         return  # reported by another rule
     try:
         formulas.parse(text)
-    except formulas.ParseError as error:
+    except ParseError as error:
         message = f"`calculated_formula`: {error.message}"
         yield Violation(context.block_path.field("calculated_formula"), error.code, message, error.column)
 

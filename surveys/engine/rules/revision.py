@@ -21,6 +21,7 @@ from decimal import Decimal
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.intake.fields import MAX_PROMPT
 from surveys.engine.language import conditions, expressions, formulas, names, piping, references
+from surveys.engine.language.lexer import Mention, ParseError
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script, Violation, title_case
 
 _TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect")
@@ -93,7 +94,7 @@ def _carried(block: Block, was: Block, renamed: Mapping[str, str], variables: Co
             changes[key] = condition
     raw = block.show_when is None and block.hide_when is None
     if raw and block.precondition and block.precondition == was.precondition:
-        with suppress(expressions.ParseError):
+        with suppress(ParseError):
             changes["precondition"] = expressions.rename(block.precondition, renamed, variables=variables)
     return replace(block, **changes) if changes else block  # type: ignore[arg-type]
 
@@ -112,10 +113,10 @@ def _renamed_formula(text: str, renamed: Mapping[str, str], variables: Collectio
     return "".join([*pieces, text[at:]])
 
 
-def _formula_mentions(text: str) -> Sequence[formulas.Mention]:
+def _formula_mentions(text: str) -> Sequence[Mention]:
     try:
         return formulas.parse(text).mentions
-    except formulas.ParseError:  # reported by the rules
+    except ParseError:  # reported by the rules
         return ()
 
 
@@ -266,7 +267,7 @@ def _dangling(
 def _mentions(block: Block) -> Iterator[tuple[str, Sequence[str]]]:
     if block.precondition:
         key = "show_when" if block.show_when else "hide_when" if block.hide_when else "precondition"
-        with suppress(expressions.ParseError):  # reported by the rules
+        with suppress(ParseError):  # reported by the rules
             yield key, [mention.name for mention in expressions.parse(block.precondition).mentions]
     for key in _TEXTS_WITH_TOKENS:
         text = getattr(block, key)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from surveys.engine.language import formulas, piping, references
 from surveys.engine.language.formulas import Formula
+from surveys.engine.language.lexer import ParseError
 from surveys.engine.script import CALCULATED, Block, Script
 from surveys.engine.walk import answers
 
@@ -129,7 +130,7 @@ def _formula(block: Block) -> Formula | None:
         return None
     try:
         return formulas.parse(block.calculated_formula)
-    except formulas.ParseError:  # stored before formulas were checked
+    except ParseError:  # stored before formulas were checked
         return None
 
 

@@ -1,8 +1,8 @@
-"""A raw answer against a block: a reply to keep, or what is wrong with it.
+"""A raw answer to a block → a reply, or the violation that it makes.
 
-A reply is a small JSON object, kept in the conversation's state:
+A reply is a small JSON object, stored in the conversation's state:
 `{"option_ids": [...]}` for choices and rankings (best first), `{"number": "4.5"}` for scales and
-numerics (decimal text, as it was given), `{"text": "..."}`, or `{"skipped": true}`.
+numerics (decimal text, as it was sent), `{"text": "..."}`, or `{"skipped": true}`.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from surveys.engine.language.expressions import Value
+from surveys.engine.intake.field_types import is_unstorable
+from surveys.engine.intake.fields import MAX_NUMBER
+from surveys.engine.language.values import Value
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
 
 Reply = Mapping[str, object]
 SKIPPED: Reply = {"skipped": True}
 MAX_TEXT = 10_000
-LARGEST_NUMBER = Decimal(10) ** 15
 MAX_DECIMALS = 100
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_PLAIN = re.compile(r"-?[0-9]+(\.[0-9]+)?").fullmatch
+_PLAIN_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?").fullmatch
 ANSWER_KEYS = ("value", "option_id", "option_ids", "ranking", "skip")
 
 
 class InvalidAnswer(ValueError):
-    """An answer that its block does not take; `violation` names the field and the reason."""
+    """An answer that its block does not accept; `violation` says which field and why."""
 
     def __init__(self, field: str, code: str, message: str) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class InvalidAnswer(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One stored row of a reply. `number` is set where the answer counts or compares as a number."""
+    """One stored row of a reply. `number` is set if the answer counts or compares as a number."""
 
     ordinal: int
     value: str
@@ -44,139 +44,139 @@ class AnswerRow:
 
 
 def parse(block: Block, raw: Mapping[str, object]) -> Reply:
-    """The reply that `raw` (the interface's answer object) makes to `block`.
+    """The reply to `block` that `raw` (the interface's answer object) contains.
 
-    Raises BadAnswer where it does not fit. Exactly one of `value`, `option_id`, `option_ids`,
-    `ranking` and `skip` is expected; null counts as not sent.
+    One of `value`, `option_id`, `option_ids`, `ranking` and `skip` is expected; null counts as not sent.
+    Raises InvalidAnswer if the answer does not fit the block.
     """
-    given = [way for way in ANSWER_KEYS if raw.get(way) is not None and raw.get(way) is not False]
-    if len(given) > 1:
-        raise InvalidAnswer(given[1], "conflicting", f"Send either {given[0]} or {given[1]}, not both.")
-    if not given or given == ["skip"]:
-        return _skip(block, asked_to=bool(given))
-    way = given[0]
-    if way == "ranking" and block.type != "ranking":
-        raise InvalidAnswer(way, "not_allowed", "Only a ranking is answered with ranking.")
+    sent = [key for key in ANSWER_KEYS if raw.get(key) is not None and raw.get(key) is not False]
+    if len(sent) > 1:
+        raise InvalidAnswer(sent[1], "conflicting", f"Send either {sent[0]} or {sent[1]}, not both.")
+    if not sent or sent == ["skip"]:
+        return _skip(block, is_explicit=bool(sent))
+    key = sent[0]
+    if key == "ranking" and block.type != "ranking":
+        raise InvalidAnswer(key, "not_allowed", "Only a ranking is answered with ranking.")
     if block.type == "open_text":
-        return _text(block, way, raw[way])
+        return _text(block, key, raw[key])
     if block.type in NUMBERS:
-        return _number(block, way, raw[way])
-    return _chosen(block, way, raw[way])
+        return _number(block, key, raw[key])
+    return _chosen(block, key, raw[key])
 
 
-def _skip(block: Block, *, asked_to: bool) -> Reply:
+def _skip(block: Block, *, is_explicit: bool) -> Reply:
     if block.required:
-        raise InvalidAnswer("skip" if asked_to else "value", "required", "This question needs an answer.")
+        raise InvalidAnswer("skip" if is_explicit else "value", "required", "This question needs an answer.")
     return SKIPPED
 
 
-def _text(block: Block, way: str, raw: object) -> Reply:
-    if way != "value" or isinstance(raw, bool) or not isinstance(raw, str | int | float):
-        raise InvalidAnswer(way, "invalid_type", "Answer this question with a text in value.")
+def _text(block: Block, key: str, raw: object) -> Reply:
+    if key != "value" or isinstance(raw, bool) or not isinstance(raw, str | int | float):
+        raise InvalidAnswer(key, "invalid_type", "Answer this question with a text in value.")
     text = str(raw).strip()
     if not text:
-        return _skip(block, asked_to=False)
-    if _UNSTORABLE.search(text):
-        told = "The answer holds null characters or halves of characters, which cannot be kept."
-        raise InvalidAnswer("value", "invalid", told)
+        return _skip(block, is_explicit=False)
+    if is_unstorable(text):
+        message = "The answer must not contain null characters or unpaired surrogates."
+        raise InvalidAnswer("value", "invalid", message)
     if len(text) > MAX_TEXT:
         raise InvalidAnswer("value", "too_long", f"The answer is longer than {MAX_TEXT:,} characters.")
     return {"text": text}
 
 
-def _number(block: Block, way: str, raw: object) -> Reply:
-    if way == "option_id" and block.type in SCALES:
-        raw = _option_of(block, way, raw)
-        way = "value"
-    if way != "value" or isinstance(raw, bool) or not isinstance(raw, str | int | float):
-        raise InvalidAnswer(way, "invalid_type", "Answer this question with a number in value.")
-    written = str(raw).strip()
-    if not written:
-        return _skip(block, asked_to=False)
-    number = _decimal(written)
-    written = _written(written, number)
+def _number(block: Block, key: str, raw: object) -> Reply:
+    if key == "option_id" and block.type in SCALES:
+        raw = _option_of(block, key, raw)
+        key = "value"
+    if key != "value" or isinstance(raw, bool) or not isinstance(raw, str | int | float):
+        raise InvalidAnswer(key, "invalid_type", "Answer this question with a number in value.")
+    text = str(raw).strip()
+    if not text:
+        return _skip(block, is_explicit=False)
+    number = _decimal(text)
+    text = _plain_text(text, number)
     if block.type in SCALES:
         low: int | None
         high: int | None
         low, high = block.points
         if number != number.to_integral_value():
             raise InvalidAnswer("value", "invalid", "Answer with a whole number.")
-        written = str(int(number))
+        text = str(int(number))
     else:
         low, high = block.min, block.max
     if low is not None and number < low:
         raise InvalidAnswer("value", "too_small", f"Answer with a number of at least {low}.")
     if high is not None and number > high:
         raise InvalidAnswer("value", "too_large", f"Answer with a number of at most {high}.")
-    return {"number": written}
+    return {"number": text}
 
 
-def _decimal(written: str) -> Decimal:
+def _decimal(text: str) -> Decimal:
     try:
-        number = Decimal(written)
+        number = Decimal(text)
     except InvalidOperation:
         raise InvalidAnswer("value", "invalid", "This is not a number.") from None
     if not number.is_finite():
         raise InvalidAnswer("value", "invalid", "This is not a number.")
-    if number.copy_abs() > LARGEST_NUMBER:
-        raise InvalidAnswer("value", "too_large", "Numbers beyond 10^15 are not taken.")
+    if number.copy_abs() > MAX_NUMBER:
+        raise InvalidAnswer("value", "too_large", "Numbers must be between -10^15 and 10^15.")
     if int(number.as_tuple().exponent) < -MAX_DECIMALS:
-        raise InvalidAnswer("value", "invalid", f"Numbers have at most {MAX_DECIMALS} decimals.")
+        raise InvalidAnswer("value", "invalid", f"Numbers must have at most {MAX_DECIMALS} decimals.")
     return number
 
 
-def _written(written: str, number: Decimal) -> str:
-    """The number as typed, if in plain digits; else (`1e3`, `1_000`, digits of other scripts) in those."""
-    return written if _PLAIN(written) else format(number, "f")
+def _plain_text(text: str, number: Decimal) -> str:
+    """The number as typed if it has only plain digits; else (`1e3`, `1_000`, `٣`) converted to them."""
+    return text if _PLAIN_NUMBER(text) else format(number, "f")
 
 
-def _option_of(block: Block, way: str, raw: object) -> str:
+def _option_of(block: Block, key: str, raw: object) -> str:
     option = block.option_by_id.get(raw) if type(raw) is int else None
     if option is None:
-        raise InvalidAnswer(way, "not_found", "No option of this question has this id.")
+        raise InvalidAnswer(key, "not_found", "No option of this question has this id.")
     return option.value
 
 
-def _chosen(block: Block, way: str, raw: object) -> Reply:
-    ids = _ids_by_value(block, raw) if way == "value" else _ids(block, way, raw)
+def _chosen(block: Block, key: str, raw: object) -> Reply:
+    ids = _ids_by_value(block, raw) if key == "value" else _ids(block, key, raw)
     if len(set(ids)) < len(ids):
-        raise InvalidAnswer(way, "duplicate", "An option stands in the answer twice.")
+        raise InvalidAnswer(key, "duplicate", "The answer contains an option twice.")
     if not ids:
-        return _skip(block, asked_to=False)
+        return _skip(block, is_explicit=False)
     if block.type == "single_punch" and len(ids) > 1:
-        raise InvalidAnswer(way, "too_many", "Choose one option.")
+        raise InvalidAnswer(key, "too_many", "Choose one option.")
     if block.type == "multi_punch":
-        _count_choices(block, way, len(ids))
-        # A set: kept in the script's order, so that neither clicks nor a shuffle decide what logic sees.
+        _count_choices(block, key, len(ids))
+        # Stored in the script's order, so that neither clicks nor a shuffle affect logic.
         ids = _in_order(block, ids)
     if block.type == "ranking":
-        wanted = block.rank_top_n or len(block.options)
-        if len(ids) != wanted:
-            told = "Rank every item." if wanted == len(block.options) else f"Rank exactly {wanted} items."
-            raise InvalidAnswer(way, "too_few" if len(ids) < wanted else "too_many", told)
+        count = block.rank_top_n or len(block.options)
+        if len(ids) != count:
+            message = "Rank every item." if count == len(block.options) else f"Rank exactly {count} items."
+            raise InvalidAnswer(key, "too_few" if len(ids) < count else "too_many", message)
     return {"option_ids": ids}
 
 
-def _count_choices(block: Block, way: str, count: int) -> None:
+def _count_choices(block: Block, key: str, count: int) -> None:
     if block.min is not None and count < block.min:
-        raise InvalidAnswer(way, "too_few", f"Choose at least {block.min}.")
+        raise InvalidAnswer(key, "too_few", f"Choose at least {block.min}.")
     if block.max is not None and count > block.max:
-        raise InvalidAnswer(way, "too_many", f"Choose at most {block.max}.")
+        raise InvalidAnswer(key, "too_many", f"Choose at most {block.max}.")
 
 
-def _ids(block: Block, way: str, raw: object) -> list[int]:
+def _ids(block: Block, key: str, raw: object) -> list[int]:
     ids = raw if isinstance(raw, list | tuple) else [raw]
-    if (way == "option_id") == isinstance(raw, list | tuple):
-        kind = "one option id" if way == "option_id" else "a list of option ids"
-        raise InvalidAnswer(way, "invalid_type", f"{way} takes {kind}.")
+    if (key == "option_id") == isinstance(raw, list | tuple):
+        kind = "one option id" if key == "option_id" else "a list of option ids"
+        raise InvalidAnswer(key, "invalid_type", f"{key} takes {kind}.")
     for option_id in ids:
         if type(option_id) is not int or option_id not in block.option_by_id:
-            raise InvalidAnswer(way, "not_found", "No option of this question has this id.")
+            raise InvalidAnswer(key, "not_found", "No option of this question has this id.")
     return list(ids)
 
 
 def _ids_by_value(block: Block, raw: object) -> list[int]:
-    """Options named by what they are called: the value, else the label (a scalar or a list of them)."""
+    """Options by their values, or else by their labels; `raw` is one of them or a list."""
     by_name: dict[str, int] = {}
     for option in block.options:
         if option.id is not None:
@@ -199,7 +199,7 @@ def _ids_by_value(block: Block, raw: object) -> list[int]:
 
 
 def fits(block: Block, reply: Reply) -> bool:
-    """Whether a kept reply still answers its block, after the block was written anew."""
+    """Whether a stored reply still answers its block after the script was edited."""
     if "skipped" in reply:
         return not block.required
     if "option_ids" in reply:
@@ -209,12 +209,12 @@ def fits(block: Block, reply: Reply) -> bool:
     else:
         raw = {"value": reply["text"] if "text" in reply else reply["number"]}
     try:
-        now = parse(block, raw)
+        parsed = parse(block, raw)
     except InvalidAnswer:
         return False
-    if block.type == "multi_punch" and "option_ids" in reply:  # its options may stand in another order now
-        return set(_option_ids(now)) == set(_option_ids(reply))
-    return now == reply
+    if block.type == "multi_punch" and "option_ids" in reply:  # its options may have been reordered
+        return set(_option_ids(parsed)) == set(_option_ids(reply))
+    return parsed == reply
 
 
 def is_answer(reply: Reply | None) -> bool:
@@ -223,11 +223,11 @@ def is_answer(reply: Reply | None) -> bool:
 
 
 def rows(block: Block, reply: Reply) -> Iterator[AnswerRow]:
-    """The rows a reply is stored as (decisions 8.5); none for a skip."""
+    """The rows as which a reply is stored (decisions 8.5); none for a skip."""
     if "text" in reply:
         yield AnswerRow(0, str(reply["text"]))
     elif "number" in reply:
-        # A scale answer is told by its number alone; its distribution has no option ids (interface 2.11).
+        # A scale's answer is only a number; its distribution has no option ids (interface 2.11).
         yield AnswerRow(0, str(reply["number"]), number=float(str(reply["number"])))
     elif "option_ids" in reply:
         for ordinal, option_id in enumerate(_option_ids(reply)):
@@ -238,7 +238,7 @@ def rows(block: Block, reply: Reply) -> Iterator[AnswerRow]:
 
 
 def value(block: Block, reply: Reply | None) -> Value:
-    """What logic sees of a reply (decisions 6.4); None where there is no value."""
+    """The value of a reply in logic (decisions 6.4); None if there is none."""
     if reply is None:
         return None
     if "text" in reply:
@@ -254,42 +254,42 @@ def value(block: Block, reply: Reply | None) -> Value:
 
 
 def display_text(block: Block, reply: Reply | None) -> str:
-    """What a reader sees of a reply: labels where there are any, a list joined by commas."""
+    """A reply as people read it: labels if there are any, a list joined by commas."""
     if reply is None or "skipped" in reply:
         return ""
     if "text" in reply:
         return str(reply["text"])
     if "number" in reply:
-        written = str(reply["number"])
+        text = str(reply["number"])
         labels = {option.value: option.label for option in block.options if option.label}
-        return labels.get(written) or written
+        return labels.get(text) or text
     return ", ".join(block.option_by_id[option_id].display_text for option_id in _chosen_ids(block, reply))
 
 
 def chosen_options(block: Block, reply: Reply) -> Iterator[Option]:
-    """The options that a reply chose; of a scale the point's, where points have options."""
+    """The options that a reply chose; for a scale the option of the point, if points have options."""
     if "option_ids" in reply:
         for option_id in _chosen_ids(block, reply):
             yield block.option_by_id[option_id]
     elif block.type in SCALES:
-        written = str(reply.get("number"))
-        yield from (option for option in block.options if option.value == written)
+        text = str(reply.get("number"))
+        yield from (option for option in block.options if option.value == text)
 
 
 def is_graded(block: Block) -> bool:
-    """Whether an answer to a block is right or wrong."""
+    """Whether answers to a block are graded as correct or incorrect."""
     return bool(block.correct_answer_ids) and block.type in CHOICES | SCALES
 
 
 def is_correct(block: Block, reply: Reply) -> bool | None:
-    """Whether a graded question was answered rightly; None where it is not graded, or was skipped."""
+    """Whether a graded question was answered correctly; None if it is not graded or was skipped."""
     if not is_graded(block) or not is_answer(reply):
         return None
     return {option.id for option in chosen_options(block, reply)} == set(block.correct_answer_ids or ())
 
 
 def _chosen_ids(block: Block, reply: Reply) -> list[int]:
-    """The options of a reply that still are the block's: a ranking best first, the others in its order."""
+    """The chosen options that the block still has: of a ranking best first, else in the block's order."""
     ids = _option_ids(reply)
     if block.type == "ranking":
         return [option_id for option_id in ids if option_id in block.option_by_id]

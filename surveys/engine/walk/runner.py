@@ -1,9 +1,8 @@
-"""The walk through a script: a state and an answer come to the next state and what to show.
+"""The walk through a script: from a state and an answer to the next state and the next block.
 
-The walk goes forward one block at a time. What conditions see at a block are the answers to the blocks
-on the path to it, so a walk with steps back ends where a straight walk with the final answers ends.
-Answers given before a step back are kept, to be offered again, but count only once their block is
-passed anew.
+The walk goes forward one block at a time. Conditions at a block see only the answers to the blocks on the
+path to it, so a walk with steps back ends like a straight walk with the final answers. Answers given before
+a step back are kept to be offered again, but count only after their block has been passed again.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from functools import partial
 from typing import Any
 
 from surveys.engine.language import expressions, formulas, names, piping, references
-from surveys.engine.language.expressions import Value
 from surveys.engine.language.names import COUNTS
-from surveys.engine.language.values import number_text
+from surveys.engine.language.values import Value, number_text
 from surveys.engine.script import CALCULATED, Block, Script
 from surveys.engine.walk import answers, scoring
 from surveys.engine.walk.answers import Reply
@@ -25,12 +23,12 @@ from surveys.engine.walk.answers import Reply
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a conversation stands.
+    """The state of a conversation.
 
-    `at` is the index of the current block, the number of blocks at the end. `path` holds the ids of the
-    blocks that were shown before it, in order. `replies` are by block id and may hold some off the path.
-    `results` are what the calculated blocks before it came to, in the form of replies. `fired` are the
-    actions that this conversation set off, with the XP that each gave; they stay when a step back is taken.
+    `at` is the index of the current block, or the number of blocks at the end. `path` holds the ids of the
+    blocks shown before it, in order. `replies` are by block id and may include blocks that are not on the
+    path. `results` are those of the calculated blocks before it, in the form of replies. `fired` are the
+    actions that ran, with the XP that each gave; they stay after a step back.
     """
 
     at: int = 0
@@ -40,16 +38,16 @@ class State:
     fired: Mapping[int, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
-        told: dict[str, object] = {
+        raw: dict[str, object] = {
             "at": self.at,
             "path": list(self.path),
             "answers": {str(k): v for k, v in self.replies.items()},
         }
         if self.results:
-            told["results"] = {str(k): v for k, v in self.results.items()}
+            raw["results"] = {str(k): v for k, v in self.results.items()}
         if self.fired:
-            told["fired"] = {str(k): v for k, v in self.fired.items()}
-        return told
+            raw["fired"] = {str(k): v for k, v in self.fired.items()}
+        return raw
 
     @classmethod
     def from_json(cls, raw: Mapping[str, object]) -> State:
@@ -65,19 +63,19 @@ class State:
 
 
 def _by_id(raw: object) -> dict[int, Any]:
-    """JSON has no numbers as keys."""
+    """The map with its keys as integers, which JSON does not have."""
     if not raw:
         return {}
     assert isinstance(raw, dict)
-    return {int(block_id): each for block_id, each in raw.items()}
+    return {int(block_id): value for block_id, value in raw.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one move comes to. Nothing to show means that the end is reached.
+    """The result of one move. `show` is None at the end.
 
-    `completes` is true on the move that ends the conversation: reaching the end, or a poll's vote.
-    `feedback` is the text, tokens not yet filled, that a graded answer earned.
+    `completes` is true for the move that ends the conversation: reaching the end, or a vote in a poll.
+    `feedback` is the text for a graded answer, with tokens not yet filled in.
     """
 
     state: State
@@ -87,25 +85,26 @@ class Turn:
 
 
 def begin(script: Script) -> Turn:
+    """The first turn of a conversation."""
     return _forward(script, State())
 
 
 def current_block(script: Script, state: State) -> Block | None:
-    """The block that waits for the respondent, or None at the end."""
+    """The block that the respondent sees, or None at the end."""
     return script.blocks[state.at] if state.at < len(script.blocks) else None
 
 
 def answer(script: Script, state: State, reply: Reply) -> Turn:
-    """Take a reply to the current block, which asks, and go on to what is shown next."""
+    """Take the reply to the current block, which must be a question, and proceed to the next one shown."""
     block = script.blocks[state.at]
     assert block.id is not None
-    taken = replace(
+    answered = replace(
         state,
         at=state.at + 1,
         path=(*state.path, block.id),
         replies={**state.replies, block.id: reply},
     )
-    turn = _forward(script, taken)
+    turn = _forward(script, answered)
     return replace(
         turn,
         completes=turn.completes or script.is_poll,
@@ -114,35 +113,36 @@ def answer(script: Script, state: State, reply: Reply) -> Turn:
 
 
 def proceed(script: Script, state: State) -> Turn:
-    """Leave the current block, which only states, and go on to what is shown next."""
+    """Leave the current block, which asks nothing, and proceed to the next one shown."""
     block = script.blocks[state.at]
     assert block.id is not None
     return _forward(script, replace(state, at=state.at + 1, path=(*state.path, block.id)))
 
 
 def back(script: Script, state: State) -> Turn:
-    """One shown step back. Raises LookupError at the first step."""
+    """Go back to the block shown before. Raises LookupError at the first one."""
     if not can_go_back(state):
         raise LookupError("This is the first step.")
-    before = state_at_step(script, state, len(state.path) - 1)
-    return Turn(before, show=script.blocks[before.at])
+    previous = state_at_step(script, state, len(state.path) - 1)
+    return Turn(previous, show=script.blocks[previous.at])
 
 
 def can_go_back(state: State) -> bool:
+    """Whether a block was shown before the current one."""
     return bool(state.path)
 
 
 def state_at_step(script: Script, state: State, step: int) -> State:
-    """The state as it was when the block was shown that is the `step`th of the path, counted from 0."""
+    """The state when the `step`-th block of the path was shown, counted from 0."""
     at = script.index_by_id[state.path[step]]
     return replace(state, at=at, path=state.path[:step], results=_results_before(script, state, at))
 
 
 def realign(script: Script, state: State) -> State:
-    """Where a conversation stands in a script that was written anew since: never further than it was.
+    """The state of an unfinished conversation after the script was edited: never further than before.
 
-    Its steps are walked again with its replies, up to the first block that it had not passed or whose
-    reply no longer fits. Replies to blocks that are gone are kept.
+    Walks again with the stored replies, up to the first block that was not passed before or whose reply no
+    longer fits. Replies to removed blocks are kept.
     """
     passed = frozenset(state.path)
     turn = _forward(script, replace(state, at=0, path=()))
@@ -158,23 +158,23 @@ def realign(script: Script, state: State) -> State:
 
 
 def completed_state(script: Script, state: State) -> State:
-    """A conversation that is over, in a script that was written anew since: what was added asks no more."""
+    """The state of a completed conversation after the script was edited: added blocks are not asked."""
     path = tuple(block_id for block_id in state.path if block_id in script.index_by_id)
     at = len(script.blocks)
     return replace(state, at=at, path=path, results=_results_before(script, state, at))
 
 
 def latest_reply(script: Script, state: State) -> tuple[Block, Reply] | None:
-    """The question that was passed last, with what was replied, a skip too."""
+    """The question passed last, with its reply, which may be a skip."""
     for block_id in reversed(state.path):
         block, reply = script.blocks[script.index_by_id[block_id]], state.replies.get(block_id)
-        if block.asks and reply is not None:  # there is none where it did not ask at that time
+        if block.asks and reply is not None:  # none if it was no question at that time
             return block, reply
     return None
 
 
 def hidden_replies(script: Script, state: State) -> Iterator[tuple[Block, Reply]]:
-    """Replies to blocks of this script that the path does not lead through: what completion drops."""
+    """Replies to blocks of this script that are not on the path; completion drops them."""
     on_path = frozenset(state.path)
     for block_id, reply in state.replies.items():
         if block_id not in on_path and block_id in script.index_by_id:
@@ -182,7 +182,7 @@ def hidden_replies(script: Script, state: State) -> Iterator[tuple[Block, Reply]
 
 
 def feedback(script: Script, block: Block, reply: Reply) -> str | None:
-    """What a graded answer earns to hear, its tokens not yet filled in."""
+    """The feedback to a graded answer, with tokens not yet filled in; None if there is none."""
     if not script.scoring_enabled:
         return None
     match answers.is_correct(block, reply):
@@ -194,12 +194,12 @@ def feedback(script: Script, block: Block, reply: Reply) -> str | None:
 
 
 def progress(script: Script, state: State) -> float:
-    """How far along the script the conversation is, 0 to 1, counted in blocks."""
+    """The progress through the script from 0 to 1, counted in blocks."""
     return round(state.at / len(script.blocks), 4) if script.blocks else 1.0
 
 
 def answers_on_path(script: Script, state: State) -> Iterator[tuple[Block, Reply]]:
-    """The answered blocks on the path with their replies, in script order: what counts as answered."""
+    """The answered blocks on the path with their replies, in script order."""
     for block_id in state.path:
         reply = state.replies.get(block_id)
         if reply is not None and answers.is_answer(reply):
@@ -207,9 +207,9 @@ def answers_on_path(script: Script, state: State) -> Iterator[tuple[Block, Reply
 
 
 def values(script: Script, state: State) -> Callable[[str], Value]:
-    """What a name in an expression stands for, at this point of the walk.
+    """A function from the names in expressions to their values at this point of the walk.
 
-    What was calculated counts there with as many digits as formulas compare.
+    Calculated results are rounded to the digits with which formulas compare.
     """
 
     def result_of(block: Block) -> Value:
@@ -220,40 +220,40 @@ def values(script: Script, state: State) -> Callable[[str], Value]:
 
 
 def _values(script: Script, state: State, result_of: Callable[[Block], Value]) -> Callable[[str], Value]:
-    """`values`, with what a calculated block came to as `result_of` has it.
+    """`values`, with `result_of` for the results of calculated blocks.
 
-    Scores are summed up when the first is asked for. Results are looked at each time: a walk adds to them.
+    Scores are computed on first use. Results are read at each call, because a walk adds to them.
     """
     on_path = frozenset(state.path)
     scores: Mapping[str, Decimal] | None = None
 
     def value_of(name: str) -> Value:
         nonlocal scores
-        found = references.resolve(name, script)
-        if isinstance(found, int):
-            block = script.blocks[found]
+        meaning = references.resolve(name, script)
+        if isinstance(meaning, int):
+            block = script.blocks[meaning]
             if block.type == CALCULATED:
                 return result_of(block)
             return answers.value(block, state.replies.get(block.id or 0)) if block.id in on_path else None
-        if found == "answer":
+        if meaning == "answer":
             latest = _latest(script, state)
             return answers.value(*latest) if latest else None
-        if found is None:
+        if meaning is None:
             return None
         if scores is None:
             scores = score_variables(script, state)
-        return scores.get(found)
+        return scores.get(meaning)
 
     return value_of
 
 
 def _result(state: State, block: Block) -> Value:
-    """What a calculated block came to, in all its digits; None where it was not reached, or was hidden."""
+    """The unrounded result of a calculated block; None if it was not reached or was hidden."""
     return answers.value(block, state.results.get(block.id or 0))
 
 
 def score_variables(script: Script, state: State) -> Mapping[str, Decimal]:
-    """The score variables over the blocks that were shown so far (decisions 7.4)."""
+    """The score variables over the blocks shown so far (decisions 7.4)."""
     blocks = (script.blocks[script.index_by_id[block_id]] for block_id in state.path)
     return scoring.variables(script, ((block, state.replies.get(block.id or 0)) for block in blocks))
 
@@ -261,9 +261,9 @@ def score_variables(script: Script, state: State) -> Mapping[str, Decimal]:
 def fill(script: Script, state: State, text: str, token_values: Mapping[str, str]) -> str:
     """A prompt or feedback with its tokens filled in.
 
-    `token_values` holds what the engine cannot know, by lower-case token (`username`). A token that nothing
-    defines stays as it is written; that of a block without an answer is empty (decisions 6.10, 14.19).
-    Score tokens stay too where scoring was enabled after the script was written (interface 2.3, rule 1).
+    `token_values` are the values that the engine does not know, by lower-case token (`username`). An unknown
+    token stays as written; the token of an unanswered block is empty (decisions 6.10, 14.19). Score tokens
+    also stay if scoring was enabled after the script was written (interface 2.3, rule 1).
     """
     if "[" not in text:
         return text
@@ -273,30 +273,30 @@ def fill(script: Script, state: State, text: str, token_values: Mapping[str, str
     def text_of(token: str) -> str | None:
         if (known := token_values.get(token.lower())) is not None:
             return known
-        found = references.resolve(token, script)
-        if isinstance(found, int):
-            block = script.blocks[found]
+        meaning = references.resolve(token, script)
+        if isinstance(meaning, int):
+            block = script.blocks[meaning]
             if block.type == CALCULATED:
-                return _in_words(value_of(token))
+                return _display_text(value_of(token))
             return (
                 answers.display_text(block, state.replies.get(block.id or 0)) if block.id in on_path else ""
             )
-        if found == "answer":
+        if meaning == "answer":
             latest = _latest(script, state)
             return answers.display_text(*latest) if latest else ""
-        if found is None or not (script.is_scored or found in COUNTS):
+        if meaning is None or not (script.is_scored or meaning in COUNTS):
             return None
-        return _in_words(value_of(found))
+        return _display_text(value_of(meaning))
 
     return piping.fill(text, text_of)
 
 
 def _forward(script: Script, state: State) -> Turn:
-    """Walk past what is hidden or only computed, and stop at what the respondent sees."""
+    """Walk past hidden and calculated blocks, and stop at the first block that the respondent sees."""
     results = _results_before(script, state, state.at)
     state = replace(state, results=results)
     value_of = values(script, state)
-    exact_value_of = _values(script, state, partial(_result, state))  # both see what `results` gets
+    exact_value_of = _values(script, state, partial(_result, state))  # both read `results` as it grows
     for index in range(state.at, len(script.blocks)):
         block = script.blocks[index]
         if _is_hidden(block, value_of):
@@ -309,32 +309,32 @@ def _forward(script: Script, state: State) -> Turn:
 
 
 def _results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
-    """What was calculated before the block at an index; what lies behind it is calculated anew."""
+    """The results of calculated blocks before an index; later ones are calculated again."""
     index = script.index_by_id
     return {block_id: result for block_id, result in state.results.items() if index.get(block_id, at) < at}
 
 
 def _calculated(script: Script, block: Block, value_of: Callable[[str], Value]) -> Reply:
-    """What a formula comes to here, in the form of a reply."""
-    result = formulas.parse(block.calculated_formula or "").evaluate(value_of, _called(script))
+    """The result of a formula at this point, in the form of a reply."""
+    result = formulas.parse(block.calculated_formula or "").evaluate(value_of, _label_of(script))
     return {"text": result} if isinstance(result, str) else {"number": format(result, "f")}
 
 
-def _called(script: Script) -> Callable[[str], str]:
-    """What `argmax` calls a variable: the name of its bucket, else of its block, else as it is written."""
+def _label_of(script: Script) -> Callable[[str], str]:
+    """A function from a variable to the label that `argmax` returns: its bucket's name, or its block's."""
 
     def name_of(variable: str) -> str:
         for bucket in script.buckets:
             if variable in names.bucket_variables(bucket.key):
                 return bucket.name
-        found = references.resolve(variable, script)
-        return script.blocks[found].name or variable if isinstance(found, int) else variable
+        meaning = references.resolve(variable, script)
+        return script.blocks[meaning].name or variable if isinstance(meaning, int) else variable
 
     return name_of
 
 
-def _in_words(value: Value) -> str:
-    """A calculated value or a score as a reader sees it; nothing for none."""
+def _display_text(value: Value) -> str:
+    """A calculated value or a score as people read it; empty if there is none."""
     return number_text(value) if isinstance(value, Decimal) else str(value or "")
 
 

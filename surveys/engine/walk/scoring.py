@@ -1,11 +1,11 @@
-"""Points, max_points and correct answers of the blocks passed so far → the score variables.
+"""Points, maxima and correct answers of the blocks passed so far → the score variables.
 
-    score, max_score                     points earned, and the best that could have been (decisions 7.2)
-    score_correct, max_score_correct     the same of graded questions, where only right answers earn
-    correct_answers, max_correct_answers graded questions answered rightly, and all of them
+    score, max_score                     points earned, and the most that was possible (decisions 7.2)
+    score_correct, max_score_correct     the same for graded questions, where only correct answers count
+    correct_answers, max_correct_answers graded questions answered correctly, and all of them
 
-The first four also stand for one bucket alone (`score_<bucket>`); without a bucket they are the sums over
-all (decisions 7.3).
+The first four also exist for each bucket (`score_<bucket>`); without a bucket they are the sums over all
+buckets (decisions 7.3).
 """
 
 from __future__ import annotations
@@ -18,52 +18,52 @@ from surveys.engine.script import CHOICES, SCALES, Block, Option, Script
 from surveys.engine.walk import answers
 from surveys.engine.walk.answers import Reply
 
-Passed = tuple[Block, Reply | None]  # a block that was shown, with what was replied there
+Passed = tuple[Block, Reply | None]  # a block that was shown, with its reply
 ZERO = Decimal(0)
 
 
 def variables(script: Script, passed: Iterable[Passed]) -> Mapping[str, Decimal]:
-    """Every score variable of a script, over the blocks passed: by its name in lower case.
+    """Every score variable over the blocks passed, by its lower-case name.
 
-    Where scoring was enabled only after the script was written, every bucket scores 0.
+    If scoring was enabled after the script was written, every bucket scores 0.
     """
     buckets = frozenset(script.bucket_keys if script.is_scored else ())
     sums = dict.fromkeys(SCORES, ZERO)
     for key in script.bucket_keys:
         sums |= dict.fromkeys(bucket_variables(key), ZERO)
-    right = graded = 0
+    correct = graded = 0
     for block, reply in passed:
         is_graded = answers.is_graded(block)
-        is_right = is_graded and reply is not None and answers.is_correct(block, reply) is True
+        is_correct = is_graded and reply is not None and answers.is_correct(block, reply) is True
         graded += is_graded
-        right += is_right
+        correct += is_correct
         for key in block.scored_buckets & buckets:
             if key not in block.max_points:
                 block.max_points[key] = max_points(block, key), max_correct_points(block, key)
             earned, (most, most_correct) = points(block, reply, key), block.max_points[key]
             gained = {"score": earned, "max_score": most}
             if is_graded:
-                gained["score_correct"] = earned if is_right else ZERO
+                gained["score_correct"] = earned if is_correct else ZERO
                 gained["max_score_correct"] = most_correct
             for score, amount in gained.items():
                 sums[score] += amount
                 for variable in {f"{score}_{key}", f"{score}_{key.replace('-', '_')}"}:
                     sums[variable] += amount
-    return {**sums, "correct_answers": Decimal(right), "max_correct_answers": Decimal(graded)}
+    return {**sums, "correct_answers": Decimal(correct), "max_correct_answers": Decimal(graded)}
 
 
 def points(block: Block, reply: Reply | None, bucket: str) -> Decimal:
-    """What a reply earns in a bucket: the sum of what was chosen; a skip or a ranking earns nothing."""
+    """The points of a reply in a bucket: the sum of its options. A skip or a ranking has none."""
     if reply is None or block.type not in CHOICES | SCALES:
         return ZERO
     return sum((weight(option, bucket) for option in answers.chosen_options(block, reply)), ZERO)
 
 
 def max_points(block: Block, bucket: str) -> Decimal:
-    """The most that any answer to a block could earn in a bucket (decisions 7.2).
+    """The most points that any answer to a block can have in a bucket (decisions 7.2).
 
-    Of a multi punch these are its best options that are positive, as many as may be chosen, and more where
-    more have to be. A question that may be skipped never takes points away.
+    For a multi punch these are its best positive options, as many as may be chosen, and others if more must
+    be. For a question that may be skipped it is never below 0.
     """
     weights = sorted((weight(option, bucket) for option in block.options), reverse=True)
     if block.type == "multi_punch":
@@ -79,12 +79,12 @@ def max_points(block: Block, bucket: str) -> Decimal:
 
 
 def max_correct_points(block: Block, bucket: str) -> Decimal:
-    """The most that a graded block adds to `score_correct`: what its right answer earns, if anything."""
+    """The most that a graded block adds to `score_correct`: the points of its correct answer, at least 0."""
     return max(ZERO, sum((weight(option, bucket) for option in _correct(block)), ZERO))
 
 
 def weight(option: Option, bucket: str) -> Decimal:
-    """An option's points in a bucket; 0 where none are given."""
+    """An option's points in a bucket; 0 by default."""
     return (option.score_values or {}).get(bucket, ZERO)
 
 

@@ -1,4 +1,4 @@
-"""The order of options, from a conversation's seed."""
+"""The order of a block's options in one conversation, from the conversation's seed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from surveys.engine.script import Block, Option
 
 
 def option_order(block: Block, *, seed: int) -> Sequence[Option]:
-    """The block's options as this conversation sees them.
+    """The block's options in the order of this conversation.
 
-    The same seed and block always give the same order, on every server and version of Python, so the
-    shuffle sorts by a hash and not by a generator. Options anchored `last` follow in stored order.
+    The same seed and block give the same order on every server and Python version, so options are sorted by a
+    hash instead of shuffled by a random generator. Options anchored `last` follow in stored order.
     """
     if not block.randomize_options:
         return block.options

@@ -1,0 +1,33 @@
+"""The tree of a hide expression: `expression_grammar` builds it, `expressions` evaluates it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
+from surveys.engine.language.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A number, a text, true or false, or a list of these."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The name of a block or a variable."""
+
+    name: str
+
+
+ExpressionNode: TypeAlias = Union[
+    Literal,
+    Name,
+    "Negation[ExpressionNode]",
+    "Conjunction[ExpressionNode]",
+    "Disjunction[ExpressionNode]",
+    "Comparison[ExpressionNode]",
+]
