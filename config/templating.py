@@ -14,20 +14,33 @@ from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
 MARKUP = (".html", ".svg")
+INCLUDE = re.compile(r'\{% include "([^"]+)" %\}')
 INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 BREAK_AT_TAG = re.compile(r"(?<=>)\n+|\n+(?=[<>])")
 BREAK = re.compile(r"\n+")
 
 
 class CompactMarkup(Extension):
-    """Removes indentation and line breaks when a template is compiled, so that pages are sent without them.
+    """Prepares templates when they are compiled: inlines partials, and removes indentation and line breaks.
+
+    A partial included by a literal name becomes part of the template that includes it. Rendering it on its
+    own would take 14 µs each time, and a page has about ten.
 
     The rule is that of JSX: a line break next to a tag (HTML or Jinja) disappears, any other becomes one
     space. Write a space that matters next to a tag within the line, `{{ name }} <b>`, or as `{{ " " }}`.
     """
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
-        return INDENTATION.sub("", source) if _is_markup(name) else source
+        if not _is_markup(name):
+            return source
+        source = INCLUDE.sub(lambda include: self._partial(include[1]), source)
+        return INDENTATION.sub("", source)
+
+    def _partial(self, name: str) -> str:
+        loader = self.environment.loader
+        assert loader is not None
+        source, _, _ = loader.get_source(self.environment, name)
+        return self.preprocess(source, name)
 
     def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
         for token in stream:

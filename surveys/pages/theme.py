@@ -84,7 +84,7 @@ def page_of(*, project: Project, community: Community, locale: str | None, is_fr
 
 @lru_cache(maxsize=1024)
 def _address(slug: str) -> str:
-    return reverse("pages:talk", args=[slug])
+    return reverse("pages:respond", args=[slug])
 
 
 def _language(locale: str | None) -> str:

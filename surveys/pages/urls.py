@@ -5,7 +5,7 @@ from surveys.pages.results import public, staff
 
 app_name = "pages"
 urlpatterns = [
-    path("s/<slug:slug>", views.talk, name="talk"),
+    path("s/<slug:slug>", views.respond, name="respond"),
     path("r/<uuid:token>", public.results, name="results"),
     path("r/<uuid:token>.json", public.results_json, name="results-json"),
     path("staff/projects/<int:project_id>/results", staff.results, name="staff-results"),

@@ -1,4 +1,4 @@
-"""The pages' own words, apart from what the survey's author wrote."""
+"""The fixed texts of the respondent's pages, apart from what the survey's author wrote."""
 
 from __future__ import annotations
 
@@ -46,16 +46,19 @@ WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 WELCOME_BACK = "Welcome back, you were here."
-MOVED_ON = "This was answered before, perhaps in another window. Here is where you are."
+MOVED_ON = "You answered this already, perhaps in another window. Here is where you are."
 ONCE_MORE = "Please send this once more. Your answer is still here."
-REWRITTEN = "The author has changed the questions meanwhile. Here is the one that waits for you now."
-NO_COOKIES = (
-    "Your browser kept no cookie of this page, which needs one to know where you are. "
-    "Please allow cookies, and send this once more: your answer is still here."
-)
-BUSY = "Many answers have come from your network. Please try once more in a while: your answer is still here."
+REWRITTEN = "The author has changed the questions. This is the one that waits for you now."
+BUSY = "Many answers have come from your network. Please try again later: your answer is still here."
 TAKEN_BACK = "Your vote was taken back."
 
 RIGHT_TO_LEFT = frozenset(
     ["ar", "arc", "ckb", "dv", "fa", "he", "iw", "ks", "ps", "sd", "syr", "ug", "ur", "yi"]
 )
+
+
+def share(percentage: float) -> str:
+    """A percentage without decimals, where some votes never round to 0% nor nearly all to 100%."""
+    if 0 < percentage < 1:
+        return "<1%"
+    return ">99%" if 99 < percentage < 100 else f"{percentage:.0f}%"

@@ -114,7 +114,7 @@ def test_too_many_from_one_address_are_asked_to_wait_with_their_answer_kept(sett
 
     visitor = Visitor(made).look().send(value="the third")
 
-    assert "Please try once more in a while" in visitor.page
+    assert "Please try again later" in visitor.page
     assert "the third" in visitor.page
     assert made.conversations.count() == 2
 
@@ -208,14 +208,89 @@ def test_every_response_tells_what_it_may_load(client, address, host, status):
     assert response["X-Content-Type-Options"] == "nosniff"
 
 
-def test_a_browser_that_keeps_no_cookies_is_told_so():
-    visitor = Visitor(scenario.project(TEXT)).look()
-    visitor.client.cookies.clear()
+@pytest.mark.usefixtures("in_no_hurry")
+class TestWithoutCookies:
+    """A browser that keeps no cookies: the form carries the visit on the plain page too (decisions 15.6)."""
 
-    visitor.send(value="typed")
+    def test_the_form_carries_the_respondent_to_the_end(self):
+        made = scenario.project(TEXT, {**TEXT, "prompt": "Second."})
+        visitor = Visitor(made).look()
 
-    assert "Please allow cookies" in visitor.page
-    assert "typed" in visitor.page
+        for answer in ("one", "two"):
+            visitor.client = Client(enforce_csrf_checks=True)
+            visitor.send(value=answer)
+            assert visitor.status == 200
+
+        assert "Thank you." in visitor.page
+        conversation = made.conversations.get()
+        assert conversation.completed_at is not None
+        assert [answer.value for answer in conversation.answers.order_by("block_id")] == ["one", "two"]
+
+    def test_one_browser_stays_one_respondent(self):
+        made = scenario.project(TEXT, max_completes_per_user=1)
+        visitor = Visitor(made).look()
+        first_form = dict(visitor.hidden)
+        visitor.client = Client(enforce_csrf_checks=True)
+        visitor.send(value="one")
+
+        visitor.client, visitor.hidden = Client(enforce_csrf_checks=True), first_form
+        visitor.send(value="again")
+
+        assert "You have answered already." in visitor.page
+        assert made.conversations.count() == 1
+
+    def test_a_form_without_cookies_signs_nobody_in(self):
+        visitor = Visitor(scenario.project(TEXT, TEXT)).look()
+        visitor.client = Client(enforce_csrf_checks=True)
+
+        visitor.send(value="one")
+
+        assert set(visitor.client.cookies) <= {"csrftoken"}
+
+    def test_cookies_that_come_back_take_the_visit_over(self):
+        made = scenario.project(TEXT, {**TEXT, "prompt": "Second."}, {**TEXT, "prompt": "Third."})
+        visitor = Visitor(made).look()
+        visitor.client = Client(enforce_csrf_checks=True)
+        visitor.send(value="one").send(value="two")  # the second form comes with a CSRF cookie
+
+        assert {"colloquy_visitor", "colloquy_conversation"} <= set(visitor.client.cookies)
+        visitor.look("?at=2")
+        assert "Third." in visitor.page
+        assert made.conversations.count() == 1
+
+    def test_a_form_with_cookies_still_needs_its_csrf_token(self):
+        made = scenario.project(TEXT)
+        visitor = Visitor(made).look()
+        del visitor.hidden["csrfmiddlewaretoken"]
+
+        visitor.send(value="forged")
+
+        assert not made.conversations.exists()
+        assert "forged" in visitor.page
+
+    def test_a_form_without_cookies_or_seal_is_shown_again_with_what_was_typed(self):
+        made = scenario.project(TEXT)
+        visitor = Visitor(made).look()
+        visitor.client.cookies.clear()
+        visitor.hidden["seal"] += "x"
+
+        visitor.send(value="typed")
+
+        assert "Please send this once more." in visitor.page
+        assert "typed" in visitor.page
+        assert not made.conversations.exists()
+
+    def test_a_member_without_cookies_is_not_known(self):
+        made = scenario.project(TEXT, participation="private")
+        visitor = Visitor(made)
+        visitor.client.force_login(scenario.member("Ann").user)
+        visitor.look()
+        visitor.client = Client(enforce_csrf_checks=True)
+
+        visitor.send(value="one")
+
+        assert visitor.status == 403
+        assert not made.conversations.exists()
 
 
 def test_no_script_can_read_a_cookie_of_ours():

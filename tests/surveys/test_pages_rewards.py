@@ -173,7 +173,7 @@ class TestAtTheEnd:
         visitor = answered(project(QUESTION, rewards=rewards), htmx=True)
 
         told = "Finished. You have earned 10 XP. Level 0, 90 XP to level 1. "
-        assert f'data-told="{told}You have earned the achievement “Regular”."' in visitor.page
+        assert f'data-announce="{told}You have earned the achievement “Regular”."' in visitor.page
 
     def test_a_new_level_is_news_once(self):
         made = project(QUESTION, giving(xp_amount=120))

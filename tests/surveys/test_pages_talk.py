@@ -208,7 +208,7 @@ def test_a_stale_form_shows_where_the_conversation_is():
     visitor.hidden["block"] = stale
     visitor.send(value="changed in an old tab")
 
-    assert "answered before" in visitor.page
+    assert "You answered this already" in visitor.page
     assert "Third." in visitor.page
     assert [value for _, value in values(made)] == ["one", "two"]
 
@@ -246,7 +246,7 @@ def test_a_question_that_its_author_took_out_is_not_called_answered(has_begun):
 
     visitor.send(value="two")
 
-    assert "The author has changed the questions meanwhile." in visitor.page
+    assert "The author has changed the questions." in visitor.page
 
 
 def test_a_closed_survey_says_so():

@@ -3,6 +3,7 @@
 import pytest
 
 from surveys.engine.script import Block, Option
+from surveys.pages import words
 from surveys.pages.results import charts
 
 QUESTION = {"block_id": 7, "prompt": "Which?", "is_archived": False, "response_count": 4}
@@ -37,7 +38,7 @@ def chosen(id, value, count, percentage):
     ],
 )
 def test_a_share_in_short_is_never_rounded_to_none_or_all(percentage, told):
-    assert charts.share(percentage) == told
+    assert words.share(percentage) == told
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,10 @@ def present(
     `seed` determines the order of its options; for `token_values` see `runner.fill`.
     """
     return replace(
-        effective_block(script, block),
+        block,
         prompt=runner.fill(script, state, block.prompt, token_values),
         options=tuple(shuffle.option_order(block, seed=seed)),
+        required=True if script.is_poll and block.asks else block.required,  # as `effective_block` says
         precondition=None,
         show_when=None,
         hide_when=None,

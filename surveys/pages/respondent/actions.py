@@ -1,20 +1,23 @@
-"""What a visitor asks for, done: from a request to a scene."""
+"""What a visitor asks for, from a request to an outcome."""
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from django.http import HttpRequest
 
 from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from surveys.engine.script import Block
-from surveys.engine.walk import runner
 from surveys.models import Project
 from surveys.pages import words
-from surveys.pages.respondent import forms, protection, screens
-from surveys.pages.respondent.screens import APPENDED, NOTHING, Screen
-from surveys.pages.respondent.visitors import Read, Visit
+from surveys.pages.respondent import forms, protection, rewards, screens
+from surveys.pages.respondent.screens import PastChange, Screen
+from surveys.pages.respondent.visitors import Arrival, Visit
+from surveys.pages.respondent.widgets import Typed
 from surveys.pages.theme import Page
 from surveys.services import anonymity
 from surveys.services.conversations import admission
@@ -27,12 +30,12 @@ from surveys.services.scripts import editing as scripts
 
 @dataclass(slots=True)
 class PageRequest:
-    """One request of one visitor. `visit` changes when a conversation is begun or left."""
+    """One request of one visitor. `visit` changes when a conversation begins or is left."""
 
     request: HttpRequest
     project: Project
     page: Page
-    read: Read
+    arrival: Arrival
     visit: Visit
     respondent: Respondent
     at: datetime
@@ -43,331 +46,370 @@ class PageRequest:
 
     @property
     def has_traps(self) -> bool:
+        """Whether the next form may begin a conversation on an open page, so guards against scripts stand."""
         is_open = self.project.participation == Project.Participation.OPEN_WEB
         return is_open and self.visit.conversation_id is None
 
-    def remember(self, told: ConversationView) -> ConversationView:
-        if told.conversation.pk != self.visit.conversation_id:
-            self.visit = replace(self.visit, conversation_id=told.conversation.pk)
-        return told
+    def remember(self, view: ConversationView) -> None:
+        if view.conversation.pk != self.visit.conversation_id:
+            self.visit = replace(self.visit, conversation_id=view.conversation.pk)
 
     def forget(self) -> None:
         self.visit = replace(self.visit, conversation_id=None)
 
 
-def show(desk: PageRequest) -> Screen:
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a form came to. `screen` shows it and is drawn only if it is needed.
+
+    `address` shows the same after a redirect. It is None if a redirect would lose something: what was typed,
+    a note, or what an anonymous conversation gave, which is known in this moment only.
+    """
+
+    screen: Callable[[], Screen]
+    address: str | None = None
+
+
+def show(page_request: PageRequest) -> Screen:
     """What waits here for this visitor. Changes nothing."""
-    told = _known(desk)
-    is_at_limit = False
-    if told is None and (desk.read.has_cookie or desk.respondent.is_member):
-        told, is_at_limit = _look(desk)
-        if told and told.is_completed and desk.request.GET.get("again") and not is_at_limit:
-            told = None
-    is_sequel = "at" in desk.request.GET  # the answer to a form just sent
-    if told is not None:
-        desk.remember(told)
-        if told.is_completed:
-            if "change" in desk.request.GET and desk.is_live and desk.project.change_poll:
-                return screens.vote_again(told, desk.page)
-            return screens.end(told, desk.page, at=desk.at, note="" if is_sequel else _done_already(desk))
-        if desk.is_live:
-            return screens.step(told, desk.page, note="" if is_sequel else words.WELCOME_BACK)
-    if not desk.is_live:
-        return not_live(desk)
+    request, project, at = page_request.request, page_request.project, page_request.at
+    view, is_at_limit = _held(page_request), False
+    if view is None and (page_request.arrival.has_cookie or page_request.respondent.is_member):
+        view, is_at_limit = _look(page_request)
+        if view and view.is_completed and request.GET.get("again") and not is_at_limit:
+            view = None
+    follows_a_form = "at" in request.GET  # the redirect after a form says how far the visitor is
+    if view is not None:
+        page_request.remember(view)
+        if view.is_completed:
+            if "change" in request.GET and page_request.is_live and project.change_poll:
+                return screens.vote_again(view, page_request.page)
+            return screens.end(view, at=at, note="" if follows_a_form else _answered_already(project))
+        if page_request.is_live:
+            return screens.step(view, page_request.page, note="" if follows_a_form else words.WELCOME_BACK)
+    if not page_request.is_live:
+        return not_live(page_request)
     if is_at_limit:
-        return done_already(desk)
+        return limit_reached()
     try:
-        admission.check(project=desk.project, respondent=desk.respondent)
+        admission.check(project=project, respondent=page_request.respondent)
     except Forbidden as refusal:
-        return not_admitted(desk, refusal)
-    return _first(desk)
+        return not_admitted(page_request, refusal)
+    return _first(page_request)
 
 
-def take(desk: PageRequest) -> Screen:
-    """Do what the form asks for. What was typed is in the scene wherever it could not be taken."""
-    request = desk.request
-    is_ours = desk.read.is_sealed if desk.page.is_framed else protection.is_own_form(request)
-    if not is_ours:
-        keeps_cookies = bool(request.COOKIES) or desk.page.is_framed
-        return _once_more(desk, words.ONCE_MORE if keeps_cookies else words.NO_COOKIES)
+def perform(page_request: PageRequest) -> Outcome:
+    """Do what the form asks for. Whatever could not be saved is still in the controls of the screen."""
+    if not _is_own_form(page_request):
+        return _again(page_request, words.ONCE_MORE)
     try:
-        return _do(desk, request.POST.get("do", "answer"))
+        return _perform(page_request, page_request.request.POST.get("do", "answer"))
     except InvalidRequest as refusal:
         violations = refusal.violations
-        return _with_error(desk, str(violations[0]["message"]) if violations else refusal.message)
+        return _with_error(page_request, str(violations[0]["message"]) if violations else refusal.message)
     except forms.BadForm as bad:
-        return _with_error(desk, str(bad))
+        return _with_error(page_request, str(bad))
     except Conflict as refusal:
-        return _conflict(desk, refusal)
+        return _conflict(page_request, refusal)
     except Forbidden as refusal:
-        return not_admitted(desk, refusal)
-    except NotFound:  # the conversation is gone, taken back elsewhere perhaps
-        desk.forget()
-        return _once_more(desk, words.ONCE_MORE)
+        return Outcome(partial(not_admitted, page_request, refusal))
+    except NotFound:  # the conversation was deleted, for example retracted in another window
+        page_request.forget()
+        return _again(page_request, words.ONCE_MORE)
 
 
-def _do(desk: PageRequest, do: str) -> Screen:
-    conversation_id = desk.visit.conversation_id
+def _is_own_form(page_request: PageRequest) -> bool:
+    """Whether the form comes from our page: by its seal if it carries the visit, else by Django's check."""
+    arrival = page_request.arrival
+    return arrival.is_sealed if arrival.is_carried else protection.is_own_form(page_request.request)
+
+
+def _perform(page_request: PageRequest, do: str) -> Outcome:
+    conversation_id, at = page_request.visit.conversation_id, page_request.at
     if do in ("answer", "skip", "go"):
-        return _begin(desk, do) if conversation_id is None else _go_on(desk, do)
+        if conversation_id is None:
+            return _begin(page_request, do)
+        return _move(page_request, conversation_id, do)
     if conversation_id is None:
-        return _first(desk)
-    if do == "back":
-        return screens.step(conversations.back(conversation_id=conversation_id, at=desk.at), desk.page)
-    if do == "change":
-        told = conversations.get(conversation_id=conversation_id, at=desk.at)
-        may = told.is_completed and desk.is_live and desk.project.change_poll
-        return screens.vote_again(told, desk.page) if may else _stand(desk, told)
-    if do == "retract":
-        conversations.retract(conversation_id=conversation_id, at=desk.at)
-        desk.forget()
-        return _first(desk, note=words.TAKEN_BACK, change=screens.WHOLE)
-    if do == "again":
-        desk.forget()
-        _, is_at_limit = _look(desk)
-        return done_already(desk) if is_at_limit else _first(desk)
-    return _stand(desk, conversations.get(conversation_id=conversation_id, at=desk.at))
+        return _from_the_start(page_request)
+    match do:
+        case "back":
+            view = conversations.back(conversation_id=conversation_id, at=at)
+            return _moved(page_request, view, PastChange.REPLACED)
+        case "change":
+            return _reopen_vote(page_request, conversation_id)
+        case "retract":
+            conversations.retract(conversation_id=conversation_id, at=at)
+            page_request.forget()
+            return Outcome(partial(_first, page_request, note=words.TAKEN_BACK))
+        case "again":
+            return _answer_again(page_request)
+    return _moved(
+        page_request, conversations.get(conversation_id=conversation_id, at=at), PastChange.REPLACED
+    )
 
 
-def _begin(desk: PageRequest, do: str) -> Screen:
-    """The first move makes the row: a poll's is its vote, all in one."""
-    if not desk.is_live:
-        return not_live(desk)
-    if desk.has_traps:
-        if not protection.seems_human(desk.request, desk.read, is_answer=do != "go", at=desk.at):
-            return _once_more(desk, words.ONCE_MORE)
-        if not protection.may_begin(desk.request):
-            return _once_more(desk, words.BUSY)
-    block = _posted_block(desk)
-    who, seed = desk.respondent, desk.visit.seed
-    if desk.project.is_poll and block is not None and block.asks:
-        raw = forms.raw_answer(block, desk.request.POST)
-        told = conversations.vote(project_id=desk.project.pk, respondent=who, raw=raw, at=desk.at, seed=seed)
-        return _after(desk, desk.remember(told), NOTHING)
-    told = conversations.begin(project_id=desk.project.pk, respondent=who, at=desk.at, seed=seed)
-    desk.remember(told)
-    waiting = told.step.block.id if told.step else None
-    if told.is_completed or block is None or waiting != block.id:
-        return _stand(desk, told, note=words.REWRITTEN if block is None else words.WELCOME_BACK)
-    return _go_on(desk, do)
+def _begin(page_request: PageRequest, do: str) -> Outcome:
+    """Begin a conversation with its first move, in one transaction."""
+    if not page_request.is_live:
+        return Outcome(partial(not_live, page_request))
+    if page_request.has_traps:
+        arrival, request = page_request.arrival, page_request.request
+        if not protection.seems_human(request, arrival, is_answer=do != "go", at=page_request.at):
+            return _again(page_request, words.ONCE_MORE)
+        if not protection.may_begin(request):
+            return _again(page_request, words.BUSY)
+    block = _posted_block(page_request)
+    project_id, respondent = page_request.project.pk, page_request.respondent
+    at, seed = page_request.at, page_request.visit.seed
+    if block is None:
+        view = conversations.begin(project_id=project_id, respondent=respondent, at=at, seed=seed)
+        page_request.remember(view)
+        return _standing(page_request, view, note=words.REWRITTEN)
+    if page_request.project.is_poll and block.asks:
+        raw = forms.raw_answer(block, page_request.request.POST)
+        view = conversations.vote(project_id=project_id, respondent=respondent, raw=raw, at=at, seed=seed)
+        page_request.remember(view)
+        return _moved(page_request, view, PastChange.KEPT)
+    view = conversations.begin_with_move(
+        project_id=project_id,
+        respondent=respondent,
+        block_id=block.id or 0,
+        raw=None if do == "go" else forms.raw_answer(block, page_request.request.POST),
+        at=at,
+        seed=seed,
+    )
+    page_request.remember(view)
+    if view.resumed:
+        return _standing(page_request, view, note=words.WELCOME_BACK)
+    return _moved(page_request, view)
 
 
-def _go_on(desk: PageRequest, do: str) -> Screen:
-    conversation_id = desk.visit.conversation_id
-    assert conversation_id is not None
-    block = _posted_block(desk)
+def _move(page_request: PageRequest, conversation_id: uuid.UUID, do: str) -> Outcome:
+    """Move a conversation that has begun."""
+    at, block = page_request.at, _posted_block(page_request)
     if block is None:
         raise Conflict("This question is not part of the survey any more.")
     if do == "go":
-        told = conversations.get(conversation_id=conversation_id, at=desk.at)
-        if told.step is None or told.step.block.id != block.id:  # sent twice: the first time counts
-            return _stand(desk, told)
-        return _after(desk, conversations.go_on(conversation_id=conversation_id, at=desk.at))
-    raw = forms.raw_answer(block, desk.request.POST)
-    if desk.project.is_poll:
-        return _after(desk, _vote_anew(desk, block, raw), NOTHING)
-    return _after(desk, conversations.answer(conversation_id=conversation_id, raw=raw, at=desk.at))
+        view = conversations.go_on(conversation_id=conversation_id, at=at, block_id=block.id)
+        return _moved(page_request, view, PastChange.REPLACED if view.resumed else PastChange.APPENDED)
+    raw = forms.raw_answer(block, page_request.request.POST)
+    if page_request.project.is_poll:
+        view = conversations.change_vote(conversation_id=conversation_id, raw=raw, at=at)
+        return _moved(page_request, view, PastChange.KEPT)
+    return _moved(page_request, conversations.answer(conversation_id=conversation_id, raw=raw, at=at))
 
 
-def _vote_anew(desk: PageRequest, block: Block, raw: object) -> ConversationView:
-    """Change a vote: back to the question first, where the poll allows it."""
-    conversation_id = desk.visit.conversation_id
-    assert conversation_id is not None
-    assert isinstance(raw, dict)
-    told = conversations.get(conversation_id=conversation_id, at=desk.at)
-    if told.is_completed and not desk.project.change_poll:
-        return conversations.answer(conversation_id=conversation_id, raw=raw, at=desk.at)
-    while (told.step is None or told.step.block.id != block.id) and runner.can_go_back(told.state):
-        told = conversations.back(conversation_id=conversation_id, at=desk.at)
-    return conversations.answer(conversation_id=conversation_id, raw=raw, at=desk.at)
+def _reopen_vote(page_request: PageRequest, conversation_id: uuid.UUID) -> Outcome:
+    """Show the question of a poll again, with the vote. The vote counts until another is given."""
+    view = conversations.get(conversation_id=conversation_id, at=page_request.at)
+    if not (view.is_completed and page_request.is_live and page_request.project.change_poll):
+        return _moved(page_request, view, PastChange.REPLACED)
+    address = f"{page_request.page.address}?change=1#step"
+    return Outcome(partial(screens.vote_again, view, page_request.page), address)
 
 
-def _after(desk: PageRequest, told: ConversationView, change: str = APPENDED) -> Screen:
-    if told.is_completed or told.step is None:
-        return screens.end(told, desk.page, at=desk.at, change=change)
-    return screens.step(told, desk.page, change=change)
+def _answer_again(page_request: PageRequest) -> Outcome:
+    """Leave a completed conversation, so that the next form begins another."""
+    page_request.forget()
+    _, is_at_limit = _look(page_request)
+    if is_at_limit:
+        return Outcome(limit_reached)
+    return Outcome(partial(_first, page_request), f"{page_request.page.address}?again=1")
 
 
-def _stand(desk: PageRequest, told: ConversationView, *, note: str = "") -> Screen:
-    """A conversation as it stands."""
-    if told.is_completed or told.step is None:
-        return screens.end(told, desk.page, at=desk.at, note=note)
-    return screens.step(told, desk.page, note=note)
+def _from_the_start(page_request: PageRequest) -> Outcome:
+    return Outcome(partial(_first, page_request), f"{page_request.page.address}?at=0#step")
 
 
-def _first(desk: PageRequest, *, note: str = "", change: str | None = None) -> Screen:
-    scene = screens.first(
-        desk.project,
-        desk.page,
-        seed=desk.visit.seed,
-        respondent=desk.respondent,
-        note=note,
-        has_traps=desk.has_traps,
-        at=desk.at,
-    )
-    return replace(scene, change=change) if change else scene
+def _moved(
+    page_request: PageRequest, view: ConversationView, past_change: PastChange = PastChange.APPENDED
+) -> Outcome:
+    """A conversation as it stands after a move."""
+    screen = partial(_screen_of, page_request, view, past_change=past_change)
+    if view.project.is_anonymous and rewards.has_given(view):
+        return Outcome(screen)
+    return Outcome(screen, f"{page_request.page.address}?at={len(view.state.path)}#step")
 
 
-def _once_more(desk: PageRequest, note: str) -> Screen:
-    """The same step again with what was typed: nothing is lost, nothing was taken."""
-    typed = forms.typed_in(_posted_block(desk), desk.request.POST)
-    if not desk.is_live:
-        return not_live(desk)
-    told = _known(desk)
-    if told is not None and not told.is_completed and told.step is not None:
-        is_same = str(told.step.block.id) == desk.request.POST.get("block")
-        return screens.step(told, desk.page, typed=typed if is_same else None, note=note, change=NOTHING)
-    if told is not None:
-        return screens.end(told, desk.page, at=desk.at)
-    return screens.first(
-        desk.project,
-        desk.page,
-        seed=desk.visit.seed,
-        respondent=desk.respondent,
-        typed=typed,
-        note=note,
-        has_traps=desk.has_traps,
-        at=desk.at,
+def _standing(page_request: PageRequest, view: ConversationView, *, note: str = "") -> Outcome:
+    """A conversation as it stands, with a note why nothing moved."""
+    outcome = _moved(page_request, view, PastChange.REPLACED)
+    is_over = view.is_completed or view.step is None
+    return replace(
+        outcome,
+        screen=partial(_screen_of, page_request, view, note=note),
+        address=outcome.address if is_over or not note else None,
     )
 
 
-def _with_error(desk: PageRequest, error: str) -> Screen:
-    """The step again, with what was typed and what is wrong with it."""
-    block = _posted_block(desk)
-    typed = forms.typed_in(block, desk.request.POST)
-    told = _known(desk)
-    if told is not None and told.is_completed:
-        return screens.vote_again(told, desk.page, typed=typed, error=error)
-    if told is not None and told.step is not None:
-        return screens.step(told, desk.page, typed=typed, error=error, status=422, change=NOTHING)
+def _screen_of(
+    page_request: PageRequest,
+    view: ConversationView,
+    *,
+    note: str = "",
+    past_change: PastChange = PastChange.REPLACED,
+) -> Screen:
+    if view.is_completed or view.step is None:
+        return screens.end(view, at=page_request.at, note=note, past_change=past_change)
+    return screens.step(view, page_request.page, note=note, past_change=past_change)
+
+
+def _first(
+    page_request: PageRequest, *, typed: Typed | None = None, error: str = "", note: str = ""
+) -> Screen:
     return screens.first(
-        desk.project,
-        desk.page,
-        seed=desk.visit.seed,
-        respondent=desk.respondent,
+        page_request.project,
+        page_request.page,
+        seed=page_request.visit.seed,
+        respondent=page_request.respondent,
         typed=typed,
         error=error,
-        status=422,
-        has_traps=desk.has_traps,
-        at=desk.at,
+        note=note,
+        has_traps=page_request.has_traps,
+        at=page_request.at,
     )
 
 
-def _conflict(desk: PageRequest, refusal: Conflict) -> Screen:
-    if not desk.is_live:
-        return not_live(desk)
+def _again(page_request: PageRequest, note: str) -> Outcome:
+    """The same step with what was typed, to be sent again. Nothing was saved and nothing is lost."""
+    if not page_request.is_live:
+        return Outcome(partial(not_live, page_request))
+    typed = forms.typed_in(_posted_block(page_request), page_request.request.POST)
+    view = _held(page_request)
+    if view is None:
+        return Outcome(partial(_first, page_request, typed=typed, note=note))
+    if view.is_completed or view.step is None:
+        return _moved(page_request, view, PastChange.REPLACED)
+    is_same = str(view.step.block.id) == page_request.request.POST.get("block")
+    return Outcome(
+        partial(
+            screens.step,
+            view,
+            page_request.page,
+            typed=typed if is_same else None,
+            note=note,
+            past_change=PastChange.KEPT,
+        )
+    )
+
+
+def _with_error(page_request: PageRequest, error: str) -> Outcome:
+    """The same step with what was typed, and what is wrong with it."""
+    typed = forms.typed_in(_posted_block(page_request), page_request.request.POST)
+    view, page = _held(page_request), page_request.page
+    if view is None:
+        return Outcome(partial(_first, page_request, typed=typed, error=error))
+    if view.is_completed or view.step is None:
+        return Outcome(partial(screens.vote_again, view, page, typed=typed, error=error))
+    return Outcome(partial(screens.step, view, page, typed=typed, error=error, past_change=PastChange.KEPT))
+
+
+def _conflict(page_request: PageRequest, refusal: Conflict) -> Outcome:
+    if not page_request.is_live:
+        return Outcome(partial(not_live, page_request))
     if isinstance(refusal, LimitReached):
-        return done_already(desk)
-    if refusal.retry_after is not None:
-        return _once_more(desk, words.ONCE_MORE)
-    told = _known(desk)
-    if told is None:
-        return _once_more(desk, words.ONCE_MORE)
-    why = words.REWRITTEN if _posted_block(desk) is None else words.MOVED_ON
-    return _stand(desk, told, note="" if told.is_completed else why)
+        return Outcome(limit_reached)
+    view = None if refusal.retry_after is not None else _held(page_request)
+    if view is None:
+        return _again(page_request, words.ONCE_MORE)
+    note = words.REWRITTEN if _posted_block(page_request) is None else words.MOVED_ON
+    return _standing(page_request, view, note="" if view.is_completed else note)
 
 
-def _look(desk: PageRequest) -> tuple[ConversationView | None, bool]:
-    return conversations.look(project_id=desk.project.pk, respondent=desk.respondent, at=desk.at)
+def _look(page_request: PageRequest) -> tuple[ConversationView | None, bool]:
+    return conversations.look(
+        project_id=page_request.project.pk, respondent=page_request.respondent, at=page_request.at
+    )
 
 
-def _known(desk: PageRequest) -> ConversationView | None:
-    """The conversation this visitor holds. One that is gone, or began under other privacy, is let go."""
-    conversation_id = desk.visit.conversation_id
+def _held(page_request: PageRequest) -> ConversationView | None:
+    """The conversation that this visitor holds, unless it is gone or began under other privacy."""
+    conversation_id = page_request.visit.conversation_id
     if conversation_id is None:
         return None
     try:
-        told = conversations.get(conversation_id=conversation_id, at=desk.at)
+        view = conversations.get(conversation_id=conversation_id, at=page_request.at)
     except NotFound:
-        told = None
-    is_as_it_was = anonymity.is_anonymous(conversation_id) == desk.project.is_anonymous
-    if told is None or told.project.pk != desk.project.pk or not is_as_it_was:
-        desk.forget()
+        page_request.forget()
         return None
-    return told
+    keeps_privacy = anonymity.is_anonymous(conversation_id) == page_request.project.is_anonymous
+    if view.project.pk != page_request.project.pk or not keeps_privacy:
+        page_request.forget()
+        return None
+    return view
 
 
-def _posted_block(desk: PageRequest) -> Block | None:
-    """The block a form belongs to, where the script still has it."""
-    sent = desk.request.POST.get("block", "")
-    script = scripts.load(project_id=desk.project.pk, revision=desk.project.revision)
+def _posted_block(page_request: PageRequest) -> Block | None:
+    """The block that a form belongs to, if the script still has it."""
+    sent = page_request.request.POST.get("block", "")
     if not (sent.isascii() and sent.isdigit()):
         return None
+    project = page_request.project
+    script = scripts.load(project_id=project.pk, revision=project.revision)
     index = script.index_by_id.get(int(sent[:19]))
     return None if index is None else script.blocks[index]
 
 
-def not_live(desk: PageRequest) -> Screen:
+def not_live(page_request: PageRequest) -> Screen:
     """Closed, or not open yet. What was typed stays in sight."""
-    kept = ""
-    if desk.request.method == "POST":
-        kept = forms.in_words(_posted_block(desk), desk.request.POST)
-    what = "poll" if desk.project.is_poll else "survey"
-    if desk.project.is_pending_at(desk.at):
+    project, at = page_request.project, page_request.at
+    is_post = page_request.request.method == "POST"
+    kept = forms.in_words(_posted_block(page_request), page_request.request.POST) if is_post else ""
+    noun = "poll" if project.is_poll else "survey"
+    if project.is_pending_at(at):
         return screens.notice(
-            desk.page,
-            title="Not open yet.",
-            text=f"This {what} opens on",
-            moment=desk.project.opens_at,
-            kept=kept,
+            title="Not open yet.", text=f"This {noun} opens on", moment=project.opens_at, kept=kept
         )
-    if desk.project.delivery is None:  # nobody has opened it, so nothing was closed
-        return screens.notice(
-            desk.page, title=f"This {what} is not open.", text="Please come back later.", kept=kept
-        )
-    has_voted = desk.visit.conversation_id is not None
-    saved = " What you answered before is saved." if has_voted and not desk.project.is_poll else ""
+    if project.delivery is None:  # it was never opened, so it was not closed either
+        return screens.notice(title=f"This {noun} is not open.", text="Please come back later.", kept=kept)
+    has_begun = page_request.visit.conversation_id is not None
+    saved = " What you answered before is saved." if has_begun and not project.is_poll else ""
     text = (
         f"It closed before this answer could be taken.{saved}"
-        if desk.request.method == "POST"
+        if is_post
         else f"It takes no more answers. Thank you for coming by.{saved}"
     )
-    results = (
-        screens.closed_poll_results(desk.project, has_voted=has_voted, at=desk.at)
-        if has_voted or _is_admitted(desk)
-        else None
-    )
-    return screens.notice(desk.page, title=f"This {what} is closed.", text=text, kept=kept, results=results)
+    sees_results = has_begun or _is_admitted(page_request)
+    results = screens.closed_poll_results(project, has_voted=has_begun, at=at) if sees_results else None
+    return screens.notice(title=f"This {noun} is closed.", text=text, kept=kept, results=results)
 
 
-def _is_admitted(desk: PageRequest) -> bool:
+def _is_admitted(page_request: PageRequest) -> bool:
     try:
-        admission.check(project=desk.project, respondent=desk.respondent)
+        admission.check(project=page_request.project, respondent=page_request.respondent)
     except Forbidden:
         return False
     return True
 
 
-def done_already(desk: PageRequest) -> Screen:
+def limit_reached() -> Screen:
     return screens.notice(
-        desk.page,
         title="You have answered already.",
-        text="Each person can answer this as often as its author allows, and that is done. Thank you!",
+        text="You have answered this as often as its author allows. Thank you!",
     )
 
 
-def not_admitted(desk: PageRequest, refusal: Forbidden) -> Screen:
-    """Told apart by what is missing: a sign-in, or a place in the community."""
-    community = desk.project.community.name
-    is_private = desk.project.participation == Project.Participation.PRIVATE
-    if is_private and not desk.respondent.is_member:
-        is_signed_in = not desk.page.is_framed and desk.request.user.is_authenticated
-        if is_signed_in:
-            return screens.notice(
-                desk.page,
-                title="This is for members only.",
-                text=f"You are signed in, but not as a member of {community}. Join it, or sign in as a "
-                "member, and open this page again.",
-                status=403,
-            )
+def not_admitted(page_request: PageRequest, refusal: Forbidden) -> Screen:
+    """Says what is missing: a sign-in, or membership of the community."""
+    project, request = page_request.project, page_request.request
+    community = project.community.name
+    is_private = project.participation == Project.Participation.PRIVATE
+    if not is_private or page_request.respondent.is_member:
+        return screens.notice(title="You cannot answer this yet.", text=refusal.message, status=403)
+    if not page_request.page.is_framed and request.user.is_authenticated:
         return screens.notice(
-            desk.page,
-            title="Please sign in first.",
-            text=f"This is for members of {community}. Sign in there, then open this page again.",
+            title="This is for members only.",
+            text=f"You are signed in, but not as a member of {community}. Join it, or sign in as a "
+            "member, and open this page again.",
             status=403,
         )
-    return screens.notice(desk.page, title="You cannot answer this yet.", text=refusal.message, status=403)
+    return screens.notice(
+        title="Please sign in first.",
+        text=f"This is for members of {community}. Sign in there, then open this page again.",
+        status=403,
+    )
 
 
-def _done_already(desk: PageRequest) -> str:
-    return "You have voted in this poll." if desk.project.is_poll else "You have answered this already."
+def _answered_already(project: Project) -> str:
+    return "You have voted in this poll." if project.is_poll else "You have answered this already."

@@ -1,4 +1,4 @@
-"""A poll's results as bars, with a table of the same numbers behind."""
+"""A poll's results as bars and as a table of the same numbers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply
 from surveys.pages.respondent.widgets import emoji, typed_of
+from surveys.pages.words import share
 from surveys.services.results.poll import PollResults
 
 
@@ -16,7 +17,7 @@ class Bar:
     text: str
     emoji: str
     count: int
-    percent: int
+    share: str
     width: str  # of the full bar, percent as SVG reads it
     is_own: bool
 
@@ -25,11 +26,11 @@ class Bar:
 class ResultsView:
     prompt: str
     bars: Sequence[Bar]
-    told: str
+    summary: str
 
 
 def draw_results(block: Block, results: PollResults, *, own: Reply | None) -> ResultsView:
-    """Bars in the script's order, `own` marked. Shares are of voters, so a multi punch's add up to more."""
+    """Bars in the script's order, with the voter's `own` choice marked. Multi-punch shares may pass 100%."""
     chosen = typed_of(own).chosen
     if block.type in SCALES:
         return _scale(block, results, chosen)
@@ -48,16 +49,16 @@ def _scale(block: Block, results: PollResults, chosen: frozenset[str]) -> Result
         option = by_value.get(str(point))
         text, sign = (option.display_text, emoji(option)) if option else (str(point), "")
         bars.append(_bar(text, sign, results.by_number.get(point, 0), results, str(point) in chosen))
-    told = _voters(results.voters)
+    summary = _voters(results.voters)
     if results.voters:
         mean = sum(point * votes for point, votes in results.by_number.items()) / results.voters
-        told = f"{told}, {mean:.1f} on average"
-    return ResultsView(block.prompt, bars, told)
+        summary = f"{summary}, {mean:.1f} on average"
+    return ResultsView(block.prompt, bars, summary)
 
 
 def _bar(text: str, sign: str, votes: int, results: PollResults, is_own: bool) -> Bar:
-    share = votes / results.voters * 100 if results.voters else 0.0
-    return Bar(text, sign, votes, round(share), f"{share:.2f}", is_own)
+    percentage = votes / results.voters * 100 if results.voters else 0.0
+    return Bar(text, sign, votes, share(percentage), f"{percentage:.2f}", is_own)
 
 
 def _voters(count: int) -> str:

@@ -1,6 +1,7 @@
-"""What somebody earned, to be drawn: a small celebration where it was given, and all of it at the end.
+"""What a respondent earned: a small celebration at the action block, and everything together at the end.
 
-Only what was really given: to strangers, and where XP is switched off, action blocks are words alone.
+Shows only what was really given. Strangers see an action block's text alone, and so does everybody while
+the community has XP switched off.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ XP, TAKEN, ACHIEVEMENT, ROLE = "xp", "taken", "achievement", "role"
 
 @dataclass(frozen=True, slots=True)
 class Prize:
-    """One thing given. `title` is the amount of XP or the achievement's name; `words` are the author's."""
+    """One gift. `title` is the amount of XP or the achievement's name; `words` is the author's text."""
 
     kind: str
     title: str = ""
@@ -34,7 +35,7 @@ class Prize:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Where a member stands between two levels. `had` and `gained` fill the bar, percent as SVG reads it."""
+    """A member's progress between two levels. `had` and `gained` are parts of the bar in percent."""
 
     number: int
     total: int
@@ -47,13 +48,13 @@ class Level:
     month: str
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         return f"Level {self.number}, {self.missing}"
 
 
 @dataclass(frozen=True, slots=True)
 class Earned:
-    """All that a conversation gave. `in_all` is said where the end's words tell only a part of the XP."""
+    """Everything that a conversation gave. `in_all` is the total, if the outro names a part of the XP."""
 
     xp: Prize | None
     in_all: str
@@ -61,23 +62,31 @@ class Earned:
     others: Sequence[Prize]
 
     @property
-    def told(self) -> str:
-        """In one breath, for who listens."""
-        said = [self.xp.words] if self.xp else []
-        said += [self.level.told] if self.level else []
-        said += [prize.words or prize.title for prize in self.others]
-        return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in said)
+    def summary(self) -> str:
+        """All of it as sentences, for screen readers."""
+        parts = [self.xp.words] if self.xp else []
+        parts += [self.level.summary] if self.level else []
+        parts += [prize.words or prize.title for prize in self.others]
+        return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts)
 
 
-def at_step(told: ConversationView) -> Prize | None:
-    """What the action block being shown gave."""
-    assert told.step is not None
-    is_given = told.step.block.id in told.state.fired
-    return of_block(told.project, told.script, told.step.block, given=told.step.given, is_given=is_given)
+def at_step(view: ConversationView) -> Prize | None:
+    """What the action block on the page gave; None for other blocks."""
+    if view.step is None:
+        return None
+    is_given = view.step.block.id in view.state.fired
+    return of_block(view.project, view.script, view.step.block, given=view.step.given, is_given=is_given)
+
+
+def has_given(view: ConversationView) -> bool:
+    """Whether the page has a gift to show now."""
+    if view.is_completed:
+        return at_the_end(view, is_news=True) is not None
+    return at_step(view) is not None
 
 
 def of_block(project: Project, script: Script, block: Block, *, given: int, is_given: bool) -> Prize | None:
-    """What an action block gives as it is seen: `given` in XP, and whether anything else."""
+    """What an action block gives: `given` is its XP, `is_given` whether its achievement or role was given."""
     match block.action_kind:
         case "give_xp" if given:
             return _xp(given, tokens.xp_name(project))
@@ -89,23 +98,23 @@ def of_block(project: Project, script: Script, block: Block, *, given: int, is_g
     return None
 
 
-def in_short(told: ConversationView, block: Block) -> str:
-    """The XP that a step of the past gave."""
-    given = told.hearer.given.get(block.id or 0, 0) if block.action_kind == "give_xp" else 0
-    return _amount(given, told.hearer.xp_name) if given else ""
+def in_short(view: ConversationView, block: Block) -> str:
+    """The XP that a past step gave, such as “+20 XP”; empty if none."""
+    given = view.context.given.get(block.id or 0, 0) if block.action_kind == "give_xp" else 0
+    return _amount(given, view.context.xp_name) if given else ""
 
 
-def at_the_end(told: ConversationView, *, is_news: bool) -> Earned | None:
-    """Everything that this conversation gave; None where that is nothing. `is_news` tells a new level."""
-    xp, others = told.earned_xp(), _others(told)
+def at_the_end(view: ConversationView, *, is_news: bool) -> Earned | None:
+    """Everything that this conversation gave; None for nothing. `is_news` marks a level just reached."""
+    xp, others = view.earned_xp, _others(view)
     if not xp:
         return Earned(None, "", None, others) if others else None
-    name = told.hearer.xp_name
-    block = next((block for block in told.outro if block.action_kind == "give_xp"), None)
-    at_end = told.hearer.given.get(block.id or 0, 0) if block else 0
+    name = view.context.xp_name
+    block = next((block for block in view.outro if block.action_kind == "give_xp"), None)
+    at_end = view.context.given.get(block.id or 0, 0) if block else 0
     words = block.prompt if block and at_end else _plainly(xp, name)
     in_all = f"With what you earned on the way: {xp:,} {name} in all." if at_end not in (0, xp) else ""
-    return Earned(_xp(xp, name, words), in_all, _level(told, xp, name, is_news), others)
+    return Earned(_xp(xp, name, words), in_all, _level(view, xp, name, is_news), others)
 
 
 def _xp(given: int, name: str, words: str = "") -> Prize:
@@ -121,8 +130,8 @@ def _plainly(given: int, name: str) -> str:
     return f"You have earned {given:,} {name}." if given > 0 else f"{-given:,} {name} taken away."
 
 
-def _level(told: ConversationView, xp: int, name: str, is_news: bool) -> Level | None:
-    standing = told.totals()
+def _level(view: ConversationView, xp: int, name: str, is_news: bool) -> Level | None:
+    standing = view.totals
     if standing is None:
         return None
     total, before = standing.total, max(0, standing.total - max(0, xp))
@@ -142,23 +151,23 @@ def _level(told: ConversationView, xp: int, name: str, is_news: bool) -> Level |
     )
 
 
-def _others(told: ConversationView) -> list[Prize]:
-    """Achievements of the whole conversation, each once; roles as the end tells them."""
+def _others(view: ConversationView) -> list[Prize]:
+    """Achievements of the whole conversation, each once, and the roles that the outro gave."""
     met = [
         block
-        for block in told.script.blocks
-        if block.action_kind == "give_achievement" and block.id in told.state.fired
+        for block in view.script.blocks
+        if block.action_kind == "give_achievement" and block.id in view.state.fired
     ]
-    at_end = [block for block in told.outro if block.action_kind == "give_achievement"]
-    numbers = {_number(told.script, block): block for block in (*met, *at_end)}  # the end's own words win
-    described = _described(told.project, numbers) if met else {}
+    at_end = [block for block in view.outro if block.action_kind == "give_achievement"]
+    numbers = {_number(view.script, block): block for block in (*met, *at_end)}  # the outro's text wins
+    described = _described(view.project, numbers) if met else {}
     prizes = []
     for number, block in numbers.items():
         if block in at_end:
             prizes.append(Prize(ACHIEVEMENT, picture=_picture(block, number, described), words=block.prompt))
         else:
             prizes.append(_achievement(block, number, described))
-    roles = [block for block in told.outro if block.action_kind == "give_role"]
+    roles = [block for block in view.outro if block.action_kind == "give_role"]
     return [*prizes, *(Prize(ROLE, words=block.prompt) for block in roles)]
 
 
@@ -177,6 +186,6 @@ def _picture(block: Block, number: int, described: Mapping[int, Achievement]) ->
 
 
 def _number(script: Script, block: Block) -> int:
-    """The achievement's number, which the block as it is seen does not tell."""
-    found = next((each for each in (*script.blocks, *script.outro) if each.id == block.id), block)
-    return (found.action_config and found.action_config.xp_role_id) or 0
+    """The achievement's number, from the script: the block that respondents see does not hold it."""
+    source = next((each for each in (*script.blocks, *script.outro) if each.id == block.id), block)
+    return (source.action_config and source.action_config.xp_role_id) or 0

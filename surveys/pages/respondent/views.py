@@ -1,4 +1,4 @@
-"""The respondent's page: one address, looked at or answered."""
+"""The respondent's page: one address, to look at and to answer."""
 
 from __future__ import annotations
 
@@ -14,116 +14,103 @@ from surveys.models import Project
 from surveys.pages import security, theme
 from surveys.pages.respondent import actions, visitors
 from surveys.pages.respondent.actions import PageRequest
-from surveys.pages.respondent.screens import APPENDED, NOTHING, NOTHING_MORE, STEP, Screen
+from surveys.pages.respondent.screens import PastChange, Screen
+from surveys.pages.respondent.visitors import Arrival
 from surveys.pages.words import WORDS
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import Respondent
 from surveys.services.projects import addresses
 
 
-@csrf_exempt  # checked in `moves.take`, which keeps what was typed; frames are checked by their seal
+@csrf_exempt  # `actions.perform` checks, so that a failed check keeps what was typed
 @require_http_methods(["GET", "HEAD", "POST"])
-def talk(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET shows what waits and changes nothing; POST does what the form asks for.
+def respond(request: HttpRequest, slug: str) -> HttpResponse:
+    """GET shows what waits and changes nothing. POST does what the form asks for.
 
-    With htmx the answer is the next step alone, else a redirect, so that a reload sends nothing twice.
-    In a frame without cookies there is nothing to redirect to: the seal in the form is all there is.
+    A plain form is answered with a redirect before anything is drawn, so that a reload sends nothing twice.
+    htmx gets the next step alone. A form that carries the visit gets the whole next page: without cookies
+    nothing would survive a redirect.
     """
-    desk = _desk(request, slug)
-    is_post = request.method == "POST"
-    scene = actions.take(desk) if is_post else actions.show(desk)
+    page_request = _page_request(request, slug)
     is_htmx = request.headers.get("HX-Request") == "true"
-    if is_post and not is_htmx and not desk.page.is_framed and _is_taken(request, scene):
-        response: HttpResponse = HttpResponseRedirect(_next_address(desk, scene), status=303)
+    is_carried = page_request.arrival.is_carried
+    response: HttpResponse
+    if request.method != "POST":
+        response = _page(page_request, actions.show(page_request))
     else:
-        response = _drawn(desk, scene, is_turn=is_post and is_htmx)
-    if desk.page.is_framed:
+        outcome = actions.perform(page_request)
+        if outcome.address and not is_htmx and not is_carried:
+            response = HttpResponseRedirect(outcome.address, status=303)
+        else:
+            draw = _turn if is_htmx else _page
+            response = draw(page_request, outcome.screen())
+    if page_request.page.is_framed:
         security.allow_frames(response)
-    else:
-        visitors.remember(response, desk.read, desk.visit, slug=slug, path=desk.page.address)
+    visitors.remember(
+        response, page_request.arrival, page_request.visit, slug=slug, path=page_request.page.address
+    )
     response["Cache-Control"] = "private, no-cache"
     response["Vary"] = "Cookie, HX-Request"
     return response
 
 
-def _desk(request: HttpRequest, slug: str) -> PageRequest:
+def _page_request(request: HttpRequest, slug: str) -> PageRequest:
     at = timezone.now()
     try:
-        found = addresses.find(slug=slug)
+        destination = addresses.find(slug=slug)
     except NotFound as refusal:
         raise Http404(refusal.message) from None
-    project, is_framed = found.project, request.GET.get("embed") == "1"
-    read = visitors.read(request, slug=slug, is_framed=is_framed, is_anonymous=project.is_anonymous, at=at)
-    page = theme.page_of(project=project, community=found.community, locale=found.locale, is_framed=is_framed)
-    respondent = _respondent(request, project, is_framed, read.visit.visitor)
-    return PageRequest(request, project, page, read, read.visit, respondent, at)
+    project, is_framed = destination.project, request.GET.get("embed") == "1"
+    arrival = visitors.arrival(
+        request, slug=slug, is_framed=is_framed, is_anonymous=project.is_anonymous, at=at
+    )
+    page = theme.page_of(
+        project=project,
+        community=destination.community,
+        locale=destination.locale,
+        is_framed=is_framed,
+    )
+    respondent = _respondent(request, project, arrival)
+    return PageRequest(request, project, page, arrival, arrival.visit, respondent, at)
 
 
-def _respondent(request: HttpRequest, project: Project, is_framed: bool, visitor_id: str) -> Respondent:
-    """A signed-in member, else a browser; never a member in a frame, which another site could steer."""
-    if not is_framed and request.user.is_authenticated:
+def _respondent(request: HttpRequest, project: Project, arrival: Arrival) -> Respondent:
+    """A signed-in member, else a browser. A form that carries the visit has no session, so no member."""
+    if not arrival.is_carried and request.user.is_authenticated:
         member = admission.signed_in(community_id=project.community_id, user_id=request.user.pk)
         if member is not None:
             return member
-    return admission.visitor(visitor_id=visitor_id)
+    return admission.visitor(visitor_id=arrival.visit.visitor_id)
 
 
-def _is_taken(request: HttpRequest, scene: Screen) -> bool:
-    """Whether the scene can be drawn again from what is stored, so that a redirect loses nothing.
-
-    What an anonymous conversation gave is known in this moment alone.
-    """
-    gives = scene.context.get("prize") or scene.context.get("earned")
-    if gives and scene.told is not None and scene.told.project.is_anonymous:
-        return False
-    if scene.part == STEP:
-        return scene.status == 200 and not scene.context.get("note")
-    return scene.told is not None or bool(scene.context.get("results"))
+def _page(page_request: PageRequest, screen: Screen) -> HttpResponse:
+    """The whole page."""
+    context = {**_context(page_request, screen), "is_turn": False, "past": screen.past()}
+    return HttpResponse(loader.get_template("respondent/page.html").render(context), status=screen.status)
 
 
-def _next_address(desk: PageRequest, scene: Screen) -> str:
-    if _asks_to(desk, "change"):
-        return f"{desk.page.address}?change=1#step"
-    if _asks_to(desk, "again"):
-        return f"{desk.page.address}?again=1"
-    at = len(scene.told.state.path) if scene.told else 0
-    return f"{desk.page.address}?at={at}#step"
+def _turn(page_request: PageRequest, screen: Screen) -> HttpResponse:
+    """What htmx puts into the page: the step, and what has changed around it."""
+    past = screen.past() if screen.past_change == PastChange.REPLACED else None
+    context = {**_context(page_request, screen), "is_turn": True, "past": past}
+    return HttpResponse(loader.get_template("respondent/turn.html").render(context), status=screen.status)
 
 
-def _asks_to(desk: PageRequest, do: str) -> bool:
-    return desk.request.POST.get("do") == do
+def _context(page_request: PageRequest, screen: Screen) -> dict[str, object]:
+    return {
+        "page": page_request.page,
+        "screen": screen,
+        "words": WORDS,
+        "seal": visitors.seal(page_request.visit, slug=page_request.project.slug),
+        "csrf": "" if page_request.page.is_framed else _token(page_request.request),
+    }
 
 
 def _token(request: HttpRequest) -> str:
-    """What the next form proves to be ours with: as the last one did, where that was found good.
+    """The CSRF token of the next form: the one that the last form proved good, else a new one.
 
-    Each time a new one with its cookie took 0.07 ms, and hid nothing, as no response is compressed.
+    A new token with its cookie took 0.07 ms each time. It would hide nothing, as no response is compressed.
     """
     is_good = getattr(request, "csrf_processing_done", False)
     sent: str = request.POST.get("csrfmiddlewaretoken", "") if is_good else ""
     return sent or get_token(request)
-
-
-def _drawn(desk: PageRequest, scene: Screen, *, is_turn: bool) -> HttpResponse:
-    is_framed = desk.page.is_framed
-    slug = desk.project.slug
-    context = {
-        **NOTHING_MORE,
-        **scene.context,
-        "page": desk.page,
-        "words": WORDS,
-        "part": scene.part,
-        "is_turn": is_turn,
-        "seal": visitors.seal(desk.visit, slug=slug, is_framed=is_framed),
-        "csrf": "" if is_framed else _token(desk.request),
-    }
-    if not is_turn:
-        template = "respondent/talk.html"
-        context["past"] = scene.whole_past()
-    else:
-        template = "respondent/turn.html"
-        context["said"] = scene.said
-        context["keeps_past"] = scene.change == NOTHING or (scene.change == APPENDED and scene.said is None)
-        if scene.said is None and not context["keeps_past"]:
-            context["past"] = scene.whole_past()
-    return HttpResponse(loader.get_template(template).render(context), status=scene.status)

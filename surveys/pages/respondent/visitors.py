@@ -1,8 +1,9 @@
-"""Who a visitor is: signed cookies, or inside another site's frame a signed field of the form.
+"""Who a visitor is: signed cookies, or a signed field of the form for browsers that send none.
 
-One cookie names the browser (for limits); one, for each project, holds its conversation's id. In a frame
-of another site there are no cookies, so the form's seal carries both. Everywhere the seal tells when the
-first page was drawn and how its options were shuffled, as there is no row yet that could remember it.
+One cookie names the browser, for limits. One for each project holds the id of its conversation. The signed
+field, the form's seal, carries the same for browsers without cookies, such as a frame inside another site.
+It also carries when the first page was shown and the seed of its options' order, since no row exists yet
+that could keep them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import hmac
 import secrets
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.conf import settings
@@ -20,69 +21,87 @@ from django.http import HttpRequest, HttpResponse
 
 VISITOR = "colloquy_visitor"
 CONVERSATION = "colloquy_conversation"
-KEPT_FOR = 365 * 24 * 3600  # seconds
+COOKIE_AGE = 365 * 24 * 3600  # seconds
 _NONE = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One browser at one project. `since` is when its first page was drawn, in milliseconds."""
+    """One browser at one project. `since` is when its first page was shown, in milliseconds."""
 
-    visitor: str
+    visitor_id: str
     conversation_id: uuid.UUID | None
     seed: int
     since: int
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A visit as it was found. `is_sealed` says that the form carried a seal of ours for this project."""
+class Arrival:
+    """A visit as the request brought it.
+
+    `is_sealed` says that the form had a valid seal for this project. `is_carried` says that the form alone
+    carries the visit, because the browser sends no cookies of ours: no redirect could keep it.
+    """
 
     visit: Visit
     is_sealed: bool
     has_cookie: bool
+    is_carried: bool
 
 
-def read(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: bool, at: datetime) -> Read:
-    """Who visits. Anything missing, foreign or tampered with counts as absent."""
-    sealed = _unseal(request.POST.get("seal", ""), slug) if request.method == "POST" else None
-    if is_framed:
+def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: bool, at: datetime) -> Arrival:
+    """Who visits. Anything missing, foreign or tampered with counts as absent.
+
+    Another site can send a form to us, but without our cookies (SameSite) and with no seal but its own: such
+    a form acts for the visitor of that seal, never for the person whose browser sends it.
+    """
+    is_post = request.method == "POST"
+    sealed = _unsealed(request.POST.get("seal", ""), slug) if is_post else None
+    if is_framed or (sealed is not None and not _has_cookies(request)):
         visit = sealed or _new(secrets.token_urlsafe(16), slug, is_anonymous, at)
-        return Read(visit, sealed is not None, has_cookie=False)
+        return Arrival(visit, sealed is not None, has_cookie=False, is_carried=True)
     known = _unsigned(VISITOR, request.COOKIES.get(VISITOR, ""))
-    fresh = _new(known or secrets.token_urlsafe(16), slug, is_anonymous, at)
-    visit = Visit(
-        visitor=fresh.visitor,
-        conversation_id=_uuid(_unsigned(CONVERSATION + slug, request.COOKIES.get(CONVERSATION, ""))),
-        seed=sealed.seed if sealed else fresh.seed,
-        since=sealed.since if sealed else fresh.since,
-    )
-    return Read(visit, sealed is not None, has_cookie=known is not None)
+    conversation_id = _uuid(_unsigned(CONVERSATION + slug, request.COOKIES.get(CONVERSATION, "")))
+    if sealed is None:
+        fresh = _new(known or secrets.token_urlsafe(16), slug, is_anonymous, at)
+        visit = Visit(fresh.visitor_id, conversation_id, fresh.seed, fresh.since)
+    elif known is None:  # the browser keeps cookies again, after the form carried the visit
+        visit = replace(sealed, conversation_id=conversation_id or sealed.conversation_id)
+    else:
+        visit = Visit(known, conversation_id, sealed.seed, sealed.since)
+    return Arrival(visit, sealed is not None, has_cookie=known is not None, is_carried=False)
 
 
-def seal(visit: Visit, *, slug: str, is_framed: bool) -> str:
-    """The signed field of a form. Outside frames it names nobody: that is the cookies' part."""
-    visitor = visit.visitor if is_framed else _NONE
-    conversation = str(visit.conversation_id or _NONE) if is_framed else _NONE
-    return _signer("seal" + slug).sign(f"{visitor}.{conversation}.{visit.seed}.{visit.since}")
+def seal(visit: Visit, *, slug: str) -> str:
+    """The signed field of a form."""
+    conversation = visit.conversation_id or _NONE
+    return _signer("seal" + slug).sign(f"{visit.visitor_id}.{conversation}.{visit.seed}.{visit.since}")
 
 
-def remember(response: HttpResponse, read: Read, visit: Visit, *, slug: str, path: str) -> None:
-    """Set the cookies that have changed. `path` is the page's."""
-    if not read.has_cookie:
-        _set(response, VISITOR, visit.visitor, VISITOR, path="/s/")
-    if visit.conversation_id != read.visit.conversation_id:
-        if visit.conversation_id is None:
-            response.delete_cookie(CONVERSATION, path=path, samesite="Lax")
-        else:
+def remember(response: HttpResponse, arrival: Arrival, visit: Visit, *, slug: str, path: str) -> None:
+    """Set the cookies that have changed. `path` is the page's. A carried visit sets none."""
+    if arrival.is_carried:
+        return
+    if not arrival.has_cookie:
+        _set(response, VISITOR, visit.visitor_id, VISITOR, path="/s/")
+    if visit.conversation_id != arrival.visit.conversation_id or not arrival.has_cookie:
+        if visit.conversation_id is not None:
             _set(response, CONVERSATION, str(visit.conversation_id), CONVERSATION + slug, path=path)
+        elif arrival.visit.conversation_id is not None:
+            response.delete_cookie(CONVERSATION, path=path, samesite="Lax")
+
+
+def _has_cookies(request: HttpRequest) -> bool:
+    """Whether the browser sends any cookie of ours, which it would not to a form of another site."""
+    names = (VISITOR, CONVERSATION, settings.CSRF_COOKIE_NAME, settings.SESSION_COOKIE_NAME)
+    return any(name in request.COOKIES for name in names)
 
 
 def _set(response: HttpResponse, name: str, value: str, salt: str, *, path: str) -> None:
     response.set_cookie(
         name,
         _signer(salt).sign(value),
-        max_age=KEPT_FOR,
+        max_age=COOKIE_AGE,
         path=path,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -90,26 +109,29 @@ def _set(response: HttpResponse, name: str, value: str, salt: str, *, path: str)
     )
 
 
-def _new(visitor: str, slug: str, is_anonymous: bool, at: datetime) -> Visit:
+def _new(visitor_id: str, slug: str, is_anonymous: bool, at: datetime) -> Visit:
     """A visit without a conversation.
 
-    The seed comes from the visitor, so that a reload does not shuffle anew; on anonymous projects it is
-    random, as it is stored beside the answers.
+    The seed follows from the visitor, so that a reload keeps the order of options. On anonymous projects it
+    is random, because it is stored beside the answers.
     """
     if is_anonymous:
         seed = secrets.randbits(63)
     else:
-        drawn = hmac.new(settings.SECRET_KEY.encode(), f"seed:{slug}:{visitor}".encode(), hashlib.sha256)
-        seed = int.from_bytes(drawn.digest()[:8], "big") >> 1
-    return Visit(visitor, None, seed, int(at.timestamp() * 1000))
+        text = f"seed:{slug}:{visitor_id}"
+        digest = hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).digest()
+        seed = int.from_bytes(digest[:8], "big") >> 1
+    return Visit(visitor_id, None, seed, int(at.timestamp() * 1000))
 
 
-def _unseal(sent: str, slug: str) -> Visit | None:
-    read = _unsigned("seal" + slug, sent)
-    if read is None:
+def _unsealed(sent: str, slug: str) -> Visit | None:
+    text = _unsigned("seal" + slug, sent)
+    if text is None:
         return None
-    visitor, conversation, seed, since = read.split(".")
-    return Visit(visitor, _uuid(conversation), int(seed), int(since))
+    visitor_id, conversation, seed, since = text.split(".")
+    if visitor_id == _NONE:  # written before the seal named visitors outside frames
+        return Visit(secrets.token_urlsafe(16), None, int(seed), int(since))
+    return Visit(visitor_id, _uuid(conversation), int(seed), int(since))
 
 
 def _signer(salt: str) -> Signer:
@@ -117,11 +139,13 @@ def _signer(salt: str) -> Signer:
 
 
 def _unsigned(salt: str, sent: str) -> str | None:
+    if not sent:
+        return None
     try:
         return _signer(salt).unsign(sent)
     except BadSignature:
         return None
 
 
-def _uuid(written: str | None) -> uuid.UUID | None:
-    return uuid.UUID(written) if written and written != _NONE else None
+def _uuid(text: str | None) -> uuid.UUID | None:
+    return uuid.UUID(text) if text and text != _NONE else None

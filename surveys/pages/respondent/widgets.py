@@ -36,7 +36,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class StepView:
+class StepWidget:
     """One step, drawn by respondent/step.html and the control's own template."""
 
     block_id: int | None
@@ -75,7 +75,7 @@ def draw(
     error: str = "",
     button: str = "Continue",
     draws_colours: bool = False,
-) -> StepView:
+) -> StepWidget:
     """The view of a block as its respondent sees it (prompt filled in, options in order)."""
     common: dict[str, object] = {
         "block_id": block.id,
@@ -92,7 +92,7 @@ def draw(
     else:
         common |= {"is_optional": not block.required}
         common |= _CONTROLS[block.type](block, typed)
-    return StepView(**common)  # type: ignore[arg-type]
+    return StepWidget(**common)  # type: ignore[arg-type]
 
 
 def typed_of(reply: Reply | None) -> Typed:

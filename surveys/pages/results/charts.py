@@ -10,6 +10,7 @@ from typing import Any
 from communities.words import plural
 from surveys.engine.script import SCALES, Block
 from surveys.pages.respondent.widgets import emoji
+from surveys.pages.words import share
 
 Entry = Mapping[str, Any]  # an AnalysisBlock, or a part of one, as JSON
 
@@ -337,13 +338,6 @@ def _rank(item: Entry) -> str:
 
 def answers(count: int) -> str:
     return plural(count, "answer")
-
-
-def share(percentage: float) -> str:
-    """A percentage in short, where neither some is told as none nor nearly all as all."""
-    if 0 < percentage < 1:
-        return "<1%"
-    return ">99%" if 99 < percentage < 100 else f"{percentage:.0f}%"
 
 
 def number(value: float) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 
 from communities.words import plural
 from surveys.models import Analysis, Project
-from surveys.pages.results.charts import Bar, Card, Fact, Table, card, share
+from surveys.pages.results.charts import Bar, Card, Fact, Table, card
 from surveys.pages.results.segments import Segments, legend_of, segments_of
 from surveys.pages.results.texts import Reading, reading, sentiment_parts
+from surveys.pages.words import share
 from surveys.services.analysis import service as analysis
 from surveys.services.results import figures
 from surveys.services.results.figures import Figures

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from communities.words import plural
-from surveys.pages.results.charts import Card, Part, Table, divide, share
+from surveys.pages.results.charts import Card, Part, Table, divide
+from surveys.pages.words import share
 
 SENTIMENTS = {"positive": "Positive", "neutral": "Neutral", "negative": "Negative"}
 OWN_WORDS = "Written in people's own words, which are not shown here."

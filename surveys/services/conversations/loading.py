@@ -1,9 +1,10 @@
-"""A conversation being moved: loaded under lock, its privacy kept, its move written down."""
+"""A conversation loaded with its script and state, and the writing of its moves."""
 
 from __future__ import annotations
 
 import secrets
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,8 +19,10 @@ from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project
 from surveys.services import access, anonymity, events
+from surveys.services.anonymity import RememberedRespondent
 from surveys.services.conversations import effects, repository
 from surveys.services.conversations.admission import Respondent
+from surveys.services.conversations.effects import Recipient
 from surveys.services.conversations.repository import MoveChanges, TallyChange
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
@@ -34,14 +37,19 @@ class LimitReached(Conflict):
         super().__init__("This respondent has completed this project as often as it allows.")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LoadedConversation:
-    """A conversation with all that a move needs."""
+    """A conversation with all that a move needs.
+
+    `remembered` is the respondent of a running conversation on an anonymous project, decrypted once; None
+    after the end, for nameless respondents and on other projects. `held` is the member who begins it.
+    """
 
     conversation: Conversation
     script: Script
     state: State
-    held: HeldMember | None = None  # the member who begins it
+    remembered: RememberedRespondent | None = None
+    held: HeldMember | None = None
 
     @property
     def project(self) -> Project:
@@ -49,7 +57,7 @@ class LoadedConversation:
 
     @property
     def block(self) -> Block | None:
-        """What waits for the respondent; None at the end."""
+        """The block that waits for the respondent; None at the end."""
         return runner.current_block(self.script, self.state)
 
     @property
@@ -57,26 +65,27 @@ class LoadedConversation:
         return self.conversation.completed_at is not None
 
     def is_changeable_at(self, at: datetime) -> bool:
-        """Whether a completed one may still be taken back to its vote (decisions 8.9)."""
+        """Whether a completed vote may still be changed or retracted (decisions 8.9)."""
         return self.project.is_poll and bool(self.project.change_poll) and self.project.is_live_at(at)
 
     def can_go_back_at(self, at: datetime) -> bool:
-        reachable = self.is_changeable_at(at) if self.is_completed else self.project.is_live_at(at)
-        return reachable and runner.can_go_back(self.state)
+        is_open = self.is_changeable_at(at) if self.is_completed else self.project.is_live_at(at)
+        return is_open and runner.can_go_back(self.state)
 
 
 def new(
     *, project: Project, respondent: Respondent, at: datetime, seed: int | None = None
 ) -> tuple[LoadedConversation, Turn]:
-    """A conversation that is not saved yet, and its first turn. Without a `seed` chance orders options.
+    """A conversation that is not saved yet, and its first turn. Without a `seed` the option order is random.
 
-    Refuses a member who has left or was erased since they were admitted; one who is there is kept from it.
+    Locks the member who responds, so that they cannot be erased during the move. Refuses a member who has
+    left or was erased since they were admitted.
     """
     held = None
     if respondent.is_member and respondent.user_id is not None:
         held = members.hold(community_id=project.community_id, user_id=respondent.user_id)
         if held is None:
-            raise Conflict("Whoever responds here is no member of this community any more.")
+            raise Conflict("This respondent is no longer a member of this community.")
     script = scripts.load(project_id=project.pk, revision=project.revision)
     turn = runner.begin(script)
     moment = anonymity.rounded(project=project, at=at)
@@ -85,17 +94,17 @@ def new(
         project=project,
         provider=respondent.provider,
         seed=secrets.randbits(63) if seed is None else seed,
-        state=_as_json(turn.state, project),
+        state=_storable_state(turn.state, project),
         is_settled=not project.is_anonymous,
         started_at=moment,
         updated_at=moment,
     )
-    _remember(conversation, respondent, at)
-    return LoadedConversation(conversation, script, turn.state, held), turn
+    remembered = _identify(conversation, respondent, at)
+    return LoadedConversation(conversation, script, turn.state, remembered, held), turn
 
 
 def locked(*, conversation_id: uuid.UUID, actor: Actor | None = None) -> LoadedConversation:
-    """A conversation to be moved. An `actor` must be allowed to edit its project; None needs no check.
+    """A conversation under a row lock. An `actor` must be allowed to edit its project; None needs no check.
 
     Refuses one whose project has changed its privacy since it began.
     """
@@ -105,91 +114,103 @@ def locked(*, conversation_id: uuid.UUID, actor: Actor | None = None) -> LoadedC
     if actor is not None:
         access.require_editor(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
     if anonymity.is_anonymous(conversation.pk) != conversation.project.is_anonymous:
-        raise Conflict("The privacy of this project has changed since this conversation began: begin anew.")
+        raise Conflict(
+            "The privacy of this project has changed since this conversation began. Begin a new conversation."
+        )
     return of(conversation)
 
 
 def of(conversation: Conversation) -> LoadedConversation:
-    """The conversation with its script and state; in a script written anew since, where it stands there."""
+    """The conversation with its script and state. If the script has changed since, the state is realigned."""
     project = conversation.project
-    kept = script_cache.get(project.pk, project.revision)
-    script, state = kept.script, State.from_json(conversation.state)
-    # Who only reads holds no lock: the script may have been written anew since the project's row was read.
-    project.revision = kept.stored.revision
+    cached = script_cache.get(project.pk, project.revision)
+    script, state = cached.script, State.from_json(conversation.state)
+    # A reader holds no lock, so the script may have changed after the project's row was read.
+    project.revision = cached.stored.revision
+    remembered = _unsealed(conversation)
     if conversation.state.get("revision") == project.revision:
-        return LoadedConversation(conversation, script, state)
+        return LoadedConversation(conversation, script, state, remembered)
     is_over = conversation.completed_at is not None and not (project.is_poll and project.change_poll)
     if is_over:
         state = runner.completed_state(script, state)
     else:
         state = runner.realign(script, state)
         is_past_the_end = runner.current_block(script, state) is None and conversation.completed_at is None
-        if is_past_the_end and runner.can_go_back(state):  # the respondent's own move has to end it
+        if is_past_the_end and runner.can_go_back(state):  # only a move of the respondent may complete it
             state = runner.back(script, state).state
-    return LoadedConversation(conversation, script, state)
+    return LoadedConversation(conversation, script, state, remembered)
 
 
 def save(
-    talk: LoadedConversation,
+    loaded: LoadedConversation,
     turn: Turn,
     *,
     at: datetime,
     block: Block | None = None,
     reply: Reply | None = None,
     is_new: bool = False,
-) -> None:
-    """Write a turn down: the conversation, the reply to `block`, what it sets off, the counts.
+) -> LoadedConversation:
+    """Save a move and all that follows from it; the conversation as it stands afterwards.
 
-    Completion drops the answers that became hidden. Refuses a completion over the limit.
+    Writes the conversation, the `reply` to `block`, effects such as XP, and the project's counts. Completing
+    drops the answers that have become hidden. Refuses a completion over the limit.
     """
-    completes = turn.completes and not talk.is_completed
-    replaced = talk.state.replies.get(block.id or 0) if block else None
-    was_listed = talk.conversation.is_listed
-    reached = _reached(talk, turn)
-    talk.state = turn.state
-    recipient = _recipient(talk, at) if reached or completes else None
-    dropped = _drop_hidden(talk) if completes else {}
+    conversation, script = loaded.conversation, loaded.script
+    completes = turn.completes and not loaded.is_completed
+    replaced = loaded.state.replies.get(block.id or 0) if block else None
+    was_listed = conversation.is_listed
+    reached = _actions_reached(loaded, turn)
+    hidden = runner.hidden_replies(script, turn.state) if completes else ()
+    dropped = {hidden_block.id or 0: earlier for hidden_block, earlier in hidden}
+
+    state = _without(turn.state, dropped)
+    recipient = _recipient(loaded, at) if reached or completes else None
     if recipient is not None:
-        talk.state = effects.reach(recipient, talk.script, talk.state, reached)
+        state = effects.reach(recipient, script, state, reached)
     if completes:
-        _complete(talk, recipient, at)
-    _note(talk, at)
-    taken_away = sum(answers.is_answer(kept) for kept in (replaced, *dropped.values()))
-    move = MoveChanges(
-        conversation=talk.conversation,
+        state = _complete(loaded, state, recipient, at)
+    moved = replace(loaded, state=state, remembered=None if completes else loaded.remembered)
+    _update_row(moved, at)
+
+    lost = sum(answers.is_answer(earlier) for earlier in (replaced, *dropped.values()))
+    changes = MoveChanges(
+        conversation=conversation,
         block_id=block.id if block else None,
         given=tuple(answers.rows(block, reply)) if block and reply else (),
         replaces=answers.is_answer(replaced),
         drops=tuple(dropped),
         counts=TallyChange(
-            answered=answers.is_answer(reply) - taken_away,
+            answered=answers.is_answer(reply) - lost,
             completed=int(completes),
-            listed=talk.conversation.is_listed - was_listed,
+            listed=conversation.is_listed - was_listed,
         ),
         is_new=is_new,
     )
     if completes:
-        events.response_submitted(talk.conversation, repository.save_last(move), at=at)
+        events.response_submitted(conversation, repository.save_last(changes), at=at)
     else:
-        repository.save(move)
+        repository.save(changes)
+    return moved
 
 
-def _recipient(talk: LoadedConversation, at: datetime) -> effects.Recipient | None:
-    """The member who gets what the move gives, if it is one."""
+def _recipient(loaded: LoadedConversation, at: datetime) -> Recipient | None:
+    """The member who receives what the move gives; None if the respondent is not a member."""
     return effects.recipient_of(
-        conversation=talk.conversation, earner=earner(talk.conversation), held=talk.held, at=at
+        conversation=loaded.conversation,
+        earner=earner(loaded.conversation, loaded.remembered),
+        held=loaded.held,
+        at=at,
     )
 
 
-def earner(conversation: Conversation) -> effects.Earner | None:
-    """Who may earn something by a conversation, as far as it is known: somebody admitted as a member.
+def earner(conversation: Conversation, remembered: RememberedRespondent | None) -> effects.Earner | None:
+    """The user who may earn something by this conversation: a respondent admitted as a member.
 
-    An anonymous one knows it while it runs. Whom a caller names by an `external_id` has a user too, but is
-    told by that name on the web.
+    An anonymous conversation knows its respondent only while it runs. A respondent named by an `external_id`
+    has a user too, but responds on the web and earns nothing.
     """
-    if conversation.sealed_respondent is not None:
-        remembered = _remembered(conversation)
-        if remembered is None or remembered.user_id is None:
+    if remembered is not None:
+        if remembered.user_id is None:
             return None
         return effects.Earner(remembered.user_id, remembered.respondent)
     is_external = conversation.provider == Identity.Provider.WEB and conversation.platform_id is not None
@@ -198,50 +219,41 @@ def earner(conversation: Conversation) -> effects.Earner | None:
     return effects.Earner(conversation.user_id, conversation.respondent)
 
 
-def _as_json(state: State, project: Project) -> dict[str, object]:
-    """The state as it may be kept. On anonymous projects what was given would mark a member's answers."""
-    kept = replace(state, fired={}) if project.is_anonymous else state
-    return {**kept.as_json(), "revision": project.revision}
-
-
-def _reached(talk: LoadedConversation, turn: Turn) -> list[Block]:
-    """Action blocks that this turn comes to or leaves. One is left unfired where the script was changed."""
-    if not talk.script.has_actions:
-        return []
-    reached = {block.id: block for block in (talk.block, turn.show) if block is not None}
-    return [block for block in reached.values() if block.action_kind is not None]
-
-
 def most_completions(project: Project) -> int | None:
-    """How often one respondent may complete. A vote that may be changed is changed, not cast again."""
+    """How often one respondent may complete; None for no limit. Changeable votes are never repeated."""
     if project.is_poll and project.change_poll and not project.is_anonymous:
         return 1
     return project.max_completes_per_user
 
 
-def _drop_hidden(talk: LoadedConversation) -> dict[int, Reply]:
-    """Take the answers that became hidden out of the state; which they were, by block."""
-    dropped = {block.id or 0: reply for block, reply in runner.hidden_replies(talk.script, talk.state)}
-    kept = {block_id: reply for block_id, reply in talk.state.replies.items() if block_id not in dropped}
-    talk.state = replace(talk.state, replies=kept)
-    return dropped
+def _actions_reached(loaded: LoadedConversation, turn: Turn) -> list[Block]:
+    """Action blocks that this turn reaches or leaves. Leaving counts if a changed script left one unfired."""
+    if not loaded.script.has_actions:
+        return []
+    reached = {block.id: block for block in (loaded.block, turn.show) if block is not None}
+    return [block for block in reached.values() if block.action_kind is not None]
 
 
-def _complete(talk: LoadedConversation, recipient: effects.Recipient | None, at: datetime) -> None:
-    """End the conversation, count it for its respondent and give what the end gives. Refuses over the limit.
+def _without(state: State, dropped: Mapping[int, Reply]) -> State:
+    if not dropped:
+        return state
+    replies = {block_id: reply for block_id, reply in state.replies.items() if block_id not in dropped}
+    return replace(state, replies=replies)
 
-    Whoever has no name has no limit, nor has somebody whom an anonymous conversation forgot (8.8).
+
+def _complete(loaded: LoadedConversation, state: State, recipient: Recipient | None, at: datetime) -> State:
+    """Complete the conversation, count it for its respondent and give what the end gives; the state after it.
+
+    Refuses a completion over the limit. There is no limit for nameless respondents, nor for respondents that
+    an anonymous conversation has forgotten (decisions 8.8).
     """
-    conversation, project = talk.conversation, talk.project
+    conversation, project, remembered = loaded.conversation, loaded.project, loaded.remembered
     conversation.completed_at = anonymity.rounded(project=project, at=at)
     conversation.session_number = None if project.is_anonymous else 1
-    respondent = conversation.respondent
-    if conversation.sealed_respondent is not None:
-        remembered = _remembered(conversation)
-        respondent = remembered.respondent if remembered else None
+    respondent = remembered.respondent if remembered else conversation.respondent
     if respondent is None:
-        return
-    gifts = effects.due_at_end(recipient, talk.script, talk.state) if recipient else []
+        return state
+    gifts = effects.due_at_end(recipient, loaded.script, state) if recipient else []
     completed = repository.complete(
         project_id=project.pk,
         respondent=respondent,
@@ -252,50 +264,62 @@ def _complete(talk: LoadedConversation, recipient: effects.Recipient | None, at:
         raise LimitReached
     if not project.is_anonymous:
         conversation.session_number = completed.session_number
-    if recipient is not None:
-        fired = [gift for gift in gifts if gift.action in completed.fired]
-        talk.state = effects.complete(recipient, talk.script, talk.state, fired)
+    if recipient is None:
+        return state
+    fired = [gift for gift in gifts if gift.action in completed.fired]
+    return effects.complete(recipient, loaded.script, state, fired)
 
 
-def _note(talk: LoadedConversation, at: datetime) -> None:
-    """Bring the row up to the state, as far as privacy lets it."""
-    conversation, replies = talk.conversation, talk.state.replies.values()
-    conversation.state = _as_json(talk.state, talk.project)
-    conversation.is_listed = talk.is_completed or any(map(answers.is_answer, replies))
-    conversation.is_settled = not talk.project.is_anonymous
-    conversation.updated_at = anonymity.rounded(project=talk.project, at=at)
+def _update_row(loaded: LoadedConversation, at: datetime) -> None:
+    """Set the row's columns from the state, as far as privacy allows."""
+    conversation, project, state = loaded.conversation, loaded.project, loaded.state
+    conversation.state = _storable_state(state, project)
+    conversation.is_listed = loaded.is_completed or any(map(answers.is_answer, state.replies.values()))
+    conversation.is_settled = not project.is_anonymous
+    conversation.updated_at = anonymity.rounded(project=project, at=at)
     if conversation.sealed_respondent is not None:
-        remembered = None if talk.is_completed else _remembered(conversation)
+        remembered = loaded.remembered
         conversation.sealed_respondent = remembered and _sealed(conversation, replace(remembered, seen_at=at))
 
 
-def _remember(conversation: Conversation, respondent: Respondent, at: datetime) -> None:
-    """Note who responds. On an anonymous project nothing that could be read, and no row about them."""
-    project = conversation.project
-    who = respondent.who and anonymity.respondent_hash(project_id=project.pk, who=respondent.who)
+def _storable_state(state: State, project: Project) -> dict[str, object]:
+    """The state as JSON, without gifts on anonymous projects: they would mark a member's answers."""
+    stored = replace(state, fired={}) if project.is_anonymous and state.fired else state
+    return {**stored.as_json(), "revision": project.revision}
+
+
+def _identify(
+    conversation: Conversation, respondent: Respondent, at: datetime
+) -> RememberedRespondent | None:
+    """Store who responds. On anonymous projects only sealed, and without a row about the person."""
+    project, identity = conversation.project, respondent.who
+    key = anonymity.respondent_hash(project_id=project.pk, who=identity) if identity else None
     if project.is_anonymous:
-        if who:
-            remembered = anonymity.RememberedRespondent(who, respondent.user_id, at)
-            conversation.sealed_respondent = _sealed(conversation, remembered)
-        return
-    conversation.respondent = who
+        if key is None:
+            return None
+        remembered = RememberedRespondent(key, respondent.user_id, at)
+        conversation.sealed_respondent = _sealed(conversation, remembered)
+        return remembered
+    conversation.respondent = key
     conversation.platform_id = respondent.platform_id
     conversation.user_id = respondent.user_id
     if respondent.external_id is not None:
         conversation.user_id = members.user_for_external_id(
             community_id=project.community_id, external_id=respondent.external_id
         )
+    return None
 
 
-def _sealed(conversation: Conversation, remembered: anonymity.RememberedRespondent) -> bytes:
+def _sealed(conversation: Conversation, remembered: RememberedRespondent) -> bytes:
     return anonymity.seal(
         project_id=conversation.project_id, conversation_id=conversation.pk, remembered=remembered
     )
 
 
-def _remembered(conversation: Conversation) -> anonymity.RememberedRespondent | None:
+def _unsealed(conversation: Conversation) -> RememberedRespondent | None:
     sealed = conversation.sealed_respondent
-    assert sealed is not None
+    if sealed is None:
+        return None
     return anonymity.unseal(
         project_id=conversation.project_id, conversation_id=conversation.pk, sealed=bytes(sealed)
     )

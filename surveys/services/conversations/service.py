@@ -1,14 +1,15 @@
-"""Conversations: begin, answer, go on, go back, take back. Lock → engine → save → words.
+"""Conversations: begin, answer, go on, go back, retract. Each move is one transaction: lock, engine, save.
 
-Every entrance (interface, pages, chat) calls these and renders the `ConversationView` they return. `actor` is
-who asks over the interface, and must be allowed to edit the project; None is a respondent on their own page,
-whose access `admission` decides.
+Every entrance (interface, pages, chat) calls these functions and renders the `ConversationView` that they
+return. `actor` is the caller of the interface, who must be allowed to edit the project. None is a respondent
+on their own page, whose access `admission` decides.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from communities.actors import Actor
@@ -24,7 +25,7 @@ from surveys.services.conversations import admission, effects, loading, reposito
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loading import NO_CONVERSATION, LimitReached, LoadedConversation
 from surveys.services.conversations.repository import RespondentHistory, TallyChange
-from surveys.services.conversations.view import ConversationView, render
+from surveys.services.conversations.view import ConversationView
 from surveys.services.projects import schedule
 
 
@@ -37,26 +38,47 @@ def begin(
     actor: Actor | None = None,
     seed: int | None = None,
 ) -> ConversationView:
-    """Start a conversation, or give back the one that this respondent has open (`resumed`).
+    """Start a conversation, or return the one that this respondent has open (`resumed`).
 
-    Refuses a project that is not live, whoever is not let in, and whoever has reached the limit. A poll
-    whose vote may be changed gives the completed conversation back. On anonymous projects starting
-    again is always new. `seed` (below 2**63) orders the options, where some were shown before there is a row.
+    A poll whose vote may be changed returns the completed conversation. On anonymous projects starting again
+    always makes a new one. `seed` (below 2**63) orders the options, if some were shown before. Refuses a
+    project that is not live, a respondent who is not admitted, and one who has reached the limit.
     """
-    found = _admitted(project_id, respondent, at, actor)
-    earlier = _resumable(found)
+    history = _admitted(project_id, respondent, at, actor)
+    earlier = _resumable(history)
     if earlier is not None:
-        return _told(loading.of(earlier), at, resumed=True)
-    talk, turn = loading.new(project=found.project, respondent=respondent, at=at, seed=seed)
-    if turn.completes:  # there is nothing to show at all
-        loading.save(talk, turn, at=at, is_new=True)
-    elif not repository.insert(conversation=talk.conversation):
-        return _told(_come_between(talk), at, resumed=True)
-    elif turn.show is not None and turn.show.action_kind is not None:
-        loading.save(
-            talk, turn, at=at
-        )  # the row is there first: whoever comes between has set off nothing yet
-    return _told(talk, at)
+        return ConversationView(loading.of(earlier), at, resumed=True)
+    loaded, is_new = _started(history.project, respondent, at, seed)
+    return ConversationView(loaded, at, resumed=not is_new)
+
+
+@in_transaction
+def begin_with_move(
+    *,
+    project_id: int,
+    respondent: Respondent,
+    block_id: int,
+    raw: Mapping[str, object] | None,
+    at: datetime,
+    seed: int | None = None,
+) -> ConversationView:
+    """Start a conversation and leave its first step: what the first form of a page sends. Refuses as both do.
+
+    `raw` is the answer to the block; None goes on past a block that asks nothing. If the respondent's
+    conversation stands at another block, because they began it elsewhere or the script has changed, nothing
+    moves and it is returned as it stands (`resumed`).
+    """
+    history = _admitted(project_id, respondent, at, None)
+    earlier = _resumable(history)
+    if earlier is not None:
+        loaded = loading.locked(conversation_id=earlier.pk)
+    else:
+        loaded, is_new = _started(history.project, respondent, at, seed)
+        if not is_new:
+            loaded = loading.locked(conversation_id=loaded.conversation.pk)
+    if loaded.block is None or loaded.block.id != block_id:
+        return ConversationView(loaded, at, resumed=True)
+    return _proceed(loaded, at) if raw is None else _take(loaded, raw, at)
 
 
 @in_transaction
@@ -69,111 +91,121 @@ def vote(
     actor: Actor | None = None,
     seed: int | None = None,
 ) -> ConversationView:
-    """Begin and answer the first question in one: what a poll's page sends. Refuses as both do.
+    """Begin a poll and answer its question: what a poll's page sends. Refuses as both do.
 
-    Whoever has voted already, where votes may be changed, changes theirs.
+    A respondent who has voted already changes their vote, if the poll allows it.
     """
-    found = _admitted(project_id, respondent, at, actor)
-    earlier = _resumable(found)
+    history = _admitted(project_id, respondent, at, actor)
+    earlier = _resumable(history)
     if earlier is None:
-        talk, _ = loading.new(project=found.project, respondent=respondent, at=at, seed=seed)
+        loaded, _ = loading.new(project=history.project, respondent=respondent, at=at, seed=seed)
     else:
-        talk = loading.locked(conversation_id=earlier.pk)
-    _reach(talk, raw)
-    return _take(talk, raw, at, is_new=earlier is None)
+        loaded = loading.locked(conversation_id=earlier.pk)
+    return _take(_at_the_question(loaded, raw), raw, at, is_new=earlier is None)
+
+
+@in_transaction
+def change_vote(*, conversation_id: uuid.UUID, raw: Mapping[str, object], at: datetime) -> ConversationView:
+    """Answer a poll's question in a conversation that has begun. Refuses if the poll allows no changes."""
+    loaded = loading.locked(conversation_id=conversation_id)
+    if not loaded.is_completed or loaded.project.change_poll:
+        loaded = _at_the_question(loaded, raw)
+    return _take(loaded, raw, at)
 
 
 def look(*, project_id: int, respondent: Respondent, at: datetime) -> tuple[ConversationView | None, bool]:
-    """What a respondent has here, whether it is open or not, and whether they are at the limit.
+    """The respondent's open conversation, else their last, and whether they are at the limit.
 
-    That is their open conversation, else their last; on anonymous projects nobody has one. Begins nothing.
+    Works whether the project is open or not, and changes nothing. On anonymous projects there is no
+    conversation to find.
     """
-    who = respondent.who and anonymity.respondent_hash(project_id=project_id, who=respondent.who)
-    found = repository.look_for_respondent(project_id=project_id, respondent=who)
-    if found is None:
-        raise NotFound("There is no such project.")
-    most = loading.most_completions(found.project)
-    is_at_limit = most is not None and found.completions >= most
-    if found.conversation is None or found.project.is_anonymous:
+    history = repository.look_for_respondent(
+        project_id=project_id, respondent=_respondent_key(project_id, respondent)
+    )
+    if history is None:
+        raise NotFound(access.NO_PROJECT)
+    is_at_limit = _is_at_limit(history)
+    if history.conversation is None or history.project.is_anonymous:
         return None, is_at_limit
-    return _told(loading.of(found.conversation), at, resumed=True), is_at_limit
+    return ConversationView(loading.of(history.conversation), at, resumed=True), is_at_limit
 
 
 def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
-    """The conversation as it stands."""
+    """The conversation as it stands. Refuses an unknown id."""
     conversation = repository.find(conversation_id=conversation_id)
     if conversation is None:
         raise NotFound(NO_CONVERSATION)
     if actor is not None:
         access.require_editor(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
-    return _told(loading.of(conversation), at, resumed=True)
+    return ConversationView(loading.of(conversation), at, resumed=True)
 
 
 @in_transaction
 def answer(
     *, conversation_id: uuid.UUID, raw: Mapping[str, object], at: datetime, actor: Actor | None = None
 ) -> ConversationView:
-    """Take the answer to the current block: `raw` has `block_id` and one way of answering (engine/answers).
+    """Take the answer to the current block: `raw` has `block_id` and one way of answering (`walk.answers`).
 
-    The answer taken last, sent again, changes nothing. Refuses any other block than the current one, an
-    answer that does not fit, and one that comes after closing.
+    Sending the latest answer again changes nothing. Refuses an answer to any other block, an answer that
+    does not fit, and an answer after closing.
     """
     return _take(loading.locked(conversation_id=conversation_id, actor=actor), raw, at)
 
 
 @in_transaction
-def go_on(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
-    """Leave a block that only states. Refuses where a question waits, or nothing does."""
-    talk = loading.locked(conversation_id=conversation_id, actor=actor)
-    if talk.block is None:
-        raise Conflict("This conversation is over.")
-    if talk.block.asks:
-        raise Conflict("The current block is a question: it takes an answer, or a skip where it is optional.")
-    if not talk.is_completed:
-        _refuse_unless_live(talk.project, at)
-    loading.save(talk, runner.proceed(talk.script, talk.state), at=at)
-    return _told(talk, at)
+def go_on(
+    *, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None, block_id: int | None = None
+) -> ConversationView:
+    """Go past a content or action block. Refuses if a question waits, or nothing.
+
+    With a `block_id`, a conversation that stands elsewhere is returned as it stands (`resumed`): a form that
+    was sent twice moves once.
+    """
+    loaded = loading.locked(conversation_id=conversation_id, actor=actor)
+    if block_id is not None and (loaded.block is None or loaded.block.id != block_id):
+        return ConversationView(loaded, at, resumed=True)
+    return _proceed(loaded, at)
 
 
 @in_transaction
 def back(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
-    """One shown step back, whatever its kind; from the end of a poll that allows changes, to the vote.
+    """Go back by one shown step of any kind; from the end of a poll that allows changes, back to the vote.
 
-    The answers given stay until they are changed. Refuses at the first step, and when all is over.
+    Answers stay until they are changed. Refuses at the first step and after the end.
     """
-    talk = loading.locked(conversation_id=conversation_id, actor=actor)
-    if talk.is_completed and not (talk.project.is_poll and talk.project.change_poll):
+    loaded = loading.locked(conversation_id=conversation_id, actor=actor)
+    if loaded.is_completed and not (loaded.project.is_poll and loaded.project.change_poll):
         raise Conflict("This conversation is over.")
-    _refuse_unless_live(talk.project, at)
+    _refuse_unless_live(loaded.project, at)
     try:
-        turn = runner.back(talk.script, talk.state)
-        while talk.block is None and turn.show is not None and not turn.show.asks:
-            turn = runner.back(talk.script, turn.state)
+        turn = runner.back(loaded.script, loaded.state)
+        while loaded.block is None and turn.show is not None and not turn.show.asks:
+            turn = runner.back(loaded.script, turn.state)
     except LookupError:
         raise Conflict("This is the first step.") from None
-    loading.save(talk, turn, at=at)
-    return _told(talk, at)
+    return ConversationView(loading.save(loaded, turn, at=at), at)
 
 
 @in_transaction
 def retract(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> None:
-    """Take a vote back, by its voter. Refuses where the poll does not allow changes, or is closed."""
-    talk = loading.locked(conversation_id=conversation_id, actor=actor)
-    if not talk.is_changeable_at(at):
+    """Delete a vote on behalf of its voter. Refuses if the poll does not allow changes, or is closed."""
+    loaded = loading.locked(conversation_id=conversation_id, actor=actor)
+    if not loaded.is_changeable_at(at):
         raise Conflict("This poll does not allow a vote to be taken back.")
-    remove(conversation=talk.conversation, at=at)
+    remove(conversation=loaded.conversation, at=at)
 
 
 def remove(*, conversation: Conversation, at: datetime) -> None:
     """Delete a locked conversation with its answers, and take them out of every count.
 
-    A vote gives its XP back; what else was given stays (decisions 8.10).
+    Takes part in the caller's transaction. A vote gives its XP back; everything else that was given stays
+    (decisions 8.10).
     """
     replies = State.from_json(conversation.state).replies.values()
     is_vote = conversation.project.is_poll and conversation.completed_at is not None
     voter = None
-    if is_vote:  # locked before the limit, like by whoever completes
-        earner = loading.earner(conversation)
+    if is_vote:  # the member is locked before the limit, in the same order as by a completion
+        earner = loading.earner(conversation, None)
         voter = effects.recipient_of(conversation=conversation, earner=earner, at=at)
     repository.delete(conversation=conversation)
     if voter is not None:
@@ -192,70 +224,116 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
 def _admitted(
     project_id: int, respondent: Respondent, at: datetime, actor: Actor | None
 ) -> RespondentHistory:
-    """The project and what this respondent has there: first the state, then who may (decisions 14.15)."""
-    who = respondent.who and anonymity.respondent_hash(project_id=project_id, who=respondent.who)
-    found = repository.find_for_respondent(project_id=project_id, respondent=who)
-    if found is None:
-        raise NotFound("There is no such project.")
+    """The project and the respondent's history there. Checks the state, then access (decisions 14.15)."""
+    history = repository.find_for_respondent(
+        project_id=project_id, respondent=_respondent_key(project_id, respondent)
+    )
+    if history is None:
+        raise NotFound(access.NO_PROJECT)
     if actor is not None:
-        access.require_editor(actor=actor, project=found.project)
-    _refuse_unless_live(found.project, at)
-    schedule.catch_up(found.project, at=at)
-    admission.check(project=found.project, respondent=respondent)
-    earlier, most = _resumable(found), loading.most_completions(found.project)
-    has_voted = earlier is not None and earlier.completed_at is not None
-    if not has_voted and most is not None and found.completions >= most:
+        access.require_editor(actor=actor, project=history.project)
+    _refuse_unless_live(history.project, at)
+    schedule.catch_up(history.project, at=at)
+    admission.check(project=history.project, respondent=respondent)
+    earlier = _resumable(history)
+    has_changeable_vote = earlier is not None and earlier.completed_at is not None
+    if not has_changeable_vote and _is_at_limit(history):
         raise LimitReached
-    return found
+    return history
 
 
-def _resumable(found: RespondentHistory) -> Conversation | None:
-    """What this respondent goes on with: an open conversation, or a vote that may be changed."""
-    earlier, project = found.conversation, found.project
+def _respondent_key(project_id: int, respondent: Respondent) -> str | None:
+    """The keyed hash that identifies a respondent in one project; None for nameless respondents."""
+    if not respondent.who:
+        return None
+    return anonymity.respondent_hash(project_id=project_id, who=respondent.who)
+
+
+def _is_at_limit(history: RespondentHistory) -> bool:
+    most = loading.most_completions(history.project)
+    return most is not None and history.completions >= most
+
+
+def _resumable(history: RespondentHistory) -> Conversation | None:
+    """What this respondent continues: an open conversation, or a vote that may be changed."""
+    earlier, project = history.conversation, history.project
     if earlier is None or project.is_anonymous:
         return None
     return earlier if earlier.completed_at is None or (project.is_poll and project.change_poll) else None
 
 
-def _come_between(talk: LoadedConversation) -> LoadedConversation:
-    """The conversation that another request of the same respondent began just now."""
-    conversation = talk.conversation
-    found = repository.find_for_respondent(
+def _started(
+    project: Project, respondent: Respondent, at: datetime, seed: int | None
+) -> tuple[LoadedConversation, bool]:
+    """A new conversation, saved, and True; or the one that a concurrent request has just begun, and False."""
+    loaded, turn = loading.new(project=project, respondent=respondent, at=at, seed=seed)
+    if turn.completes:  # nothing in the script is shown to this respondent
+        return loading.save(loaded, turn, at=at, is_new=True), True
+    if not repository.insert(conversation=loaded.conversation):
+        return _begun_elsewhere(loaded), False
+    if turn.show is not None and turn.show.action_kind is not None:
+        # After the insert: a concurrent request that lost the race has fired no action.
+        loaded = loading.save(loaded, turn, at=at)
+    return loaded, True
+
+
+def _begun_elsewhere(loaded: LoadedConversation) -> LoadedConversation:
+    """The conversation that a concurrent request of the same respondent has begun."""
+    conversation = loaded.conversation
+    history = repository.find_for_respondent(
         project_id=conversation.project_id, respondent=conversation.respondent
     )
-    if found is None or found.conversation is None:
-        raise Conflict("This respondent is beginning elsewhere at this moment.", retry_after=1)
-    return loading.of(found.conversation)
+    if history is None or history.conversation is None:
+        raise Conflict("This respondent is beginning in another window. Please retry.", retry_after=1)
+    return loading.of(history.conversation)
 
 
-def _reach(talk: LoadedConversation, raw: Mapping[str, object]) -> None:
-    """To the question that a poll's page shows together with the words around it."""
-    if talk.is_completed:
-        while (talk.block is None or talk.block.id != raw["block_id"]) and runner.can_go_back(talk.state):
-            talk.state = runner.back(talk.script, talk.state).state
-        return
-    while talk.block is not None and not talk.block.asks:
-        talk.state = runner.proceed(talk.script, talk.state).state
+def _at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> LoadedConversation:
+    """A poll's conversation moved, unsaved, to the question that the page shows with the texts around it."""
+    script, state = loaded.script, loaded.state
+    block = loaded.block
+    if loaded.is_completed:
+        while (block is None or block.id != raw["block_id"]) and runner.can_go_back(state):
+            state = runner.back(script, state).state
+            block = runner.current_block(script, state)
+    else:
+        while block is not None and not block.asks:
+            state = runner.proceed(script, state).state
+            block = runner.current_block(script, state)
+    return replace(loaded, state=state)
+
+
+def _proceed(loaded: LoadedConversation, at: datetime) -> ConversationView:
+    """Go past the current block, which must not be a question."""
+    if loaded.block is None:
+        raise Conflict("This conversation is over.")
+    if loaded.block.asks:
+        raise Conflict("The current block is a question: it takes an answer, or a skip where it is optional.")
+    if not loaded.is_completed:
+        _refuse_unless_live(loaded.project, at)
+    turn = runner.proceed(loaded.script, loaded.state)
+    return ConversationView(loading.save(loaded, turn, at=at), at)
 
 
 def _take(
-    talk: LoadedConversation, raw: Mapping[str, object], at: datetime, *, is_new: bool = False
+    loaded: LoadedConversation, raw: Mapping[str, object], at: datetime, *, is_new: bool = False
 ) -> ConversationView:
-    block = talk.block
+    """Save the answer to the current block, or accept the latest answer sent again."""
+    block = loaded.block
     if block is None or block.id != raw["block_id"]:
-        return _repeated(talk, raw, at)
+        return _repeated(loaded, raw, at)
     if not block.asks:
         raise Conflict("The current block takes no answer: go on with `continue`.")
-    _refuse_unless_live(talk.project, at)
-    reply = _read(presentation.effective_block(talk.script, block), raw)
-    turn = runner.answer(talk.script, talk.state, reply)
-    loading.save(talk, turn, at=at, block=block, reply=reply, is_new=is_new)
-    return _told(talk, at, feedback=turn.feedback)
+    _refuse_unless_live(loaded.project, at)
+    reply = _parsed(presentation.effective_block(loaded.script, block), raw)
+    turn = runner.answer(loaded.script, loaded.state, reply)
+    moved = loading.save(loaded, turn, at=at, block=block, reply=reply, is_new=is_new)
+    return ConversationView(moved, at, turn.feedback)
 
 
-def _repeated(talk: LoadedConversation, raw: Mapping[str, object], at: datetime) -> ConversationView:
-    """The answer taken last, sent again: the conversation as it stands. Refuses any other."""
-    last = runner.latest_reply(talk.script, talk.state)
+def _repeated(loaded: LoadedConversation, raw: Mapping[str, object], at: datetime) -> ConversationView:
+    """The conversation as it stands, if this is its latest answer sent again. Refuses any other answer."""
+    last = runner.latest_reply(loaded.script, loaded.state)
     if last is not None and last[0].id == raw["block_id"]:
         block, reply = last
         try:
@@ -263,17 +341,17 @@ def _repeated(talk: LoadedConversation, raw: Mapping[str, object], at: datetime)
         except InvalidAnswer:
             is_same = False
         if is_same:
-            return _told(talk, at, feedback=runner.feedback(talk.script, block, reply))
-    if talk.block is None:
+            return ConversationView(loaded, at, runner.feedback(loaded.script, block, reply))
+    if loaded.block is None:
         raise Conflict("This conversation is over.")
     raise Conflict("This is not the current block of the conversation.")
 
 
-def _read(block: Block, raw: Mapping[str, object]) -> Reply:
+def _parsed(block: Block, raw: Mapping[str, object]) -> Reply:
     try:
         return answers.parse(block, raw)
-    except InvalidAnswer as bad:
-        raise InvalidRequest(str(bad), violations=[bad.violation]) from None
+    except InvalidAnswer as invalid:
+        raise InvalidRequest(str(invalid), violations=[invalid.violation]) from None
 
 
 def _refuse_unless_live(project: Project, at: datetime) -> None:
@@ -282,17 +360,3 @@ def _refuse_unless_live(project: Project, at: datetime) -> None:
     if project.is_pending_at(at):
         raise Conflict("This project is not open yet.")
     raise Conflict("This project is closed: it takes no answers now. What was answered before is kept.")
-
-
-def _told(
-    talk: LoadedConversation, at: datetime, *, feedback: str | None = None, resumed: bool = False
-) -> ConversationView:
-    return render(
-        conversation=talk.conversation,
-        script=talk.script,
-        state=talk.state,
-        can_go_back=talk.can_go_back_at(at),
-        feedback=feedback,
-        resumed=resumed,
-        at=at,
-    )

@@ -1,6 +1,6 @@
-"""What tokens in prompts stand for that the engine cannot know: the name, and all about XP (interface 2.6).
+"""Values of tokens that the engine cannot know: the respondent's name, and all about XP (interface 2.6).
 
-Each is looked up only where it is spoken.
+Each value is looked up only if a text names its token.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from communities.services import members
 from surveys.engine.language import piping
 from surveys.engine.script import STATEMENTS, Block, Script
 from surveys.engine.walk.runner import State
-from surveys.models import Conversation, Project
+from surveys.models import Project
 from surveys.services import anonymity
 from surveys.services.conversations import effects, repository
 from surveys.services.conversations.admission import Respondent
+from surveys.services.conversations.loading import LoadedConversation
 from xp import levels
 from xp.services import standings
 from xp.services.standings import Totals
@@ -29,10 +30,10 @@ _TOTALS = frozenset({"month_total_xp", "xp_to_next_level", "next_xp_level"})
 
 @dataclass(frozen=True)
 class TokenContext:
-    """Whom words are said to. What they are called and how they stand is looked up once.
+    """The respondent to whom texts are shown. Their name and their totals are looked up at most once.
 
-    `user_id` is whose name and totals may be told; None for strangers, and on anonymous projects, where
-    whoever holds a conversation's id could read them. `given` is the XP that action blocks gave here.
+    `user_id` is None for strangers. It is None on anonymous projects too, because anybody who holds the
+    conversation's id could read the name. `given` is the XP that action blocks gave, by block id.
     """
 
     project: Project
@@ -52,57 +53,61 @@ class TokenContext:
 
     @cached_property
     def totals(self) -> Totals | None:
-        """How they stand in the community; None for whoever is no member of it, or may not be named."""
+        """The respondent's standing; None for those who are not members, or are not named here."""
         if self.user_id is None:
             return None
         member_id = members.present(community_id=self.project.community_id, user_id=self.user_id)
         return None if member_id is None else standings.of_member(member_id=member_id, at=self.at)
 
 
-def for_conversation(
-    conversation: Conversation, script: Script, state: State, *, at: datetime
-) -> TokenContext:
-    """The respondent of a conversation."""
-    project = conversation.project
+def for_conversation(loaded: LoadedConversation, *, at: datetime) -> TokenContext:
+    """The context of a conversation's respondent."""
+    project, fired = loaded.project, loaded.state.fired
     if not project.is_anonymous:
-        return TokenContext(project, conversation.user_id, at, state.fired)
-    return TokenContext(project, None, at, {**_given_unseen(conversation, script, state), **state.fired})
+        return TokenContext(project, loaded.conversation.user_id, at, fired)
+    return TokenContext(project, None, at, {**_expected_gifts_of(loaded), **fired})
 
 
 def for_visitor(
     project: Project, script: Script, state: State, respondent: Respondent, *, at: datetime
 ) -> TokenContext:
-    """Somebody before whom the first step lies, which has set nothing off yet."""
+    """The context of a visitor who sees the first step. Nothing is saved and no action has fired yet."""
     given: Mapping[int, int] = {}
     if respondent.is_member and respondent.who:
-        who = anonymity.respondent_hash(project_id=project.pk, who=respondent.who)
-        given = _presumably_given(project, script, state, who)
+        key = anonymity.respondent_hash(project_id=project.pk, who=respondent.who)
+        given = _expected_gifts(project, script, state, key)
     return TokenContext(project, None if project.is_anonymous else respondent.user_id, at, given)
 
 
 def values(
-    hearer: TokenContext, block: Block | None, texts: Iterable[str], *, given: Mapping[int, int] | None = None
+    context: TokenContext,
+    block: Block | None,
+    texts: Iterable[str],
+    *,
+    given: Mapping[int, int] | None = None,
 ) -> Mapping[str, str]:
-    """Values of the tokens spoken in `texts`, which belong to `block`, by token in lower case.
+    """Values of the tokens in `texts`, which belong to `block`, by token in lower case.
 
-    `given` is what had been given when the words were said, where that was earlier. `[xp_points]` is known
-    to statements alone. On anonymous projects the name and the totals are empty.
+    `given` is the XP given by the time the texts were shown, if that was earlier. `[xp_points]` has a value
+    in content and action blocks only. On anonymous projects the name and the totals are empty.
     """
-    spoken = {token.lower() for text in texts if "[" in text for token in piping.tokens(text)}
-    wanted = spoken & piping.PROMPT_VARIABLES
-    given = hearer.given if given is None else given
-    told: dict[str, str] = {}
+    named = {token.lower() for text in texts if "[" in text for token in piping.tokens(text)}
+    wanted = named & piping.PROMPT_VARIABLES
+    if not wanted:
+        return {}
+    given = context.given if given is None else given
+    found: dict[str, str] = {}
     if _NAME in wanted:
-        told[_NAME] = hearer.name
+        found[_NAME] = context.name
     if "xp_name" in wanted:
-        told["xp_name"] = hearer.xp_name
+        found["xp_name"] = context.xp_name
     if "earned_xp" in wanted:
-        told["earned_xp"] = str(sum(given.values()))
+        found["earned_xp"] = str(sum(given.values()))
     if "xp_points" in wanted and block is not None and block.type in STATEMENTS:
-        told["xp_points"] = str(given.get(block.id or 0, 0))
+        found["xp_points"] = str(given.get(block.id or 0, 0))
     if wanted & _TOTALS:
-        told |= _totals(hearer)
-    return told
+        found |= _totals(context)
+    return found
 
 
 def xp_name(project: Project) -> str:
@@ -110,10 +115,10 @@ def xp_name(project: Project) -> str:
     return communities.get_settings(community_id=project.community_id).name_of_xp
 
 
-def _totals(hearer: TokenContext) -> dict[str, str]:
-    if hearer.project.is_anonymous:
+def _totals(context: TokenContext) -> dict[str, str]:
+    if context.project.is_anonymous:
         return dict.fromkeys(_TOTALS, "")
-    standing = hearer.totals or Totals()
+    standing = context.totals or Totals()
     return {
         "month_total_xp": str(standing.month),
         "xp_to_next_level": str(levels.to_next(standing.total)),
@@ -121,24 +126,16 @@ def _totals(hearer: TokenContext) -> dict[str, str]:
     }
 
 
-def _given_unseen(conversation: Conversation, script: Script, state: State) -> Mapping[int, int]:
-    """What an anonymous conversation's actions gave, as nothing about that stands beside it.
-
-    While it runs it is known whether a member answers.
-    """
-    sealed = conversation.sealed_respondent
-    if sealed is None or not script.has_actions:
-        return {}
-    remembered = anonymity.unseal(
-        project_id=conversation.project_id, conversation_id=conversation.pk, sealed=bytes(sealed)
-    )
+def _expected_gifts_of(loaded: LoadedConversation) -> Mapping[int, int]:
+    """What an anonymous conversation's actions give its respondent. It stores nothing about that itself."""
+    remembered = loaded.remembered
     if remembered is None or remembered.user_id is None:
         return {}
-    return _presumably_given(conversation.project, script, state, remembered.respondent)
+    return _expected_gifts(loaded.project, loaded.script, loaded.state, remembered.respondent)
 
 
-def _presumably_given(project: Project, script: Script, state: State, respondent: str) -> Mapping[int, int]:
-    """What the action blocks up to here give to a member: in a later session only what each session gives."""
+def _expected_gifts(project: Project, script: Script, state: State, respondent: str) -> Mapping[int, int]:
+    """The XP that action blocks so far give a member, by block id; in later sessions only what repeats."""
     if not script.has_actions or not communities.get_settings(community_id=project.community_id).gives_xp:
         return {}
     is_first = not repository.sessions(project_id=project.pk, respondent=respondent)

@@ -30,7 +30,7 @@
     if (step.dataset.pause) waitAndGoOn(Number(step.dataset.pause) * 1000);
     place(isFirst);
     focus(isFirst);
-    if (!isFirst) say(step.dataset.told || "");
+    if (!isFirst) say(step.dataset.announce || "");
   }
 
   function place(isFirst) {
