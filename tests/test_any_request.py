@@ -23,7 +23,7 @@ from schemathesis.specs.openapi.checks import (
 
 from surveys.services.analysis import service as analysis
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
-from tests.test_openapi import described
+from tests.support.openapi import described
 
 EXAMPLES = int(os.environ.get("COLLOQUY_EXAMPLES", "3"))  # for each operation
 CHECKS = [

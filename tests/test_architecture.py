@@ -1,5 +1,6 @@
-"""The import rule of the architecture, as written in pyproject.toml."""
+"""The import contracts in pyproject.toml hold, and test modules do not import each other."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -14,3 +15,29 @@ def test_imports_go_only_where_the_architecture_lets_them() -> None:
     )
 
     assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The modules that a file imports, and the names that it imports from packages."""
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return modules
+
+
+def test_no_test_module_is_imported() -> None:
+    """What several test modules need stands in tests/support or tests/factories.py."""
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    test_modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in files
+        if path.name.startswith("test_") or path.name == "conftest.py"
+    }
+
+    imports = {str(path.relative_to(ROOT)): imported_modules(path) & test_modules for path in files}
+
+    assert len(test_modules) > 100
+    assert {path: modules for path, modules in imports.items() if modules} == {}

@@ -19,12 +19,11 @@ from redis.exceptions import RedisError
 from communities.http import throttling
 from config import metrics, queues
 from config.metrics import MetricsMiddleware
+from tests.support.metrics import DURATION, Samples, parse_samples, value
 from tests.support.webhooks.outbox import create_delivery, create_webhook, unsaved_event
 from webhooks.services import metrics as webhook_metrics
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
-DURATION = "colloquy_http_request_duration_seconds"
-Told = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 @pytest.fixture
@@ -32,21 +31,8 @@ def on(settings: Settings) -> None:
     settings.METRICS = True
 
 
-def read(text: str) -> Told:
-    """All samples by name and labels."""
-    return {
-        (sample.name, frozenset(sample.labels.items())): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    }
-
-
-def told() -> Told:
-    return read(metrics.render().decode())
-
-
-def value(told: Told, name: str, **labels: object) -> float | None:
-    return told.get((name, frozenset((label, str(text)) for label, text in labels.items())))
+def told() -> Samples:
+    return parse_samples(metrics.render().decode())
 
 
 def counted(method: str, route: str, status: int) -> float:
@@ -278,7 +264,7 @@ def test_two_threads_that_tell_of_one_outage_count_each_call_once() -> None:
     outage = metrics._Outage()
     before = metrics.let_through._value.get()
 
-    for calls in (5, 7, 6, 7):  # one read 7 and another 6, and they came in this order
+    for calls in (5, 7, 6, 7):  # one parse_samples 7 and another 6, and they came in this order
         outage.tell(calls)
 
     assert metrics.let_through._value.get() - before == 7

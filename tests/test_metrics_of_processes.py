@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.test_metrics import DURATION, Told, read, value
+from tests.support.metrics import DURATION, Samples, parse_samples, value
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 60  # seconds
@@ -71,7 +71,7 @@ def processes(var_dir: Path) -> set[int]:
     return {int(file.stem.split("_")[1]) for file in (var_dir / "metrics").glob("histogram_*.db")}
 
 
-def asked(told: Told) -> float | None:
+def asked(told: Samples) -> float | None:
     return value(told, f"{DURATION}_count", method="GET", route="healthz", status=200)
 
 
@@ -88,13 +88,13 @@ def test_all_processes_are_summed_and_a_dead_one_is_not_forgotten(tmp_path: Path
             return len(processes(tmp_path)) == 2
 
         wait_until(ask_until_two_have_counted)
-        both = read(get(f"{site}/metrics")[1])
+        both = parse_samples(get(f"{site}/metrics")[1])
         os.kill(min(processes(tmp_path)), signal.SIGKILL)
         answers = [get(f"{site}/metrics") for _ in range(3)]
 
     assert not left_over.exists()
     assert asked(both) == requests
-    assert {asked(read(text)) for status, text in answers if status == 200} == {requests}
+    assert {asked(parse_samples(text)) for status, text in answers if status == 200} == {requests}
     assert value(both, "colloquy_rate_limit_calls_let_through_total") == 0
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
-import orjson
 import pytest
 from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
@@ -17,6 +15,7 @@ from drf_spectacular.validation import validate_schema
 
 from communities.http.envelope import STATUS
 from communities.http.shapes import VIOLATION_CODES
+from tests.support.openapi import described
 from tests.support.routes import routed_actions
 from webhooks.events import EventType
 
@@ -24,13 +23,6 @@ PROMISED = Path(__file__).parent / "openapi.yml"
 EVERYWHERE = {"400", "401", "403", "404", "405", "429", "500", "503"}
 OF_WRITES = {"409", "413", "415"}
 RATE_HEADERS = {"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
-
-
-@cache
-def described() -> dict[str, Any]:
-    """The description as its readers get it, plain JSON."""
-    schema = SchemaGenerator().get_schema(request=None, public=True)
-    return orjson.loads(orjson.dumps(schema, default=str, option=orjson.OPT_NON_STR_KEYS))
 
 
 def operations() -> list[tuple[str, str, dict[str, Any]]]:

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from surveys.ai.claude import ClaudeProvider
+from tests.support.ai.api_key import KEY
 from tests.support.ai.loopback import Loopback
-
-KEY = "sk-ant-the-key"
 
 
 @pytest.fixture

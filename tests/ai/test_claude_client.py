@@ -12,7 +12,7 @@ import pytest
 
 from surveys.ai.claude import ClaudeProvider
 from surveys.ai.provider import AnalysisOverview, Provider, ScriptRequest
-from tests.ai.conftest import KEY
+from tests.support.ai.api_key import KEY
 from tests.support.ai.loopback import Loopback
 
 OVERVIEW = AnalysisOverview("Tea", completion_count=3, conversation_count=4, blocks=[])

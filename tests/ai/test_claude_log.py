@@ -9,7 +9,7 @@ import structlog
 from surveys.ai.claude import ClaudeProvider
 from surveys.ai.claude.prices import TokenUsage, cost_of
 from surveys.ai.provider import AnalysisOverview, ProviderError, ScriptRequest, TextBatch
-from tests.ai.conftest import KEY
+from tests.support.ai.api_key import KEY
 from tests.support.ai.loopback import Loopback
 
 OVERVIEW = AnalysisOverview("Tea", completion_count=3, conversation_count=4, blocks=[])

@@ -11,6 +11,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.support.browser.animations import END_MOTION
+
 # Playwright keeps an event loop in the thread of the tests; Django would refuse its database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
@@ -29,8 +31,6 @@ SWITCHES = [
 ]
 DESK = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 780}
-# What moves for ever, as the typing hint does, cannot be ended and needs no end.
-END_MOTION = "document.getAnimations().forEach(each => { try { each.finish() } catch {} })"
 # Refusals and lost connections that a test brings about.
 ASKED_FOR = "Failed to load resource|Response Status Error|htmx:(afterRequest|sendError)"
 TIMEOUT = 4_000  # milliseconds

@@ -9,8 +9,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from communities.models import CommunitySettings
-from tests.browser.conftest import END_MOTION
-from tests.browser.test_survey import choose, go_on, question
+from tests.support.browser.animations import END_MOTION
+from tests.support.browser.controls import choose, go_on, question
 from tests.support.browser.surveys import EVERYTHING, everything
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_survey import choose, control, go_on, question
+from tests.support.browser.controls import choose, control, go_on, question
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING
 

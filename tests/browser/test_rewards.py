@@ -8,7 +8,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from communities.models import CommunitySettings, Member
-from tests.browser.test_survey import choose, go_on, question
+from tests.support.browser.controls import choose, go_on, question
 from tests.support.surveys import scenario
 from tests.support.surveys.rewards import QUESTION, giving, project
 from tests.support.xp.ledger import award

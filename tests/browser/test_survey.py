@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from surveys.engine.script import Continue
 from surveys.models import Answer
+from tests.support.browser.controls import choose, control, go_on, question
 from tests.support.browser.surveys import everything
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
@@ -37,23 +38,6 @@ def stored(made):
 def ranked(made):
     rows = Answer.objects.filter(conversation__project=made, block__name="order").order_by("ordinal")
     return list(rows.values_list("option__value", flat=True))
-
-
-def question(page, text):
-    expect(page.locator("#question")).to_contain_text(text)
-
-
-def go_on(page):
-    page.locator(".button.main").click()
-
-
-def control(page, name):
-    radio = page.get_by_role("radio", name=name, exact=True)
-    return radio.or_(page.get_by_role("checkbox", name=name, exact=True))
-
-
-def choose(page, name):
-    control(page, name).check(force=True)
 
 
 def test_a_whole_survey_without_a_full_reload(windows, check_accessibility):

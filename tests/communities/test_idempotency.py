@@ -14,35 +14,20 @@ from communities.http import idempotency
 from communities.models import ApiKey, IdempotentRequest, Member
 from communities.services.housekeeping import forget_idempotent_requests
 from tests.communities.asking import ask, key_of, later_by_the_memory
+from tests.support.api_keys import NAME, ONE, count_keys, make_key, outcome
 from tests.support.caller import Caller, refusal
-
-NAME = "Made once"
-ONE = "6a1f4f0e-8a53-4d0b-9f0e-0f1f0a7c9b11"
-
-
-def make(caller: Caller, key: str = ONE, *, name: str = NAME) -> Any:
-    """Make an API key."""
-    return caller.post("/api_keys", {"name": name}, **{"Idempotency-Key": key})
-
-
-def made(name: str = NAME) -> int:
-    return ApiKey.objects.filter(name=name).count()
-
-
-def told(answer: Any) -> tuple[int, bytes, bool]:
-    return answer.status_code, answer.content, "Idempotency-Replayed" in answer
 
 
 def test_the_same_again_is_answered_alike_and_not_done(db: None) -> None:
     caller = Caller()
 
-    first, second, third = make(caller), make(caller), make(caller)
+    first, second, third = make_key(caller), make_key(caller), make_key(caller)
 
-    assert told(first) == (201, first.content, False)
-    assert told(second) == told(third) == (201, first.content, True)
+    assert outcome(first) == (201, first.content, False)
+    assert outcome(second) == outcome(third) == (201, first.content, True)
     assert second["Idempotency-Replayed"] == "true"
     assert second["Content-Type"] == first["Content-Type"]
-    assert made() == 1
+    assert count_keys() == 1
 
 
 def test_without_the_header_each_is_done(db: None) -> None:
@@ -51,13 +36,13 @@ def test_without_the_header_each_is_done(db: None) -> None:
     answers = [caller.post("/api_keys", {"name": NAME}) for _ in range(2)]
 
     assert answers[0].json()["key"] != answers[1].json()["key"]
-    assert made() == 2
+    assert count_keys() == 2
 
 
 def test_a_replay_counts_and_has_its_own_request_id(db: None) -> None:
     caller = Caller()
 
-    first, second = make(caller), make(caller)
+    first, second = make_key(caller), make_key(caller)
 
     left = [int(answer["X-RateLimit-Remaining"]) for answer in (first, second)]
     assert left[0] == left[1] + 1
@@ -66,11 +51,11 @@ def test_a_replay_counts_and_has_its_own_request_id(db: None) -> None:
 
 def test_an_answer_without_a_body_is_replayed_too(db: None) -> None:
     caller = Caller()
-    path = f"/api_keys/{make(caller).json()['id']}"
+    path = f"/api_keys/{make_key(caller).json()['id']}"
 
     answers = [caller.delete(path, **{"Idempotency-Key": "two"}) for _ in range(2)]
 
-    assert [told(answer) for answer in answers] == [(204, b"", False), (204, b"", True)]
+    assert [outcome(answer) for answer in answers] == [(204, b"", False), (204, b"", True)]
     assert "Content-Type" not in answers[1]
 
 
@@ -92,17 +77,17 @@ def test_an_etag_is_told_again(db: None) -> None:
     ]
 
     assert answers[0]["ETag"] == answers[1]["ETag"]
-    assert told(answers[1]) == (200, answers[0].content, True)
+    assert outcome(answers[1]) == (200, answers[0].content, True)
 
 
 @pytest.mark.parametrize("other", ["name", "path", "method", "white space"])
 def test_another_request_under_the_same_key_is_a_conflict(db: None, other: str) -> None:
     caller = Caller()
-    key_id = make(caller).json()["id"]
+    key_id = make_key(caller).json()["id"]
     header = {"Idempotency-Key": ONE}
 
     answer = {
-        "name": lambda: make(caller, name="Another"),
+        "name": lambda: make_key(caller, name="Another"),
         "path": lambda: caller.post(f"/api_keys/{key_id}/rotate", **header),
         "method": lambda: caller.delete(f"/api_keys/{key_id}", **header),
         "white space": lambda: ask(
@@ -123,24 +108,24 @@ def test_keys_of_two_callers_do_not_meet(db: None) -> None:
     one = Caller()
     other = one.beside("admin")
 
-    assert [told(make(one))[2], told(make(other))[2]] == [False, False]
-    assert made() == 2
+    assert [outcome(make_key(one))[2], outcome(make_key(other))[2]] == [False, False]
+    assert count_keys() == 2
 
 
 @pytest.mark.parametrize("key", ["!", "~" * 255, "not-a-uuid", '"quoted"', "a,b"])
 def test_any_visible_ascii_is_a_key(db: None, key: str) -> None:
     caller = Caller()
 
-    assert [told(make(caller, key))[2] for _ in range(2)] == [False, True]
+    assert [outcome(make_key(caller, key))[2] for _ in range(2)] == [False, True]
 
 
 @pytest.mark.parametrize("key", ["", "a b", "a" * 256, "ü", "a\tb", "a\x7f", "\x00"])
 def test_anything_else_is_no_key(db: None, key: str) -> None:
-    answer = make(Caller(), key)
+    answer = make_key(Caller(), key)
 
     assert refusal(answer) == (400, "invalid_request")
     assert answer.json()["violations"][0]["field"] == "Idempotency-Key"
-    assert made() == 0
+    assert count_keys() == 0
 
 
 def test_on_a_read_the_header_means_nothing(db: None) -> None:
@@ -148,29 +133,29 @@ def test_on_a_read_the_header_means_nothing(db: None) -> None:
 
     answers = [caller.get("/settings", **{"Idempotency-Key": key}) for key in ("a b", ONE, ONE)]
 
-    assert [told(answer)[::2] for answer in answers] == [(200, False)] * 3
+    assert [outcome(answer)[::2] for answer in answers] == [(200, False)] * 3
     assert IdempotentRequest.objects.count() == 0
 
 
 def test_a_refused_request_leaves_its_key_free(db: None) -> None:
     caller = Caller()
-    assert refusal(make(caller, name="")) == (400, "invalid_request")
-    assert refusal(make(caller, name="x" * 201)) == (400, "invalid_request")
+    assert refusal(make_key(caller, name="")) == (400, "invalid_request")
+    assert refusal(make_key(caller, name="x" * 201)) == (400, "invalid_request")
 
-    assert told(make(caller))[::2] == (201, False)
+    assert outcome(make_key(caller))[::2] == (201, False)
 
 
 def test_after_a_change_of_role_the_role_decides(db: None) -> None:
     caller = Caller("member")
-    assert refusal(make(caller)) == (403, "forbidden")
+    assert refusal(make_key(caller)) == (403, "forbidden")
 
     Member.objects.filter(user=caller.user).update(access="admin")
     later_by_the_memory()
-    assert told(make(caller))[::2] == (201, False)
+    assert outcome(make_key(caller))[::2] == (201, False)
 
     Member.objects.filter(user=caller.user).update(access="member")
     later_by_the_memory()
-    assert refusal(make(caller)) == (403, "forbidden")
+    assert refusal(make_key(caller)) == (403, "forbidden")
 
 
 def test_a_fault_of_ours_leaves_the_key_free(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,22 +163,22 @@ def test_a_fault_of_ours_leaves_the_key_free(db: None, monkeypatch: pytest.Monke
     caller.client.raise_request_exception = False
     with monkeypatch.context() as broken:
         broken.setattr(keys_api.KeyViewSet, "_told", lambda *_: 1 / 0)
-        assert refusal(make(caller)) == (500, "internal_error")
+        assert refusal(make_key(caller)) == (500, "internal_error")
 
-    assert made() == 0
-    assert told(make(caller))[::2] == (201, False)
+    assert count_keys() == 0
+    assert outcome(make_key(caller))[::2] == (201, False)
 
 
 def test_after_a_day_a_key_is_free(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     caller = Caller()
-    make(caller)
+    make_key(caller)
     row = IdempotentRequest.objects.get()
     assert timedelta(hours=24) <= row.expires_at - timezone.now() <= timedelta(hours=25)
 
     IdempotentRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    answers = [make(caller, name="Made later"), make(caller, name="Made later")]
+    answers = [make_key(caller, name="Made later"), make_key(caller, name="Made later")]
 
-    assert [told(answer)[::2] for answer in answers] == [(201, False), (201, True)]
+    assert [outcome(answer)[::2] for answer in answers] == [(201, False), (201, True)]
     assert IdempotentRequest.objects.get().expires_at > timezone.now() + timedelta(hours=23)
 
 
@@ -206,7 +191,7 @@ def test_a_row_tells_no_exact_time() -> None:
 
 def test_nothing_sent_or_told_can_be_read_in_the_table(db: None) -> None:
     caller = Caller()
-    secret = make(caller, "a-key-of-ours").json()["key"]
+    secret = make_key(caller, "a-key-of-ours").json()["key"]
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT row::text, encode(body, 'escape') FROM communities_idempotentrequest AS row")
@@ -231,14 +216,14 @@ def test_a_write_costs_two_statements_more(
 
 def test_sweeping_forgets_what_is_over_and_nothing_else(db: None) -> None:
     caller = Caller()
-    make(caller, "old")
+    make_key(caller, "old")
     IdempotentRequest.objects.update(expires_at=timezone.now())
-    make(caller, "new", name="New")
+    make_key(caller, "new", name="New")
 
     swept = [forget_idempotent_requests(at=timezone.now()) for _ in range(2)]
 
     assert swept == [1, 0]
-    assert told(make(caller, "new", name="New"))[2]
+    assert outcome(make_key(caller, "new", name="New"))[2]
 
 
 def test_sweeping_goes_on_until_all_are_gone(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,14 +242,14 @@ def test_twins_at_once_have_one_effect() -> None:
 
     def send(_: int) -> tuple[int, bytes, bool]:
         try:
-            return told(make(caller))
+            return outcome(make_key(caller))
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(send, range(12)))
 
-    assert made() == 1
+    assert count_keys() == 1
     assert {status for status, _, _ in answers} == {201}
     assert len({body for _, body, _ in answers}) == 1
     assert sum(replayed for _, _, replayed in answers) == 11
@@ -287,8 +272,8 @@ def test_a_twin_of_one_that_is_refused_is_done() -> None:
         answer = waiting.result()
     other.close()
 
-    assert told(answer)[::2] == (201, False)
-    assert made() == 1
+    assert outcome(answer)[::2] == (201, False)
+    assert count_keys() == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -300,20 +285,20 @@ def test_a_twin_that_waited_too_long_may_try_again(monkeypatch: pytest.MonkeyPat
     with other.cursor() as cursor:
         cursor.execute(CLAIM, [claim_of(caller)])
 
-    answer = make(caller)
+    answer = make_key(caller)
     other.rollback()
     other.close()
 
     assert refusal(answer) == (409, "conflict")
     assert int(answer["Retry-After"]) >= 1
-    assert made() == 0
-    assert told(make(caller))[::2] == (201, False)
+    assert count_keys() == 0
+    assert outcome(make_key(caller))[::2] == (201, False)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_row_that_is_taken_over_is_not_swept_away() -> None:
     caller = Caller()
-    make(caller)
+    make_key(caller)
     IdempotentRequest.objects.update(expires_at=timezone.now() - timedelta(hours=1))
     other = connections.create_connection("default")
     other.set_autocommit(False)
@@ -340,7 +325,7 @@ def claim_of(caller: Caller) -> str:
 
 def in_a_thread(caller: Caller) -> Any:
     try:
-        return make(caller)
+        return make_key(caller)
     finally:
         connections.close_all()
 

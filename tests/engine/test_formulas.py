@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -13,41 +12,7 @@ from surveys.engine.language.lexer import Mention
 from surveys.engine.language.references import unknown_names
 from surveys.engine.language.values import Value, number_text
 from surveys.engine.script import Block, Bucket, Script
-
-VALUES: Mapping[str, Value] = {
-    "a": Decimal(1),
-    "b": Decimal(2),
-    "c": Decimal(3),
-    "three": Decimal(3),
-    "half": Decimal("0.5"),
-    "zero": Decimal("0.0"),
-    "minus": Decimal(-4),
-    "game": "chess",
-    "digits": "20.0",
-    "odd": "1e5",
-    "empty": "",
-    "false": "false",
-    "list": ("chess", "go"),
-    "one": ("chess",),
-    "one five": ("5",),
-    "none": (),
-    "flag": True,
-    "Fav Game-2": Decimal(7),
-    "huge": Decimal("1E+99"),
-    "nan": Decimal("NaN"),
-    "snan": Decimal("sNaN"),
-    "infinite": Decimal("-Infinity"),
-    "far": Decimal("1E+999999999"),
-    "near": Decimal("1E-999999999"),
-    "score_fire_mage": Decimal(5),
-    "score_warrior": Decimal(5),
-    "score_rogue": Decimal(4),
-}
-BUCKETS = {"score_fire_mage": "Fire Mage", "score_warrior": "warriorOfOld", "score_rogue": "2024"}
-
-
-def result(text: str, values: Mapping[str, Value] = VALUES) -> Decimal | str:
-    return parse(text).evaluate(values.get, lambda name: BUCKETS.get(name, name))
+from tests.support.engine.formulas import VALUES, result
 
 
 def told(text: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from surveys.engine.language.formulas import parse
 from surveys.engine.language.lexer import MAX_LENGTH, ParseError
-from tests.engine.test_formulas import VALUES, result
+from tests.support.engine.formulas import VALUES, result
 
 EMPTY = "A formula cannot be empty. Write arithmetic, such as [score] * 2."
 COMPARISON = "A comparison stands between if and then, as in: if [score] > 5 then 1 else 0."

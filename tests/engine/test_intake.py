@@ -7,9 +7,9 @@ import pytest
 from surveys.engine.intake import fields, reader
 from surveys.engine.intake.field_types import BooleanType, ChoiceType, IntegerType, ObjectType, TextType
 from surveys.engine.script import (
-    Block,
     Violation,
 )
+from tests.support.engine.intake import read_block
 from tests.support.engine.violations import (
     ACTION,
     CHOICE,
@@ -32,12 +32,6 @@ SHAPES = {
     "continue.": (fields.CONTINUE, lambda part: {**CONTENT, "continue": {"after": "click", **part}}),
 }
 EVERY_FIELD = [(prefix, key) for prefix, (shape, _) in SHAPES.items() for key in shape.fields]
-
-
-def read_one(raw: Raw, *, scoring: bool = True) -> Block:
-    reading = reader.read_blocks([raw], path="blocks", scoring=scoring)
-    assert reading.violations == []
-    return reading.blocks[0]
 
 
 def shape_faults(raw: object, *, scoring: bool = True) -> list[tuple[str, str]]:
@@ -250,7 +244,7 @@ def test_a_picture_is_at_a_web_address(key: str, url: str, code: str | None) -> 
 
 @pytest.mark.parametrize("key", ["label", "emoji"])
 def test_an_empty_text_is_a_null_where_null_may_be(key: str) -> None:
-    block = read_one({**CHOICE, "options": [{"value": "a", key: ""}]})
+    block = read_block({**CHOICE, "options": [{"value": "a", key: ""}]})
 
     assert getattr(block.options[0], key) is None
 
@@ -275,7 +269,7 @@ def test_options_come_in_display_order_ties_by_the_array() -> None:
         {"value": "d", "display_order": 1},
     ]
 
-    block = read_one({**CHOICE, "options": sent})
+    block = read_block({**CHOICE, "options": sent})
 
     assert [(each.value, each.display_order) for each in block.options] == [
         ("c", 0),
@@ -311,7 +305,7 @@ def test_an_outro_block_needs_its_id() -> None:
     ],
 )
 def test_conditions_come_with_what_they_compile_to(logic: Raw, precondition: str | None) -> None:
-    assert read_one({**TEXT, **logic}).precondition == precondition
+    assert read_block({**TEXT, **logic}).precondition == precondition
 
 
 LEAF = {"block": "Q0", "op": "eq", "value": "a"}

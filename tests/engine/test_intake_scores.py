@@ -10,7 +10,7 @@ from surveys.engine.intake import reader
 from surveys.engine.script import (
     Bucket,
 )
-from tests.engine.test_intake import read_one
+from tests.support.engine.intake import read_block
 from tests.support.engine.violations import (
     ACTION,
     CHOICE,
@@ -58,7 +58,7 @@ def test_a_bucket_is_the_same_whichever_way_its_accent_was_typed() -> None:
     twins = {**CHOICE, "options": [{"value": "a", "score_values": {composed: 1, apart: 2}}]}
     action = {**ACTION, "action_config": {"source_key": f"score_{apart}"}}
 
-    assert read_one(weighed).options[0].score_values == {composed: Decimal(1)}
+    assert read_block(weighed).options[0].score_values == {composed: Decimal(1)}
     assert Bucket(apart.title()).key == composed
     assert block_faults(twins, scoring=True) == [("options[0].score_values.caf?", "duplicate")]
     assert block_faults(action, scoring=True, bucket_keys=[composed]) == []
@@ -86,6 +86,6 @@ def test_options_that_are_none_have_no_points(options: object) -> None:
 
 
 def test_score_values_are_exact_decimals() -> None:
-    block = read_one({**CHOICE, "options": [{"value": "a", "score_values": {"score": 0.1}}]})
+    block = read_block({**CHOICE, "options": [{"value": "a", "score_values": {"score": 0.1}}]})
 
     assert block.options[0].score_values == {"score": Decimal("0.1")}

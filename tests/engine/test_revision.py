@@ -11,7 +11,8 @@ import pytest
 from surveys.engine.intake.field_paths import BlockPath, stored_paths
 from surveys.engine.rules import revision
 from surveys.engine.rules import script as script_rules
-from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Scale, Script
+from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Script
+from tests.support.engine.rating import RATING
 
 GAME = Block(
     "single_punch",
@@ -33,19 +34,10 @@ WHY = Block(
     show_when={"any": [{"block": "FAVGAME", "op": "eq", "value": "a"}]},
     position=1,
 )
-RAW = Block(
-    "rating",
-    "How?",
-    id=3,
-    name="how",
-    precondition="FavGame in [1] OR q1 = 2",
-    scale=Scale("stars"),
-    position=2,
-)
 SUM = Block(
     "calculated_block", id=4, name="sum", calculated_formula="[favgame] + [how] + [score]", position=3
 )
-BEFORE = Script(blocks=(GAME, WHY, RAW, SUM), scoring_enabled=True, buckets=(Bucket("Score"),))
+BEFORE = Script(blocks=(GAME, WHY, RATING, SUM), scoring_enabled=True, buckets=(Bucket("Score"),))
 
 
 def after(*blocks: Block, before: Script = BEFORE) -> Script:
@@ -53,7 +45,7 @@ def after(*blocks: Block, before: Script = BEFORE) -> Script:
 
 
 def test_a_rename_carries_through_texts_expressions_conditions_and_formulas() -> None:
-    sent = (replace(GAME, name="Best Game"), WHY, RAW, SUM)
+    sent = (replace(GAME, name="Best Game"), WHY, RATING, SUM)
 
     game, why, raw, total = revision.carry_renames(BEFORE, sent)
 
@@ -76,7 +68,7 @@ def test_a_text_that_the_same_write_changed_is_left_as_it_was_sent() -> None:
     sent = (
         replace(GAME, name="best"),
         replace(WHY, prompt="And [favGame]?"),
-        replace(RAW, precondition="favGame = 1"),
+        replace(RATING, precondition="favGame = 1"),
     )
 
     _, why, raw = revision.carry_renames(BEFORE, sent)
@@ -101,7 +93,7 @@ def test_a_condition_about_a_token_is_carried_too() -> None:
 
 
 def test_two_names_can_be_exchanged() -> None:
-    sent = (replace(GAME, name="how"), WHY, replace(RAW, name="favGame", precondition=None), SUM)
+    sent = (replace(GAME, name="how"), WHY, replace(RATING, name="favGame", precondition=None), SUM)
 
     carried = revision.carry_renames(BEFORE, sent)
 
@@ -115,7 +107,7 @@ def test_a_new_block_has_nothing_to_carry() -> None:
 
 
 def test_another_casing_of_a_name_is_no_rename() -> None:
-    sent = (replace(GAME, name="FAVGAME"), WHY, RAW, SUM)
+    sent = (replace(GAME, name="FAVGAME"), WHY, RATING, SUM)
 
     assert revision.renames(BEFORE, sent) == {}
     assert revision.carry_renames(BEFORE, sent) == sent
@@ -132,7 +124,7 @@ def test_a_variable_named_like_the_block_is_left_alone() -> None:
 
 
 def test_a_name_that_expressions_cannot_write_leaves_the_reference_to_be_told() -> None:
-    sent = (replace(GAME, name="True"), WHY, RAW)
+    sent = (replace(GAME, name="True"), WHY, RATING)
 
     carried = revision.carry_renames(BEFORE, sent)
     told = script_rules.check(
@@ -206,7 +198,7 @@ def in_use(*blocks: Block) -> list[tuple[str, str]]:
 
 
 def test_what_refers_to_a_removed_block_is_told_by_name() -> None:
-    assert in_use(WHY, RAW, SUM) == [
+    assert in_use(WHY, RATING, SUM) == [
         ("blocks[0].show_when", "in_use"),
         ("blocks[0].prompt", "in_use"),
         ("blocks[1].precondition", "in_use"),
@@ -217,7 +209,7 @@ def test_what_refers_to_a_removed_block_is_told_by_name() -> None:
 def test_the_outro_refers_to_blocks_too() -> None:
     thanks = Block("content_block", "So [favGame] it is, or [q1].", id=9, name="thank_you", section="outro")
     before = replace(BEFORE, outro=(thanks,))
-    gone = replace(before, blocks=(replace(RAW, precondition=None),))
+    gone = replace(before, blocks=(replace(RATING, precondition=None),))
     block_paths = [BlockPath("blocks[0]"), BlockPath("blocks[1]")]
 
     told = revision.references_to_removed(before, gone, block_paths=block_paths)
@@ -246,19 +238,19 @@ def test_brackets_in_a_text_of_a_formula_refer_to_nothing() -> None:
 
 
 def test_a_block_that_nobody_refers_to_may_go() -> None:
-    assert in_use(GAME, RAW, SUM) == []
-    assert in_use(GAME, WHY, RAW) == []
+    assert in_use(GAME, RATING, SUM) == []
+    assert in_use(GAME, WHY, RATING) == []
     assert in_use() == []
 
 
 def test_a_new_block_that_takes_the_name_is_what_is_referred_to() -> None:
     new = replace(GAME, id=None, options=(Option("a"),))
 
-    assert in_use(new, WHY, RAW, SUM) == []
+    assert in_use(new, WHY, RATING, SUM) == []
 
 
 def test_a_position_of_a_removed_block_is_told_where_another_has_moved_in() -> None:
-    by_position = replace(RAW, precondition="q1 = 2")
+    by_position = replace(RATING, precondition="q1 = 2")
     before = replace(BEFORE, blocks=(GAME, WHY, by_position))
     moved_in = replace(
         before, blocks=(replace(WHY, show_when=None, precondition=None, prompt="Why?"), by_position)

@@ -11,7 +11,7 @@ import pytest
 from surveys.engine.intake.field_paths import BlockPath
 from surveys.engine.rules import revision
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
-from tests.engine.test_revision import RAW
+from tests.support.engine.rating import RATING
 
 KITCHEN = Block(
     "multi_punch",
@@ -30,7 +30,7 @@ ACTION = Block(
     action_config=ActionConfig(xp_amount=1),
     position=1,
 )
-ACTIVE = Script(blocks=(KITCHEN, ACTION, replace(RAW, position=2)), scoring_enabled=True)
+ACTIVE = Script(blocks=(KITCHEN, ACTION, replace(RATING, position=2)), scoring_enabled=True)
 
 
 def frozen(*blocks: Block, before: Script = ACTIVE) -> list[str]:

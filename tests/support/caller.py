@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from copy import copy
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -63,6 +64,12 @@ class Caller:
     def beside(self, access: str) -> Caller:
         """Another caller of the same community."""
         return Caller(access, community=self.community)
+
+    def in_another_thread(self) -> Caller:
+        """The same API key with an HTTP client of its own, for use in another thread."""
+        twin = copy(self)
+        twin.client = Client()
+        return twin
 
     def call(self, method: str, path: str, body: object = None, **headers: str) -> Any:
         """A request; `path` begins behind the community's own."""

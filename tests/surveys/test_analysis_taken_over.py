@@ -14,8 +14,8 @@ from surveys.services import jobs
 from surveys.services.analysis import service as analysis
 from surveys.services.analysis import worker
 from surveys.services.analysis.texts import Findings
-from tests.communities.test_idempotency_killed import die, in_a_process_that_dies
 from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.kills import die, in_a_process_that_dies
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (
     DOWN,

@@ -6,9 +6,9 @@ from communities.errors import Conflict, InvalidRequest
 from surveys.models import Conversation
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
+from tests.support.refusals import refused
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, NOON, SAYING
-from tests.surveys.test_conversations_walk import refused
 
 pytestmark = pytest.mark.django_db
 

@@ -1,7 +1,6 @@
 from datetime import timedelta
 
 import pytest
-from django.db import transaction
 
 from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from communities.models import Identity
@@ -9,17 +8,11 @@ from surveys.models import Conversation, Project
 from surveys.services import anonymity
 from surveys.services.conversations import admission, repository
 from surveys.services.conversations import service as conversations
+from tests.support.refusals import refused
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, NOON, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
-
-
-def refused(error, move, *args, **kwargs):
-    """The sentence with which a move is refused; what it had written is taken back, as at the door."""
-    with pytest.raises(error) as caught, transaction.atomic():
-        move(*args, **kwargs)
-    return caught.value
 
 
 def test_a_talk_from_first_to_last():

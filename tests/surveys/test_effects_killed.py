@@ -10,8 +10,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from surveys.models import FiredAction
 from surveys.services.conversations import repository
-from tests.communities.test_idempotency_killed import die, dying_after, in_a_process_that_dies
 from tests.support.caller import Caller
+from tests.support.kills import die, dying_after, in_a_process_that_dies
 from tests.support.surveys import event_log
 from tests.support.surveys.participants import QUESTION, Talk, a_member, deltas, giving, standing
 from webhooks.services import outbox

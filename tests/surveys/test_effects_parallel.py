@@ -2,48 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connections
-from django.test import Client
 
 from tests.support.caller import Caller
+from tests.support.concurrency import run_together
 from tests.support.surveys.participants import QUESTION, Talk, a_member, deltas, giving, standing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 THREADS = 8
-
-
-def at_once(moves: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run moves in threads that begin together; their answers."""
-    together = Barrier(len(moves))
-
-    def run(move: Callable[[], Any]) -> Any:
-        together.wait(timeout=30)
-        try:
-            return move()
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(moves)) as pool:
-        return list(pool.map(run, moves))
-
-
-def another(caller: Caller) -> Caller:
-    """The same key, in a thread of its own."""
-    twin = Caller.__new__(Caller)
-    twin.community, twin.user, twin.secret, twin.client = (
-        caller.community,
-        caller.user,
-        caller.secret,
-        Client(),
-    )
-    return twin
 
 
 def test_retries_at_one_time_give_an_end_once() -> None:
@@ -52,7 +21,7 @@ def test_retries_at_one_time_give_an_end_once() -> None:
     talk = Talk(caller, caller.make_open(QUESTION, rewards={"use_xp": True}), member_id=member)
     body = {"block_id": talk.block["id"], "value": "red"}
 
-    answers = at_once([lambda: another(caller).post(f"{talk.path}/answers", body)] * THREADS)
+    answers = run_together(*[lambda: caller.in_another_thread().post(f"{talk.path}/answers", body)] * THREADS)
 
     assert {answer.json()["status"] for answer in answers} == {"completed"}
     assert deltas(caller, member) == [("survey_completion", 10)]
@@ -61,7 +30,7 @@ def test_retries_at_one_time_give_an_end_once() -> None:
 
 def answer_red(caller: Caller, talk: Talk) -> Any:
     body = {"block_id": talk.block["id"], "value": "red"}
-    return another(caller).post(f"{talk.path}/answers", body)
+    return caller.in_another_thread().post(f"{talk.path}/answers", body)
 
 
 @pytest.mark.parametrize("scope", ["respondent", "session"])
@@ -71,7 +40,7 @@ def test_retries_at_one_time_reach_an_action_once(scope: str) -> None:
     project = caller.make_open(QUESTION, giving(xp_amount=5, fire_scope=scope))
     talk = Talk(caller, project, member_id=member)
 
-    answers = at_once([partial(answer_red, caller, talk)] * THREADS)
+    answers = run_together(*[partial(answer_red, caller, talk)] * THREADS)
 
     assert {answer.status_code for answer in answers} == {200}
     assert deltas(caller, member) == [("action_block", 5)]
@@ -86,7 +55,7 @@ def test_anonymous_conversations_at_one_time_fire_once_before_one_is_completed(s
     )
     talks = [Talk(caller, project, member_id=member) for _ in range(THREADS)]
 
-    answers = at_once([partial(answer_red, caller, talk) for talk in talks])
+    answers = run_together(*[partial(answer_red, caller, talk) for talk in talks])
 
     assert {answer.status_code for answer in answers} == {200}
     assert deltas(caller, member) == [("action_block", 5)]
@@ -101,10 +70,10 @@ def test_one_member_in_many_projects_at_once_adds_up() -> None:
     talks = [Talk(caller, project, member_id=member) for project in projects]
 
     def walk(talk: Talk) -> Any:
-        talk.caller = another(caller)
+        talk.caller = caller.in_another_thread()
         return talk.through()
 
-    at_once([partial(walk, talk) for talk in talks])
+    run_together(*[partial(walk, talk) for talk in talks])
 
     assert standing(caller, member)["xp_total"] == sum(range(1, THREADS + 1)) + 10 * THREADS
     assert standing(caller, member)["participation"] == THREADS
@@ -120,14 +89,19 @@ def test_votes_and_retractions_at_one_time_leave_what_the_votes_are_worth() -> N
     talks[0].answer()
 
     def vote() -> Any:
-        twin = another(caller)
+        twin = caller.in_another_thread()
         begun = twin.post(f"/projects/{project['id']}/conversations", {"member_id": member}).json()
         block = begun["step"] and begun["step"]["block"]["id"]
         return block and twin.post(
             f"/conversations/{begun['id']}/answers", {"block_id": block, "value": "red"}
         )
 
-    at_once([lambda: another(caller).delete(f"/responses/{talks[0].told['id']}"), *[vote] * (THREADS - 1)])
+    run_together(
+        *[
+            lambda: caller.in_another_thread().delete(f"/responses/{talks[0].told['id']}"),
+            *[vote] * (THREADS - 1),
+        ]
+    )
 
     kinds = [kind for kind, _ in deltas(caller, member)]
     assert standing(caller, member)["xp_total"] in (0, 10)

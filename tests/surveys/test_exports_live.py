@@ -17,7 +17,7 @@ import pytest
 
 from surveys.services.exports.xlsx import FOLDER
 from tests.bench.processes import family
-from tests.communities.test_outages import Installation, installation
+from tests.support.installation import Installation, installation
 
 __all__ = ["installation"]
 

@@ -10,9 +10,9 @@ from communities.models import ApiKey, Member, User
 from surveys.models import Completion, Conversation, Project
 from surveys.services.responses import service as responses
 from tests.support.caller import CHOICE, TEXT, Caller, refusal
+from tests.support.dumps import dump
 from tests.support.surveys import known_person, scenario
 from tests.support.surveys.known_person import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
-from tests.surveys.test_privacy import dump
 from xp.models import XpEntry
 from xp.services import people as earnings
 

@@ -8,21 +8,21 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from communities.errors import Conflict, NotFound, Refusal
 from communities.models import Identity, Member, User
 from communities.services import people as places
 from surveys.models import Completion, Conversation, FiredAction, Project
-from surveys.services import people
 from surveys.services.conversations import repository
-from tests.communities.test_idempotency_killed import die, dying_after, in_a_process_that_dies
 from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.concurrency import BackgroundCall
+from tests.support.dumps import dump
+from tests.support.kills import die, dying_after, in_a_process_that_dies
 from tests.support.surveys import known_person, scenario
-from tests.support.surveys.known_person import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
+from tests.support.surveys.known_person import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, erasing, everywhere
 from tests.support.surveys.participants import QUESTION, Talk, a_member, giving
-from tests.surveys.test_privacy import dump
 from xp.models import Standing, XpEntry
 from xp.services import ledger
 from xp.services import people as earnings
@@ -34,47 +34,6 @@ pytestmark = pytest.mark.django_db
 # --- At the same time -------------------------------------------------------------------------------
 
 at_once = pytest.mark.django_db(transaction=True)
-
-
-class InThread:
-    """A move in a thread with a connection of its own, and what came of it."""
-
-    def __init__(self, move: Callable[[], Any]) -> None:
-        self._move = move
-        self.result: Any = None
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self.result = self._move()
-        except Exception as fault:
-            self.result = fault
-        finally:
-            connection.close()
-
-    def is_waiting(self) -> bool:
-        """Until it waits for a lock that this thread holds; False where it ended without."""
-        while self._thread.is_alive():
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_stat_clear_snapshot()")  # which a transaction would keep
-                cursor.execute(
-                    "SELECT count(*) FROM pg_stat_activity"
-                    " WHERE datname = current_database() AND wait_event_type = 'Lock'"
-                )
-                if cursor.fetchone()[0]:
-                    return True
-        return False
-
-    def ended(self) -> Any:
-        self._thread.join()
-        return self.result
-
-
-def erasing(caller: Caller) -> Callable[[], None]:
-    return lambda: people.erase(
-        community_id=caller.community.pk, member_id=MEMBER_ID, by_user_id=caller.user.pk
-    )
 
 
 def nothing_is_left() -> bool:
@@ -99,9 +58,9 @@ def test_an_answer_before_is_waited_for_and_one_after_is_nameless(privacy_mode: 
     with transaction.atomic():
         told = scenario.say(first, 0, at=AT)  # gives XP
         told = scenario.go_on(told, at=AT)
-        eraser = InThread(erasing(caller))
-        assert eraser.is_waiting()
-    assert eraser.ended() is None
+        eraser = BackgroundCall(erasing(caller))
+        assert eraser.waits_for_lock()
+    assert eraser.result() is None
 
     assert nothing_is_left()
     assert scenario.say(told, "The end.", at=AT).is_completed
@@ -121,10 +80,10 @@ def test_an_answer_that_comes_while_erasing_is_taken_without_a_name(privacy_mode
 
     with transaction.atomic():
         erasing(caller)()
-        answerer = InThread(lambda: scenario.say(told, "The end.", at=AT))
-        assert answerer.is_waiting()
+        answerer = BackgroundCall(lambda: scenario.say(told, "The end.", at=AT))
+        assert answerer.waits_for_lock()
 
-    assert answerer.ended().is_completed
+    assert answerer.result().is_completed
     assert nothing_is_left()
     assert Conversation.objects.filter(completed_at__isnull=False).count() == 1
 
@@ -138,10 +97,10 @@ def test_who_begins_while_being_erased_is_refused(privacy_mode: str) -> None:
 
     with transaction.atomic():
         erasing(caller)()
-        beginner = InThread(lambda: known_person.begin(survey))
-        assert beginner.is_waiting()
+        beginner = BackgroundCall(lambda: known_person.begin(survey))
+        assert beginner.waits_for_lock()
 
-    assert isinstance(beginner.ended(), Refusal)
+    assert isinstance(beginner.result(), Refusal)
     assert nothing_is_left()
     assert Conversation.objects.count() == 0
 
@@ -155,10 +114,10 @@ def test_a_conversation_that_begins_before_is_waited_for(privacy_mode: str) -> N
 
     with transaction.atomic():
         told = known_person.begin(survey)
-        eraser = InThread(erasing(caller))
-        assert eraser.is_waiting()
+        eraser = BackgroundCall(erasing(caller))
+        assert eraser.waits_for_lock()
 
-    assert eraser.ended() is None
+    assert eraser.result() is None
     assert nothing_is_left()
     row = Conversation.objects.get(pk=told.conversation.pk)
     assert (row.user_id, row.platform_id, row.respondent, row.sealed_respondent) == (None,) * 4
@@ -181,8 +140,8 @@ def test_who_begins_and_answers_while_the_erasing_begins_has_it_tried_again(
             released.wait()
 
     def begin_first(**which: Any) -> None:
-        told = InThread(lambda: known_person.begin(survey)).ended()
-        others.append(InThread(lambda: hold(told)))
+        told = BackgroundCall(lambda: known_person.begin(survey)).result()
+        others.append(BackgroundCall(lambda: hold(told)))
         held.wait()
         lock(**which)
 
@@ -192,7 +151,7 @@ def test_who_begins_and_answers_while_the_erasing_begins_has_it_tried_again(
             erasing(caller)()
         released.set()
 
-    assert others[0].ended() is None
+    assert others[0].result() is None
     assert refused.value.retry_after == 1
     assert Member.objects.filter(pk=MEMBER_ID).count() == 1
     erasing(caller)()
@@ -206,9 +165,9 @@ def test_an_award_before_is_waited_for_and_one_after_finds_nobody() -> None:
 
     with transaction.atomic():
         known_person.award(ann)
-        eraser = InThread(erasing(caller))
-        assert eraser.is_waiting()
-    assert eraser.ended() is None
+        eraser = BackgroundCall(erasing(caller))
+        assert eraser.waits_for_lock()
+    assert eraser.result() is None
     assert nothing_is_left()
     with pytest.raises(NotFound):
         known_person.award(ann)
@@ -224,10 +183,10 @@ def test_an_award_that_comes_while_erasing_finds_nobody(is_first: bool) -> None:
 
     with transaction.atomic():
         erasing(caller)()
-        giver = InThread(lambda: known_person.award(ann))
-        assert giver.is_waiting()
+        giver = BackgroundCall(lambda: known_person.award(ann))
+        assert giver.waits_for_lock()
 
-    assert isinstance(giver.ended(), NotFound)
+    assert isinstance(giver.result(), NotFound)
     assert nothing_is_left()
 
 
@@ -238,10 +197,10 @@ def test_two_who_erase_at_once() -> None:
 
     with transaction.atomic():
         erasing(caller)()
-        other = InThread(erasing(caller))
-        assert other.is_waiting()
+        other = BackgroundCall(erasing(caller))
+        assert other.waits_for_lock()
 
-    assert isinstance(other.ended(), NotFound)
+    assert isinstance(other.result(), NotFound)
 
 
 @at_once
@@ -285,14 +244,14 @@ def test_everything_at_once() -> None:
                 continue
 
     threads = [
-        *(InThread(until_refused(partial(take_part, survey))) for survey in surveys),
-        InThread(until_refused(lambda: scenario.say(known_person.begin(poll), 0, at=AT))),
-        InThread(until_refused(lambda: known_person.award(ann))),
-        InThread(until_refused(lambda: give_and_take(ann))),
-        InThread(erase),
+        *(BackgroundCall(until_refused(partial(take_part, survey))) for survey in surveys),
+        BackgroundCall(until_refused(lambda: scenario.say(known_person.begin(poll), 0, at=AT))),
+        BackgroundCall(until_refused(lambda: known_person.award(ann))),
+        BackgroundCall(until_refused(lambda: give_and_take(ann))),
+        BackgroundCall(erase),
     ]
 
-    ended = [thread.ended() for thread in threads]
+    ended = [thread.result() for thread in threads]
 
     assert ended[-1] is None
     assert [each for each in ended[:-1] if not isinstance(each, Refusal)] == []

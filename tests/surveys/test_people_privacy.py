@@ -11,9 +11,9 @@ from communities.models import ApiKey, Member, User
 from surveys.models import Completion, Conversation, FiredAction, Project
 from surveys.services import people
 from tests.support.caller import TEXT, Caller
+from tests.support.dumps import dump
 from tests.support.surveys import known_person, scenario
 from tests.support.surveys.known_person import MEMBER_ID, USER_ID, WRITTEN, everywhere
-from tests.surveys.test_privacy import dump
 from xp.models import EarnedAchievement, RoleGrant, Standing, XpEntry
 
 pytestmark = pytest.mark.django_db

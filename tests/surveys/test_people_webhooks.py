@@ -11,11 +11,11 @@ from django.db import transaction
 from surveys.models import Project
 from surveys.services.projects import opening
 from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.concurrency import BackgroundCall
+from tests.support.dumps import dump
 from tests.support.surveys import known_person, scenario
-from tests.support.surveys.known_person import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
+from tests.support.surveys.known_person import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, erasing, everywhere
 from tests.support.webhooks.outbox import create_webhook
-from tests.surveys.test_people_parallel import InThread, at_once, erasing
-from tests.surveys.test_privacy import dump
 from webhooks.models import Delivery, Event
 
 DATA = f"/members/{MEMBER_ID}/data"
@@ -130,7 +130,7 @@ def test_what_is_still_to_be_sent_of_a_project_is_as_it_is_told_from_now_on() ->
     assert body["data"]["project"]["info"]["author_id"] is None
 
 
-@at_once
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
 def test_a_response_that_is_being_told_is_waited_for(privacy_mode: str) -> None:
     caller = listening()
@@ -140,15 +140,15 @@ def test_a_response_that_is_being_told_is_waited_for(privacy_mode: str) -> None:
 
     with transaction.atomic():
         scenario.say(told, "The end.", at=AT)
-        eraser = InThread(erasing(caller))
-        assert eraser.is_waiting()
-    assert eraser.ended() is None
+        eraser = BackgroundCall(erasing(caller))
+        assert eraser.waits_for_lock()
+    assert eraser.result() is None
 
     assert Event.objects.filter(type="response.submitted").count() == 1
     assert ann.traces(dump()) == {}
 
 
-@at_once
+@pytest.mark.django_db(transaction=True)
 def test_a_response_that_comes_while_erasing_is_told_without_a_name() -> None:
     caller = listening()
     ann = known_person.Person(known_person.person(caller.community))
@@ -156,15 +156,15 @@ def test_a_response_that_comes_while_erasing_is_told_without_a_name() -> None:
 
     with transaction.atomic():
         erasing(caller)()
-        answerer = InThread(lambda: scenario.say(told, "The end.", at=AT))
-        assert answerer.is_waiting()
-    assert answerer.ended().is_completed
+        answerer = BackgroundCall(lambda: scenario.say(told, "The end.", at=AT))
+        assert answerer.waits_for_lock()
+    assert answerer.result().is_completed
 
     assert Event.objects.filter(type="response.submitted").count() == 1
     assert ann.traces(dump()) == {}
 
 
-@at_once
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_project_that_opens_while_its_author_is_erased_is_told_without_them(is_first: bool) -> None:
     caller = listening()
@@ -178,9 +178,9 @@ def test_a_project_that_opens_while_its_author_is_erased_is_told_without_them(is
     first, second = (open_it, erasing(caller)) if is_first else (erasing(caller), open_it)
     with transaction.atomic():
         first()
-        other = InThread(second)
-        assert other.is_waiting()
+        other = BackgroundCall(second)
+        assert other.waits_for_lock()
 
-    assert not isinstance(other.ended(), Exception), other.ended()
+    assert not isinstance(other.result(), Exception), other.result()
     assert Event.objects.filter(type="project.opened").count() == 1
     assert ann.traces(dump()) == {}

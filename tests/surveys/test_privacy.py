@@ -1,10 +1,9 @@
 import re
 import uuid
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from communities.errors import Conflict
 from communities.models import Identity, Member, User
@@ -16,9 +15,10 @@ from surveys.services.conversations import service as conversations
 from surveys.services.responses import service as responses
 from tests.support.actors import actor
 from tests.support.caller import Caller
+from tests.support.dumps import dump
+from tests.support.refusals import refused
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, NOON, TEXT
-from tests.surveys.test_conversations_walk import refused
 
 USER_ID, MEMBER_ID, CHAT_ID, NAME = 7_770_001_117, 8_880_002_228, "9990003339", "Ann Onymous"
 EXTERNAL_ID = "crm-55500055"
@@ -37,22 +37,6 @@ def member():
 
 def external():
     return admission.external(external_id=EXTERNAL_ID)
-
-
-def dump() -> dict[str, set[str]]:
-    """Every row of every table, whole, as text; bytes as the letters they may spell."""
-    rows = {}
-    with connection.cursor() as cursor:
-        for table in connection.introspection.table_names(cursor):
-            cursor.execute(f'SELECT * FROM "{table}"')
-            rows[table] = {repr([readable(value) for value in row]) for row in cursor.fetchall()}
-    return rows
-
-
-def readable(value):
-    if isinstance(value, memoryview | bytes):
-        return bytes(value).decode("latin-1") + bytes(value).hex()
-    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def talk(made, respondent):

@@ -5,7 +5,7 @@ from surveys.api import examples
 from surveys.api.blocks import components
 from surveys.api.project_shapes import NewProjectOut, ProjectOut
 from tests.support.caller import CHOICE, TEXT, Caller
-from tests.surveys.test_projects_update import EVERYTHING
+from tests.support.surveys.project_fields import EVERYTHING
 
 
 def keys_of(shape):

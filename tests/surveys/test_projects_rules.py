@@ -1,7 +1,7 @@
 import pytest
 
 from tests.support.caller import CHOICE, TEXT, Caller, faults, refusal
-from tests.surveys.test_projects_update import DELIVERY, INVITATION
+from tests.support.surveys.project_fields import DELIVERY, INVITATION
 
 pytestmark = pytest.mark.django_db
 

@@ -1,60 +1,10 @@
-from typing import Any
-
 import pytest
 
 from surveys.models import Conversation, Project
 from tests.support.caller import CHOICE, NOON, Caller, faults, refusal
+from tests.support.surveys.project_fields import DELIVERY, EVERYTHING, INVITATION, SETTINGS
 
 pytestmark = pytest.mark.django_db
-
-INVITATION: dict[str, Any] = {
-    "post_channel_id": "1018273645546372819",
-    "message": "Join in!",
-    "thumbnail_url": "https://example.com/t.png",
-    "image_url": "http://example.com/i.png",
-    "border_color": "5865F2",
-    "border_color_closed": "ff0000",
-    "footer": "The club",
-    "embed_config": {"info_display": "button", "rows": {"closing": True, "reward": False}},
-    "answer_button_label": "Play",
-    "answer_button_color": 4,
-}
-DELIVERY: dict[str, Any] = {
-    "opening": {"mode": "scheduled", "time": "2999-01-01T00:00:00Z"},
-    "closing": {"mode": "scheduled", "time": "2999-01-02T00:00:00Z"},
-    "audience": {
-        "participation": "open_web",
-        "response_channel": "web",
-        "required_role_ids": ["1018273645546372820"],
-        "verified_source_ids": [4],
-    },
-    "invitation": INVITATION,
-}
-REWARDS = {
-    "discord_role_id": "12",
-    "achievement_id": "41",
-    "use_xp": True,
-    "achievement_enabled": False,
-    "achievement_image_url": "https://example.com/a.png",
-    "achievement_name": "Opener",
-    "achievement_role_id": "13",
-}
-PRESENTATION = {"theme_id": 8, "interviewer_id": 6, "branding": "Club", "chart_emoji": "👩‍🚀"}
-SETTINGS = {
-    "privacy_mode": "semi-private",
-    "max_completes_per_user": 1,
-    "change_poll": True,
-    "poll_results_mode": "voters_only",
-    "reveal_results": False,
-    "share_results": True,
-}
-EVERYTHING = {
-    "name": "Other name",
-    "settings": SETTINGS,
-    "delivery": DELIVERY,
-    "rewards": REWARDS,
-    "presentation": PRESENTATION,
-}
 
 
 def with_response(made):

@@ -9,9 +9,9 @@ from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.responses import service as responses
 from tests.support.actors import actor
+from tests.support.refusals import refused
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, NOON, SAYING, TEXT
-from tests.surveys.test_conversations_walk import refused
 
 pytestmark = pytest.mark.django_db
 EVERYTHING = {"filters": {}, "descending": False, "page": 1, "per_page": 25}

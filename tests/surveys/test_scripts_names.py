@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller, faults, refusal
-from tests.surveys.test_scripts_write import block_path, path_of
+from tests.support.surveys.script_paths import block_path, path_of
 
 pytestmark = pytest.mark.django_db
 

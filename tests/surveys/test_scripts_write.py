@@ -3,16 +3,9 @@ import pytest
 from surveys.models import Answer, Block, Conversation, Option, Project
 from surveys.services.scripts import editing as scripts
 from tests.support.caller import CHOICE, NOON, SAYING, TEXT, Caller, faults, refusal
+from tests.support.surveys.script_paths import block_path, path_of
 
 pytestmark = pytest.mark.django_db
-
-
-def path_of(made):
-    return f"/projects/{made['id']}/script"
-
-
-def block_path(made, n=0):
-    return f"{path_of(made)}/blocks/{made['script']['blocks'][n]['id']}"
 
 
 def answer(block, option=None, project_id=None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +13,7 @@ from django.db.models import Model
 
 from communities.models import ApiKey, Community, Identity, Member, User
 from surveys.models import Project
-from surveys.services import anonymity
+from surveys.services import anonymity, people
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from tests.support.caller import CHOICE, TEXT, Caller
@@ -179,4 +180,11 @@ def _noted_by_staff(staff: User, thing: Model) -> None:
         object_repr=str(thing),
         action_flag=CHANGE,
         change_message=f"{thing}",
+    )
+
+
+def erasing(caller: Caller) -> Callable[[], None]:
+    """A call that erases the person."""
+    return lambda: people.erase(
+        community_id=caller.community.pk, member_id=MEMBER_ID, by_user_id=caller.user.pk
     )

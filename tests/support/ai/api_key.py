@@ -1,0 +1,5 @@
+"""The API key of the AI provider in tests."""
+
+from __future__ import annotations
+
+KEY = "sk-ant-the-key"

@@ -1,0 +1,137 @@
+"""An installation of its own: a web server with a database and a Redis that a test can stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config import servers
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass
+class Installation:
+    """A web server of its own, with a database and a Redis that can be stopped."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    port: int = 0
+    key: str = ""
+
+    def start(self, *names: str) -> dict[str, servers.Server]:
+        started = {}
+        if "postgres" in names:
+            sockets = self._folder("pg")
+            started["postgres"] = servers.start_postgres(
+                data=self.folder / "data", sockets=sockets, log=self.folder / "pg.log", durable=False
+            )
+        if "redis" in names:
+            sockets = self._folder("valkey")
+            started["redis"] = servers.start_valkey(sockets=sockets, log=self.folder / "valkey.log")
+        return started
+
+    def _folder(self, name: str) -> Path:
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def manage(self, *arguments: str) -> str:
+        told = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env={**os.environ, **self.environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return told.stdout
+
+    @contextmanager
+    def serve(self) -> Iterator[None]:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        command = [
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "--config",
+            "config/gunicorn.py",
+            "config.wsgi:application",
+        ]
+        environment = {**os.environ, **self.environment, "PORT": str(self.port)}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL)
+        try:
+            self._wait_until_up(process)
+            yield
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+    def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=5):
+                    return
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError("The web server did not start.")
+
+    def ask(
+        self, method: str = "GET", body: object = None, **headers: str
+    ) -> tuple[int, Message, Any, float]:
+        """Status, headers, body and seconds of one request for the list of projects."""
+        path = "communities" if method == "GET" else f"communities/{self.environment['COMMUNITY']}/projects"
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/v1/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"X-API-Key": self.key, "Content-Type": "application/json", **headers},
+        )
+        begun = time.monotonic()
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                told = answer.status, answer.headers, json.load(answer)
+        except urllib.error.HTTPError as refused:
+            with refused:
+                told = refused.code, refused.headers, json.load(refused)
+        return (*told, time.monotonic() - begun)
+
+
+@pytest.fixture
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installation, dict[str, Any]]]:
+    folder = servers.new_folder(prefix="colloquy-outage-")
+    folder.chmod(0o711)
+    here = Installation(folder)
+    running: dict[str, Any] = {}
+    with ExitStack() as stack:
+        stack.callback(lambda: [server.stop() for server in running.values()])
+        running |= here.start("postgres", "redis")
+        here.environment = {
+            "DATABASE_URL": running["postgres"].url,
+            "REDIS_URL": running["redis"].url,
+            "VAR_DIR": str(tmp_path_factory.mktemp("var")),
+            "LOG_LEVEL": "CRITICAL",
+            "WEB_CONCURRENCY": "1",
+        }
+        here.manage("migrate", "--verbosity", "0")
+        community = json.loads(here.manage("create_community", "--name", "Chess club", "--json"))
+        made = json.loads(here.manage("create_api_key", "--community", community["id"], "--json"))
+        here.environment["COMMUNITY"], here.key = community["id"], made["key"]
+        stack.enter_context(here.serve())
+        yield here, running

@@ -1,0 +1,52 @@
+"""Work in a forked process that is killed in the middle of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from django.db import connections
+
+
+def die(*_: Any, **__: Any) -> None:
+    """Kill this process, whatever the arguments."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dying_after(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, killing this process when it is done."""
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        function(*args, **kwargs)
+        die()
+
+    return wrapped
+
+
+def in_a_process_that_dies(work: Callable[[], object]) -> None:
+    """Run `work` in a forked process. Fails unless the process is killed by it."""
+    connections.close_all()  # or both processes would share one socket
+    child = os.fork()
+    if child == 0:
+        try:
+            _forget_connections()
+            work()
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "The process went on to the end."
+    assert os.WTERMSIG(status) == signal.SIGKILL
+
+
+def _forget_connections() -> None:
+    """Forget the parent's connections: as the fork shares their sockets, the server would not see it die.
+
+    With a browser running, Django finds other connections in the parent, where Playwright's event loop runs,
+    than in the fork, where it finds those from before the browser was started.
+    """
+    for name in connections:
+        with suppress(AttributeError):
+            del connections[name]
