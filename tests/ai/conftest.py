@@ -1,4 +1,4 @@
-"""The provider `anthropic` on a line to a loopback, which sleeps through no pause."""
+"""Fixtures: the provider `anthropic` connected to a loopback, without real pauses."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def anthropic() -> Iterator[Loopback]:
 
 @pytest.fixture
 def pauses() -> list[float]:
-    """What the provider would have slept."""
+    """The seconds for which the provider would have slept."""
     return []
 
 

@@ -26,35 +26,37 @@ sys.exit(f"loaded: {heavy}" if heavy else 0)
 """
 
 
-def test_the_sdk_is_not_loaded_before_the_first_question() -> None:
+def test_the_sdk_is_not_loaded_before_the_first_request() -> None:
     environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings"}
 
     subprocess.run([sys.executable, "-c", IMPORTS], cwd=ROOT, env=environment, check=True)
 
 
-def test_it_is_a_provider(claude: ClaudeProvider) -> None:
+def test_it_implements_the_provider_protocol(claude: ClaudeProvider) -> None:
     provider: Provider = claude
 
     assert provider.name == "anthropic"
     assert provider.max_batch_size == 100
 
 
-def test_twenty_threads_ask_at_once_over_one_client(claude: ClaudeProvider, anthropic: Loopback) -> None:
+def test_twenty_threads_share_one_client_at_the_same_time(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
     together = Barrier(20, timeout=60)
 
-    def met(_body: object) -> object:
+    def wait_for_all(_body: object) -> object:
         together.wait()
         return {"summary": "Fine."}
 
-    anthropic.always(met)
+    anthropic.default_to(wait_for_all)
     with ThreadPoolExecutor(20) as threads:
-        told = list(threads.map(lambda _: claude.summarize_analysis(OVERVIEW), range(20)))
+        summaries = list(threads.map(lambda _: claude.summarize_analysis(OVERVIEW), range(20)))
 
-    assert told == ["Fine."] * 20
-    assert anthropic.most_at_once == 20
+    assert summaries == ["Fine."] * 20
+    assert anthropic.max_concurrent == 20
 
 
-def test_other_credentials_of_the_environment_are_left_alone(
+def test_other_credentials_in_the_environment_are_ignored(
     claude: ClaudeProvider, anthropic: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "configs").mkdir()
@@ -82,7 +84,7 @@ def test_a_closed_provider_opens_again(claude: ClaudeProvider, anthropic: Loopba
     assert len(anthropic.requests) == 2
 
 
-def test_the_loopback_refuses_what_the_provider_refuses(anthropic: Loopback) -> None:
+def test_the_loopback_refuses_what_the_real_api_refuses(anthropic: Loopback) -> None:
     message = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "?"}]}
     schema = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 5}}, "required": []}
     config = {"format": {"type": "json_schema", "schema": schema}}

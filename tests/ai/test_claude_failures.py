@@ -1,4 +1,4 @@
-"""Whatever goes wrong on the line to the provider, over a loopback: what is tried again, and what is said."""
+"""Failures of the connection to the API, over a loopback: which are retried, and what the caller is told."""
 
 import socket
 import traceback
@@ -42,10 +42,10 @@ def failure_of(claude: ClaudeProvider) -> ProviderError:
         (422, "invalid_request_error", "failed to answer"),
     ],
 )
-def test_what_would_fail_again_is_not_tried_again(
+def test_permanent_failures_are_not_retried(
     claude: ClaudeProvider, anthropic: Loopback, status: int, type_: str, words: str
 ) -> None:
-    anthropic.fail(status, type_, SECRET)
+    anthropic.queue_error(status, type_, SECRET)
 
     assert words in failure_of(claude).message
     assert len(anthropic.requests) == 1
@@ -63,10 +63,10 @@ def test_what_would_fail_again_is_not_tried_again(
         (529, "overloaded_error", "overloaded"),
     ],
 )
-def test_what_may_pass_is_tried_three_times(
+def test_temporary_failures_are_tried_three_times(
     claude: ClaudeProvider, anthropic: Loopback, pauses: list[float], status: int, type_: str, words: str
 ) -> None:
-    anthropic.always_fail(status, type_, SECRET)
+    anthropic.default_to_error(status, type_, SECRET)
 
     failure = failure_of(claude)
 
@@ -76,12 +76,12 @@ def test_what_may_pass_is_tried_three_times(
     assert pauses == [0.5, 2.0]
 
 
-def test_a_failure_that_passed_leaves_no_trace(
+def test_a_successful_retry_hides_the_failures_before_it(
     claude: ClaudeProvider, anthropic: Loopback, pauses: list[float]
 ) -> None:
-    anthropic.fail(529, "overloaded_error")
-    anthropic.drop()
-    anthropic.say(SUMMARY)
+    anthropic.queue_error(529, "overloaded_error")
+    anthropic.queue_cut_off()
+    anthropic.queue(SUMMARY)
 
     assert claude.summarize_analysis(OVERVIEW) == "All is well."
     assert pauses == [0.5, 2.0]
@@ -100,11 +100,11 @@ def test_a_failure_that_passed_leaves_no_trace(
         ({"retry-after": "Sat, 31 Jan 2026 12:00:00 GMT"}, 0.5),
     ],
 )
-def test_a_short_wait_that_the_provider_asks_for_is_kept(
+def test_a_short_retry_after_is_respected(
     claude: ClaudeProvider, anthropic: Loopback, pauses: list[float], headers: dict[str, str], pause: float
 ) -> None:
-    anthropic.fail(429, "rate_limit_error", headers=headers)
-    anthropic.say(SUMMARY)
+    anthropic.queue_error(429, "rate_limit_error", headers=headers)
+    anthropic.queue(SUMMARY)
 
     claude.summarize_analysis(OVERVIEW)
 
@@ -112,84 +112,82 @@ def test_a_short_wait_that_the_provider_asks_for_is_kept(
 
 
 @pytest.mark.parametrize(
-    ("told", "kept"), [("9", 9), ("60.2", 61), ("86400", 86_400), ("inf", 30), ("999999999", 86_400)]
+    ("header", "retry_after"), [("9", 9), ("60.2", 61), ("86400", 86_400), ("inf", 30), ("999999999", 86_400)]
 )
-def test_a_long_wait_is_the_callers(
-    claude: ClaudeProvider, anthropic: Loopback, pauses: list[float], told: str, kept: int
+def test_a_long_retry_after_is_passed_to_the_caller(
+    claude: ClaudeProvider, anthropic: Loopback, pauses: list[float], header: str, retry_after: int
 ) -> None:
-    anthropic.always_fail(429, "rate_limit_error", headers={"retry-after": told})
+    anthropic.default_to_error(429, "rate_limit_error", headers={"retry-after": header})
 
-    assert failure_of(claude).retry_after == kept
-    assert len(anthropic.requests) == (3 if told == "inf" else 1)
+    assert failure_of(claude).retry_after == retry_after
+    assert len(anthropic.requests) == (3 if header == "inf" else 1)
 
 
-def test_a_wait_may_be_told_as_a_date(claude: ClaudeProvider, anthropic: Loopback) -> None:
+def test_retry_after_may_be_a_date(claude: ClaudeProvider, anthropic: Loopback) -> None:
     tomorrow = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    anthropic.fail(429, "rate_limit_error", headers={"retry-after": tomorrow})
+    anthropic.queue_error(429, "rate_limit_error", headers={"retry-after": tomorrow})
 
     assert 3_000 < failure_of(claude).retry_after <= 3_600
 
 
-@pytest.mark.parametrize(("status", "told", "requests"), [(529, "false", 1), (400, "true", 3)])
-def test_the_provider_may_say_whether_another_try_makes_sense(
-    claude: ClaudeProvider, anthropic: Loopback, status: int, told: str, requests: int
+@pytest.mark.parametrize(("status", "should_retry", "requests"), [(529, "false", 1), (400, "true", 3)])
+def test_the_provider_may_say_whether_to_retry(
+    claude: ClaudeProvider, anthropic: Loopback, status: int, should_retry: str, requests: int
 ) -> None:
-    anthropic.always_fail(status, "api_error", headers={"x-should-retry": told})
+    anthropic.default_to_error(status, "api_error", headers={"x-should-retry": should_retry})
 
     failure_of(claude)
 
     assert len(anthropic.requests) == requests
 
 
-def test_a_configuration_that_is_wrong_is_not_asked_about_every_moment(
-    claude: ClaudeProvider, anthropic: Loopback
-) -> None:
-    anthropic.fail(401, "authentication_error")
+def test_a_configuration_error_asks_for_a_longer_wait(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.queue_error(401, "authentication_error")
 
     assert failure_of(claude).retry_after == 300
 
 
-REFUSALS: dict[str, tuple[Callable[[Loopback], None], str]] = {
-    "refused": (lambda loopback: loopback.say_text("I will not.", stop_reason="refusal"), "declined"),
-    "refused without a word": (lambda loopback: loopback.say_content([], stop_reason="refusal"), "declined"),
-    "cut off": (lambda loopback: loopback.say_text('{"summ', stop_reason="max_tokens"), "cut off"),
+UNUSABLE: dict[str, tuple[Callable[[Loopback], None], str]] = {
+    "refused": (lambda loopback: loopback.queue_text("I will not.", stop_reason="refusal"), "declined"),
+    "refused without words": (lambda loopback: loopback.queue_content([], stop_reason="refusal"), "declined"),
+    "cut off": (lambda loopback: loopback.queue_text('{"summ', stop_reason="max_tokens"), "cut off"),
     "cut off where it could be read": (
-        lambda loopback: loopback.say(SUMMARY, stop_reason="max_tokens"),
+        lambda loopback: loopback.queue(SUMMARY, stop_reason="max_tokens"),
         "cut off",
     ),
     "beyond its window": (
-        lambda loopback: loopback.say_text("", stop_reason="model_context_window_exceeded"),
+        lambda loopback: loopback.queue_text("", stop_reason="model_context_window_exceeded"),
         "cut off",
     ),
-    "nothing": (lambda loopback: loopback.say_content([]), "empty answer"),
-    "an empty text": (lambda loopback: loopback.say_text(" "), "empty answer"),
+    "nothing": (lambda loopback: loopback.queue_content([]), "empty answer"),
+    "an empty text": (lambda loopback: loopback.queue_text(" "), "empty answer"),
     "thoughts alone": (
-        lambda loopback: loopback.say_content([{"type": "thinking", "thinking": "Hm.", "signature": "s"}]),
+        lambda loopback: loopback.queue_content([{"type": "thinking", "thinking": "Hm.", "signature": "s"}]),
         "empty answer",
     ),
-    "content of another kind": (lambda loopback: loopback.say_content(["Hello."]), "empty answer"),  # type: ignore[list-item]
+    "content of another kind": (lambda loopback: loopback.queue_content(["Hello."]), "empty answer"),  # type: ignore[list-item]
     "a text that is none": (
-        lambda loopback: loopback.say_content([{"type": "text", "text": 5}]),
+        lambda loopback: loopback.queue_content([{"type": "text", "text": 5}]),
         "empty answer",
     ),
-    "no JSON": (lambda loopback: loopback.say_text("All is well."), "required form"),
-    "JSON of another form": (lambda loopback: loopback.say({"summary": ["All is well."]}), "required form"),
-    "an empty summary": (lambda loopback: loopback.say({"summary": "  "}), "required form"),
-    "a page": (lambda loopback: loopback.say_raw(b"<html>Sign in</html>"), "unexpected response"),
-    "JSON that is no message": (lambda loopback: loopback.say_raw(b'{"ok": true}'), "unexpected response"),
-    "a list": (lambda loopback: loopback.say_raw(b"[]"), "unexpected response"),
-    "bytes": (lambda loopback: loopback.say_raw(b"\xff\xfe\x00"), "unexpected response"),
-    "nothing at all": (lambda loopback: loopback.say_raw(b""), "unexpected response"),
-    "no end": (lambda loopback: loopback.say_raw(b" " * 2_100_000), "response is too long"),
+    "no JSON": (lambda loopback: loopback.queue_text("All is well."), "required form"),
+    "JSON of another form": (lambda loopback: loopback.queue({"summary": ["All is well."]}), "required form"),
+    "an empty summary": (lambda loopback: loopback.queue({"summary": "  "}), "required form"),
+    "a page": (lambda loopback: loopback.queue_raw(b"<html>Sign in</html>"), "unexpected response"),
+    "JSON that is no message": (lambda loopback: loopback.queue_raw(b'{"ok": true}'), "unexpected response"),
+    "a list": (lambda loopback: loopback.queue_raw(b"[]"), "unexpected response"),
+    "bytes": (lambda loopback: loopback.queue_raw(b"\xff\xfe\x00"), "unexpected response"),
+    "nothing at all": (lambda loopback: loopback.queue_raw(b""), "unexpected response"),
+    "no end": (lambda loopback: loopback.queue_raw(b" " * 2_100_000), "response is too long"),
     "elsewhere": (
-        lambda loopback: loopback.say_raw(b"", status=307, headers={"location": "/v1/elsewhere"}),
+        lambda loopback: loopback.queue_raw(b"", status=307, headers={"location": "/v1/elsewhere"}),
         "ANTHROPIC_MODEL",
     ),
 }
 
 
-@pytest.mark.parametrize(("spoil", "words"), REFUSALS.values(), ids=REFUSALS)
-def test_an_answer_that_is_none_is_a_failure_and_is_not_asked_for_again(
+@pytest.mark.parametrize(("spoil", "words"), UNUSABLE.values(), ids=UNUSABLE)
+def test_an_unusable_response_is_an_error_without_a_retry(
     claude: ClaudeProvider,
     anthropic: Loopback,
     pauses: list[float],
@@ -200,35 +198,35 @@ def test_an_answer_that_is_none_is_a_failure_and_is_not_asked_for_again(
 
     assert words in failure_of(claude).message
     assert pauses == []
-    assert anthropic.unsaid == 0
+    assert anthropic.queued_count == 0
 
 
-def test_what_the_model_thinks_before_is_passed_over(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.say(SUMMARY, before=[{"type": "thinking", "thinking": "{}", "signature": "s"}])
+def test_the_thinking_of_the_model_is_ignored(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.queue(SUMMARY, before=[{"type": "thinking", "thinking": "{}", "signature": "s"}])
 
     assert claude.summarize_analysis(OVERVIEW) == "All is well."
 
 
-def test_a_silent_provider_is_waited_for_three_times(
+def test_a_silent_provider_is_tried_three_times(
     claude: ClaudeProvider, anthropic: Loopback, pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("surveys.ai.claude.SECONDS_FOR_A_SUMMARY", 0.2)
     for _ in range(3):
-        anthropic.hang()
+        anthropic.queue_silence()
 
     assert failure_of(claude).message == "The AI provider took too long. Please try again."
-    assert anthropic.unsaid == 0
+    assert anthropic.queued_count == 0
     assert pauses == [0.5, 2.0]
 
 
-def test_no_try_begins_for_which_there_is_no_time_left(anthropic: Loopback, pauses: list[float]) -> None:
+def test_no_attempt_begins_without_enough_time_left(anthropic: Loopback, pauses: list[float]) -> None:
     now = [0.0]
 
     def slow(_body: Mapping[str, Any]) -> object:
         now[0] += 111
         return SUMMARY
 
-    anthropic.always(slow)
+    anthropic.default_to(slow)
     with ClaudeProvider(
         api_key=KEY, base_url=anthropic.url, pause=pauses.append, clock=lambda: now[0]
     ) as claude:
@@ -239,15 +237,15 @@ def test_no_try_begins_for_which_there_is_no_time_left(anthropic: Loopback, paus
     assert pauses == []
 
 
-def test_an_answer_that_breaks_off_is_asked_for_again(claude: ClaudeProvider, anthropic: Loopback) -> None:
+def test_a_response_that_is_cut_off_is_retried(claude: ClaudeProvider, anthropic: Loopback) -> None:
     for _ in range(3):
-        anthropic.drop()
+        anthropic.queue_cut_off()
 
     assert failure_of(claude).message == "The AI provider could not be reached."
     assert len(anthropic.requests) == 3
 
 
-def test_a_provider_that_is_not_there_is_tried_three_times(pauses: list[float]) -> None:
+def test_an_unreachable_provider_is_tried_three_times(pauses: list[float]) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{unused.getsockname()[1]}"
@@ -258,13 +256,13 @@ def test_a_provider_that_is_not_there_is_tried_three_times(pauses: list[float]) 
     assert pauses == [0.5, 2.0]
 
 
-def test_a_fault_of_ours_is_not_taken_for_one_of_the_provider(
+def test_a_bug_of_ours_is_not_reported_as_a_provider_error(
     claude: ClaudeProvider, anthropic: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def faulty(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    anthropic.always(SUMMARY)
+    anthropic.default_to(SUMMARY)
     monkeypatch.setattr("surveys.ai.claude.as_sentences", faulty)
 
     with pytest.raises(ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""One line for each question, which tells what it cost and nothing of what was in it."""
+"""The log has one line for each request, with its cost and nothing of its content."""
 
 import logging
 from typing import Any
@@ -13,11 +13,11 @@ from tests.support.ai.api_key import KEY
 from tests.support.ai.loopback import Loopback
 
 OVERVIEW = AnalysisOverview("Tea", completion_count=3, conversation_count=4, blocks=[])
-SAID = "Xanthippe says so"
+CONTENT = "Xanthippe says so"
 
 
-def asked(claude: ClaudeProvider, *, fails: bool = False) -> dict[str, Any]:
-    """The line of one question."""
+def log_line_of(claude: ClaudeProvider, *, fails: bool = False) -> dict[str, Any]:
+    """The log line of one request."""
     with structlog.testing.capture_logs() as log:
         if fails:
             with pytest.raises(ProviderError):
@@ -30,16 +30,18 @@ def asked(claude: ClaudeProvider, *, fails: bool = False) -> dict[str, Any]:
     return dict(line)
 
 
-def test_a_question_is_told_with_its_tokens_and_its_cost(claude: ClaudeProvider, anthropic: Loopback) -> None:
+def test_a_request_is_logged_with_its_tokens_and_its_cost(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
     usage = {
         "input_tokens": 1_000,
         "output_tokens": 200,
         "cache_creation_input_tokens": 500,
         "cache_read_input_tokens": 10_000,
     }
-    anthropic.say({"summary": "Fine."}, usage=usage)
+    anthropic.queue({"summary": "Fine."}, usage=usage)
 
-    assert asked(claude) == {
+    assert log_line_of(claude) == {
         "log_level": "info",
         "provider": "anthropic",
         "model": "claude-haiku-5-5",
@@ -70,10 +72,10 @@ def test_the_cost_follows_the_price_of_the_model(model: str, usage: TokenUsage, 
     assert cost_of(model, usage) == cost
 
 
-def test_a_model_of_the_settings_takes_the_place_of_both(anthropic: Loopback) -> None:
-    anthropic.say({"summary": "Fine."})
+def test_a_model_from_the_settings_replaces_both_models(anthropic: Loopback) -> None:
+    anthropic.queue({"summary": "Fine."})
     with ClaudeProvider(api_key=KEY, base_url=anthropic.url, model="claude-next") as claude:
-        line = asked(claude)
+        line = log_line_of(claude)
         claude.draft_script(ScriptRequest("Tea", "convo"))
 
     assert line["cost_usd"] is None
@@ -81,26 +83,26 @@ def test_a_model_of_the_settings_takes_the_place_of_both(anthropic: Loopback) ->
     assert "effort" not in anthropic.requests[0].body["output_config"]
 
 
-def test_models_that_can_be_told_how_much_to_think_are(claude: ClaudeProvider, anthropic: Loopback) -> None:
+def test_models_that_accept_an_effort_get_one(claude: ClaudeProvider, anthropic: Loopback) -> None:
     claude.summarize_analysis(OVERVIEW)
     claude.draft_script(ScriptRequest("Tea", "convo"))
 
-    told = [(each.body["model"], each.body["output_config"]["effort"]) for each in anthropic.requests]
-    assert told == [("claude-haiku-5-5", "low"), ("claude-sonnet-5-5", "medium")]
+    efforts = [(each.body["model"], each.body["output_config"]["effort"]) for each in anthropic.requests]
+    assert efforts == [("claude-haiku-5-5", "low"), ("claude-sonnet-5-5", "medium")]
 
 
-def test_a_failure_is_a_warning_with_its_status_and_its_tries(
+def test_a_failure_is_logged_as_a_warning_with_status_and_attempts(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
-    anthropic.always_fail(529, "overloaded_error", SAID, headers={"request-id": "req_7"})
+    anthropic.default_to_error(529, "overloaded_error", CONTENT, headers={"request-id": "req_7"})
 
-    line = asked(claude, fails=True)
+    line = log_line_of(claude, fails=True)
 
-    told = {
+    logged = {
         key: line[key]
         for key in ("log_level", "outcome", "status", "code", "attempts", "provider_request_id")
     }
-    assert told == {
+    assert logged == {
         "log_level": "warning",
         "outcome": "overloaded",
         "status": 529,
@@ -111,40 +113,40 @@ def test_a_failure_is_a_warning_with_its_status_and_its_tries(
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
-def test_what_the_operator_must_mend_is_an_error(
+def test_a_failure_that_the_operator_must_fix_is_logged_as_an_error(
     claude: ClaudeProvider, anthropic: Loopback, status: int
 ) -> None:
-    anthropic.fail(status, "some_error")
+    anthropic.queue_error(status, "some_error")
 
-    line = asked(claude, fails=True)
+    line = log_line_of(claude, fails=True)
 
     assert (line["log_level"], line["outcome"], line["status"]) == ("error", "misconfigured", status)
 
 
-def test_tokens_of_an_answer_that_was_no_use_are_told_too(
-    claude: ClaudeProvider, anthropic: Loopback
-) -> None:
-    anthropic.say({"summary": "F"}, stop_reason="max_tokens", usage={"output_tokens": 4_000})
+def test_tokens_of_an_unusable_response_are_logged_too(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.queue({"summary": "F"}, stop_reason="max_tokens", usage={"output_tokens": 4_000})
 
-    line = asked(claude, fails=True)
+    line = log_line_of(claude, fails=True)
 
     assert (line["outcome"], line["stop_reason"], line["output_tokens"]) == ("cut_off", "max_tokens", 4_000)
 
 
-def test_usage_that_makes_no_sense_counts_as_none(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.say({"summary": "Fine."}, usage={"input_tokens": SAID, "output_tokens": -1}, stop_reason=SAID)
+def test_invalid_token_counts_are_logged_as_zero(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.queue(
+        {"summary": "Fine."}, usage={"input_tokens": CONTENT, "output_tokens": -1}, stop_reason=CONTENT
+    )
 
-    line = asked(claude)
+    line = log_line_of(claude)
 
     assert (line["input_tokens"], line["output_tokens"], line["stop_reason"]) == (0, 0, "unknown")
 
 
-def test_an_answer_without_usage_is_taken(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.say_raw(
+def test_a_response_without_usage_is_accepted(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.queue_raw(
         b'{"type": "message", "content": [{"type": "text", "text": "{\\"summary\\": \\"Fine.\\"}"}]}'
     )
 
-    assert asked(claude)["input_tokens"] == 0
+    assert log_line_of(claude)["input_tokens"] == 0
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -154,18 +156,18 @@ def test_no_log_level_brings_content_or_the_key_into_the_log(
     for name in ("", "httpcore2"):
         caplog.set_level(logging.DEBUG, logger=name)
     if fails:
-        anthropic.always_fail(400, "invalid_request_error", SAID, headers={"request-id": SAID})
+        anthropic.default_to_error(400, "invalid_request_error", CONTENT, headers={"request-id": CONTENT})
     else:
-        reading = {"n": 0, "themes": [SAID], "sentiment": "neutral", "quote": SAID}
-        theme = {"title": SAID, "description": SAID}
-        anthropic.always({"new_themes": [theme], "texts": [reading]}, stop_reason=SAID)
+        reading = {"n": 0, "themes": [CONTENT], "sentiment": "neutral", "quote": CONTENT}
+        theme = {"title": CONTENT, "description": CONTENT}
+        anthropic.default_to({"new_themes": [theme], "texts": [reading]}, stop_reason=CONTENT)
 
     with ClaudeProvider(api_key=KEY, base_url=anthropic.url) as claude:
         try:
-            claude.read_texts(TextBatch(SAID, [SAID]))
+            claude.read_texts(TextBatch(CONTENT, [CONTENT]))
         except ProviderError:
             assert fails
 
     assert "ai.asked" in caplog.text
-    assert "Xanthippe" not in caplog.text.replace(f"(b'request-id', b'{SAID}')", "")
+    assert "Xanthippe" not in caplog.text.replace(f"(b'request-id', b'{CONTENT}')", "")
     assert KEY not in caplog.text

@@ -1,4 +1,4 @@
-"""Scripts drafted by the real SDK over a loopback, as far as the engine's own rules."""
+"""Scripts drafted by the real SDK over a loopback, and checked against the engine's rules."""
 
 from typing import Any
 
@@ -7,28 +7,28 @@ import pytest
 from surveys.ai.claude import ClaudeProvider, schemas
 from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
 from surveys.services.scripts import editing as scripts
-from tests.support.ai.improvisation import data_of, improvise
+from tests.support.ai.improvisation import data_in, improvise
 from tests.support.ai.loopback import Loopback
-from tests.support.ai.request_rules import faults_of_schema, misfits
+from tests.support.ai.request_rules import mismatches, problems_with_schema
 
 SURVEY = ScriptRequest(intent="Do people like our new board?", type="convo")
 ASKED: dict[str, Any] = {"required": True, "show_when": []}
 OPTIONS = [{"value": "Yes"}, {"value": "No", "emoji": "👎"}, {"value": "Other", "stays_last": True}]
-CHOSEN: dict[str, Any] = {**ASKED, "prompt": "Which?", "options": OPTIONS, "randomize_options": True}
+CHOICE_FIELDS: dict[str, Any] = {**ASKED, "prompt": "Which?", "options": OPTIONS, "randomize_options": True}
 YES_OR_NO = [{"value": "Yes"}, {"value": "No", "emoji": "👎"}, {"value": "Other", "anchor_position": "last"}]
 
-# Each block as the model writes it, and as the interface takes it.
+# Each block as the model writes it, and as our API takes it.
 KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "content_block": (
         {"section": "intro", "prompt": "Welcome.", "show_when": []},
         {"section": "intro", "prompt": "Welcome."},
     ),
     "single_punch": (
-        CHOSEN,
+        CHOICE_FIELDS,
         {"prompt": "Which?", "required": True, "options": YES_OR_NO, "randomize_options": True},
     ),
     "multi_punch": (
-        {**CHOSEN, "min": 1, "max": 2, "randomize_options": False},
+        {**CHOICE_FIELDS, "min": 1, "max": 2, "randomize_options": False},
         {"prompt": "Which?", "required": True, "options": YES_OR_NO, "min": 1, "max": 2},
     ),
     "open_text": ({**ASKED, "prompt": "Why?", "required": False}, {"prompt": "Why?", "required": False}),
@@ -52,7 +52,7 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "nps": ({**ASKED, "prompt": "Recommend?"}, {"prompt": "Recommend?", "required": True}),
     "ranking": (
-        {**CHOSEN, "options": OPTIONS[:2], "rank_top_n": 1},
+        {**CHOICE_FIELDS, "options": OPTIONS[:2], "rank_top_n": 1},
         {
             "prompt": "Which?",
             "required": True,
@@ -82,17 +82,17 @@ def faults_of(draft: ScriptDraft, request: ScriptRequest = SURVEY) -> list[str]:
 
 
 @pytest.mark.parametrize("type_", KINDS)
-def test_each_kind_of_block_becomes_the_interfaces(
+def test_each_type_of_block_is_converted_to_our_form(
     claude: ClaudeProvider, anthropic: Loopback, type_: str
 ) -> None:
-    written, told = KINDS[type_]
+    written, converted = KINDS[type_]
     sent = script({"type": type_, "name": "Thing", **written}, QUESTION)
-    anthropic.say(sent)
+    anthropic.queue(sent)
 
     draft = claude.draft_script(SURVEY)
 
-    assert misfits(sent, schemas.CONVO) == []
-    assert draft.blocks[0] == {"type": type_, "name": "Thing", **told}
+    assert mismatches(sent, schemas.CONVO) == []
+    assert draft.blocks[0] == {"type": type_, "name": "Thing", **converted}
     assert faults_of(draft) == []
 
 
@@ -101,7 +101,7 @@ def test_a_quiz_with_a_result_passes_the_rules(claude: ClaudeProvider, anthropic
     graded = {"correct_answer_index": 0, "when_correct": "Right!", "when_incorrect": "It was [Colour]."}
     shown = [{"block": "Level", "op": "eq", "value": "Expert"}]
     sent = script(
-        {"type": "single_punch", "name": "Colour", **CHOSEN, "options": scored, **graded},
+        {"type": "single_punch", "name": "Colour", **CHOICE_FIELDS, "options": scored, **graded},
         {
             "type": "calculated_block",
             "name": "Level",
@@ -116,11 +116,11 @@ def test_a_quiz_with_a_result_passes_the_rules(claude: ClaudeProvider, anthropic
         },
         scoring=True,
     )
-    anthropic.say(sent)
+    anthropic.queue(sent)
 
     draft = claude.draft_script(SURVEY)
 
-    assert misfits(sent, schemas.CONVO) == []
+    assert mismatches(sent, schemas.CONVO) == []
     assert draft.scoring_enabled
     assert faults_of(draft) == []
     colour, _, end = draft.blocks
@@ -134,9 +134,9 @@ def test_conditions_name_blocks_and_variables(claude: ClaudeProvider, anthropic:
         {"block": "Which", "op": "in", "value": "Yes"},
         {"block": "score", "op": "gte", "value": 3},
     ]
-    anthropic.say(
+    anthropic.queue(
         script(
-            {"type": "multi_punch", "name": "Which", **CHOSEN},
+            {"type": "multi_punch", "name": "Which", **CHOICE_FIELDS},
             {**QUESTION, "show_when": conditions},
             scoring=True,
         )
@@ -153,12 +153,12 @@ def test_conditions_name_blocks_and_variables(claude: ClaudeProvider, anthropic:
     assert faults_of(draft) == []
 
 
-def test_points_are_left_out_where_the_request_wants_none(
-    claude: ClaudeProvider, anthropic: Loopback
-) -> None:
+def test_points_are_dropped_if_the_request_wants_none(claude: ClaudeProvider, anthropic: Loopback) -> None:
     options = [{"value": "Red", "scores": [{"bucket": "score", "points": 2}]}, {"value": "Blue"}]
-    sent = script({"type": "single_punch", "name": "Colour", **CHOSEN, "options": options}, scoring=True)
-    anthropic.say(sent, sent)
+    sent = script(
+        {"type": "single_punch", "name": "Colour", **CHOICE_FIELDS, "options": options}, scoring=True
+    )
+    anthropic.queue(sent, sent)
 
     without = claude.draft_script(ScriptRequest("Colours", "convo", scoring=False))
     left_open = claude.draft_script(ScriptRequest("Colours", "convo"))
@@ -177,22 +177,22 @@ def test_points_are_left_out_where_the_request_wants_none(
         ScriptRequest("Quiz", "convo", scoring=True, bucket_names=("Fire Mage", "Healer")),
     ],
 )
-def test_what_the_loopback_makes_up_is_of_the_form_and_passes_the_rules(
+def test_improvised_scripts_match_the_schema_and_pass_the_rules(
     claude: ClaudeProvider, anthropic: Loopback, request_: ScriptRequest
 ) -> None:
     draft = claude.draft_script(request_)
 
     (asked,) = anthropic.requests
-    assert misfits(improvise(asked.body), asked.schema) == []
+    assert mismatches(improvise(asked.body), asked.schema) == []
     assert faults_of(draft, request_) == []
 
 
 @pytest.mark.parametrize("schema", [schemas.CONVO, schemas.POLL, schemas.BATCH_READING, schemas.SUMMARY])
-def test_the_schemas_are_within_what_the_provider_holds_a_model_to(schema: dict[str, Any]) -> None:
-    assert faults_of_schema(schema) == []
+def test_the_schemas_use_only_what_the_api_supports(schema: dict[str, Any]) -> None:
+    assert problems_with_schema(schema) == []
 
 
-def test_a_poll_can_only_ask_what_polls_ask(claude: ClaudeProvider, anthropic: Loopback) -> None:
+def test_the_schema_of_polls_has_only_blocks_for_polls(claude: ClaudeProvider, anthropic: Loopback) -> None:
     claude.draft_script(ScriptRequest("Lunch?", "poll"))
 
     kinds = anthropic.requests[0].schema["properties"]["blocks"]["items"]["anyOf"]
@@ -206,13 +206,13 @@ def test_a_poll_can_only_ask_what_polls_ask(claude: ClaudeProvider, anthropic: L
     ]
 
 
-def test_the_request_says_all_that_is_wanted(claude: ClaudeProvider, anthropic: Loopback) -> None:
+def test_the_request_contains_all_wishes(claude: ClaudeProvider, anthropic: Loopback) -> None:
     request = ScriptRequest("Quiz", "convo", True, ("Fire Mage",), for_chat=True)
 
     claude.draft_script(request)
 
     (asked,) = anthropic.requests
-    assert data_of(asked.body) == {
+    assert data_in(asked.body) == {
         "intent": "Quiz",
         "type": "convo",
         "scoring": True,
@@ -221,12 +221,12 @@ def test_the_request_says_all_that_is_wanted(claude: ClaudeProvider, anthropic: 
     }
 
 
-def test_a_correction_gives_the_draft_and_its_faults_back(
+def test_a_correction_contains_the_draft_and_its_violations(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
     draft = ScriptDraft([{"type": "nps", "prompt": ""}])
     fault = {"field": "script.blocks[0].prompt", "code": "blank", "message": "`prompt` must not be blank."}
-    anthropic.say(script(QUESTION))
+    anthropic.queue(script(QUESTION))
 
     corrected = claude.draft_script(SURVEY, Correction(draft, [fault]))
 
@@ -236,7 +236,7 @@ def test_a_correction_gives_the_draft_and_its_faults_back(
         '"draft":[{"type":"nps","prompt":""}],"violations":[{"field":"script.blocks[0].prompt"'
         in asked.prompt
     )
-    assert "every violation mended" in asked.system
+    assert "every violation corrected" in asked.system
 
 
 NONE_OF_OURS: dict[str, object] = {
@@ -252,7 +252,7 @@ NONE_OF_OURS: dict[str, object] = {
     "required that is a text": {"blocks": [{**QUESTION, "required": "yes"}]},
     "more blocks than there may be": {"blocks": [QUESTION] * 201},
     "more options than there may be": {
-        "blocks": [{"type": "ranking", "name": "R", **CHOSEN, "options": OPTIONS * 40}]
+        "blocks": [{"type": "ranking", "name": "R", **CHOICE_FIELDS, "options": OPTIONS * 40}]
     },
     "a range that is a text": {"blocks": [{**QUESTION, "type": "open_numeric", "min": "0"}]},
     "half a point": {"blocks": [{**QUESTION, "type": "rating", "max": 4.5}]},
@@ -266,7 +266,7 @@ NONE_OF_OURS: dict[str, object] = {
             {
                 "type": "single_punch",
                 "name": "S",
-                **CHOSEN,
+                **CHOICE_FIELDS,
                 "options": [{"value": "a", "scores": [{"bucket": "score", "points": "2"}]}],
             }
         ]
@@ -275,10 +275,8 @@ NONE_OF_OURS: dict[str, object] = {
 
 
 @pytest.mark.parametrize("answer", NONE_OF_OURS.values(), ids=NONE_OF_OURS)
-def test_an_answer_of_another_form_is_no_draft(
-    claude: ClaudeProvider, anthropic: Loopback, answer: object
-) -> None:
-    anthropic.say(answer)
+def test_a_malformed_response_is_refused(claude: ClaudeProvider, anthropic: Loopback, answer: object) -> None:
+    anthropic.queue(answer)
 
     with pytest.raises(ProviderError, match="required form"):
         claude.draft_script(SURVEY)
@@ -298,25 +296,25 @@ def test_an_answer_of_another_form_is_no_draft(
     ],
     ids=["words", "half", "NaN", "depth", "digits", "null"],
 )
-def test_a_text_that_is_no_object_is_no_draft(claude: ClaudeProvider, anthropic: Loopback, text: str) -> None:
-    anthropic.say_text(text)
+def test_a_text_that_is_not_a_json_object_is_refused(
+    claude: ClaudeProvider, anthropic: Loopback, text: str
+) -> None:
+    anthropic.queue_text(text)
 
     with pytest.raises(ProviderError, match="required form"):
         claude.draft_script(SURVEY)
 
 
-def test_what_only_the_rules_know_to_be_wrong_is_left_to_them(
-    claude: ClaudeProvider, anthropic: Loopback
-) -> None:
-    anthropic.say(script({"type": "rating", "name": "1st", **ASKED, "prompt": "", "max": 99}))
+def test_violations_of_rules_are_left_to_the_rules(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.queue(script({"type": "rating", "name": "1st", **ASKED, "prompt": "", "max": 99}))
 
     draft = claude.draft_script(SURVEY)
 
     assert len(faults_of(draft)) == 3
 
 
-def test_an_infinite_number_is_no_number(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.say_text('{"blocks": [{"type": "rating", "name": "A", "prompt": "B", "max": 1e999}]}')
+def test_an_infinite_number_is_refused(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.queue_text('{"blocks": [{"type": "rating", "name": "A", "prompt": "B", "max": 1e999}]}')
 
     with pytest.raises(ProviderError, match="required form"):
         claude.draft_script(SURVEY)

@@ -1,4 +1,4 @@
-"""Texts read by the real SDK over a loopback: what is taken from an answer, and what is not."""
+"""Texts read by the real SDK over a loopback: which parts of a response are used."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from surveys.ai.claude import ClaudeProvider, batch_reading
 from surveys.ai.provider import BatchReading, ProviderError, TextBatch, TextReading, TextTheme
-from tests.support.ai.improvisation import data_of
+from tests.support.ai.improvisation import data_in
 from tests.support.ai.loopback import Loopback
 
 SLOW = {"title": "Slow search", "description": "Finding things takes long."}
@@ -22,12 +22,12 @@ def answer(*texts: dict[str, Any], new: list[Any] | None = None) -> dict[str, An
 
 
 def all_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A reading of each answer in the request, with a word of its own as quote."""
-    return answer(*(text(each["n"], quote=each["text"][:3]) for each in data_of(body)["answers"]))
+    """A reading of every answer in the request, with its first characters as the quote."""
+    return answer(*(text(each["n"], quote=each["text"][:3]) for each in data_in(body)["answers"]))
 
 
 def test_answers_get_themes_a_sentiment_and_a_quote(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.say(
+    anthropic.queue(
         answer(
             text(0, "Slow search", "Friendly people", sentiment="negative", quote="takes for ever"),
             text(1, "Friendly people", sentiment="positive"),
@@ -50,7 +50,7 @@ def test_answers_get_themes_a_sentiment_and_a_quote(claude: ClaudeProvider, anth
             TextReading(("Friendly people",), "positive", None),
         ],
     )
-    assert data_of(anthropic.requests[0].body) == {
+    assert data_in(anthropic.requests[0].body) == {
         "question": "What now?",
         "known_themes": [{"title": "Friendly people"}],
         "room": 3,
@@ -58,10 +58,10 @@ def test_answers_get_themes_a_sentiment_and_a_quote(claude: ClaudeProvider, anth
     }
 
 
-def test_texts_left_out_are_unread_and_of_two_readings_the_first_counts(
+def test_missing_texts_are_unread_and_the_first_of_two_readings_counts(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
-    anthropic.say(
+    anthropic.queue(
         answer(text(2, sentiment="positive"), text(2, sentiment="negative"), text(7), text(-1), text(0))
     )
 
@@ -70,19 +70,17 @@ def test_texts_left_out_are_unread_and_of_two_readings_the_first_counts(
     assert reading.texts == [TextReading(), None, TextReading(sentiment="positive")]
 
 
-def test_titles_that_nobody_named_are_dropped(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.say(answer(text(0, "slow SEARCH", "Invented", "Slow search"), new=[SLOW]))
+def test_unknown_titles_are_dropped(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.queue(answer(text(0, "slow SEARCH", "Invented", "Slow search"), new=[SLOW]))
 
     reading = claude.read_texts(TextBatch("Why?", ["a"]))
 
     assert reading.texts == [TextReading(("Slow search",))]
 
 
-def test_new_themes_are_as_many_as_there_is_room_for_and_none_twice(
-    claude: ClaudeProvider, anthropic: Loopback
-) -> None:
+def test_new_themes_are_limited_and_unique(claude: ClaudeProvider, anthropic: Loopback) -> None:
     new = [{"title": title, "description": ""} for title in ("known", " ", "One", "ONE", "Two", "Three")]
-    anthropic.say(answer(text(0, "One", "Two", "Three", "Known"), new=new))
+    anthropic.queue(answer(text(0, "One", "Two", "Three", "Known"), new=new))
 
     reading = claude.read_texts(TextBatch("Why?", ["a"], known_themes=[TextTheme("Known")], max_new_themes=2))
 
@@ -90,18 +88,20 @@ def test_new_themes_are_as_many_as_there_is_room_for_and_none_twice(
     assert reading.texts == [TextReading(("One", "Two", "Known"))]
 
 
-def test_new_themes_of_no_text_are_dropped(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.say(answer(text(0), new=[SLOW]))
+def test_new_themes_without_an_answer_are_dropped(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.queue(answer(text(0), new=[SLOW]))
 
     assert claude.read_texts(TextBatch("Why?", ["a"])).themes == []
 
 
-def test_titles_and_quotes_are_cut_to_what_can_be_kept(claude: ClaudeProvider, anthropic: Loopback) -> None:
+def test_long_titles_and_quotes_are_truncated(claude: ClaudeProvider, anthropic: Loopback) -> None:
     long = "word " * 100
-    said = "said\x00 it " * 100
-    anthropic.say(answer(text(0, long, quote=said), new=[{"title": f"{long}\n\x00", "description": long}]))
+    long_quote = "said\x00 it " * 100
+    anthropic.queue(
+        answer(text(0, long, quote=long_quote), new=[{"title": f"{long}\n\x00", "description": long}])
+    )
 
-    reading = claude.read_texts(TextBatch("Why?", [said]))
+    reading = claude.read_texts(TextBatch("Why?", [long_quote]))
 
     (theme,), (read,) = reading.themes, reading.texts
     assert read is not None
@@ -110,21 +110,21 @@ def test_titles_and_quotes_are_cut_to_what_can_be_kept(claude: ClaudeProvider, a
     assert read.themes == (theme.title,)
     assert read.quote is not None
     assert len(read.quote) <= 300
-    assert read.quote in said
+    assert read.quote in long_quote
 
 
-def test_long_batches_go_in_pieces_and_themes_on_to_the_next(
+def test_long_batches_are_split_and_each_piece_knows_earlier_themes(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
     long = [f"{n}" * 10_000 for n in range(8)]
-    anthropic.say(
+    anthropic.queue(
         answer(*(text(n, "Slow search") for n in range(6)), new=[SLOW]),
         answer(text(6, "Slow search"), text(7), new=[{"title": "Late", "description": ""}]),
     )
 
     reading = claude.read_texts(TextBatch("Why?", long, max_new_themes=2))
 
-    first, second = (data_of(asked.body) for asked in anthropic.requests)
+    first, second = (data_in(asked.body) for asked in anthropic.requests)
     assert [each["n"] for each in first["answers"]] == [0, 1, 2, 3, 4, 5]
     assert second["known_themes"] == [SLOW]
     assert second["room"] == 1
@@ -136,15 +136,15 @@ def test_long_batches_go_in_pieces_and_themes_on_to_the_next(
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda loopback: loopback.say({}, stop_reason="refusal"),
-        lambda loopback: loopback.say_content([], stop_reason="refusal"),
-        lambda loopback: loopback.say_text('{"texts": [', stop_reason="max_tokens"),
-        lambda loopback: loopback.say_text("Sorry, no."),
-        lambda loopback: loopback.say({"new_themes": [], "texts": []}),
-        lambda loopback: loopback.say(answer(text(0, sentiment="angry"))),
-        lambda loopback: loopback.say(answer(text(0), new=["Slow"])),
-        lambda loopback: loopback.say(answer(text(10**4000))),
-        lambda loopback: loopback.fail(413, "request_too_large"),
+        lambda loopback: loopback.queue({}, stop_reason="refusal"),
+        lambda loopback: loopback.queue_content([], stop_reason="refusal"),
+        lambda loopback: loopback.queue_text('{"texts": [', stop_reason="max_tokens"),
+        lambda loopback: loopback.queue_text("Sorry, no."),
+        lambda loopback: loopback.queue({"new_themes": [], "texts": []}),
+        lambda loopback: loopback.queue(answer(text(0, sentiment="angry"))),
+        lambda loopback: loopback.queue(answer(text(0), new=["Slow"])),
+        lambda loopback: loopback.queue(answer(text(10**4000))),
+        lambda loopback: loopback.queue_error(413, "request_too_large"),
     ],
     ids=[
         "refused",
@@ -158,35 +158,35 @@ def test_long_batches_go_in_pieces_and_themes_on_to_the_next(
         "too large",
     ],
 )
-def test_a_batch_that_comes_to_nothing_is_asked_in_halves(
+def test_a_batch_with_an_unusable_response_is_requested_in_halves(
     claude: ClaudeProvider, anthropic: Loopback, spoil: Any
 ) -> None:
     spoil(anthropic)
-    anthropic.always(all_of)
+    anthropic.default_to(all_of)
 
     reading = claude.read_texts(TextBatch("Why?", ["aaa", "bbb", "ccc"]))
 
     assert [read and read.quote for read in reading.texts] == ["aaa", "bbb", "ccc"]
-    pieces = [[each["n"] for each in data_of(asked.body)["answers"]] for asked in anthropic.requests]
+    pieces = [[each["n"] for each in data_in(asked.body)["answers"]] for asked in anthropic.requests]
     assert pieces == [[0, 1, 2], [0], [1, 2]]
 
 
-def test_one_text_that_the_model_will_not_read_does_not_hold_up_the_others(
-    claude: ClaudeProvider, anthropic: Loopback
-) -> None:
+def test_one_refused_answer_does_not_affect_the_others(claude: ClaudeProvider, anthropic: Loopback) -> None:
     def squeamish(body: Mapping[str, Any]) -> object:
-        told = [each["text"] for each in data_of(body)["answers"]]
-        return "No." if "poison" in told else all_of(body)
+        texts = [each["text"] for each in data_in(body)["answers"]]
+        return "No." if "poison" in texts else all_of(body)
 
-    anthropic.always(squeamish)
+    anthropic.default_to(squeamish)
 
     reading = claude.read_texts(TextBatch("Why?", ["fine"] * 50 + ["poison"] + ["fine"] * 49))
 
     assert [n for n, read in enumerate(reading.texts) if read is None] == [50]
 
 
-def test_a_batch_of_which_nothing_can_be_read_fails(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.always({}, stop_reason="refusal")
+def test_a_batch_in_which_nothing_can_be_read_is_an_error(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    anthropic.default_to({}, stop_reason="refusal")
 
     with pytest.raises(ProviderError, match="declined"):
         claude.read_texts(TextBatch("Why?", ["a", "b"]))
@@ -194,8 +194,8 @@ def test_a_batch_of_which_nothing_can_be_read_fails(claude: ClaudeProvider, anth
     assert len(anthropic.requests) == 3
 
 
-def test_halving_comes_to_an_end(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.always("No.")
+def test_the_number_of_halvings_is_limited(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.default_to("No.")
 
     with pytest.raises(ProviderError):
         claude.read_texts(TextBatch("Why?", ["a"] * 100))
@@ -203,8 +203,10 @@ def test_halving_comes_to_an_end(claude: ClaudeProvider, anthropic: Loopback) ->
     assert len(anthropic.requests) == 1 + 2 * batch_reading.MAX_HALVINGS
 
 
-def test_an_overloaded_provider_is_not_asked_in_halves(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.always_fail(529, "overloaded_error")
+def test_a_batch_is_not_halved_if_the_provider_is_overloaded(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    anthropic.default_to_error(529, "overloaded_error")
 
     with pytest.raises(ProviderError, match="overloaded"):
         claude.read_texts(TextBatch("Why?", ["a", "b"]))
@@ -212,14 +214,14 @@ def test_an_overloaded_provider_is_not_asked_in_halves(claude: ClaudeProvider, a
     assert len(anthropic.requests) == 3
 
 
-def test_texts_that_there_is_no_time_for_are_left_unread(anthropic: Loopback) -> None:
+def test_answers_without_time_left_are_unread(anthropic: Loopback) -> None:
     now = [0.0]
 
     def slow(body: Mapping[str, Any]) -> object:
         now[0] += 50
         return all_of(body)
 
-    anthropic.always(slow)
+    anthropic.default_to(slow)
     with ClaudeProvider(api_key="key", base_url=anthropic.url, clock=lambda: now[0]) as claude:
         reading = claude.read_texts(TextBatch("Why?", ["x" * 10_000] * 20))
 
@@ -227,13 +229,13 @@ def test_texts_that_there_is_no_time_for_are_left_unread(anthropic: Loopback) ->
     assert len(reading.texts) == 20
 
 
-def test_a_batch_of_nothing_asks_nothing(claude: ClaudeProvider, anthropic: Loopback) -> None:
+def test_an_empty_batch_sends_no_request(claude: ClaudeProvider, anthropic: Loopback) -> None:
     assert claude.read_texts(TextBatch("Why?", [])) == BatchReading([], [])
     assert anthropic.requests == ()
 
 
-def test_a_full_batch_has_room_for_its_answer(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    anthropic.always(all_of)
+def test_a_full_batch_has_enough_tokens_for_its_response(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.default_to(all_of)
 
     reading = claude.read_texts(TextBatch("Why?", ["word"] * claude.max_batch_size))
 

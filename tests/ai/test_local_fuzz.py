@@ -1,4 +1,4 @@
-"""Whatever an intent says, its draft breaks no rule."""
+"""The draft for any intent breaks no rule."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from surveys.ai.local.drafts import library
 from surveys.ai.local.drafts.intent import read_intent
 from surveys.ai.provider import MAX_INTENT, ScriptRequest
-from tests.support.ai.drafts import drafted, questions
+from tests.support.ai.drafts import draft_from, questions
 
 _WORDS = [word for each in library.all_templates() for word in (*each.keywords, *each.decisive)]
 _JOINTS = 'a an the our my of on for about with and or between options: results: , . ? ! ( ) " “ ” - /'
@@ -38,8 +38,8 @@ BUCKETS = st.lists(
     bucket_names=BUCKETS,
     for_chat=st.booleans(),
 )
-def test_any_intent_gives_a_draft_under_the_rules(intent, type, scoring, bucket_names, for_chat) -> None:
-    draft = drafted(intent, type, scoring=scoring, bucket_names=bucket_names, for_chat=for_chat)
+def test_any_intent_gives_a_valid_draft(intent, type, scoring, bucket_names, for_chat) -> None:
+    draft = draft_from(intent, type, scoring=scoring, bucket_names=bucket_names, for_chat=for_chat)
 
     wanted = read_intent(ScriptRequest(intent, type)).question_count
     low, high = (wanted.low, wanted.high) if wanted and type == "convo" else (1, 12)
@@ -51,8 +51,8 @@ def test_any_intent_gives_a_draft_under_the_rules(intent, type, scoring, bucket_
 @given(
     sign=st.sampled_from(list("a ,.:'\"?A5(\n-/“")), word=st.sampled_from(["", "or", "a", "of", "5", "The"])
 )
-def test_an_intent_of_nothing_but_repetition_is_read_as_well(sign, word) -> None:
+def test_a_repetitive_intent_gives_a_draft(sign, word) -> None:
     intent = (f"{word}{sign}" * MAX_INTENT)[:MAX_INTENT]
 
-    assert questions(drafted(intent, "poll"))
-    assert questions(drafted(intent))
+    assert questions(draft_from(intent, "poll"))
+    assert questions(draft_from(intent))

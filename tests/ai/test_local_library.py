@@ -1,4 +1,4 @@
-"""Every template of the library: well made, under the rules of any script, and walked to its end."""
+"""Every template of the library is complete, breaks no rule, and runs to its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from surveys.ai.local.drafts.length import references_of
 from surveys.ai.local.drafts.library import Template
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.script import QUESTIONS, SCALES, title_case
-from tests.support.ai.drafts import as_little_as_possible, first, judge, last, questions, walk
+from tests.support.ai.drafts import check_draft, first_option, last_option, questions, required_only, run
 
 TEMPLATES = library.all_templates()
 SURVEYS = [template for template in TEMPLATES if template.type == "convo"]
@@ -39,18 +39,18 @@ def asking(template: Template) -> list[str]:
     return [block["name"] for block in template.blocks if block["type"] in QUESTIONS]
 
 
-def test_there_are_many_surveys_and_polls_and_no_two_of_one_name() -> None:
+def test_there_are_many_surveys_and_polls_with_unique_names() -> None:
     assert len(TEMPLATES) >= 28
     assert {template.type for template in TEMPLATES} == {"convo", "poll"}
     assert {template.id for template in TEMPLATES} >= WANTED
     assert len({template.name for template in TEMPLATES}) == len(TEMPLATES)
 
 
-def test_they_stand_by_category_and_name() -> None:
+def test_templates_are_sorted_by_category_and_name() -> None:
     assert list(TEMPLATES) == sorted(TEMPLATES, key=lambda each: (each.category, each.name))
 
 
-def test_one_is_found_by_its_id() -> None:
+def test_a_template_is_found_by_its_id() -> None:
     assert library.get("event-feedback") in TEMPLATES
     assert library.get("nothing-of-ours") is None
 
@@ -66,27 +66,31 @@ def test_a_file_is_named_by_its_id(template: Template) -> None:
 @each()
 @pytest.mark.parametrize("for_chat", [False, True])
 def test_a_template_breaks_no_rule(template: Template, for_chat: bool) -> None:
-    judged = judge(builder.neutral_draft(template), template.type, for_chat=for_chat)
+    checked = check_draft(builder.neutral_draft(template), template.type, for_chat=for_chat)
 
-    assert judged.faults == []
+    assert checked.problems == []
 
 
 @each()
-@pytest.mark.parametrize("say", [first, last, as_little_as_possible])
-def test_a_template_is_walked_to_its_end(template: Template, say) -> None:
-    walked = walk(judge(builder.neutral_draft(template), template.type).script, say)
+@pytest.mark.parametrize("respond", [first_option, last_option, required_only])
+def test_a_template_runs_to_its_end(template: Template, respond) -> None:
+    result = run(check_draft(builder.neutral_draft(template), template.type).script, respond)
 
-    assert walked.has_ended
-    assert [text for text in walked.told.values() if re.search(r"[\[{<]", text)] == []
+    assert result.is_complete
+    assert [text for text in result.prompts.values() if re.search(r"[\[{<]", text)] == []
 
 
 @each()
 def test_every_question_can_be_reached(template: Template) -> None:
-    script = judge(builder.neutral_draft(template), template.type).script
-    met = {name for say in (first, last, as_little_as_possible) for name in walk(script, say).told}
+    script = check_draft(builder.neutral_draft(template), template.type).script
+    met = {
+        name
+        for respond in (first_option, last_option, required_only)
+        for name in run(script, respond).prompts
+    }
 
     hidden = {block.name for block in script.blocks if block.asks} - met
-    # What is asked in the middle of a scale alone is met by neither end.
+    # Some questions are asked only after an answer in the middle of a scale.
     assert hidden <= {"reason_middle", "open_issue", "details"}
 
 
@@ -102,7 +106,7 @@ def test_texts_are_complete_and_options_fit_on_buttons(template: Template) -> No
 
 
 @each()
-def test_scales_have_words_at_both_ends(template: Template) -> None:
+def test_scales_have_labels_at_both_ends(template: Template) -> None:
     for block in template.blocks:
         if block["type"] == "opinion_scale":
             assert {"label_left", "label_right"} <= block["scale"].keys()
@@ -128,7 +132,7 @@ def test_a_survey_ends_with_an_open_question(template: Template) -> None:
 
 
 @each()
-def test_the_order_of_importance_names_every_question_and_followers_behind(template: Template) -> None:
+def test_importance_lists_every_question_before_its_follow_ups(template: Template) -> None:
     assert sorted(template.importance) == sorted(asking(template))
     order = {title_case(name): n for n, name in enumerate(template.importance)}
     for block in template.blocks:
@@ -137,7 +141,7 @@ def test_the_order_of_importance_names_every_question_and_followers_behind(templ
 
 
 @each()
-def test_what_choosing_and_filling_need_is_there(template: Template) -> None:
+def test_the_fields_for_matching_and_filling_are_complete(template: Template) -> None:
     names = {block["name"]: block for block in template.blocks}
 
     assert template.keywords
@@ -155,7 +159,7 @@ def test_what_choosing_and_filling_need_is_there(template: Template) -> None:
 
 
 @each([template for template in TEMPLATES if template.type == "poll"])
-def test_a_poll_asks_once(template: Template) -> None:
+def test_a_poll_has_one_question(template: Template) -> None:
     assert template.question_count == 1
 
 
@@ -167,7 +171,7 @@ def test_further_questions_suit_any_survey() -> None:
     assert not set(names) & taken
 
 
-def test_scales_of_further_questions_have_words_at_both_ends() -> None:
+def test_scales_of_further_questions_have_labels_at_both_ends() -> None:
     scales = [block for block in library.further_questions() if block["type"] in SCALES - {"nps"}]
 
     assert [block["name"] for block in scales if "scale" not in block] == []

@@ -1,4 +1,4 @@
-"""Intents as people write them: which template they get, how many questions, and of what these speak."""
+"""Intents as people write them: which template they get, how many questions, and about what."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from surveys.ai.local.drafts import library, matching
 from surveys.ai.local.drafts.intent import read_intent
 from surveys.ai.provider import ScriptRequest
-from tests.support.ai.drafts import drafted, prompts, questions
+from tests.support.ai.drafts import draft_from, prompts, questions
 
-# intent, template, number of questions, what the prompts say
+# intent, template, number of questions, part of the prompts
 SURVEYS = [
     ("NPS for Acme", "net-promoter-score", 5, "recommend Acme to a friend"),
     ("Would members recommend our server? Net promoter score", "net-promoter-score", 5, "our server"),
@@ -86,24 +86,24 @@ POLLS = [
 ]  # fmt: skip
 
 
-def chosen(intent: str, type: str, *, scoring: bool | None = None) -> matching.TemplateMatch:
+def match_for(intent: str, type: str, *, scoring: bool | None = None) -> matching.TemplateMatch:
     return matching.best_match(read_intent(ScriptRequest(intent=intent, type=type, scoring=scoring)))
 
 
-@pytest.mark.parametrize(("intent", "template", "count", "said"), SURVEYS, ids=[row[0] for row in SURVEYS])
-def test_a_survey_suits_its_intent(intent: str, template: str, count: int, said: str) -> None:
-    draft = drafted(intent)
+@pytest.mark.parametrize(("intent", "template", "count", "text"), SURVEYS, ids=[row[0] for row in SURVEYS])
+def test_a_survey_suits_its_intent(intent: str, template: str, count: int, text: str) -> None:
+    draft = draft_from(intent)
 
-    assert chosen(intent, "convo").template.id == template
+    assert match_for(intent, "convo").template.id == template
     assert len(questions(draft)) == count
-    assert said in "\n".join(prompts(draft))
+    assert text in "\n".join(prompts(draft))
 
 
 @pytest.mark.parametrize(("intent", "template", "asked"), POLLS, ids=[row[0] for row in POLLS])
 def test_a_poll_suits_its_intent(intent: str, template: str, asked: str) -> None:
-    draft = drafted(intent, "poll", for_chat=True)
+    draft = draft_from(intent, "poll", for_chat=True)
 
-    assert chosen(intent, "poll").template.id == template
+    assert match_for(intent, "poll").template.id == template
     assert prompts(draft) == [asked]
 
 
@@ -111,25 +111,25 @@ def test_a_poll_suits_its_intent(intent: str, template: str, asked: str) -> None
 def test_every_template_is_found_by_its_own_name(template: library.Template) -> None:
     about = " about volcanoes" if template.needs_topic else ""
 
-    found = chosen(f"{template.name}{about}", template.type).template
+    template_found = match_for(f"{template.name}{about}", template.type).template
 
-    assert found.id == template.id or template.category == "general"
+    assert template_found.id == template.id or template.category == "general"
 
 
-def test_a_choice_says_what_spoke_for_it() -> None:
-    choice = chosen("a survey about our event", "convo")
+def test_a_match_names_the_words_that_earned_it() -> None:
+    choice = match_for("a survey about our event", "convo")
 
     assert (choice.template.id, choice.words) == ("event-feedback", ("event",))
 
 
-def test_equal_points_are_decided_by_the_order_of_the_library() -> None:
-    assert {chosen("tournament merch", "convo").template.id for _ in range(3)} == {"tournament-feedback"}
+def test_the_order_of_the_library_breaks_ties() -> None:
+    assert {match_for("tournament merch", "convo").template.id for _ in range(3)} == {"tournament-feedback"}
 
 
-def test_points_that_are_asked_for_speak_for_a_quiz() -> None:
-    assert chosen("volcanoes and the Moon of Jupiter", "convo", scoring=True).template.id == "topic-quiz"
-    assert chosen("volcanoes and the Moon of Jupiter", "convo").template.id == "general-survey"
+def test_scoring_favours_a_quiz() -> None:
+    assert match_for("volcanoes and the Moon of Jupiter", "convo", scoring=True).template.id == "topic-quiz"
+    assert match_for("volcanoes and the Moon of Jupiter", "convo").template.id == "general-survey"
 
 
-def test_points_that_are_asked_for_do_not_outweigh_what_is_said() -> None:
-    assert chosen("event feedback for the Gala", "convo", scoring=True).template.id == "event-feedback"
+def test_scoring_does_not_outweigh_the_words_of_the_intent() -> None:
+    assert match_for("event feedback for the Gala", "convo", scoring=True).template.id == "event-feedback"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from surveys.ai.local.drafts import listed_options
-from tests.support.ai.drafts import drafted, questions, values
+from tests.support.ai.drafts import draft_from, option_values, questions
 
 
 @pytest.mark.parametrize(
@@ -39,11 +39,11 @@ def test_listed_options_are_found(intent: str, listed: list[str]) -> None:
     "intent",
     ["a poll about pizza", "poll with 5 or 6 questions", "rate it from 1 to 10", "", "or", "a or", ", or ,"],
 )
-def test_where_none_are_listed_there_are_none(intent: str) -> None:
+def test_an_intent_without_a_list_has_no_options(intent: str) -> None:
     assert listed_options.find_options(intent, is_poll=True) == ()
 
 
-def test_a_plain_series_in_a_surveys_intent_is_what_it_is_about() -> None:
+def test_a_plain_series_in_the_intent_of_a_survey_is_not_a_list_of_options() -> None:
     assert listed_options.find_options("survey about food, venue and music", is_poll=False) == ()
     assert listed_options.find_options("results: Mage, Healer and Rogue", is_poll=False) == (
         "Mage",
@@ -53,48 +53,48 @@ def test_a_plain_series_in_a_surveys_intent_is_what_it_is_about() -> None:
 
 
 def test_listed_options_become_those_of_a_poll() -> None:
-    (question,) = questions(drafted("poll: pizza, sushi or tacos", "poll"))
+    (question,) = questions(draft_from("poll: pizza, sushi or tacos", "poll"))
 
-    assert values(question) == ["Pizza", "Sushi", "Tacos"]
+    assert option_values(question) == ["Pizza", "Sushi", "Tacos"]
 
 
 def test_listed_options_become_those_of_a_feature_vote() -> None:
-    (question,) = questions(drafted("feature vote: dark mode, voice chat, a mobile app", "poll"))
+    (question,) = questions(draft_from("feature vote: dark mode, voice chat, a mobile app", "poll"))
 
-    assert values(question) == ["Dark mode", "Voice chat", "A mobile app"]
-
-
-def test_listed_items_become_those_of_a_ranking_whose_top_is_within_them() -> None:
-    ranking = questions(drafted("merch survey, options: mugs and posters"))[0]
-
-    assert (values(ranking), ranking["rank_top_n"]) == (["Mugs", "Posters"], 2)
+    assert option_values(question) == ["Dark mode", "Voice chat", "A mobile app"]
 
 
-def test_plain_yes_and_no_are_left_to_the_template() -> None:
-    (question,) = questions(drafted("yes or no to new rules?", "poll"))
+def test_listed_options_become_the_items_of_a_ranking_and_limit_its_top() -> None:
+    ranking = questions(draft_from("merch survey, options: mugs and posters"))[0]
 
-    assert values(question) == ["Yes", "No", "Undecided"]
+    assert (option_values(ranking), ranking["rank_top_n"]) == (["Mugs", "Posters"], 2)
+
+
+def test_plain_yes_and_no_keep_the_options_of_the_template() -> None:
+    (question,) = questions(draft_from("yes or no to new rules?", "poll"))
+
+    assert option_values(question) == ["Yes", "No", "Undecided"]
 
 
 @pytest.mark.parametrize("number", [2, 3, 8, 25])
-def test_as_many_options_as_are_asked_for(number: int) -> None:
-    (question,) = questions(drafted(f"feature vote with {number} options", "poll", for_chat=True))
+def test_the_number_of_options_is_as_requested(number: int) -> None:
+    (question,) = questions(draft_from(f"feature vote with {number} options", "poll", for_chat=True))
 
     assert len(question["options"]) == number
 
 
-def test_options_are_shortened_for_chat_alone() -> None:
+def test_options_are_shortened_for_chat_only() -> None:
     long = "a rather long option that goes on and on and on"
     intent = f"options: {long}, sushi"
 
-    assert values(questions(drafted(intent, "poll"))[0])[0] == f"A{long[1:]}"
+    assert option_values(questions(draft_from(intent, "poll"))[0])[0] == f"A{long[1:]}"
     assert (
-        values(questions(drafted(intent, "poll", for_chat=True))[0])[0]
+        option_values(questions(draft_from(intent, "poll", for_chat=True))[0])[0]
         == "A rather long option that goes on and…"
     )
 
 
 def test_chat_gets_one_emoji_on_an_option_at_most() -> None:
-    (question,) = questions(drafted("options: pizza 🍕🍕, 🍣🍣, sushi 🍣", "poll", for_chat=True))
+    (question,) = questions(draft_from("options: pizza 🍕🍕, 🍣🍣, sushi 🍣", "poll", for_chat=True))
 
-    assert values(question) == ["Pizza", "Sushi 🍣"]
+    assert option_values(question) == ["Pizza", "Sushi 🍣"]

@@ -1,4 +1,4 @@
-"""The mood of single answers, against what a person finds in them."""
+"""The sentiment of single answers, compared with the judgement of a person."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def labelled(name):
     return [(answer["text"], answer["mood"]) for answer in json.loads((ANSWERS / f"{name}.json").read_text())]
 
 
-def mood(answer, *, among=(), locale="en"):
+def sentiment_of(answer, *, among=(), locale="en"):
     reading = read_texts(TextBatch(prompt="How was it?", answers=[*among, answer], locale=locale))
     text = reading.texts[-1]
     assert text
@@ -30,30 +30,35 @@ KNOWN_TO_FAIL = {
 @pytest.mark.parametrize(
     ("answer", "expected"), [entry for entry in labelled("moods") if entry[0] not in KNOWN_TO_FAIL]
 )
-def test_moods_of_the_table(answer, expected):
-    assert mood(answer) == expected
+def test_sentiments_of_labelled_answers(answer, expected):
+    assert sentiment_of(answer) == expected
 
 
 @pytest.mark.parametrize(
     ("name", "right", "of"),
     [
-        ("moods", 59, 60),  # the words of `sentiments` were chosen with these in sight
-        ("moods_unseen", 32, 40),  # with the library's own lexicon 26; then a few of its idioms were added
-        ("moods_fresh", 25, 30),  # labelled after the last word was added: what is to be expected
+        ("moods", 59, 60),  # the extra words were chosen by looking at these
+        ("moods_unseen", 32, 40),  # 26 with the library's own lexicon; then a few idioms were added
+        ("moods_fresh", 25, 30),  # labelled after the last word was added: the accuracy to expect
     ],
 )
-def test_how_often_a_person_agrees(name, right, of):
-    """Told as it is, so that a change of the lexicon shows what it does."""
+def test_agreement_with_a_person(name, right, of):
+    """The exact numbers, so that a change of the lexicon shows its effect."""
     entries = labelled(name)
 
-    assert (sum(mood(answer) == expected for answer, expected in entries), len(entries)) == (right, of)
+    assert (sum(sentiment_of(answer) == expected for answer, expected in entries), len(entries)) == (
+        right,
+        of,
+    )
 
 
 @pytest.mark.parametrize("name", ["moods", "moods_unseen", "moods_fresh"])
-def test_the_opposite_of_what_is_meant_is_rare(name):
+def test_opposite_sentiments_are_rare(name):
     entries = labelled(name)
 
-    turned = [answer for answer, expected in entries if {mood(answer), expected} == {"positive", "negative"}]
+    turned = [
+        answer for answer, expected in entries if {sentiment_of(answer), expected} == {"positive", "negative"}
+    ]
 
     assert len(turned) <= len(entries) // 12
 
@@ -71,18 +76,18 @@ def test_the_opposite_of_what_is_meant_is_rare(name):
         ("😡", "negative"),
     ],
 )
-def test_in_another_language_only_emojis_are_understood(answer, expected, locale):
-    assert mood(answer, locale=locale) == expected
+def test_in_other_languages_only_emojis_count(answer, expected, locale):
+    assert sentiment_of(answer, locale=locale) == expected
 
 
-def test_a_word_that_several_languages_know_is_read_in_the_language_of_the_others():
+def test_a_word_of_several_languages_takes_the_language_of_the_other_answers():
     german = ["Das war toll", "Die Leute sind nett", "War nicht schlecht"]
     english = ["That was great", "The people are nice", "It was not bad"]
 
-    assert mood("Super", among=german, locale=None) == "neutral"
-    assert mood("Super", among=english, locale=None) == "positive"
+    assert sentiment_of("Super", among=german, locale=None) == "neutral"
+    assert sentiment_of("Super", among=english, locale=None) == "positive"
 
 
 def test_a_long_answer_is_judged_by_its_beginning():
-    assert mood("I love it. " * 900) == "positive"
-    assert mood("word " * 2_000 + "I hate it") == "neutral"
+    assert sentiment_of("I love it. " * 900) == "positive"
+    assert sentiment_of("word " * 2_000 + "I hate it") == "neutral"

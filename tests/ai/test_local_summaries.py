@@ -1,4 +1,4 @@
-"""Counts → sentences: every number is one of the counts, and the English is right for one, two and many."""
+"""Summaries: every number is one of the counts, and the English is right for one, two and many."""
 
 import re
 
@@ -70,7 +70,7 @@ def nps(promoters, passives, detractors, position=0):
 
 
 def ranking(answered, *items):
-    told = [
+    items_as_json = [
         {
             "option_id": n,
             "value": name,
@@ -81,29 +81,29 @@ def ranking(answered, *items):
         }
         for n, (name, average, first, ranked) in enumerate(items, start=1)
     ]
-    return block("ranking", "Best first", answered, ranking=told)
+    return block("ranking", "Best first", answered, ranking=items_as_json)
 
 
 def overview(*blocks, responses=10, complete=8, name="Game night"):
     return AnalysisOverview(name=name, completion_count=complete, conversation_count=responses, blocks=blocks)
 
 
-def told_of(only, **more):
-    """What is told after the participation."""
+def description_of(only, **more):
+    """The summary without the sentence about participation."""
     return summarize_analysis(overview(only, **more)).split("complete. ", 1)[1]
 
 
 # --- A whole analysis -----------------------------------------------------------------------------
 
 
-def test_an_analysis_without_responses_is_told_in_one_sentence():
+def test_an_analysis_without_responses_has_one_sentence():
     summary = summarize_analysis(overview(choice("Which?", 1, {"A": 0}), responses=0, complete=0))
 
     assert summary == "There are no responses to “Game night” yet."
 
 
 @pytest.mark.parametrize(
-    ("responses", "complete", "told"),
+    ("responses", "complete", "expected"),
     [
         (1, 0, "There is one response, not yet complete."),
         (1, 1, "There is one response, complete."),
@@ -113,12 +113,12 @@ def test_an_analysis_without_responses_is_told_in_one_sentence():
         (1200, 600, "There are 1,200 responses, 600 of them (50%) complete."),
     ],
 )
-def test_participation(responses, complete, told):
-    assert summarize_analysis(overview(responses=responses, complete=complete)) == told
+def test_participation(responses, complete, expected):
+    assert summarize_analysis(overview(responses=responses, complete=complete)) == expected
 
 
 @pytest.mark.parametrize(
-    ("counts", "told"),
+    ("counts", "expected"),
     [
         ({"A": 1}, "In “Which?”, the one answer is “A”."),
         ({"A": 4, "B": 0}, "In “Which?”, all 4 chose “A”."),
@@ -136,27 +136,27 @@ def test_participation(responses, complete, told):
         ({"A": 2, "B": 2, "C": 2, "D": 2}, "In “Which?”, 4 options share the lead with 2 each (25%)."),
     ],
 )
-def test_a_choice_is_told_by_its_leader_and_a_tie_as_a_tie(counts, told):
-    assert told_of(choice("Which?", sum(counts.values()), counts)) == told
+def test_a_choice_is_described_by_its_leader_or_its_tie(counts, expected):
+    assert description_of(choice("Which?", sum(counts.values()), counts)) == expected
 
 
 def test_shares_of_a_multi_punch_are_of_respondents():
     several = choice("Which?", 4, {"A": 3, "B": 2}, block_type="multi_punch")
 
-    assert told_of(several) == (
+    assert description_of(several) == (
         "In “Which?”, the leading choice is “A” with 3 of 4 (75%). Next comes “B” with 2 (50%)."
     )
 
 
-def test_a_label_is_told_rather_than_a_value():
+def test_a_label_is_preferred_to_a_value():
     labelled = choice("Which?", 2, {"a": 2})
     labelled["distribution"][0]["label"] = "Apples"
 
-    assert told_of(labelled) == "In “Which?”, all 2 chose “Apples”."
+    assert description_of(labelled) == "In “Which?”, all 2 chose “Apples”."
 
 
 @pytest.mark.parametrize(
-    ("counts", "told"),
+    ("counts", "expected"),
     [
         ({1: 0, 2: 0, 3: 0, 4: 1, 5: 0}, "“Rate it” has one answer, 4 on a scale from 1 to 5."),
         (
@@ -167,20 +167,20 @@ def test_a_label_is_told_rather_than_a_value():
         ({1: 0, 5: 3}, "“Rate it” averages 5 on a scale from 1 to 5, the same in all 3 answers."),
     ],
 )
-def test_a_scale_is_told_by_its_average_and_range(counts, told):
-    assert told_of(rating("Rate it", counts)).startswith(told)
+def test_a_scale_is_described_by_average_and_range(counts, expected):
+    assert description_of(rating("Rate it", counts)).startswith(expected)
 
 
-def test_numbers_are_told_by_their_average_and_range():
+def test_numbers_are_described_by_average_and_range():
     hours = block(
         "open_numeric", "Hours a week?", 4, stats={"count": 4, "mean": 1250.5, "min": 0.25, "max": 5000}
     )
 
-    assert told_of(hours) == "“Hours a week?” averages 1,250.5 (4 answers, from 0.25 to 5,000)."
+    assert description_of(hours) == "“Hours a week?” averages 1,250.5 (4 answers, from 0.25 to 5,000)."
 
 
 @pytest.mark.parametrize(
-    ("groups", "told"),
+    ("groups", "expected"),
     [
         (
             (6, 2, 2),
@@ -195,31 +195,31 @@ def test_numbers_are_told_by_their_average_and_range():
         ((3, 0, 3), "a Net Promoter Score of 0: as many promoters (9 or 10) as detractors (0 to 6), 3 each."),
     ],
 )
-def test_an_nps_is_told_with_what_it_means(groups, told):
-    assert told_of(nps(*groups)) == f"“Would you recommend us?” gives {told}"
+def test_a_net_promoter_score_is_explained(groups, expected):
+    assert description_of(nps(*groups)) == f"“Would you recommend us?” gives {expected}"
 
 
-def test_a_ranking_is_told_by_its_first_item():
+def test_a_ranking_is_described_by_its_first_item():
     full = ranking(4, ("Apple", 1.25, 3, 4), ("Pear", 1.75, 1, 4))
 
-    assert told_of(full) == (
+    assert description_of(full) == (
         "In “Best first”, “Apple” comes out on top, put first by 3 of 4 and with an average rank of 1.25."
     )
 
 
-def test_what_one_respondent_ranked_first_does_not_win_over_what_many_ranked():
+def test_one_first_place_does_not_beat_many_second_places():
     top_two = ranking(5, ("Rare", 1.0, 1, 1), ("Loved", 1.2, 4, 5), ("Never", None, 0, 0))
 
-    assert "“Loved” comes out on top" in told_of(top_two)
+    assert "“Loved” comes out on top" in description_of(top_two)
 
 
-def test_a_tie_in_a_ranking_is_told_as_one():
+def test_a_tie_in_a_ranking_is_called_a_tie():
     tied = ranking(2, ("Apple", 1.5, 1, 2), ("Pear", 1.5, 1, 2))
 
-    assert told_of(tied) == "In “Best first”, “Apple” and “Pear” share the first place."
+    assert description_of(tied) == "In “Best first”, “Apple” and “Pear” share the first place."
 
 
-def test_open_texts_are_told_by_mood_and_leading_theme():
+def test_open_texts_are_described_by_tone_and_leading_theme():
     texts = block(
         "open_text",
         "Why?",
@@ -230,12 +230,12 @@ def test_open_texts_are_told_by_mood_and_leading_theme():
         },
     )
 
-    assert told_of(texts) == (
+    assert description_of(texts) == (
         "The answers to “Why?” are mostly positive in tone (5 of 8); the leading theme is “Queue” (50%)."
     )
 
 
-def test_where_most_left_is_told_when_it_is_more_than_a_few():
+def test_drop_off_is_mentioned_if_it_is_more_than_a_few():
     early = choice("First?", 8, {"A": 8}, 0, drop_off={"left": 1, "percentage": 10.0})
     late = choice("Second?", 6, {"A": 6}, 1, drop_off={"left": 3, "percentage": 30.0})
 
@@ -259,7 +259,7 @@ def test_blocks_that_nobody_answered_are_left_out():
     )
 
 
-def test_a_long_survey_is_told_in_six_sentences_the_most_telling_first():
+def test_a_long_survey_gets_six_sentences_with_the_clearest_first():
     ratings = [rating(f"Rating {n}?", {1: 0, 2: 2, 3: 3, 4: 3, 5: 2}, n) for n in range(12)]
     last = choice("Which?", 10, {"A": 9, "B": 1}, 13, drop_off={"left": 4, "percentage": 40.0})
 
@@ -269,7 +269,7 @@ def test_a_long_survey_is_told_in_six_sentences_the_most_telling_first():
     assert summary.index("Net Promoter Score") < summary.index("leading choice") < summary.index("averages")
 
 
-def test_what_is_no_longer_asked_is_told_last():
+def test_archived_questions_come_last():
     removed = choice("Old?", 10, {"A": 10}, 0, is_archived=True)
     current = choice("New?", 10, {"A": 6, "B": 4}, 1)
 
@@ -293,7 +293,7 @@ def test_what_is_no_longer_asked_is_told_last():
     ],
 )
 def test_hostile_prompts_and_labels_stay_within_one_quotation(hostile):
-    summary = told_of(choice(hostile, 3, {hostile or "A": 2, "B": 1}))
+    summary = description_of(choice(hostile, 3, {hostile or "A": 2, "B": 1}))
 
     assert re.fullmatch(
         r"In “[^“”]{0,80}”, the leading choice is “[^“”]{0,40}” with 2 of 3 \(66\.7%\)\. "
@@ -306,7 +306,7 @@ def test_hostile_prompts_and_labels_stay_within_one_quotation(hostile):
 def test_a_long_prompt_is_cut_between_words():
     prompt = "How satisfied were you, all in all, with the way in which our team answered your question?"
 
-    assert "“How satisfied were you, all in all, with the way in which our team answered…”" in told_of(
+    assert "“How satisfied were you, all in all, with the way in which our team answered…”" in description_of(
         choice(prompt, 1, {"A": 1})
     )
 
@@ -331,7 +331,7 @@ def figures(positive, neutral, negative, *themes, answers=None):
     )
 
 
-def test_texts_are_told_with_themes_shares_and_mood():
+def test_texts_are_summarized_with_themes_shares_and_tone():
     summary = summarize_texts(
         figures(30, 8, 4, theme("Queue", 8, 42, "negative"), theme("Games", 12, 42), theme("Snacks", 5, 42))
     )
@@ -346,7 +346,7 @@ def test_texts_are_told_with_themes_shares_and_mood():
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("figures", "expected"),
     [
         (figures(0, 0, 0), "There are no answers to “Why?” yet."),
         (figures(0, 0, 0, answers=1), "There is 1 answer to “Why?”, and none could be read."),
@@ -378,5 +378,5 @@ def test_texts_are_told_with_themes_shares_and_mood():
         ),
     ],
 )
-def test_texts_are_told_honestly_when_there_is_little_to_tell(told, expected):
-    assert summarize_texts(told) == expected
+def test_a_summary_of_few_texts_claims_little(figures, expected):
+    assert summarize_texts(figures) == expected

@@ -1,4 +1,4 @@
-"""Open answers → themes, quotes: readable, the same for everybody, and in everybody's own words."""
+"""Themes and quotes of open answers: readable, reproducible, and in the words of the answers."""
 
 import json
 import logging
@@ -21,9 +21,9 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def corpus(name):
-    """A question, its answers, and the matters that a person found in each."""
-    told = json.loads((ANSWERS / f"{name}.json").read_text())
-    return told["prompt"], [(answer["text"], set(answer["topics"])) for answer in told["answers"]]
+    """A question, and its answers with the subjects that a person found in each."""
+    question = json.loads((ANSWERS / f"{name}.json").read_text())
+    return question["prompt"], [(answer["text"], set(answer["topics"])) for answer in question["answers"]]
 
 
 LANGUAGES = json.loads((ANSWERS / "languages.json").read_text())
@@ -45,7 +45,7 @@ def themes_of(reading):
     return [text.themes for text in reading.texts]
 
 
-# --- What is found --------------------------------------------------------------------------------
+# --- Themes --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def themes_of(reading):
         ("leaving", {"Free time", "Subscription", "Toxic", "Last update", "Friends", "Crashes"}),
     ],
 )
-def test_themes_are_what_people_speak_of_in_their_own_words(name, expected):
+def test_themes_are_subjects_in_the_words_of_the_answers(name, expected):
     prompt, answers = corpus(name)
 
     reading = read((text for text, _ in answers), prompt=prompt)
@@ -64,33 +64,33 @@ def test_themes_are_what_people_speak_of_in_their_own_words(name, expected):
 
 
 @pytest.mark.parametrize("name", ["game_night", "leaving"])
-def test_answers_about_one_matter_share_a_theme_and_others_do_not(name):
+def test_answers_about_one_subject_share_a_theme_and_others_do_not(name):
     prompt, answers = corpus(name)
 
     reading = read((text for text, _ in answers), prompt=prompt)
 
-    told = [set(text.themes) for text in reading.texts]
-    together = [
-        (bool(told[n] & told[m]), bool(answers[n][1] & answers[m][1]))
+    themes_by_answer = [set(text.themes) for text in reading.texts]
+    pairs = [
+        (bool(themes_by_answer[n] & themes_by_answer[m]), bool(answers[n][1] & answers[m][1]))
         for n in range(len(answers))
         for m in range(n)
     ]
-    found = [meant for shared, meant in together if shared]
-    meant = [shared for shared, meant in together if meant]
-    assert sum(found) / len(found) >= 0.95  # told together and meant together
-    assert sum(meant) / len(meant) >= 0.95  # meant together and told together
+    is_related_if_shared = [is_related for is_shared, is_related in pairs if is_shared]
+    is_shared_if_related = [is_shared for is_shared, is_related in pairs if is_related]
+    assert sum(is_related_if_shared) / len(is_related_if_shared) >= 0.95  # precision
+    assert sum(is_shared_if_related) / len(is_shared_if_related) >= 0.95  # recall
     assert [text for text, topics in answers if not topics] == [
-        text for (text, _), themes in zip(answers, told, strict=True) if not themes
+        text for (text, _), themes in zip(answers, themes_by_answer, strict=True) if not themes
     ]
 
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_other_languages_have_themes_too(language):
-    told = LANGUAGES[language]
+    example = LANGUAGES[language]
 
-    reading = read(told["answers"], prompt=told["prompt"])
+    reading = read(example["answers"], prompt=example["prompt"])
 
-    assert set(told["titles"]) <= set(titles(reading))
+    assert set(example["titles"]) <= set(titles(reading))
 
 
 def test_every_theme_has_two_answers_a_short_unique_title_and_a_sentence():
@@ -106,7 +106,7 @@ def test_every_theme_has_two_answers_a_short_unique_title_and_a_sentence():
             assert theme.description.endswith(".")
 
 
-def test_a_title_is_written_as_most_people_write_it():
+def test_a_title_has_its_most_frequent_spelling():
     names = read(["We use Discord", "on Discord", "mostly Discord", "discord", "the Discord app", "Discord"])
     nouns = read(["Better servers", "Servers!", "Servers crash", "slow servers", "the SERVERS", "servers"])
 
@@ -115,7 +115,7 @@ def test_a_title_is_written_as_most_people_write_it():
     assert nouns.themes[0].description.startswith("Answers that mention “servers”")
 
 
-def test_what_one_person_alone_says_names_no_theme():
+def test_words_of_a_single_answer_make_no_theme():
     reading = read(
         ["pepperoni pepperoni pepperoni", "chess", "hiking boots", "the queue", "a queue", "music"]
     )
@@ -124,7 +124,7 @@ def test_what_one_person_alone_says_names_no_theme():
     assert themes_of(reading) == [(), (), (), ("Queue",), ("Queue",), ()]
 
 
-def test_an_answer_is_in_two_themes_at_most():
+def test_an_answer_has_two_themes_at_most():
     answers = [
         f"{first} and {second}" for first, second in pairwise(["chess", "pizza", "music", "hiking"] * 5)
     ]
@@ -135,7 +135,7 @@ def test_an_answer_is_in_two_themes_at_most():
 
 
 @pytest.mark.parametrize("room", [0, 1, 2])
-def test_no_more_themes_are_named_than_there_is_room_for(room):
+def test_the_number_of_new_themes_is_limited(room):
     prompt, answers = corpus("game_night")
 
     assert len(read((text for text, _ in answers), prompt=prompt, room=room).themes) == room
@@ -183,7 +183,7 @@ def test_the_order_of_answers_changes_nothing(name):
 
 
 @pytest.mark.parametrize("name", ["game_night", "leaving"])
-def test_a_second_run_with_the_themes_of_the_first_reads_every_answer_the_same(name):
+def test_reading_again_with_the_discovered_themes_gives_the_same_result(name):
     prompt, answers = corpus(name)
     first = read((text for text, _ in answers), prompt=prompt)
 
@@ -193,7 +193,7 @@ def test_a_second_run_with_the_themes_of_the_first_reads_every_answer_the_same(n
     assert second.texts == first.texts
 
 
-def test_new_answers_join_known_themes_and_only_what_fits_none_makes_new_ones():
+def test_new_answers_join_known_themes_and_only_the_others_make_new_ones():
     prompt, answers = corpus("game_night")
     first = read((text for text, _ in answers), prompt=prompt)
     later = [
@@ -239,7 +239,7 @@ def test_a_known_theme_is_recognised_by_title_and_description_and_keeps_its_titl
     ]
 
 
-def test_a_known_theme_without_a_word_of_meaning_fits_nothing():
+def test_a_known_theme_without_meaning_fits_nothing():
     reading = read(["the other one"] * 6, known=[TextTheme("Other"), TextTheme("???"), TextTheme("")], room=0)
 
     assert themes_of(reading) == [()] * 6
@@ -248,13 +248,13 @@ def test_a_known_theme_without_a_word_of_meaning_fits_nothing():
 # --- Quotes ---------------------------------------------------------------------------------------
 
 
-def test_a_quote_is_the_sentence_that_holds_the_phrase():
+def test_a_quote_is_the_sentence_with_the_phrase():
     answers = ["Hello there! The queue was long. Bye."] + ["queue"] * 5
 
     assert read(answers).texts[0].quote == "The queue was long."
 
 
-def test_quotes_are_verbatim_short_and_hold_a_word_of_the_theme():
+def test_quotes_are_verbatim_and_short_and_contain_a_word_of_the_theme():
     long = "word " * 60 + "about the  queue\tat the door, " + "and so on " * 60
     answers = [
         "<b>The queue</b> &amp; the <i>door</i>… Right?",
@@ -272,7 +272,7 @@ def test_quotes_are_verbatim_short_and_hold_a_word_of_the_theme():
         assert text.quote == text.quote.strip()
 
 
-def test_what_fits_no_theme_has_no_quote():
+def test_an_answer_without_a_theme_has_no_quote():
     reading = read(["queue", "a queue", "the queue", "queues", "queue!", "I like hiking."])
 
     assert reading.texts[-1].quote is None
@@ -318,7 +318,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", sorted(ODD))
 @pytest.mark.parametrize("locale", [None, "de", "xx-YY"])
-def test_any_answers_can_be_read(name, locale):
+def test_unusual_answers_can_be_read(name, locale):
     reading = read(ODD[name], prompt="<b>What?</b> 😀", locale=locale)
 
     assert len(reading.texts) == len(ODD[name])
@@ -338,7 +338,7 @@ def test_two_thousand_equal_answers_are_one_theme():
 @pytest.mark.parametrize(
     "silence", ["no", "None.", "n/a", "N/A", "-", "nothing", "No idea", "I don't know", "特になし"]
 )
-def test_ways_of_saying_nothing_are_no_theme(silence):
+def test_skipped_questions_make_no_theme(silence):
     reading = read([silence] * 8)
 
     assert reading.themes == []
@@ -354,7 +354,7 @@ def test_answers_are_never_obeyed_or_logged(caplog):
     assert "secretword" not in caplog.text
 
 
-def test_eight_threads_read_the_same():
+def test_eight_threads_give_the_same_reading():
     batches = [corpus(name) for name in ("game_night", "leaving")] * 8
 
     def reading_of(batch):
@@ -378,14 +378,14 @@ def test_the_numeric_libraries_are_kept_to_one_thread_in_every_thread():
     assert used == [{1}] * 7
 
 
-def test_the_same_is_read_in_every_process():
+def test_every_process_gives_the_same_reading():
     code = (
         "import json; from tests.ai.test_local_texts import corpus, read, themes_of, titles;"
         "prompt, answers = corpus('leaving'); reading = read([text for text, _ in answers], prompt=prompt);"
         "print(json.dumps([titles(reading), themes_of(reading)]))"
     )
 
-    told = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
             cwd=REPOSITORY,
@@ -397,4 +397,4 @@ def test_the_same_is_read_in_every_process():
         for seed in ("1", "2")
     }
 
-    assert len(told) == 1
+    assert len(outputs) == 1

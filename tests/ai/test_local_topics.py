@@ -1,4 +1,4 @@
-"""What an intent is about, and how it is worked into prompts."""
+"""The topic of an intent, and its place in prompts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from surveys.ai.local.drafts.intent import read_intent
 from surveys.ai.local.drafts.topics import find_topics
 from surveys.ai.provider import ScriptRequest
-from tests.support.ai.drafts import drafted, prompts
+from tests.support.ai.drafts import draft_from, prompts
 
 
 @pytest.mark.parametrize(
@@ -52,18 +52,18 @@ def test_the_topic_is_a_noun_phrase_of_the_intent(intent: str, topic: str) -> No
         "的",
     ],
 )
-def test_where_nothing_is_told_there_is_no_topic(intent: str) -> None:
+def test_an_intent_without_a_subject_has_no_topic(intent: str) -> None:
     assert list(find_topics(intent)) == []
 
 
-def test_counts_and_listed_options_are_no_topic() -> None:
+def test_counts_and_listed_options_are_not_topics() -> None:
     intent = read_intent(ScriptRequest(intent="poll about lunch: pizza or sushi, 2 options", type="poll"))
 
     assert intent.topics == ("lunch",)
 
 
 def test_a_topic_that_only_repeats_the_template_is_left_out() -> None:
-    assert "How would you rate the event overall?" in prompts(drafted("event feedback about events"))
+    assert "How would you rate the event overall?" in prompts(draft_from("event feedback about events"))
 
 
 def test_a_long_topic_is_cut_at_a_word() -> None:
@@ -72,8 +72,8 @@ def test_a_long_topic_is_cut_at_a_word() -> None:
     assert topic == " ".join(["wonderful"] * 6)
 
 
-def test_what_a_topic_holds_is_no_token_and_no_placeholder() -> None:
-    text = "\n".join(prompts(drafted("survey about [UserName] {topic} <<things>>")))
+def test_tokens_and_placeholders_in_a_topic_are_removed() -> None:
+    text = "\n".join(prompts(draft_from("survey about [UserName] {topic} <<things>>")))
 
     assert "[" not in text
     assert "{" not in text
@@ -81,16 +81,16 @@ def test_what_a_topic_holds_is_no_token_and_no_placeholder() -> None:
 
 
 @pytest.mark.parametrize("intent", ["Should we do it?", "Is e4 best?", "Do you like the new map?"])
-def test_a_question_of_the_intent_is_asked_as_it_is(intent: str) -> None:
-    assert prompts(drafted(intent, "poll")) == [intent]
+def test_a_question_in_the_intent_is_asked_word_for_word(intent: str) -> None:
+    assert prompts(draft_from(intent, "poll")) == [intent]
 
 
-def test_a_question_to_us_is_not_asked() -> None:
-    assert prompts(drafted("Can you make a poll about the new map?", "poll")) == [
+def test_a_question_to_us_is_not_passed_on() -> None:
+    assert prompts(draft_from("Can you make a poll about the new map?", "poll")) == [
         "What do you think of the new map?"
     ]
 
 
 def test_prompts_begin_with_a_capital_letter() -> None:
     for intent, type in [("poll: a or b", "poll"), ("about iron: tea, milk", "poll"), ("tea", "convo")]:
-        assert [each for each in prompts(drafted(intent, type)) if each[:1].islower()] == []
+        assert [each for each in prompts(draft_from(intent, type)) if each[:1].islower()] == []

@@ -10,7 +10,7 @@ import pytest
 from surveys import ai
 from surveys.ai.claude import ClaudeProvider
 from surveys.tasks import run_analysis
-from tests.support.ai.improvisation import data_of
+from tests.support.ai.improvisation import data_in
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import Caller
 from tests.support.surveys.analyses import (
@@ -39,7 +39,7 @@ def anthropic() -> Iterator[Loopback]:
 
 def _reading(body: Any) -> dict[str, Any]:
     """Every answer that tells of it is about the queue; the quotes are true, made up, or somebody else's."""
-    answers = data_of(body)["answers"]
+    answers = data_in(body)["answers"]
     texts = [
         {
             "n": each["n"],
@@ -55,7 +55,7 @@ def _reading(body: Any) -> dict[str, Any]:
 def test_the_real_client_from_request_to_event(settings: Any, anthropic: Loopback) -> None:
     settings.AI_PROVIDER, settings.ANTHROPIC_API_KEY = "anthropic", "sk-ant-test"
     settings.ANTHROPIC_BASE_URL = anthropic.url
-    anthropic.say(_reading, {"summary": "Many waited."}, {"summary": "Four answered."})
+    anthropic.queue(_reading, {"summary": "Many waited."}, {"summary": "Four answered."})
     caller = Caller()
     give(caller.community, 2)
     listener(caller.community.pk, "analysis.completed", "analysis.failed")
@@ -83,7 +83,7 @@ def test_the_real_client_from_request_to_event(settings: Any, anthropic: Loopbac
         ("analysis.completed", {"project_id": str(project.pk), "analysis": told})
     ]
     assert len(anthropic.requests) == 3
-    assert data_of(anthropic.requests[0].body)["answers"][2]["text"] == INJECTION
+    assert data_in(anthropic.requests[0].body)["answers"][2]["text"] == INJECTION
     assert INJECTION not in anthropic.requests[0].system
     assert not [asked for asked in anthropic.requests[1:] if INJECTION in str(asked.body)]
 
@@ -91,7 +91,7 @@ def test_the_real_client_from_request_to_event(settings: Any, anthropic: Loopbac
 def test_an_overloaded_provider_fails_the_analysis_and_gives_the_credits_back(
     connect: Any, anthropic: Loopback
 ) -> None:
-    anthropic.always_fail(529, "overloaded_error")
+    anthropic.default_to_error(529, "overloaded_error")
     caller = Caller()
     give(caller.community, 2)
     project = survey(caller)

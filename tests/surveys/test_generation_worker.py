@@ -43,7 +43,7 @@ def test_the_anthropic_provider_fails_and_is_paid_nothing(caller, settings, tmp_
     settings.AI_PROVIDER = "anthropic"
     with Loopback() as anthropic:
         for _ in range(3):
-            anthropic.fail(529, "overloaded_error")
+            anthropic.queue_error(529, "overloaded_error")
         with python_process(*AI_WORKER, log=tmp_path / "log", **_keys(anthropic)):
             answer = caller.post("/projects", INTENT)
 
@@ -57,7 +57,7 @@ def test_a_worker_that_is_killed_while_the_model_thinks_loses_nothing(caller, se
     settings.AI_PROVIDER = "anthropic"
     settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 0
     with Loopback() as anthropic:
-        anthropic.hang()
+        anthropic.queue_silence()
         made = caller.post("/projects", INTENT).json()
         with python_process(*AI_WORKER, **_keys(anthropic)):
             wait_until(lambda: bool(anthropic.requests))
@@ -74,7 +74,7 @@ def test_a_worker_that_is_told_to_stop_gives_back_what_it_cannot_finish(caller, 
     settings.AI_PROVIDER = "anthropic"
     settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 0
     with Loopback() as anthropic:
-        anthropic.hang()
+        anthropic.queue_silence()
         made = caller.post("/projects", INTENT).json()
         with python_process(*AI_WORKER, **_keys(anthropic)) as worker:
             wait_until(lambda: bool(anthropic.requests))

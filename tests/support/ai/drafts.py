@@ -1,4 +1,4 @@
-"""Drafts held against the rules of any script, and walked through by the real engine."""
+"""Drafts of the local provider, checked against the rules and run through the real engine."""
 
 from __future__ import annotations
 
@@ -14,38 +14,39 @@ from surveys.engine.script import QUESTIONS, Block, Script
 from surveys.engine.walk import answers, runner
 from surveys.services.scripts import editing as scripts
 
-Say = Callable[[Block], Mapping[str, object]]
+Respond = Callable[[Block], Mapping[str, object]]
 SKIP = {"skip": True}
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What the rules say of a draft. `faults` are violations, warnings and fields that nobody knows."""
+class CheckedDraft:
+    """A draft as a script, with its `problems`: violations, warnings and unknown fields."""
 
     script: Script
-    faults: list[object]
+    problems: list[object]
 
 
-def judge(
-    drafted: ScriptDraft, type: str, *, bucket_names: Iterable[str] = (), for_chat: bool = False
-) -> Judged:
+def check_draft(
+    draft: ScriptDraft, type: str, *, bucket_names: Iterable[str] = (), for_chat: bool = False
+) -> CheckedDraft:
+    """Check a draft against the rules for scripts written by hand."""
     new, violations = scripts.read_new(
-        {"blocks": [dict(block) for block in drafted.blocks]},
+        {"blocks": [dict(block) for block in draft.blocks]},
         is_poll=type == "poll",
-        scoring_enabled=drafted.scoring_enabled,
+        scoring_enabled=draft.scoring_enabled,
         bucket_names=tuple(bucket_names),
         chat=for_chat,
     )
-    told = warnings.warnings(new.script, uses_xp=False, is_anonymous=True, known_achievements=None)
-    return Judged(new.script, [*violations, *told, *new.ignored])
+    hints = warnings.warnings(new.script, uses_xp=False, is_anonymous=True, known_achievements=None)
+    return CheckedDraft(new.script, [*violations, *hints, *new.ignored])
 
 
-def drafted(intent: str, type: str = "convo", **wanted: Any) -> ScriptDraft:
-    """The local provider's draft, which is held to the rules at once."""
-    request = ScriptRequest(intent=intent, type=type, **wanted)
+def draft_from(intent: str, type: str = "convo", **fields: Any) -> ScriptDraft:
+    """Return the local provider's draft for an intent, after checking that it breaks no rule."""
+    request = ScriptRequest(intent=intent, type=type, **fields)
     draft = LocalProvider().draft_script(request)
-    judged = judge(draft, type, bucket_names=request.bucket_names, for_chat=request.for_chat)
-    assert judged.faults == []
+    checked = check_draft(draft, type, bucket_names=request.bucket_names, for_chat=request.for_chat)
+    assert checked.problems == []
     return draft
 
 
@@ -57,56 +58,58 @@ def prompts(draft: ScriptDraft) -> list[str]:
     return [str(block["prompt"]) for block in draft.blocks]
 
 
-def values(block: Mapping[str, Any]) -> list[str]:
+def option_values(block: Mapping[str, Any]) -> list[str]:
     return [option["value"] for option in block["options"]]
 
 
-# --- Walking --------------------------------------------------------------------------------------
+# --- Running --------------------------------------------------------------------------------------
 
 
 @dataclass
-class Walked:
-    """What a respondent was told, by block, tokens filled in, and what was said to their answers."""
+class Run:
+    """What a respondent read: the prompts by the names of their blocks, and the feedback on answers."""
 
-    told: dict[str, str]
+    prompts: dict[str, str]
     feedback: list[str]
-    has_ended: bool
+    is_complete: bool
 
 
-def first(block: Block) -> Mapping[str, object]:
-    """The first option, or the lowest point."""
+def first_option(block: Block) -> Mapping[str, object]:
+    """Answer with the first option, or the lowest point."""
     return _answer(block, 0)
 
 
-def last(block: Block) -> Mapping[str, object]:
+def last_option(block: Block) -> Mapping[str, object]:
+    """Answer with the last option, or the highest point."""
     return _answer(block, -1)
 
 
-def as_little_as_possible(block: Block) -> Mapping[str, object]:
-    return first(block) if block.required else SKIP
+def required_only(block: Block) -> Mapping[str, object]:
+    """Skip every question that may be skipped."""
+    return first_option(block) if block.required else SKIP
 
 
-def walk(script: Script, say: Say) -> Walked:
-    """From the first block to the end, through the engine; fails where it does not come to an end."""
+def run(script: Script, respond: Respond) -> Run:
+    """Run a script from the first block to the end. Fails if it shows a block twice."""
     script = with_ids(script)
-    walked = Walked({}, [], has_ended=False)
+    result = Run({}, [], is_complete=False)
     turn = runner.begin(script)
     while (block := turn.show) is not None:
         assert block.name is not None
-        assert block.name not in walked.told, "A block is shown twice."
-        walked.told[block.name] = runner.fill(script, turn.state, block.prompt, {})
+        assert block.name not in result.prompts, "A block is shown twice."
+        result.prompts[block.name] = runner.fill(script, turn.state, block.prompt, {})
         if block.asks:
-            turn = runner.answer(script, turn.state, answers.parse(block, say(block)))
+            turn = runner.answer(script, turn.state, answers.parse(block, respond(block)))
             if turn.feedback:
-                walked.feedback.append(turn.feedback)
+                result.feedback.append(turn.feedback)
         else:
             turn = runner.proceed(script, turn.state)
-    walked.has_ended = True
-    return walked
+    result.is_complete = True
+    return result
 
 
 def with_ids(script: Script) -> Script:
-    """As it would be stored: every block and option with an id, and correct answers named by it."""
+    """Give every block and option an id, as if the script were stored, and name correct answers by id."""
     numbers = count(1)
     return replace(script, blocks=tuple(_with_ids(block, numbers) for block in script.blocks))
 
@@ -118,14 +121,14 @@ def _with_ids(block: Block, numbers: count[int]) -> Block:
     return replace(block, id=next(numbers), options=options, correct_answer_ids=correct)
 
 
-def _answer(block: Block, at: int) -> Mapping[str, object]:
+def _answer(block: Block, position: int) -> Mapping[str, object]:
     ids = [option.id for option in block.options]
     if block.type == "single_punch":
-        return {"option_id": ids[at]}
+        return {"option_id": ids[position]}
     if block.type == "multi_punch":
-        return {"option_ids": [ids[at]]}
+        return {"option_ids": [ids[position]]}
     if block.type == "ranking":
-        return {"ranking": (ids if at == 0 else ids[::-1])[: block.rank_top_n]}
+        return {"ranking": (ids if position == 0 else ids[::-1])[: block.rank_top_n]}
     if block.type == "open_numeric":
         return {"value": 5}
-    return {"value": "Because."} if block.type == "open_text" else {"value": block.points[at]}
+    return {"value": "Because."} if block.type == "open_text" else {"value": block.points[position]}

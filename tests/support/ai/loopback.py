@@ -1,14 +1,14 @@
-"""The Anthropic API as far as we use it: a real HTTP server on 127.0.0.1 that answers as it is told.
+"""The part of the Anthropic API that we use: a real HTTP server on 127.0.0.1 with prepared responses.
 
     with Loopback() as anthropic:
-        anthropic.say({"blocks": []})                 # the next answer, as JSON in a text block
-        anthropic.say(lambda body: {"texts": []})     # made from the request's body
-        anthropic.fail(529, "overloaded_error")       # and the next is an error
-        Claude(api_key="test", base_url=anthropic.url)
+        anthropic.queue({"blocks": []})                 # the next response, as JSON in a text block
+        anthropic.queue(lambda body: {"texts": []})     # computed from the body of the request
+        anthropic.queue_error(529, "overloaded_error")  # the one after that is an error
+        ClaudeProvider(api_key="test", base_url=anthropic.url)
         anthropic.requests[0].body["model"]
 
-If nothing is queued it calls `default`, which makes up an answer unless a test replaces it
-(`tests/support/ai/improvisation.py`). A whole installation can therefore use it:
+If the queue is empty, it sends `default`, which at first is improvised (see `improvisation.py`). So it can
+serve a whole installation:
 
     python -m tests.support.ai.loopback --port 9100 --delay 0.5
     ANTHROPIC_API_KEY=test ANTHROPIC_BASE_URL=http://127.0.0.1:9100 AI_PROVIDER=anthropic make run
@@ -31,10 +31,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.support.ai.improvisation import improvise
-from tests.support.ai.request_rules import faults_of_request
+from tests.support.ai.request_rules import problems_with_request
 
 Body = Mapping[str, Any]
-Says = Callable[[Body], object]
+Answer = Callable[[Body], object]
 
 USAGE = {
     "input_tokens": 1_000,
@@ -47,8 +47,8 @@ _CONTENT_TYPE = {"content-type": "application/json"}
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One request as it came in; the names of `headers` are lower case."""
+class ReceivedRequest:
+    """One request. The names of its `headers` are in lower case."""
 
     path: str
     headers: Mapping[str, str]
@@ -61,19 +61,19 @@ class Asked:
 
     @property
     def prompt(self) -> str:
-        """What the user says, as one text."""
+        """The messages of the user, as one text."""
         return "\n".join(_text_of(message["content"]) for message in self.body["messages"])
 
     @property
     def schema(self) -> dict[str, Any]:
-        """What the answer has to look like."""
+        """The schema that the response must match."""
         schema: dict[str, Any] = self.body["output_config"]["format"]["schema"]
         return schema
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What is sent back. `how` is `whole`, `hang` (says nothing) or `drop` (breaks off in its middle)."""
+    """A response. `how` is `whole`, `silence` (nothing is sent) or `cut_off` (ends in the middle)."""
 
     status: int = 200
     body: Callable[[Body], bytes] = lambda _body: b""
@@ -82,17 +82,17 @@ class Reply:
 
 
 class Loopback:
-    """The server. Answers in the order in which they were queued, whoever asks."""
+    """The server. It sends responses in the order in which they were queued, to any client."""
 
     def __init__(self, *, port: int = 0, delay: float = 0.0) -> None:
-        self.default: Reply = _saying(improvise)
+        self.default: Reply = _json_reply(improvise)
         self.delay = delay
         self._lock = threading.Lock()
-        self._requests: list[Asked] = []
+        self._requests: list[ReceivedRequest] = []
         self._queue: deque[Reply] = deque()
         self._released = threading.Event()
-        self._at_once = 0
-        self.most_at_once = 0
+        self._concurrent = 0
+        self.max_concurrent = 0
         self._server = _Server(("127.0.0.1", port), _handler_for(self))
 
     def __enter__(self) -> Self:
@@ -111,82 +111,83 @@ class Loopback:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     @property
-    def requests(self) -> Sequence[Asked]:
-        """What came in, in this order, the refused included."""
+    def requests(self) -> Sequence[ReceivedRequest]:
+        """All requests in order, including those that were refused."""
         with self._lock:
             return tuple(self._requests)
 
     @property
-    def unsaid(self) -> int:
-        """How many queued answers nobody has asked for."""
+    def queued_count(self) -> int:
+        """How many queued responses have not been sent yet."""
         with self._lock:
             return len(self._queue)
 
-    # What it answers
+    # Responses
 
-    def say(self, *answers: object, **message: Any) -> None:
-        """Queue answers: what is given, or what is made of the request, as JSON in one text block.
+    def queue(self, *answers: object, **message: Any) -> None:
+        """Queue responses: each answer, or what it returns for the request, as JSON in one text block.
 
-        `message` are other parts of it, as `stop_reason`, `usage` and `before` (earlier content blocks).
+        `message` holds other parts of the response, such as `stop_reason`, `usage` and `before` (earlier
+        content blocks).
         """
         for answer in answers:
-            self._add(_saying(answer, **message))
+            self._add(_json_reply(answer, **message))
 
-    def say_text(self, text: str, **message: Any) -> None:
-        """Queue an answer of this very text."""
-        self._add(_saying_text(lambda _body: text, **message))
+    def queue_text(self, text: str, **message: Any) -> None:
+        """Queue a response with exactly this text."""
+        self._add(_text_reply(lambda _body: text, **message))
 
-    def say_content(self, content: Sequence[Mapping[str, Any]], **message: Any) -> None:
-        """Queue an answer of these content blocks, perhaps none."""
+    def queue_content(self, content: Sequence[Mapping[str, Any]], **message: Any) -> None:
+        """Queue a response with these content blocks, which may be none."""
         self._add(Reply(body=lambda body: _message(body, list(content), **message)))
 
-    def say_raw(self, raw: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
-        """Queue bytes in place of a message."""
+    def queue_raw(self, raw: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        """Queue bytes instead of a message."""
         self._add(Reply(status, lambda _body: raw, headers or {}))
 
-    def fail(
+    def queue_error(
         self, status: int, type: str, message: str = "", headers: Mapping[str, str] | None = None
     ) -> None:
         """Queue an error."""
-        self._add(_failing(status, type, message, headers or {}))
+        self._add(_error_reply(status, type, message, headers or {}))
 
-    def hang(self) -> None:
-        """Queue a silence, until the server ends or `release` is called."""
-        self._add(Reply(how="hang"))
+    def queue_silence(self) -> None:
+        """Queue a silence that lasts until the server stops or `release` is called."""
+        self._add(Reply(how="silence"))
 
-    def drop(self) -> None:
-        """Queue an answer that breaks off in its middle."""
-        self._add(Reply(body=lambda body: _message(body, _texts("{}")), how="drop"))
+    def queue_cut_off(self) -> None:
+        """Queue a response that ends in the middle."""
+        self._add(Reply(body=lambda body: _message(body, _texts("{}")), how="cut_off"))
 
-    def always(self, answer: object, **message: Any) -> None:
-        """Answer so where nothing is queued."""
-        self.default = _saying(answer, **message)
+    def default_to(self, answer: object, **message: Any) -> None:
+        """Send this answer if the queue is empty."""
+        self.default = _json_reply(answer, **message)
 
-    def always_fail(
+    def default_to_error(
         self, status: int, type: str, message: str = "", headers: Mapping[str, str] | None = None
     ) -> None:
-        """Answer with an error where nothing is queued."""
-        self.default = _failing(status, type, message, headers or {})
+        """Send an error if the queue is empty."""
+        self.default = _error_reply(status, type, message, headers or {})
 
     def release(self) -> None:
-        """Let go of all that hangs, now and later."""
+        """End all silences, now and in the future."""
         self._released.set()
 
     # For the handler
 
-    def reply_to(self, asked: Asked) -> Reply:
-        """Note a request; what to answer."""
+    def reply_to(self, received: ReceivedRequest) -> Reply:
+        """Store a request, and return the response to it."""
         with self._lock:
-            self._requests.append(asked)
-            if asked.path != "/v1/messages":
-                return _failing(404, "not_found_error", f"There is no {asked.path}.", {})
-            if refusal := _refusal_of(asked):
+            self._requests.append(received)
+            if received.path != "/v1/messages":
+                return _error_reply(404, "not_found_error", f"There is no {received.path}.", {})
+            if refusal := _refusal_of(received):
                 return refusal
             return self._queue.popleft() if self._queue else self.default
 
     def wait(self, reply: Reply) -> bool:
-        """Take the time that the answer takes; whether there is one at all."""
-        if reply.how == "hang":
+        """Wait as long as the response takes; return whether there is one at all."""
+        if reply.how == "silence":
             self._released.wait()
             return False
         if self.delay:
@@ -195,12 +196,12 @@ class Loopback:
 
     def begin(self) -> None:
         with self._lock:
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
+            self._concurrent += 1
+            self.max_concurrent = max(self.max_concurrent, self._concurrent)
 
     def end(self) -> None:
         with self._lock:
-            self._at_once -= 1
+            self._concurrent -= 1
 
     def _add(self, reply: Reply) -> None:
         with self._lock:
@@ -210,12 +211,12 @@ class Loopback:
 # --- The wire ---------------------------------------------------------------------------------------
 
 
-def _saying(answer: object, **message: Any) -> Reply:
-    says: Says = answer if callable(answer) else lambda _body: answer
-    return _saying_text(lambda body: json.dumps(says(body), ensure_ascii=False), **message)
+def _json_reply(answer: object, **message: Any) -> Reply:
+    compute: Answer = answer if callable(answer) else lambda _body: answer
+    return _text_reply(lambda body: json.dumps(compute(body), ensure_ascii=False), **message)
 
 
-def _saying_text(text: Callable[[Body], str], *, before: Sequence[Any] = (), **message: Any) -> Reply:
+def _text_reply(text: Callable[[Body], str], *, before: Sequence[Any] = (), **message: Any) -> Reply:
     return Reply(body=lambda body: _message(body, [*before, *_texts(text(body))], **message))
 
 
@@ -237,20 +238,20 @@ def _message(body: Body, content: list[Any], **changes: Any) -> bytes:
     return json.dumps({**message, **changes}).encode()
 
 
-def _failing(status: int, type: str, message: str, headers: Mapping[str, str]) -> Reply:
+def _error_reply(status: int, type: str, message: str, headers: Mapping[str, str]) -> Reply:
     error = {"type": "error", "error": {"type": type, "message": message}, "request_id": "req_loopback"}
     return Reply(status, lambda _body: json.dumps(error).encode(), headers)
 
 
-def _refusal_of(asked: Asked) -> Reply | None:
-    """What the real one would not take either."""
-    key = asked.headers.get("x-api-key") or asked.headers.get("authorization", "").removeprefix("Bearer ")
-    if not key:
-        return _failing(401, "authentication_error", "There is no key.", {})
-    if "anthropic-version" not in asked.headers:
-        return _failing(400, "invalid_request_error", "anthropic-version: header is required", {})
-    if faults := faults_of_request(asked.body):
-        return _failing(400, "invalid_request_error", " ".join(faults), {})
+def _refusal_of(received: ReceivedRequest) -> Reply | None:
+    """Refuse what the real API would refuse."""
+    bearer = received.headers.get("authorization", "").removeprefix("Bearer ")
+    if not (received.headers.get("x-api-key") or bearer):
+        return _error_reply(401, "authentication_error", "There is no key.", {})
+    if "anthropic-version" not in received.headers:
+        return _error_reply(400, "invalid_request_error", "anthropic-version: header is required", {})
+    if problems := problems_with_request(received.body):
+        return _error_reply(400, "invalid_request_error", " ".join(problems), {})
     return None
 
 
@@ -262,10 +263,10 @@ def _text_of(content: Any) -> str:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 128  # so that twenty at one time are let in at once
+    request_queue_size = 128  # so that twenty clients can connect at the same time
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that went away are not worth a word."""
+        """Ignore clients that have disconnected."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
@@ -284,22 +285,22 @@ def _handler_for(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
 
         def _serve(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length", 0)))
-            asked = Asked(
+            received = ReceivedRequest(
                 self.path.partition("?")[0],
                 {name.lower(): value for name, value in self.headers.items()},
                 json.loads(raw or b"{}"),
             )
-            reply = loopback.reply_to(asked)
+            reply = loopback.reply_to(received)
             if not loopback.wait(reply):
                 self.close_connection = True
                 return
-            body = reply.body(asked.body)
+            body = reply.body(received.body)
             self.send_response(reply.status)
             for name, value in {"request-id": "req_loopback", **_CONTENT_TYPE, **reply.headers}.items():
                 self.send_header(name, value)
             self.send_header("content-length", str(len(body)))
             self.end_headers()
-            if reply.how == "drop":
+            if reply.how == "cut_off":
                 self.wfile.write(body[: len(body) // 2])
                 self.close_connection = True
                 with contextlib.suppress(OSError):
@@ -308,20 +309,20 @@ def _handler_for(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nothing: tests are silent."""
+            """Print nothing."""
 
     return Handler
 
 
 def _main() -> None:
-    told = argparse.ArgumentParser(description="An Anthropic API that makes its answers up.")
-    told.add_argument("--port", type=int, default=9100)
-    told.add_argument("--delay", type=float, default=0.0, help="seconds that each answer takes")
-    told.add_argument("--overloaded", action="store_true", help="answer 529 to everything")
-    arguments = told.parse_args()
+    parser = argparse.ArgumentParser(description="An Anthropic API that improvises its responses.")
+    parser.add_argument("--port", type=int, default=9100)
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds that each response takes")
+    parser.add_argument("--overloaded", action="store_true", help="respond with 529 to every request")
+    arguments = parser.parse_args()
     with Loopback(port=arguments.port, delay=arguments.delay) as loopback:
         if arguments.overloaded:
-            loopback.always_fail(529, "overloaded_error", "Overloaded")
+            loopback.default_to_error(529, "overloaded_error", "Overloaded")
         sys.stdout.write(f"Point ANTHROPIC_BASE_URL at {loopback.url}\n")
         sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
