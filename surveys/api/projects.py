@@ -242,7 +242,8 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Open a project",
         description=(
-            "Lets respondents in. `delivery` is merged as by `PATCH`. With `opening.mode` `scheduled` and"
+            "Lets respondents in. `delivery` is merged as by `PATCH`; if none was ever set, the defaults are "
+            "written down: `private`, `web`, and `manual` for both modes. With `opening.mode` `scheduled` and"
             " a future time the project stays `inactive` until then, and `info.scheduled_open_at` shows "
             "it. An open or pending project, or one without a question, is `409 conflict`; so is "
             "`response_channel` `chat` while no chat platform is connected. `chat` without "

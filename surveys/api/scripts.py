@@ -93,7 +93,8 @@ class ScriptViewSet(OwnWorkViewSet):
             "Blocks and options sent with their ids stay the same ones, those without are added, those "
             "left out are removed. A renamed block is followed by references that this write did not "
             "change. Outro blocks stay; resubmitted by id, their prompt, pictures and pause change. The "
-            "first write while scoring is on makes the scores count. "
+            "first write while scoring is on makes the scores count. A block that has answers cannot change "
+            "its type (`409 conflict`): leave it out, which archives it, and add another. "
             f"{_WRITES}"
         ),
         parameters=[IF_MATCH],

@@ -47,10 +47,38 @@ def test_a_project_opens_and_closes_once_each():
     assert caller.post(f"/projects/{made['id']}/close", {"reason": "done"}).status_code == 200
 
 
-def test_opening_without_delivery_leaves_it_null():
-    caller = Caller()
+DELIVERY_BY_DEFAULT = {
+    "opening": {"mode": "manual", "time": None},
+    "closing": {"mode": "manual", "time": None},
+    "audience": {
+        "participation": "private",
+        "response_channel": "web",
+        "required_role_ids": [],
+        "verified_source_ids": [],
+    },
+    "invitation": None,
+}
 
-    assert opened(caller, caller.make(TEXT)).json()["delivery"] is None
+
+@pytest.mark.parametrize("body", [{}, {"delivery": None}])
+def test_opening_without_delivery_writes_the_defaults_down(body):
+    caller = Caller()
+    made = caller.make(TEXT)
+
+    answer = caller.post(f"/projects/{made['id']}/open", body).json()
+    caller.post(f"/projects/{made['id']}/close")
+
+    assert made["delivery"] is None
+    assert answer["delivery"] == DELIVERY_BY_DEFAULT
+    assert caller.get(f"/projects/{made['id']}").json()["delivery"] == DELIVERY_BY_DEFAULT
+
+
+def test_a_refused_opening_leaves_delivery_null():
+    caller = Caller()
+    made = caller.make()
+
+    assert refusal(opened(caller, made)) == (409, "conflict")
+    assert caller.get(f"/projects/{made['id']}").json()["delivery"] is None
 
 
 def test_delivery_sent_with_open_is_merged():

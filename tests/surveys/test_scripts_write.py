@@ -340,3 +340,54 @@ def test_counts_of_blocks_and_questions_are_kept():
 
     project = Project.objects.get(pk=made["id"])
     assert (project.block_count, project.question_count, project.revision) == (3, 2, 1)
+
+
+# --- The type of a block with answers (decisions 15.3) -------------------------------------------------
+
+
+def retyped(made, n=1):
+    """The script as it was read, with another type for one open text."""
+    blocks = [dict(block) for block in made["script"]["blocks"]]
+    blocks[n] |= {"type": "open_numeric"}
+    return blocks
+
+
+def test_a_block_with_answers_cannot_change_its_type():
+    caller = Caller()
+    made = caller.make(CHOICE, TEXT | {"name": "comment"})
+    answer(made["script"]["blocks"][1], project_id=made["id"])
+
+    whole = caller.put(path_of(made), {"blocks": retyped(made)})
+    patched = caller.patch(block_path(made, 1), {"type": "open_numeric"})
+
+    for refused, field in ((whole, "blocks[1].type"), (patched, "type")):
+        assert refusal(refused) == (409, "conflict")
+        assert faults(refused) == {(field, "read_only")}
+        assert "The block comment has answers" in refused.json()["message"]
+        assert "Archive it" in refused.json()["message"]
+    assert caller.get(path_of(made)).json()["blocks"][1]["type"] == "open_text"
+
+
+def test_a_block_without_answers_can_change_its_type():
+    caller = Caller()
+    made = caller.make(CHOICE, TEXT | {"name": "comment"})
+    answer(made["script"]["blocks"][0], made["script"]["blocks"][0]["options"][0], project_id=made["id"])
+
+    written = caller.put(path_of(made), {"blocks": retyped(made)})
+
+    assert written.status_code == 200
+    assert written.json()["blocks"][1]["type"] == "open_numeric"
+
+
+def test_a_block_with_answers_is_archived_to_ask_otherwise():
+    caller = Caller()
+    made = caller.make(CHOICE, TEXT | {"name": "comment"})
+    first, second = made["script"]["blocks"]
+    answer(second, project_id=made["id"])
+
+    written = caller.put(
+        path_of(made), {"blocks": [first, {"name": "comment", "type": "open_numeric", "prompt": "How many?"}]}
+    )
+
+    assert written.status_code == 200
+    assert Block.objects.get(pk=second["id"]).is_archived

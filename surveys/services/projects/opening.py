@@ -42,6 +42,8 @@ def open_project(
     violations = []
     if fields and "delivery" in fields:
         violations += project_fields.lay_delivery_over(project, fields["delivery"], at=at)
+    if project.delivery is None:  # reads show from now on how it was delivered (decisions 15.1)
+        violations += project_fields.lay_delivery_over(project, {}, at=at)
     if project.delivery and not violations:
         violations += field_groups.check_delivery(project.delivery, before=None, at=at)
     if violations:

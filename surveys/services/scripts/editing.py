@@ -23,8 +23,8 @@ from surveys.engine.rules import buckets
 from surveys.engine.rules import revision as revisions
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Script, Violation
+from surveys.models import Answer, Project
 from surveys.models import Bucket as BucketRow
-from surveys.models import Project
 from surveys.services import lookup
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import outro as outro_blocks
@@ -259,6 +259,7 @@ def _write(
         refuse_all(_once(violations))
     if project.is_pending_at(at) and not any(block.asks for block in script.blocks):
         raise Conflict("A project that is about to open needs a question: close it first, to cancel that.")
+    _refuse_new_types(before, script, arranged)
     script = _save(project, before, script, new_buckets)
     return Written(project, script, (*ignored, *reading.ignored))
 
@@ -269,6 +270,32 @@ def _refuse_frozen(before: Script, script: Script, arranged: OrderedBlocks) -> N
             "The structure of a script cannot change while the project is active: only wording and pictures.",
             violations=_once(frozen),
         )
+
+
+def _refuse_new_types(before: Script, script: Script, arranged: OrderedBlocks) -> None:
+    """Refuse another type for a block that has answers: they would mean nothing there (decisions 15.3)."""
+    stored = {block.id: block.type for block in before.blocks}
+    retyped = [
+        (block, block_path)
+        for block, block_path in zip(script.blocks, arranged.block_paths, strict=True)
+        if block.id in stored and stored[block.id] != block.type
+    ]
+    if not retyped:
+        return
+    ids = [block.id for block, _ in retyped]
+    answered = set(Answer.objects.filter(block_id__in=ids).values_list("block_id", flat=True).distinct())
+    violations = [
+        Violation(
+            block_path.field("type"),
+            "read_only",
+            f"The block {block.name} has answers, so its type cannot change. Archive it by leaving it out of "
+            "the script, and add another block.",
+        )
+        for block, block_path in retyped
+        if block.id in answered
+    ]
+    if violations:
+        raise Conflict(violations[0].message, violations=violations)
 
 
 def _save(project: Project, before: Script, script: Script, new_buckets: Collection[str]) -> Script:
