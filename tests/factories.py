@@ -6,6 +6,8 @@ from factory.declarations import Sequence, SubFactory
 from factory.django import DjangoModelFactory
 
 from communities.models import Community, Member, User
+from tests.support.moments import NOON
+from webhooks.models import Webhook
 
 
 class CommunityFactory(DjangoModelFactory[Community]):
@@ -31,3 +33,19 @@ class MemberFactory(DjangoModelFactory[Member]):
 
     community = SubFactory(CommunityFactory)
     user = SubFactory(UserFactory)
+
+
+class WebhookFactory(DjangoModelFactory[Webhook]):
+    """A webhook that is on and subscribed to every event."""
+
+    class Meta:
+        model = Webhook
+
+    community = SubFactory(CommunityFactory)
+    name = "Club website"
+    url = "https://hooks.example.org/colloquy"
+    events = ["*"]
+    sealed_secret = b"sealed"
+    secret_prefix = "whsec_Ab12"
+    created_at = NOON
+    updated_at = NOON

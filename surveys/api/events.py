@@ -1,6 +1,6 @@
-"""What webhooks are told, for the OpenAPI description: its object `webhooks`, and the shapes of bodies.
+"""The OpenAPI description of events: its object `webhooks`, and the shapes of their bodies.
 
-Here, because bodies hold projects and responses, which `webhooks` does not know.
+It is part of surveys because bodies contain projects and responses, which the app `webhooks` does not know.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Schema = dict[str, Any]
 
 TAG = "Events"
 _TEXT: Schema = {"type": "string"}
-_ROUNDED = "Of an anonymous project, all times are rounded and nobody is named."
+_ROUNDED = "For anonymous projects, all times are rounded and nobody is named."
 _PROJECT: Schema = {"project": ref("ProjectOut")}
 _RESPONSE: Schema = {"project_id": _TEXT, "response": ref("ResponseOut")}
 _ANALYSIS: Schema = {"project_id": _TEXT, "analysis": ref("AnalysisOut")}
 
 
-class Told(NamedTuple):
-    """One type of event: in words, and the shape and an example of its `data`."""
+class EventDescription(NamedTuple):
+    """One type of event: its texts, and the shape and an example of its `data`."""
 
     summary: str
     description: str
@@ -31,58 +31,58 @@ class Told(NamedTuple):
     example: dict[str, Any]
 
 
-EVENTS: dict[EventType, Told] = {
-    EventType.PROJECT_CREATED: Told(
+EVENTS: dict[EventType, EventDescription] = {
+    EventType.PROJECT_CREATED: EventDescription(
         "A project was created",
-        "Made anew or copied.",
+        "The project is new or a copy.",
         _PROJECT,
         {"project": examples.PROJECT},
     ),
-    EventType.PROJECT_OPENED: Told(
+    EventType.PROJECT_OPENED: EventDescription(
         "A project was opened",
-        "By hand or by the clock; then `timestamp` is the scheduled moment, however late it was noticed.",
+        "By a request or on schedule. On schedule, `timestamp` is the scheduled time, even if it is late.",
         _PROJECT,
         {"project": examples.OPEN_PROJECT},
     ),
-    EventType.PROJECT_CLOSED: Told(
+    EventType.PROJECT_CLOSED: EventDescription(
         "A project was closed",
-        "By hand or by the clock; then `timestamp` is the scheduled moment, however late it was noticed.",
+        "By a request or on schedule. On schedule, `timestamp` is the scheduled time, even if it is late.",
         _PROJECT,
         {"project": examples.PROJECT},
     ),
-    EventType.PROJECT_DELETED: Told(
+    EventType.PROJECT_DELETED: EventDescription(
         "A project was deleted",
-        "With the project as it was last; its responses are gone with it and are not told of one by one.",
+        "Contains the project as it last was. Its responses are deleted too, without events of their own.",
         _PROJECT,
         {"project": examples.PROJECT},
     ),
-    EventType.RESPONSE_SUBMITTED: Told(
+    EventType.RESPONSE_SUBMITTED: EventDescription(
         "A response was completed",
-        f"Told once. A vote that is changed later is not told again. {_ROUNDED}",
+        f"Sent once. A vote that is changed later is not sent again. {_ROUNDED}",
         _RESPONSE,
         {"project_id": "7", "response": conversation_examples.RESPONSE},
     ),
-    EventType.RESPONSE_DELETED: Told(
+    EventType.RESPONSE_DELETED: EventDescription(
         "A response was deleted",
-        f"Over the interface, a partial one too, or a vote that its voter took back. {_ROUNDED}",
+        f"Deleted through the API, also if it was partial, or a vote that was retracted. {_ROUNDED}",
         {"project_id": _TEXT, "response_id": {"type": "string", "format": "uuid"}},
         {"project_id": "7", "response_id": conversation_examples.RESPONSE["id"]},
     ),
-    EventType.ANALYSIS_COMPLETED: Told(
+    EventType.ANALYSIS_COMPLETED: EventDescription(
         "An analysis is finished",
-        f"With the analysis as the interface tells it, quotes too. {_ROUNDED}",
+        f"Contains the analysis as the API returns it, including quotes. {_ROUNDED}",
         _ANALYSIS,
         {"project_id": "7", "analysis": analysis_job_examples.COMPLETED},
     ),
-    EventType.ANALYSIS_FAILED: Told(
+    EventType.ANALYSIS_FAILED: EventDescription(
         "An analysis failed",
-        f"With its `error`; its credits have been given back. {_ROUNDED}",
+        f"Contains the `error`. The credits have been returned. {_ROUNDED}",
         _ANALYSIS,
         {"project_id": "7", "analysis": analysis_job_examples.FAILED},
     ),
-    EventType.WEBHOOK_PING: Told(
-        "Somebody asked for a ping",
-        "Told to that webhook alone, whatever its `events` and even while it is off.",
+    EventType.WEBHOOK_PING: EventDescription(
+        "A ping was requested",
+        "Sent only to that webhook, even if it is off or its `events` do not include it.",
         {"webhook": ref("WebhookOut")},
         {"webhook": WEBHOOK},
     ),
@@ -90,29 +90,31 @@ EVENTS: dict[EventType, Told] = {
 _HEADERS: tuple[tuple[str, str, Schema], ...] = (
     (
         "webhook-id",
-        "The event's id, the same on each attempt: deduplicate by it.",
+        "The event's id, the same for every attempt. Use it to recognise duplicates.",
         {"type": "string", "format": "uuid"},
     ),
     (
         "webhook-timestamp",
-        "When this attempt was made, in Unix seconds. Refuse what is more than 5 minutes off.",
+        "The Unix time of this attempt in seconds. Refuse requests that are more than 5 minutes off.",
         {"type": "string", "pattern": "^[0-9]+$"},
     ),
     (
         "webhook-signature",
-        "One or two signatures with a space between; one that fits is enough.",
+        "One or two signatures, separated by a space. One that matches is enough.",
         {"type": "string", "pattern": "^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*)*$"},
     ),
 )
 _RESPONSES: Schema = {
     "2XX": {"description": "Delivered."},
-    "410": {"description": "The delivery is abandoned, and the webhook is switched off."},
-    "default": {"description": "A failure, redirects too. There are 10 attempts in all."},
+    "410": {"description": "The delivery is abandoned and the webhook is switched off."},
+    "default": {
+        "description": "The attempt failed; redirects count as failures. There are 10 attempts in all."
+    },
 }
 
 
 def components() -> dict[str, Schema]:
-    """Event, which all bodies share."""
+    """The component `Event`, which all bodies share."""
     properties = {
         "id": {"type": "string", "format": "uuid", "description": "Also the header `webhook-id`."},
         "type": _TEXT,
@@ -121,49 +123,48 @@ def components() -> dict[str, Schema]:
         "community_id": _TEXT,
         "data": {"type": "object"},
     }
-    described = "The body that each attempt sends, byte for byte the same."
     event = {
         "type": "object",
-        "description": described,
+        "description": "The body that every attempt sends, byte for byte the same.",
         "required": list(properties),
         "properties": properties,
     }
     return {"Event": event}
 
 
-def described() -> dict[str, Schema]:
-    """The object `webhooks`: what is sent for each type of event."""
-    return {type.value: {"post": _sent(type, told)} for type, told in EVENTS.items()}
+def operations() -> dict[str, Schema]:
+    """The object `webhooks`: the request that is sent for each type of event."""
+    return {type.value: {"post": _operation(type, event)} for type, event in EVENTS.items()}
 
 
-def _sent(type: EventType, told: Told) -> Schema:
+def _operation(type: EventType, event: EventDescription) -> Schema:
     return {
         "operationId": f"event_{type.value.replace('.', '_')}",
         "tags": [TAG],
-        "summary": told.summary,
-        "description": told.description,
+        "summary": event.summary,
+        "description": event.description,
         "security": [],
         "parameters": [
             {"in": "header", "name": name, "required": True, "description": words, "schema": schema}
             for name, words, schema in _HEADERS
         ],
-        "requestBody": {"required": True, "content": {"application/json": _body(type, told)}},
+        "requestBody": {"required": True, "content": {"application/json": _body(type, event)}},
         "responses": _RESPONSES,
     }
 
 
-def _body(type: EventType, told: Told) -> Schema:
-    data = {"type": "object", "required": list(told.data), "properties": told.data}
-    own = {"properties": {"type": {"const": type.value}, "data": data}}
+def _body(type: EventType, event: EventDescription) -> Schema:
+    data = {"type": "object", "required": list(event.data), "properties": event.data}
+    specific = {"properties": {"type": {"const": type.value}, "data": data}}
     example = {
         "id": "5b7f2c1e-3f5e-4a35-8c68-0d7a7b0c7a11",
         "type": type.value,
         "timestamp": "2026-01-31T10:00:00Z",
         "api_version": API_VERSION,
         "community_id": "710000000000000001",
-        "data": told.example,
+        "data": event.example,
     }
     return {
-        "schema": {"allOf": [ref("Event"), own]},
-        "examples": {told.summary: {"value": example}},
+        "schema": {"allOf": [ref("Event"), specific]},
+        "examples": {event.summary: {"value": example}},
     }

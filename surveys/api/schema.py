@@ -1,4 +1,4 @@
-"""What drf-spectacular cannot see for itself: the shapes of a script, which the engine reads, and events."""
+"""What drf-spectacular cannot infer: the shapes of scripts, which the engine parses, and events."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from surveys.api import blocks, events
 
 
 def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """drf-spectacular's post-processing hook: Script, Block and their parts; what webhooks are told."""
+    """drf-spectacular's post-processing hook: adds Script, Block and their parts, and events."""
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
     schemas.update(blocks.components() | events.components())
-    result["webhooks"] = events.described()
+    result["webhooks"] = events.operations()
     return result

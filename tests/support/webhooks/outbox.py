@@ -9,6 +9,7 @@ from uuid import uuid4
 from django.db import transaction
 
 from communities.models import Community
+from tests.factories import WebhookFactory
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
 from webhooks.sender import EndpointResponse
@@ -17,7 +18,6 @@ from webhooks.services.outcomes import Attempt
 from webhooks.services.pending import PendingDelivery
 
 MID_HOUR = datetime(2026, 1, 31, 12, 34, 56, tzinfo=UTC)  # a moment that rounding changes
-URL = "https://hooks.example.org/colloquy"
 
 
 def get_community(number: int = 1) -> Community:
@@ -26,19 +26,8 @@ def get_community(number: int = 1) -> Community:
 
 def create_webhook(community: Community | None = None, **fields: Any) -> Webhook:
     """A webhook of the first community, subscribed to everything, unless the arguments say otherwise."""
-    return Webhook.objects.create(
-        **{
-            "community": community or get_community(),
-            "name": "Club website",
-            "url": URL,
-            "events": ["*"],
-            "sealed_secret": b"sealed",
-            "secret_prefix": "whsec_Ab12",
-            "created_at": MID_HOUR,
-            "updated_at": MID_HOUR,
-            **fields,
-        }
-    )
+    defaults = {"created_at": MID_HOUR, "updated_at": MID_HOUR}
+    return WebhookFactory.create(community=community or get_community(), **{**defaults, **fields})
 
 
 def emit_event(
