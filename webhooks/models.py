@@ -9,8 +9,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
+from communities.rounding import Rounding
 from webhooks.events import EventType
-from webhooks.rounding import Rounding
 
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):

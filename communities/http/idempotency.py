@@ -26,9 +26,11 @@ from psycopg.errors import LockNotAvailable, QueryCanceled
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities import rounding
 from communities.errors import Conflict, refuse
 from communities.http.authentication import Caller
 from communities.http.bodies import MEDIA_TYPE
+from communities.rounding import Rounding
 from communities.statements import prepared
 
 HEADER = "Idempotency-Key"
@@ -158,7 +160,7 @@ def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
                 {
                     "claim": claim.key,
                     "fingerprint": claim.fingerprint,
-                    "expires_at": _full_hour(at + RETENTION),
+                    "expires_at": rounding.up(at + RETENTION, Rounding.HOUR),
                     "at": at,
                     "wait": f"{SECONDS_TO_WAIT_FOR_A_TWIN}s",
                 },
@@ -209,9 +211,3 @@ def _sealed(body: bytes, claim: str) -> bytes:
 
 def _unsealed(sealed: bytes, claim: str) -> bytes:
     return AESGCM(_secret()).decrypt(sealed[:12], sealed[12:], claim.encode())
-
-
-def _full_hour(at: datetime) -> datetime:
-    """The next full hour, so that the row tells no exact time of an anonymous answer."""
-    floor = at.replace(minute=0, second=0, microsecond=0)
-    return floor if floor == at else floor + timedelta(hours=1)

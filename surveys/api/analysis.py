@@ -162,4 +162,6 @@ class AnalysisViewSet(OwnWorkViewSet):
         told = analysis.rendered(project_id=project.pk, covers=covers, with_ai=with_ai)
         if told is None:
             raise NotFound(NO_ANALYSIS)
-        return Response(told if is_whole else analysis.in_sum(told, least=anonymity.least_answers(project)))
+        if not is_whole:
+            told = analysis.in_aggregate(told, least=anonymity.least_answers(project))
+        return Response(told)

@@ -1,8 +1,11 @@
-"""What an answer may remember of its giver, by privacy mode (decisions 8.8).
+"""The rules of anonymous projects: what is stored beside an answer, and what is shown (decisions 8.8, 8.14).
 
-On an anonymous project nothing stored joins answers to a person, for whoever holds the whole database:
-limits are kept under a keyed hash, what a running conversation must know of its respondent is sealed
-with a key that is not in the database, and every time beside an answer is rounded.
+Stored: not even the whole database joins answers to a person. Limits are counted under a keyed hash, a
+running conversation keeps its respondent encrypted with a key that is not in the database, and every time
+beside an answer is rounded to the hour or the day.
+
+Shown to people who may not read single responses: no figures over fewer than `LEAST_ANSWERS` answers, and no
+lowest or highest number.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ import hmac
 import os
 import struct
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
 import uuid_utils
 from cryptography.exceptions import InvalidTag
@@ -24,25 +29,28 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.db import connection
 
+from communities import rounding
+from communities.rounding import Rounding
 from communities.transactions import in_transaction
 from surveys.models import Answer, Conversation, Project
 
-# On an anonymous project, fewer answers than these are withheld even from aggregates, as they would point to
-# single people. On other projects the creator decides what is shared.
+Figures = Mapping[str, Any]  # the figures of one block, as JSON
+
+# Figures over fewer answers would point to single people. Elsewhere the creator decides what to share.
 LEAST_ANSWERS = 5
-SILENCE = timedelta(hours=24)  # after which a running conversation forgets its respondent
-SETTLED_AT_ONCE = 5_000
-OTHERS_BESIDE = 200  # of each project
-_NONCE = 12
-_SEALED = struct.Struct(
-    ">32sqq"
-)  # respondent, user id (0: none), last seen in microseconds: one length for all
+COUNTED_FIELDS = ("response_count", "distribution", "stats", "ranking", "nps", "drop_off", "open_text")
+SILENCE = timedelta(hours=24)  # a running conversation forgets its respondent after this
+SETTLED_AT_ONCE = 5_000  # conversations in one transaction
+OTHERS_BESIDE = 200  # settled conversations of each project that are rewritten with them
+_NONCE = 12  # bytes
+# Respondent hash, user id (0: none), last seen in microseconds. The length is the same for everybody.
+_SEALED = struct.Struct(">32sqq")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CONVERSATION = ", ".join(
     str(field.column) for field in Conversation._meta.concrete_fields if field.column != "is_settled"
 )
 _ANSWER = ", ".join(str(field.column) for field in Answer._meta.concrete_fields)
-# Ids are random, so those that follow a random one are any.
+# Ids are random, so the rows that follow a random id are a random choice.
 _OTHERS = """
     SELECT other.id
     FROM (SELECT DISTINCT project_id AS id FROM surveys_conversation WHERE id = ANY(%s)) project, LATERAL (
@@ -51,9 +59,9 @@ _OTHERS = """
         ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
     ) other
 """
-# One statement: its parts see one snapshot, and foreign keys are checked at the commit. Sorting waits until
-# everything is deleted.
-_WRITE_ANEW = f"""
+# One statement, because its parts see one snapshot. Foreign keys are checked at the commit, and the sort in
+# each INSERT waits for its DELETE to finish.
+_REWRITE = f"""
     WITH answers AS (DELETE FROM surveys_answer WHERE conversation_id = ANY(%s) RETURNING {_ANSWER}),
     conversations AS (DELETE FROM surveys_conversation WHERE id = ANY(%s) RETURNING {_CONVERSATION}),
     written AS (
@@ -66,46 +74,79 @@ _WRITE_ANEW = f"""
 
 
 def respondent_hash(*, project_id: int, who: str) -> str:
-    """Who somebody is to one project: the same person always, and another hash on every project.
+    """A keyed hash of a respondent: the same for one person on one project, different on every other project.
 
-    Without the server's secret it can neither be undone nor be tried with guessed names.
+    Without the server's secret nobody can reverse it or test guessed names against it.
     """
     return hmac.new(_key(project_id, "respondent"), who.encode(), hashlib.sha256).hexdigest()
 
 
 def session_hash(*, project_id: int, session: str) -> str:
-    """A session of somebody's in one project, hashed alike."""
+    """A keyed hash of one session of a respondent in one project."""
     return respondent_hash(project_id=project_id, who=f"session:{session}")
 
 
 def new_id(*, project: Project) -> uuid.UUID:
-    """A conversation's id: time-ordered, but random where its order could tell who it was."""
+    """A conversation's id: time-ordered (UUID v7), but random (v4) on anonymous projects."""
     return uuid.uuid4() if project.is_anonymous else uuid.UUID(int=uuid_utils.uuid7().int)
 
 
 def is_anonymous(conversation_id: uuid.UUID) -> bool:
-    """Whether a conversation was begun without a memory of its giver: its id says so."""
+    """Whether a conversation began while its project was anonymous, which the version of its id shows."""
     return conversation_id.version == 4
 
 
-def rounded(*, project: Project, at: datetime) -> datetime:
-    """The moment as it may stand beside an answer: to the hour or the day on anonymous projects."""
+# --- Times ------------------------------------------------------------------------------------------
+
+
+def rounding_of(project: Project) -> Rounding | None:
+    """How times beside the project's responses are rounded; None on projects that are not anonymous."""
     if not project.is_anonymous:
-        return at
-    at = at.astimezone(UTC)
-    if project.rounds_times_to_day:
-        return at.replace(hour=0, minute=0, second=0, microsecond=0)
-    return at.replace(minute=0, second=0, microsecond=0)
+        return None
+    return Rounding.DAY if project.rounds_times_to_day else Rounding.HOUR
+
+
+def rounded(*, project: Project, at: datetime) -> datetime:
+    """The time to store beside a response: rounded down to the hour or the day on anonymous projects."""
+    return rounding.down(at, rounding_of(project))
+
+
+# --- Figures for people who may not read single responses ---------------------------------------------
 
 
 def least_answers(project: Project) -> int | None:
-    """How many answers a question needs before those who may not read single responses see its results."""
+    """How many answers figures need before they are shown; None on projects that are not anonymous."""
     return LEAST_ANSWERS if project.is_anonymous else None
+
+
+def is_enough(count: int, *, least: int | None) -> bool:
+    """Whether figures over this many answers may be shown. `least` is from `least_answers`."""
+    return least is None or count >= least
+
+
+def protected(block: Figures, *, least: int | None) -> Figures:
+    """A block's figures as they may be shown: withheld if they are too few, without the two extreme numbers.
+
+    The lowest and the highest number are each the answer of one person.
+    """
+    if not is_enough(block["response_count"], least=least):
+        return withheld(block)
+    if least is not None and block["block_type"] == "open_numeric" and block["stats"]:
+        return {**block, "stats": {**block["stats"], "min": None, "max": None}}
+    return block
+
+
+def withheld(block: Figures) -> Figures:
+    """A block with null in place of everything that was counted."""
+    return {**block, **{name: None for name in COUNTED_FIELDS if name in block}}
+
+
+# --- Respondents of running conversations ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class RememberedRespondent:
-    """What a running anonymous conversation knows of its respondent, and when it heard of them last."""
+    """What a running anonymous conversation knows about its respondent, and when they were last active."""
 
     respondent: str
     user_id: int | None
@@ -113,9 +154,9 @@ class RememberedRespondent:
 
 
 def seal(*, project_id: int, conversation_id: uuid.UUID, remembered: RememberedRespondent) -> bytes:
-    """Encrypt it, readable only with the server's secret, for this conversation of this project only.
+    """Encrypt a respondent with the server's secret, bound to this conversation of this project.
 
-    The result has the same length for everybody and tells no time.
+    The result has the same length for everybody and contains no readable time.
     """
     micros = (remembered.seen_at - _EPOCH) // timedelta(microseconds=1)
     plain = _SEALED.pack(bytes.fromhex(remembered.respondent), remembered.user_id or 0, micros)
@@ -124,7 +165,7 @@ def seal(*, project_id: int, conversation_id: uuid.UUID, remembered: RememberedR
 
 
 def unseal(*, project_id: int, conversation_id: uuid.UUID, sealed: bytes) -> RememberedRespondent | None:
-    """What was sealed; None where the server's secret has changed since."""
+    """Decrypt a respondent; None if the server's secret has changed since it was sealed."""
     try:
         plain = _cipher(project_id).decrypt(sealed[:_NONCE], sealed[_NONCE:], conversation_id.bytes)
     except (InvalidTag, ValueError):
@@ -133,23 +174,26 @@ def unseal(*, project_id: int, conversation_id: uuid.UUID, sealed: bytes) -> Rem
     return RememberedRespondent(respondent.hex(), user_id or None, _EPOCH + timedelta(microseconds=micros))
 
 
-def forget_silent(*, at: datetime) -> int:
-    """Erase what running anonymous conversations know of respondents silent for a day; how many they were.
+# --- Periodic work --------------------------------------------------------------------------------------
 
-    What can no longer be read is erased too. Whoever answers meanwhile is not forgotten.
+
+def forget_silent(*, at: datetime) -> int:
+    """Erase the sealed respondents of anonymous conversations that were silent for a day. Returns how many.
+
+    Seals that can no longer be decrypted are erased too. A respondent who answers at this moment is kept.
     """
     forgotten, last = 0, uuid.UUID(int=0)
     while True:
-        # Kept times are rounded down, so this finds all that are due, and some that are not yet. When it was
-        # begun follows from when it was changed, and has the index.
-        due = Conversation.objects.filter(
+        # Stored times are rounded down, so this finds every silent conversation and some that are not silent
+        # yet. `started_at` has the index, and is never later than `updated_at`.
+        candidates = Conversation.objects.filter(
             sealed_respondent__isnull=False,
             started_at__lt=at - SILENCE,
             updated_at__lt=at - SILENCE,
             pk__gt=last,
         )
-        found = due.order_by("pk").values_list("pk", "project_id", "sealed_respondent")[:1000]
-        batch = [(key, project_id, bytes(sealed or b"")) for key, project_id, sealed in found]
+        rows = candidates.order_by("pk").values_list("pk", "project_id", "sealed_respondent")[:1000]
+        batch = [(key, project_id, bytes(sealed or b"")) for key, project_id, sealed in rows]
         if not batch:
             return forgotten
         last = batch[-1][0]
@@ -158,15 +202,14 @@ def forget_silent(*, at: datetime) -> int:
 
 
 def settle(*, at: datetime) -> int:
-    """Write anonymous conversations anew whose hour, or day, is over; how many they were.
+    """Rewrite anonymous conversations whose hour or day is over. Returns how many.
 
-    Where a row stands in its table, and the transaction that wrote it, would join answers to the row of
-    the ledger or the standing that the same move wrote about a member. So they are written once more, many
-    in one transaction and in the order of their random ids; with others of their projects, that were
-    written so before, lest a single one stand alone. Who answers at this moment is left for later.
+    The position of a row in its table, and the transaction that wrote it, would join answers to the ledger
+    entry or the standing that the same move wrote about a member. So the rows are written once more: many in
+    one transaction, in the order of their random ids, and together with settled ones of the same projects so
+    that none stands alone. Conversations that are being answered at this moment are left for the next run.
     """
-    at = at.astimezone(UTC)
-    hour = at.replace(minute=0, second=0, microsecond=0)
+    hour, day = rounding.down(at, Rounding.HOUR), rounding.down(at, Rounding.DAY)
     settled = 0
     while True:
         with in_transaction, connection.cursor() as cursor:
@@ -175,26 +218,26 @@ def settle(*, at: datetime) -> int:
                 " WHERE NOT c.is_settled AND c.started_at < %s"
                 " AND c.updated_at < CASE WHEN p.rounds_times_to_day THEN %s ELSE %s END"
                 " ORDER BY c.id LIMIT %s FOR KEY SHARE OF p SKIP LOCKED FOR UPDATE OF c SKIP LOCKED",
-                [hour, hour.replace(hour=0), hour, SETTLED_AT_ONCE],
+                [hour, day, hour, SETTLED_AT_ONCE],
             )
             ids = [row[0] for row in cursor.fetchall()]
             if ids:
-                cursor.execute(_OTHERS, [ids, _anywhere(), OTHERS_BESIDE])
+                cursor.execute(_OTHERS, [ids, _random_position(), OTHERS_BESIDE])
                 all_ids = [*ids, *(row[0] for row in cursor.fetchall())]
-                cursor.execute(_WRITE_ANEW, [all_ids, all_ids])
+                cursor.execute(_REWRITE, [all_ids, all_ids])
         settled += len(ids)
         if len(ids) < SETTLED_AT_ONCE:
             return settled
 
 
-def _anywhere() -> uuid.UUID:
-    """A place among random ids."""
+def _random_position() -> uuid.UUID:
+    """A position among random ids."""
     return uuid.uuid4()
 
 
 def _is_silent(conversation_id: uuid.UUID, project_id: int, sealed: bytes, *, at: datetime) -> bool:
-    known = unseal(project_id=project_id, conversation_id=conversation_id, sealed=sealed)
-    return known is None or known.seen_at <= at - SILENCE
+    remembered = unseal(project_id=project_id, conversation_id=conversation_id, sealed=sealed)
+    return remembered is None or remembered.seen_at <= at - SILENCE
 
 
 def _erase(sealed: list[tuple[uuid.UUID, bytes]]) -> int:
@@ -215,6 +258,6 @@ def _cipher(project_id: int) -> AESGCM:
 
 @lru_cache(maxsize=2048)
 def _key(project_id: int, purpose: str) -> bytes:
-    """32 bytes for one purpose in one project, from the installation's secret."""
+    """A key of 32 bytes for one purpose in one project, derived from the installation's secret."""
     derive = HKDF(SHA256(), length=32, salt=None, info=f"colloquy:{purpose}:{project_id}".encode())
     return derive.derive(settings.SECRET_KEY.encode())

@@ -1,4 +1,4 @@
-"""What surveys tell those who listen by webhooks, each in the transaction of its change (decisions 10)."""
+"""Webhook events of projects, responses and analyses, written in the change's transaction (decisions 10)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from surveys.models import Analysis, Conversation, Project
+from surveys.services.anonymity import rounding_of
 from surveys.services.representations import analysis as analysis_json
 from surveys.services.representations.project import project_as_json
-from surveys.services.representations.response import StoredAnswers, teller
+from surveys.services.representations.response import StoredAnswers, response_serializer
 from webhooks.events import EventType
-from webhooks.rounding import Rounding
 from webhooks.services import outbox
 
 
 def project_changed(
     type: EventType, project: Project, *, at: datetime, happened_at: datetime | None = None
 ) -> None:
-    """Tell of a project as it was told at the moment of its change, which may be before it is written.
+    """Emit an event with the project as it was at `happened_at`, which may be earlier than `at`.
 
-    `project` comes from `Project.objects.for_telling()`, or has been made just now.
+    `project` comes from `Project.objects.for_telling()`, or was created just now.
     """
     outbox.emit(
         community_id=project.community_id,
@@ -33,9 +33,10 @@ def project_changed(
 
 
 def response_submitted(conversation: Conversation, stored: StoredAnswers, *, at: datetime) -> None:
-    """Tell of a conversation that has just been completed, with all that it holds."""
+    """Emit an event with a response that has just been completed, all answers included."""
     person_id = conversation.user_id
-    response = teller(conversation.project)(
+    serialize = response_serializer(conversation.project)
+    response = serialize(
         (
             conversation.pk,
             conversation.session_number,
@@ -50,17 +51,17 @@ def response_submitted(conversation: Conversation, stored: StoredAnswers, *, at:
         )
     )
     data = {"project_id": str(conversation.project_id), "response": response}
-    _tell(EventType.RESPONSE_SUBMITTED, conversation, data, at, person_id)
+    _emit(EventType.RESPONSE_SUBMITTED, conversation, data, at, person_id)
 
 
 def response_deleted(conversation: Conversation, *, at: datetime) -> None:
-    """Tell that a response is gone, as its id alone; a vote that was taken back too."""
+    """Emit an event with the id of a response that was deleted, or of a vote that was retracted."""
     data = {"project_id": str(conversation.project_id), "response_id": str(conversation.pk)}
-    _tell(EventType.RESPONSE_DELETED, conversation, data, at, None)
+    _emit(EventType.RESPONSE_DELETED, conversation, data, at, None)
 
 
 def analysis_ended(analysis: Analysis, project: Project, *, at: datetime) -> None:
-    """Tell of an analysis that has just been completed, or has failed."""
+    """Emit an event with an analysis that has just been completed, or has failed."""
     is_done = analysis.status == Analysis.Status.COMPLETED
     outbox.emit(
         community_id=project.community_id,
@@ -68,11 +69,11 @@ def analysis_ended(analysis: Analysis, project: Project, *, at: datetime) -> Non
         data={"project_id": str(project.pk), "analysis": analysis_json.as_json(analysis)},
         at=at,
         about=f"analysis {analysis.pk}",
-        rounded_to=_rounding(project),
+        rounded_to=rounding_of(project),
     )
 
 
-def _tell(
+def _emit(
     type: EventType,
     conversation: Conversation,
     data: Mapping[str, object],
@@ -87,12 +88,5 @@ def _tell(
         at=at,
         about=f"response {conversation.pk}",
         person_id=person_id,
-        rounded_to=_rounding(project),
+        rounded_to=rounding_of(project),
     )
-
-
-def _rounding(project: Project) -> Rounding | None:
-    """No exact time may stand beside an anonymous response (decisions 8.8)."""
-    if not project.is_anonymous:
-        return None
-    return Rounding.DAY if project.rounds_times_to_day else Rounding.HOUR

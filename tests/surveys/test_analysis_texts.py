@@ -39,7 +39,7 @@ def said_by(reading: BatchReading | Callable[[TextBatch], BatchReading], *texts:
     findings = Findings()
     batch = TextBatch("Why?", texts, findings.known, findings.room)
     findings.add(texts, reading(batch) if callable(reading) else reading)
-    return findings.told(is_anonymous=False)
+    return findings.told(least=None)
 
 
 # --- Read in batches ------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def test_at_most_twelve_themes_are_told_the_most_frequent() -> None:
         texts = [f"#t{n}"] * (n + 1)
         findings.add(texts, by_marks(TextBatch("Why?", texts, findings.known, findings.room)))
 
-    told = findings.told(is_anonymous=False)
+    told = findings.told(least=None)
 
     assert [theme["title"] for theme in told["themes"]] == [f"T{n}" for n in range(19, 7, -1)]
 
@@ -308,7 +308,7 @@ def test_findings_survive_being_kept() -> None:
     kept = Findings.from_json(findings.as_json())
 
     assert kept == findings
-    assert kept.told(is_anonymous=False) == findings.told(is_anonymous=False)
+    assert kept.told(least=None) == findings.told(least=None)
 
 
 # --- Instructions among the answers ---------------------------------------------------------------

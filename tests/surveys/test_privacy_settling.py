@@ -111,7 +111,7 @@ def test_it_is_done_once_and_again_after_the_next_move(monkeypatch: pytest.Monke
 
 
 def test_a_single_one_is_written_with_others_of_its_project(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(anonymity, "_anywhere", lambda: UUID(int=0))  # after which all ids come
+    monkeypatch.setattr(anonymity, "_random_position", lambda: UUID(int=0))  # before all ids
     caller = Caller()
     project = caller.make_open(QUESTION, privacy_mode="anonymous")
     talks = [Talk(caller, project, member_id=a_member(caller, f"Person {n}")) for n in range(5)]

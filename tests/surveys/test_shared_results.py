@@ -3,8 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from cachetools import LRUCache
 
-from surveys.services.results import figures
+from surveys.services.results import cache, figures
 from surveys.services.results import shared as shared_results
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, NOON, TEXT
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):
-    monkeypatch.setattr(shared_results, "_shelves", type(shared_results._shelves)())
+    monkeypatch.setattr(cache, "_entries", LRUCache(maxsize=cache.MAX_PROJECTS))
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_few_responses_are_counted_whenever_they_change(counts):
 
 
 def test_many_responses_are_counted_once_in_a_while(monkeypatch):
-    monkeypatch.setattr(shared_results, "RESPONSES_PER_SECOND_KEPT", 1)
+    monkeypatch.setattr(cache, "RESPONSES_PER_CACHED_SECOND", 1)
     made = made_of(3)
     look(made)
     vote(made)
@@ -83,7 +84,7 @@ def test_many_responses_are_counted_once_in_a_while(monkeypatch):
 
 
 def test_a_script_that_is_written_anew_is_counted_at_once(monkeypatch, counts):
-    monkeypatch.setattr(shared_results, "RESPONSES_PER_SECOND_KEPT", 1)
+    monkeypatch.setattr(cache, "RESPONSES_PER_CACHED_SECOND", 1)
     made = made_of(3)
     look(made)
 
@@ -122,13 +123,13 @@ def test_a_count_that_fails_does_not_stay_away(monkeypatch):
 
 
 def test_what_is_kept_is_bounded(monkeypatch):
-    monkeypatch.setattr(shared_results, "MOST_KEPT", 2)
+    monkeypatch.setattr(cache, "_entries", LRUCache(maxsize=2))
     projects = [made_of(1) for _ in range(3)]
 
     for made in projects:
         look(made)
 
-    assert list(shared_results._shelves) == [made.pk for made in projects[1:]]
+    assert list(cache._entries) == [made.pk for made in projects[1:]]
 
 
 def test_a_project_made_private_is_shown_less_though_it_was_counted_before(counts):

@@ -10,10 +10,10 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from communities.models import Community, User
+from communities.rounding import Rounding
 from tests.support.webhooks.outbox import MID_HOUR, create_webhook, emit_event, get_community, record_attempt
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
-from webhooks.rounding import Rounding
 
 pytestmark = pytest.mark.django_db
 

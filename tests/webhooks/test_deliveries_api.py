@@ -8,12 +8,12 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from communities.rounding import Rounding
 from tests.support.caller import Caller, faults, refusal
 from tests.support.moments import NOON
 from tests.support.webhooks.registration import emit_delivery, register_webhook
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event
-from webhooks.rounding import Rounding
 from webhooks.services import deliveries
 
 DUE = NOON + timedelta(minutes=5)

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from communities.rounding import Rounding
 from tests.support.concurrency import row_locked_elsewhere, run_together
 from tests.support.webhooks.outbox import (
     MID_HOUR,
@@ -18,7 +19,6 @@ from tests.support.webhooks.outbox import (
 )
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
-from webhooks.rounding import Rounding
 from webhooks.sender import EndpointResponse
 from webhooks.services import housekeeping
 from webhooks.services.housekeeping import (

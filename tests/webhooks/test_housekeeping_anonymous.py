@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from communities.rounding import Rounding, down
 from surveys.services import anonymity
 from tests.support.caller import Caller
 from tests.support.concurrency import row_locked_elsewhere, run_together
@@ -16,7 +17,6 @@ from tests.support.database import fetch_all
 from tests.support.surveys.participants import QUESTION, Talk, a_member, giving
 from tests.support.webhooks.outbox import MID_HOUR, create_webhook, emit_event, record_attempt, write_outcome
 from webhooks.models import Delivery, Event
-from webhooks.rounding import Rounding, down
 from webhooks.sender import EndpointResponse
 from webhooks.services import housekeeping
 from webhooks.services.housekeeping import settle_anonymous_deliveries as settle

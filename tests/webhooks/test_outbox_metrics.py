@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from communities.rounding import Rounding
 from tests.support.webhooks.outbox import create_delivery, create_webhook, unsaved_event
 from webhooks.models import Event
-from webhooks.rounding import Rounding
 from webhooks.services import metrics
 
 pytestmark = pytest.mark.django_db

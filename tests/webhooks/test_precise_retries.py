@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
+from communities.rounding import Rounding
 from tests.support.concurrency import held_elsewhere, wait_until
 from tests.support.database import fetch_all
 from tests.support.webhooks.delivery_runs import drain_all, emit_delivery, webhook_to
 from tests.support.webhooks.receiver import Receiver, ScriptedResponse
 from webhooks.models import Delivery
-from webhooks.rounding import Rounding
 from webhooks.services import dispatch, locks, outcomes, precise_retries
 from webhooks.services.precise_retries import PreciseRetry, schedule
 

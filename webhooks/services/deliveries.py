@@ -8,10 +8,10 @@ from datetime import datetime
 import orjson
 from django.db.models import QuerySet
 
+from communities import rounding
 from communities.errors import Conflict, NotFound
 from communities.queue import wake
 from communities.transactions import in_transaction
-from webhooks import rounding
 from webhooks.models import Delivery, Event
 from webhooks.services import webhooks
 from webhooks.services.outbox import DELIVER

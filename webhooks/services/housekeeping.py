@@ -11,11 +11,11 @@ from typing import Any
 
 from django.db import connection
 
+from communities import rounding
+from communities.rounding import Rounding
 from communities.transactions import in_transaction
-from webhooks import rounding
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
-from webhooks.rounding import Rounding
 
 BODY_LIFETIME = timedelta(days=30)
 # The difference between two consecutive counts shows what a single anonymous respondent answered.

@@ -10,13 +10,12 @@ from typing import Any
 
 from django.db import connection
 
-from communities import wire
+from communities import rounding, wire
 from communities.queue import wake
+from communities.rounding import Rounding
 from communities.statements import prepared
-from webhooks import rounding
 from webhooks.events import ALL, API_VERSION, EventType
 from webhooks.models import Delivery
-from webhooks.rounding import Rounding
 
 DELIVER = "webhooks.deliver"
 # One statement finds the listeners and writes the rows: 0.1 ms of CPU if nobody listens.

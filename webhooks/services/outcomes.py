@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from communities import rounding
 from communities.retry_after import read_retry_after
 from communities.statements import prepared
-from webhooks import retries, rounding
+from webhooks import retries
 from webhooks.models import Delivery, Webhook
 from webhooks.sender import EndpointResponse
 from webhooks.services.pending import PendingDelivery

@@ -26,7 +26,7 @@ from surveys.models import Analysis, Project
 from surveys.services import access, anonymity, jobs
 from surveys.services.analysis import texts as open_texts
 from surveys.services.analysis.worker import RUN, give_up, run
-from surveys.services.representations.analysis import as_json, in_sum, rendered
+from surveys.services.representations.analysis import as_json, in_aggregate, rendered
 from surveys.services.results import figures
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
     "ask",
     "give_up",
     "has_changed",
-    "in_sum",
+    "in_aggregate",
     "is_current",
     "latest",
     "price",

@@ -25,6 +25,7 @@ from surveys.ai.provider import (
     TextReading,
     TextTheme,
 )
+from surveys.services import anonymity
 
 MOST_TOLD = 12  # themes of a question
 # More are followed, so that a new one can grow past those that were there first. Of those that another
@@ -34,7 +35,6 @@ MOST_KNOWN = 18
 MOST_NEW, LEAST_NEW = 8, 3  # to be named in one batch
 MOST_QUOTES = 3
 LONGEST_SUMMARY = 2_000
-LEAST_ANSWERS_TO_QUOTE = 5  # on anonymous projects
 
 _COVERS = {"completed": "AND c.completed_at IS NOT NULL", "partial": "AND c.completed_at IS NULL"}
 Title = tuple[str, str]  # a theme's title and description
@@ -204,19 +204,19 @@ class Findings:
             if theme.count
         ]
 
-    def told(self, *, is_anonymous: bool) -> dict[str, Any]:
+    def told(self, *, least: int | None) -> dict[str, Any]:
         """`open_text` as the interface tells it (decisions 11.5).
 
-        Of an anonymous project nobody is quoted where so few answered that they could be told apart, nor the
-        only one who said something.
+        `least` is from `anonymity.least_answers`. Where it is set, nobody is quoted if fewer than that have
+        answered, nor if only one of them mentioned the theme.
         """
-        may_quote = not is_anonymous or self.answer_count >= LEAST_ANSWERS_TO_QUOTE
+        may_quote = anonymity.is_enough(self.answer_count, least=least)
         return {
             "summary": self.summary or None,
             "themes": [
                 {
                     **asdict(counted),
-                    "quotes": theme.quotes if may_quote and (counted.count > 1 or not is_anonymous) else [],
+                    "quotes": theme.quotes if may_quote and (counted.count > 1 or least is None) else [],
                 }
                 for theme, counted in self.counted()
             ],

@@ -158,7 +158,7 @@ class _Reader:
     def _without_model(self, questions: Sequence[dict[str, Any]]) -> Result:
         """Where nobody wrote anything no model is asked: the figures are put into words here."""
         for block in questions:
-            block["open_text"] = Findings().told(is_anonymous=self.project.is_anonymous)
+            block["open_text"] = Findings().told(least=anonymity.least_answers(self.project))
         return Result(self.counted.blocks, summarize_analysis(self._overview()), LOCAL, self.memory)
 
     def _know_earlier_themes(self, questions: Sequence[Mapping[str, Any]], provider: Provider) -> None:
@@ -254,7 +254,7 @@ class _Reader:
 
     def _told(self, block: Mapping[str, Any]) -> dict[str, Any]:
         findings = self.found.get(str(block["block_id"])) or Findings()
-        return findings.told(is_anonymous=self.project.is_anonymous)
+        return findings.told(least=anonymity.least_answers(self.project))
 
     def _memory(self, by: str) -> dict[str, Any]:
         """For the analysis after this one: themes that come back later come back under their titles."""

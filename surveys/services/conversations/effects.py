@@ -20,10 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 
+from communities import rounding
 from communities.models import CommunitySettings
+from communities.rounding import Rounding
 from communities.services import members
 from communities.services.members import HeldMember
 from surveys.engine.intake.fields import MAX_XP
@@ -63,10 +65,8 @@ class Recipient:
 
     @property
     def told_at(self) -> datetime:
-        """The moment as it may stand in a row about the member: to the day on anonymous projects."""
-        if not self.project.is_anonymous:
-            return self.at
-        return self.at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        """The time to store in a row about the member: rounded to the day on anonymous projects."""
+        return rounding.down(self.at, Rounding.DAY if self.project.is_anonymous else None)
 
     def session(self, *, ends: int = 0) -> str:
         """This session of the respondent's, hashed.

@@ -104,7 +104,7 @@ def _ndjson(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
 
 
 def _told(project: Project, rows: Rows) -> Iterator[bytes]:
-    tell = response_json.teller(project)
+    tell = response_json.response_serializer(project)
     return (wire.render(tell(row)) for row in rows)
 
 

@@ -1,10 +1,10 @@
-"""An analysis as the interface tells it (decisions 11.5): the same JSON in answers and in events.
+"""An analysis as JSON, the same in the interface and in events (decisions 11.5).
 
-    as_json(analysis)                     from a row that is at hand
-    rendered(project_id=…, covers=…, …)   for a read: the blocks as they are kept, passed through
-    in_sum(told, least=…)                 for whoever may not read single responses
+    as_json(analysis)                     from a row that is loaded
+    rendered(project_id=…, covers=…, …)   for a read: the stored blocks are passed through unparsed
+    in_aggregate(analysis, least=…)       for readers who may not read single responses
 
-Until it is completed its blocks are an empty list.
+`blocks` is an empty list until the analysis is completed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import orjson
 
 from communities.statements import prepared
 from surveys.models import Analysis
+from surveys.services import anonymity
 
 AnalysisJson = dict[str, Any]
 
-_COUNTED = ("distribution", "stats", "ranking", "nps", "drop_off", "open_text")
 _FIELDS = (
     "id",
     "project_id",
@@ -36,8 +36,8 @@ _FIELDS = (
     "summary",
     "error",
 )
-# By hand: a look at an analysis that is done is one statement of 0.1 ms, however large its blocks are; the
-# ORM would take 0.6 ms, and parse what is written out again at once.
+# Hand-written SQL: reading a finished analysis takes one statement of 0.1 ms, however large its blocks are.
+# The ORM would take 0.6 ms and parse the blocks, only to serialize them again.
 _NEWEST = f"""
     SELECT {", ".join(_FIELDS)}, blocks_as_json FROM surveys_analysis
     WHERE project_id = %s AND (%s::varchar IS NULL OR covers = %s::varchar)
@@ -47,60 +47,57 @@ _NEWEST = f"""
 
 
 def as_json(analysis: Analysis) -> AnalysisJson:
-    return _told([getattr(analysis, name) for name in _FIELDS], analysis.blocks)
+    return _serialize([getattr(analysis, name) for name in _FIELDS], analysis.blocks)
 
 
 def rendered(*, project_id: int, covers: str | None, with_ai: bool | None) -> AnalysisJson | None:
-    """The newest analysis of a project, among those that cover this and are made so; None without any."""
+    """The newest analysis of a project, of those that match `covers` and `with_ai`; None matches any."""
     with prepared() as cursor:
         cursor.execute(_NEWEST, [project_id, covers, covers, with_ai, with_ai])
         row = cursor.fetchone()
     if row is None:
         return None
-    return _told(row[:-1], orjson.Fragment(row[-1] or "[]"))
+    return _serialize(row[:-1], orjson.Fragment(row[-1] or "[]"))
 
 
-def in_sum(told: AnalysisJson, *, least: int | None) -> AnalysisJson:
-    """The same for whoever may not read single responses: without quotes, and what may hold people's words.
+def in_aggregate(analysis: AnalysisJson, *, least: int | None) -> AnalysisJson:
+    """The analysis for a reader who may not read single responses: without quotes and texts about themes.
 
-    `least` is set for anonymous projects: what fewer answered is withheld there, and so are summaries and the
-    lowest and highest number.
+    `least` is from `anonymity.least_answers`. Where it is set, figures over fewer answers, summaries and the
+    lowest and highest number are null.
     """
-    blocks = [_in_sum(block, least) for block in orjson.loads(orjson.dumps(told["blocks"]))]
-    return {**told, "blocks": blocks, "summary": None if least else told["summary"]}
+    blocks = [_in_aggregate(block, least) for block in orjson.loads(orjson.dumps(analysis["blocks"]))]
+    return {**analysis, "blocks": blocks, "summary": None if least else analysis["summary"]}
 
 
-def _in_sum(block: dict[str, Any], least: int | None) -> dict[str, Any]:
-    if least and block["response_count"] < least:
-        return {**block, **dict.fromkeys(("response_count", *_COUNTED))}
-    if least and block["block_type"] == "open_numeric" and block["stats"]:
-        block["stats"] |= {"min": None, "max": None}
+def _in_aggregate(block: dict[str, Any], least: int | None) -> dict[str, Any]:
+    block = dict(anonymity.protected(block, least=least))
     if text := block["open_text"]:
-        text["summary"] = None if least else text["summary"]
-        text["themes"] = [
-            {**theme, "description": "", "quotes": []}
-            for theme in text["themes"]
-            if theme["count"] >= (least or 0)
-        ]
+        themes = [theme for theme in text["themes"] if anonymity.is_enough(theme["count"], least=least)]
+        block["open_text"] = {
+            **text,
+            "summary": None if least else text["summary"],
+            "themes": [{**theme, "description": "", "quotes": []} for theme in themes],
+        }
     return block
 
 
-def _told(row: Sequence[Any], blocks: object) -> AnalysisJson:
-    kept = dict(zip(_FIELDS, row, strict=True))
+def _serialize(row: Sequence[Any], blocks: object) -> AnalysisJson:
+    values = dict(zip(_FIELDS, row, strict=True))
     return {
-        "id": str(kept["id"]),
-        "project_id": str(kept["project_id"]),
-        "status": kept["status"],
-        "ai": kept["with_ai"],
-        "covers": kept["covers"],
-        "progress": kept["progress"],
-        "created_at": kept["created_at"],
-        "completed_at": kept["completed_at"],
-        "completion_count": kept["completion_count"],
-        "response_count": kept["response_count"],
-        "credits_used": kept["credits_used"],
-        "generated_by": kept["generated_by"],
-        "summary": kept["summary"],
+        "id": str(values["id"]),
+        "project_id": str(values["project_id"]),
+        "status": values["status"],
+        "ai": values["with_ai"],
+        "covers": values["covers"],
+        "progress": values["progress"],
+        "created_at": values["created_at"],
+        "completed_at": values["completed_at"],
+        "completion_count": values["completion_count"],
+        "response_count": values["response_count"],
+        "credits_used": values["credits_used"],
+        "generated_by": values["generated_by"],
+        "summary": values["summary"],
         "blocks": blocks,
-        "error": kept["error"],
+        "error": values["error"],
     }

@@ -1,4 +1,4 @@
-"""A response as the interface tells it (interface 2.7): the same JSON wherever a response is told of."""
+"""A response as JSON, the same in the interface, in exports and in events (interface 2.7)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ class StoredAnswers:
     texts: Sequence[str]
 
 
-def teller(project: Project) -> Callable[[Sequence[Any]], ResponseJson]:
-    """How a row is told: id, session number, times, person, provider, and the answers as three arrays.
+def response_serializer(project: Project) -> Callable[[Sequence[Any]], ResponseJson]:
+    """A function that serializes rows of one project's responses.
 
-    The columns stand in the order in which `tell` unpacks them; the arrays are block ids, option ids, texts.
+    A row holds id, session number, `completed_at`, user id, platform id, provider, `started_at`, and three
+    parallel arrays with the answers: block ids, option ids, texts.
     """
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     project_id, is_anonymous = str(project.pk), project.is_anonymous
@@ -40,7 +41,7 @@ def teller(project: Project) -> Callable[[Sequence[Any]], ResponseJson]:
             "label": points.get((block_id, value)) if option_id is None else labels.get(option_id),
         }
 
-    def tell(row: Sequence[Any]) -> ResponseJson:
+    def serialize(row: Sequence[Any]) -> ResponseJson:
         (
             key,
             session_number,
@@ -67,4 +68,4 @@ def teller(project: Project) -> Callable[[Sequence[Any]], ResponseJson]:
             "answers": [answer(*one) for one in sorted(given, key=lambda one: rank.get(one[0], len(rank)))],
         }
 
-    return tell
+    return serialize

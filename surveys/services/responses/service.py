@@ -19,7 +19,7 @@ from surveys.models import Project, Tally
 from surveys.services import access
 from surveys.services.conversations import repository
 from surveys.services.conversations import service as conversations
-from surveys.services.representations.response import ResponseJson, teller
+from surveys.services.representations.response import ResponseJson, response_serializer
 from surveys.services.responses import quotes
 
 NO_RESPONSE = "There is no such response."
@@ -105,7 +105,7 @@ def listing(
     with connection.cursor() as cursor:
         cursor.execute(sql, [*values, *more, per_page + 1, offset])
         found = cursor.fetchall()
-    tell = teller(project)
+    tell = response_serializer(project)
     return Listing(
         data=[tell(row) for row in found[:per_page]],
         page=page if after is None else None,
@@ -128,7 +128,7 @@ def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
         row = cursor.fetchone()
     if row is None:
         raise NotFound(NO_RESPONSE)
-    return teller(conversation.project)(row)
+    return response_serializer(conversation.project)(row)
 
 
 @in_transaction
@@ -147,7 +147,7 @@ def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:
 
     Read as it is asked for, so that the longest history takes the memory of a page.
     """
-    tell, last = teller(project), uuid.UUID(int=0)
+    tell, last = response_serializer(project), uuid.UUID(int=0)
     sql = f"""
         SELECT {_COLUMNS} FROM surveys_conversation c {_ANSWERS}
         WHERE c.project_id = %s AND c.user_id = %s AND c.id > %s
@@ -164,7 +164,7 @@ def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:
 
 
 def in_parts(*, project: Project, filters: Mapping[str, object]) -> Iterator[Sequence[Sequence[Any]]]:
-    """All responses in the order of the listing, a part at a time, as rows that a `teller` tells.
+    """All responses in the order of the listing, a part at a time, as rows that `response_serializer` takes.
 
     `filters` as in `listing`. One statement reads a part, as it is asked for, so that all of them take the
     memory of one; the next asks for as many as have turned out to fit. Between two nothing is held, however

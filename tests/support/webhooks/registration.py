@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from communities.models import Community
+from communities.rounding import Rounding
 from tests.support.caller import Caller
 from tests.support.moments import NOON
 from tests.support.webhooks.outbox import emit_event
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
-from webhooks.rounding import Rounding
 
 URL = "https://example.com/colloquy"
 

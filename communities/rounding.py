@@ -1,4 +1,4 @@
-"""How precisely the times of an event and its deliveries may be stored (decisions 8.8)."""
+"""Times rounded to the hour or the day, so that they point to nobody (decisions 8.8)."""
 
 from __future__ import annotations
 
