@@ -119,7 +119,7 @@ class ResponseViewSet(CommunityViewSet):
         query = self.query(ResponsesIn)
         project = lookup.one(Project.objects.in_community(self.key.community_id), project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
-        found = responses.listing(
+        page = responses.list_page(
             project=project,
             filters=query,
             descending=query["order"] == "desc",
@@ -127,10 +127,10 @@ class ResponseViewSet(CommunityViewSet):
             per_page=query["per_page"],
             after=query.get("after"),
         )
-        pagination = {"per_page": found.per_page, "total": found.total, "has_more": found.has_more}
-        if found.page is not None:
-            pagination = {"page": found.page, **pagination}
-        return Response({"data": found.data, "pagination": pagination})
+        pagination = {"per_page": page.per_page, "total": page.total, "has_more": page.has_more}
+        if page.page is not None:
+            pagination = {"page": page.page, **pagination}
+        return Response({"data": page.data, "pagination": pagination})
 
     @extend_schema(
         operation_id="responses_get",

@@ -224,7 +224,7 @@ def test_head_tells_the_headers_and_reads_no_response(admin, made, three, monkey
     def read(**_):
         yield pytest.fail("A response was read.")
 
-    monkeypatch.setattr(responses, "in_parts", read)
+    monkeypatch.setattr(responses, "batches", read)
 
     answer = admin.call("head", f"/projects/{made.pk}/responses/export?format={format}")
 
@@ -248,20 +248,20 @@ def test_a_database_that_is_gone_before_the_first_byte_is_503(admin, made, three
 
 
 def test_a_fault_in_the_middle_of_a_workbook_comes_before_its_first_byte(admin, made, three, monkeypatch):
-    monkeypatch.setattr(responses, "FIRST_PART", 1)
+    monkeypatch.setattr(responses, "FIRST_BATCH", 1)
     _break_after_the_first_part(monkeypatch)
 
     assert refusal(export(admin, made, "?format=xlsx")) == (503, "unavailable")
 
 
 def _break_after_the_first_part(monkeypatch):
-    in_parts = responses.in_parts
+    batches = responses.batches
 
     def broken(**told):
-        yield next(in_parts(**told))
+        yield next(batches(**told))
         raise OperationalError("a text that somebody wrote")
 
-    monkeypatch.setattr(responses, "in_parts", broken)
+    monkeypatch.setattr(responses, "batches", broken)
     monkeypatch.setattr(exports, "CHUNK", 1)
 
 
@@ -269,7 +269,7 @@ def _break_after_the_first_part(monkeypatch):
 def test_a_fault_in_mid_stream_breaks_off_and_is_logged_without_its_words(
     admin, made, three, monkeypatch, caplog, format
 ):
-    monkeypatch.setattr(responses, "FIRST_PART", 1)
+    monkeypatch.setattr(responses, "FIRST_BATCH", 1)
     _break_after_the_first_part(monkeypatch)
     answer = export(admin, made, f"?format={format}")
 

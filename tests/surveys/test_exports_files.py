@@ -43,14 +43,14 @@ def nine(made):
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 9, 10])
 def test_parts_make_up_the_whole_in_the_order_of_the_listing(made, nine, monkeypatch, most):
-    monkeypatch.setattr(responses, "FIRST_PART", most)
-    monkeypatch.setattr(responses, "MOST_IN_A_PART", most)
+    monkeypatch.setattr(responses, "FIRST_BATCH", most)
+    monkeypatch.setattr(responses, "MAX_BATCH", most)
 
     assert ids(made) == nine
 
 
 def test_an_anonymous_project_is_told_in_the_order_of_its_random_ids(monkeypatch, db):
-    monkeypatch.setattr(responses, "MOST_IN_A_PART", 2)
+    monkeypatch.setattr(responses, "MAX_BATCH", 2)
     made = scenario.project(TEXT, privacy_mode="anonymous")
     told = [str(answered(made, "a").conversation.pk) for _ in range(5)]
 
@@ -61,8 +61,8 @@ def test_an_anonymous_project_is_told_in_the_order_of_its_random_ids(monkeypatch
 def test_a_part_holds_no_more_answers_than_fit_the_memory_and_one_response_at_least(
     made, nine, monkeypatch, most
 ):
-    monkeypatch.setattr(responses, "MOST_BYTES_IN_A_PART", most)
-    parts = list(responses.in_parts(project=made, filters={}))
+    monkeypatch.setattr(responses, "MAX_BATCH_BYTES", most)
+    parts = list(responses.batches(project=made, filters={}))
 
     assert [str(row[0]) for part in parts for row in part] == nine
     sizes = [sum(104 for row in part[:-1] for _ in row[9]) for part in parts]
@@ -107,7 +107,7 @@ def test_a_selection_chooses_the_rows(made, nine, selection, places):
 
     assert ids(made, selection=selection) == chosen
     assert [row[0] for row in sheets(content(made, "xlsx", selection=selection))[0][1:]] == chosen
-    listed = responses.listing(
+    listed = responses.list_page(
         project=made,
         filters={
             "status": selection.covers,
@@ -124,16 +124,16 @@ def test_a_selection_chooses_the_rows(made, nine, selection, places):
 
 def test_chunks_go_out_as_they_are_made(made, nine, monkeypatch):
     monkeypatch.setattr(exports, "CHUNK", 100)
-    monkeypatch.setattr(responses, "FIRST_PART", 2)
+    monkeypatch.setattr(responses, "FIRST_BATCH", 2)
     read = []
-    in_parts = responses.in_parts
+    batches = responses.batches
 
     def noted(**told):
-        for part in in_parts(**told):
+        for part in batches(**told):
             read.append(len(part))
             yield part
 
-    monkeypatch.setattr(responses, "in_parts", noted)
+    monkeypatch.setattr(responses, "batches", noted)
     chunks = exports.export(project=made, format="csv").chunks
 
     next(chunks), next(chunks)
@@ -170,14 +170,14 @@ def test_a_workbook_leaves_nothing_behind(made, nine, folder, monkeypatch, taken
 
 
 def test_a_fault_in_a_workbook_leaves_nothing_behind(made, nine, folder, monkeypatch):
-    monkeypatch.setattr(responses, "FIRST_PART", 3)
-    in_parts = responses.in_parts
+    monkeypatch.setattr(responses, "FIRST_BATCH", 3)
+    batches = responses.batches
 
     def broken(**told):
-        yield next(in_parts(**told))
+        yield next(batches(**told))
         raise OperationalError("gone")
 
-    monkeypatch.setattr(responses, "in_parts", broken)
+    monkeypatch.setattr(responses, "batches", broken)
     with pytest.raises(OperationalError):
         content(made, "xlsx")
 
@@ -197,12 +197,12 @@ def test_a_workbook_of_more_columns_than_a_sheet_has_is_refused_and_a_csv_is_mad
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_comes_or_goes_meanwhile_breaks_nothing(made, nine, monkeypatch, format):
-    monkeypatch.setattr(responses, "FIRST_PART", 2)
-    monkeypatch.setattr(responses, "MOST_IN_A_PART", 2)
-    in_parts = responses.in_parts
+    monkeypatch.setattr(responses, "FIRST_BATCH", 2)
+    monkeypatch.setattr(responses, "MAX_BATCH", 2)
+    batches = responses.batches
 
     def while_others_write(**told):
-        for n, part in enumerate(in_parts(**told)):
+        for n, part in enumerate(batches(**told)):
             if n == 1:
                 Conversation.objects.filter(pk=nine[5]).delete()
                 scenario.write(made, TEXT)
@@ -210,7 +210,7 @@ def test_what_comes_or_goes_meanwhile_breaks_nothing(made, nine, monkeypatch, fo
                 Conversation.objects.get(pk=nine[6]).answers.create(block=new, ordinal=0, value="new")
             yield part
 
-    monkeypatch.setattr(responses, "in_parts", while_others_write)
+    monkeypatch.setattr(responses, "batches", while_others_write)
     told = content(made, format)
 
     assert nine[5].encode() not in told

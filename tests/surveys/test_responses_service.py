@@ -18,7 +18,7 @@ EVERYTHING = {"filters": {}, "descending": False, "page": 1, "per_page": 25}
 
 
 def listed(made, **query):
-    return responses.listing(project=made, **{**EVERYTHING, **query})
+    return responses.list_page(project=made, **{**EVERYTHING, **query})
 
 
 def ids(listing):

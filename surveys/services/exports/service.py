@@ -51,7 +51,7 @@ def export(*, project: Project, format: str, selection: Selection = ALL, with_bo
     Refuses a workbook of more columns than spreadsheets have.
     """
     filters = _filters(selection)
-    rows = (row for part in responses.in_parts(project=project, filters=filters) for row in part)
+    rows = (row for part in responses.batches(project=project, filters=filters) for row in part)
     return Export(
         MEDIA_TYPES[format], file_name(project.name, format), _MADE[format](project, rows, with_bom)
     )

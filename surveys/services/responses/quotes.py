@@ -1,4 +1,4 @@
-"""Words of somebody in finished analyses, taken out again when they are deleted (decisions 8.10)."""
+"""Quotes in finished analyses, removed when the response that they are from is deleted (decisions 8.10)."""
 
 from __future__ import annotations
 
@@ -8,30 +8,33 @@ from typing import Any
 from communities import statements, wire
 from surveys.models import Analysis
 
-_WRITTEN = """
+_TEXTS = """
     SELECT a.value FROM surveys_answer a JOIN surveys_block b ON b.id = a.block_id
     WHERE a.conversation_id = %s AND b.type = 'open_text'
 """
 
 
-def drop_those_of(*, project_id: int, conversation_id: uuid.UUID) -> None:
-    """Quote a response nowhere any more. Call in the transaction that deletes it, before it is deleted."""
-    texts = [text for (text,) in statements.found(_WRITTEN, [conversation_id])]
+def remove(*, project_id: int, conversation_id: uuid.UUID) -> None:
+    """Remove every quote of a response from the project's analyses.
+
+    Call it in the transaction that deletes the response, before its answers are deleted.
+    """
+    texts = [text for (text,) in statements.found(_TEXTS, [conversation_id])]
     if not texts:
         return
-    done = Analysis.objects.filter(project_id=project_id, with_ai=True, status=Analysis.Status.COMPLETED)
-    for each in done.select_for_update().only("blocks_as_json").order_by("pk"):
-        blocks = each.blocks
-        if sum(_dropped(block, texts) for block in blocks):
-            each.blocks_as_json = wire.render(blocks).decode()
-            each.save(update_fields=["blocks_as_json"])
+    completed = Analysis.objects.filter(project_id=project_id, with_ai=True, status=Analysis.Status.COMPLETED)
+    for analysis in completed.select_for_update().only("blocks_as_json").order_by("pk"):
+        blocks = analysis.blocks
+        if sum(_remove_from(block, texts) for block in blocks):
+            analysis.blocks_as_json = wire.render(blocks).decode()
+            analysis.save(update_fields=["blocks_as_json"])
 
 
-def _dropped(block: dict[str, Any], texts: list[str]) -> int:
-    """How many quotes were taken out of a block."""
-    dropped = 0
+def _remove_from(block: dict[str, Any], texts: list[str]) -> int:
+    """Remove quotes of these texts from a block. Returns how many there were."""
+    removed = 0
     for theme in (block.get("open_text") or {}).get("themes", ()):
-        left = [quote for quote in theme["quotes"] if not any(quote in text for text in texts)]
-        dropped += len(theme["quotes"]) - len(left)
-        theme["quotes"] = left
-    return dropped
+        others = [quote for quote in theme["quotes"] if not any(quote in text for text in texts)]
+        removed += len(theme["quotes"]) - len(others)
+        theme["quotes"] = others
+    return removed

@@ -1,4 +1,4 @@
-"""Responses: what was answered, as the interface lists it (decisions 8.4 and 8.9)."""
+"""Responses: listed, read, deleted, and streamed in batches (decisions 8.4 and 8.9)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from surveys.services.representations.response import ResponseJson, response_ser
 from surveys.services.responses import quotes
 
 NO_RESPONSE = "There is no such response."
-AT_ONCE = 500  # of a person's whole history
-# Of all responses: so many in one statement, and so many bytes of answers, each counting for some more.
-FIRST_PART = 100
-MOST_IN_A_PART = 1_000
-MOST_BYTES_IN_A_PART = 4_000_000
-_BYTES_AROUND_AN_ANSWER = 100
-# One statement for a page, answers and all, as arrays: 2.0 ms for 100 responses of 10 answers, CPU of both
-# sides, JSON included. Two statements take 4.7 ms, JSON made by PostgreSQL 2.7 ms.
+HISTORY_BATCH = 500  # responses of one person in one statement
+# Limits of one statement that streams all responses: rows, and bytes of answers with some overhead for each.
+FIRST_BATCH = 100
+MAX_BATCH = 1_000
+MAX_BATCH_BYTES = 4_000_000
+_BYTES_PER_ANSWER = 100
+# Hand-written SQL: one statement reads a page with its answers as arrays. 100 responses of 10 answers take
+# 2.0 ms of CPU on both sides, JSON included; two statements take 4.7 ms, JSON made by PostgreSQL 2.7 ms.
 _COLUMNS = """
     c.id, c.session_number, c.completed_at, c.user_id::text, c.platform_id, c.provider, c.started_at,
     a.blocks, a.options, a.texts
@@ -40,11 +40,11 @@ _ANSWERS = f"""
         SELECT array_agg(block_id ORDER BY block_id, ordinal) AS blocks,
             array_agg(option_id ORDER BY block_id, ordinal) AS options,
             array_agg(value ORDER BY block_id, ordinal) AS texts,
-            coalesce(sum(octet_length(value) + {_BYTES_AROUND_AN_ANSWER}), 0) AS size
+            coalesce(sum(octet_length(value) + {_BYTES_PER_ANSWER}), 0) AS size
         FROM surveys_answer WHERE conversation_id = c.id
     ) a ON TRUE
 """
-# Times are told without their microseconds, so a response told as of 09:30:00 is not before 09:30:00.
+# Times are shown without microseconds, so a response that shows 09:30:00 is not before 09:30:00.
 _FILTERS = {
     "submitted_after": "completed_at >= %s",
     "submitted_before": "completed_at < %s",
@@ -57,8 +57,8 @@ _STATUS = {"completed": "completed_at IS NOT NULL", "partial": "completed_at IS 
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """A page of responses. `page` is None where it was asked for by `after`."""
+class ResponsePage:
+    """A page of responses. `page` is None if the page was requested by `after`."""
 
     data: Sequence[ResponseJson]
     page: int | None
@@ -67,7 +67,7 @@ class Listing:
     has_more: bool
 
 
-def listing(
+def list_page(
     *,
     project: Project,
     filters: Mapping[str, object],
@@ -75,12 +75,12 @@ def listing(
     page: int,
     per_page: int,
     after: uuid.UUID | None = None,
-) -> Listing:
+) -> ResponsePage:
     """A page of a project's responses, oldest first, or newest first where `descending`.
 
-    `filters` may hold `status` (`completed`, `partial`; anything else is all) and the keys of `_FILTERS`.
-    With `after`, the page begins behind that response and costs the same at any depth. Three
-    statements: the page, and the total, which is kept and not counted unless other filters ask for it.
+    `filters` may hold `status` (`completed`, `partial`; anything else means all) and the keys of `_FILTERS`.
+    With `after`, the page starts after that response and costs the same at any depth. The total comes from
+    the project's tally, and is counted only if filters other than `status` are given.
     """
     where, values = _where(project, filters)
     total = _total(project, filters, where, values)
@@ -90,7 +90,7 @@ def listing(
     if after is not None:
         keyset, offset = f" AND id {comparison} %s", 0
     elif offset >= total:
-        return Listing([], page, per_page, total, has_more=False)
+        return ResponsePage([], page, per_page, total, has_more=False)
     sql = f"""
         SELECT {_COLUMNS}
         FROM (
@@ -104,19 +104,19 @@ def listing(
     more = [after] if after is not None else []
     with connection.cursor() as cursor:
         cursor.execute(sql, [*values, *more, per_page + 1, offset])
-        found = cursor.fetchall()
-    tell = response_serializer(project)
-    return Listing(
-        data=[tell(row) for row in found[:per_page]],
+        rows = cursor.fetchall()
+    serialize = response_serializer(project)
+    return ResponsePage(
+        data=[serialize(row) for row in rows[:per_page]],
         page=page if after is None else None,
         per_page=per_page,
         total=total,
-        has_more=len(found) > per_page,
+        has_more=len(rows) > per_page,
     )
 
 
 def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
-    """One response. Refuses what has no answer yet, as it is none."""
+    """One response that the actor may read. Raises NotFound for a conversation without any answer yet."""
     conversation = repository.find(conversation_id=response_id)
     if conversation is None or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
@@ -133,42 +133,42 @@ def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
 
 @in_transaction
 def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
-    """Delete a response, out of counts, limits and analysis. On a poll this retracts the vote."""
+    """Delete a response, and take it out of counts, limits and quotes. On a poll this retracts the vote."""
     conversation = repository.lock(conversation_id=response_id)
     if conversation is None or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
     access.require_editor(actor=actor, project=conversation.project, missing=NO_RESPONSE)
-    quotes.drop_those_of(project_id=conversation.project_id, conversation_id=conversation.pk)
+    quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
     conversations.remove(conversation=conversation, at=at)
 
 
 def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:
-    """Every conversation that a project knows to be this person's, also one without an answer yet.
+    """All conversations of this person in a project, also those without an answer yet, oldest first.
 
-    Read as it is asked for, so that the longest history takes the memory of a page.
+    Rows are read in batches while the caller iterates, so a long history never takes more memory than one.
     """
-    tell, last = response_serializer(project), uuid.UUID(int=0)
+    serialize, last = response_serializer(project), uuid.UUID(int=0)
     sql = f"""
         SELECT {_COLUMNS} FROM surveys_conversation c {_ANSWERS}
         WHERE c.project_id = %s AND c.user_id = %s AND c.id > %s
-        ORDER BY c.id LIMIT {AT_ONCE}
+        ORDER BY c.id LIMIT {HISTORY_BATCH}
     """
     while True:
         with connection.cursor() as cursor:
             cursor.execute(sql, [project.pk, user_id, last])
-            found = cursor.fetchall()
-        yield from map(tell, found)
-        if len(found) < AT_ONCE:
+            rows = cursor.fetchall()
+        yield from map(serialize, rows)
+        if len(rows) < HISTORY_BATCH:
             return
-        last = found[-1][0]
+        last = rows[-1][0]
 
 
-def in_parts(*, project: Project, filters: Mapping[str, object]) -> Iterator[Sequence[Sequence[Any]]]:
-    """All responses in the order of the listing, a part at a time, as rows that `response_serializer` takes.
+def batches(*, project: Project, filters: Mapping[str, object]) -> Iterator[Sequence[Sequence[Any]]]:
+    """All responses in the order of the listing, as batches of rows for `response_serializer`.
 
-    `filters` as in `listing`. One statement reads a part, as it is asked for, so that all of them take the
-    memory of one; the next asks for as many as have turned out to fit. Between two nothing is held, however
-    long the rows take to go out.
+    `filters` are as in `list_page`. Each batch is one statement that runs when the caller asks for it, so
+    memory holds one batch, and no transaction stays open while the rows are sent. The size of a batch follows
+    from how many rows fitted into the one before.
     """
     where, values = _where(project, filters)
     sql = f"""
@@ -177,16 +177,16 @@ def in_parts(*, project: Project, filters: Mapping[str, object]) -> Iterator[Seq
             FROM (
                 SELECT * FROM surveys_conversation WHERE {where} AND id > %s ORDER BY id LIMIT %s
             ) c {_ANSWERS}
-        ) part
+        ) batch
         WHERE upto - size < %s
         ORDER BY id
     """
-    last, most = uuid.UUID(int=0), FIRST_PART
-    while found := statements.found(sql, [*values, last, most, MOST_BYTES_IN_A_PART]):
-        yield [row[:-2] for row in found]
-        if len(found) < most and found[-1][-1] < MOST_BYTES_IN_A_PART:
+    last, limit = uuid.UUID(int=0), FIRST_BATCH
+    while rows := statements.found(sql, [*values, last, limit, MAX_BATCH_BYTES]):
+        yield [row[:-2] for row in rows]
+        if len(rows) < limit and rows[-1][-1] < MAX_BATCH_BYTES:
             return
-        last, most = found[-1][0], min(MOST_IN_A_PART, 2 * len(found))
+        last, limit = rows[-1][0], min(MAX_BATCH, 2 * len(rows))
 
 
 def _where(project: Project, filters: Mapping[str, object]) -> tuple[str, list[Any]]:
@@ -206,6 +206,6 @@ def _total(project: Project, filters: Mapping[str, object], where: str, values: 
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT count(*) FROM surveys_conversation WHERE {where}", values)
             return int(cursor.fetchone()[0])
-    kept = Tally.objects.filter(project=project).aggregate(listed=Sum("listed"), completed=Sum("completed"))
-    listed, completed = kept["listed"] or 0, kept["completed"] or 0
+    sums = Tally.objects.filter(project=project).aggregate(listed=Sum("listed"), completed=Sum("completed"))
+    listed, completed = sums["listed"] or 0, sums["completed"] or 0
     return {"completed": completed, "partial": listed - completed}.get(str(filters.get("status")), listed)
