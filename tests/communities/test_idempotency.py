@@ -185,7 +185,7 @@ def test_after_a_day_a_key_is_free(db: None, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_stored_answer_expires_on_the_hour_and_so_tells_no_exact_time(db: None) -> None:
-    make(Caller())
+    make_key(Caller())
 
     row = IdempotentRequest.objects.get()
     assert row.expires_at == rounding.down(row.expires_at, Rounding.HOUR)
