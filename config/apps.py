@@ -5,5 +5,5 @@ class Installation(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        # Only here, for Celery's app has to exist before anything wakes a task, and it reads the settings.
+        # Not at module level: it reads the settings. Celery's app must exist before a task is woken.
         import config.celery  # noqa: F401, PLC0415

@@ -1,4 +1,4 @@
-"""Celery's app, and the timetable of what has to happen again and again."""
+"""Celery's app and the schedule of its periodic tasks."""
 
 import os
 import warnings
@@ -13,17 +13,17 @@ from config import queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-# Celery warns root of pickled tasks; ours are JSON.
+# Celery warns against unpickling tasks as root. Our tasks are JSON.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
 app = Celery("colloquy")
-app.set_default()  # in every thread: without this, only the one that loaded it knows it
+app.set_default()  # in every thread, not only in the one that imports this module
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-before_task_publish.connect(queues.say_when)
+before_task_publish.connect(queues.add_publication_time)
 
-# Seconds between two runs. Each run catches up with whatever is due, so a missed one costs only time.
-EVERY = {
+# Seconds between two runs. A run does everything that is due, so a missed run only delays work.
+INTERVALS = {
     "surveys.open_and_close": 2,
     "webhooks.sweep": 2,
     "surveys.take_up_jobs": 5,
@@ -35,16 +35,16 @@ EVERY = {
     "webhooks.remove_deleted": 3600,
 }
 TIMETABLE: dict[str, dict[str, Any]] = {
-    # What was not fetched when the next is due need not be fetched any more.
+    # A message that no worker has fetched by the next run is obsolete.
     name: {"task": name, "schedule": seconds, "options": {"expires": seconds}}
-    for name, seconds in EVERY.items()
+    for name, seconds in INTERVALS.items()
 }
 app.conf.beat_schedule = TIMETABLE
 
 
 @task_prerun.connect
-def begin_with_a_connection_that_works(**_: object) -> None:
-    """A task begins as a request does: with its thread's kept connection, or a new one if that is broken."""
+def drop_broken_connections(**_: object) -> None:
+    """Before a task, as Django does before a request, close broken or outdated connections."""
     for connection in connections.all(initialized_only=True):
         connection.close_if_unusable_or_obsolete()
         connection.close_if_health_check_failed()

@@ -1,4 +1,4 @@
-"""The interface's description, and the page that shows it without asking anybody else's server."""
+"""The OpenAPI description of the interface, and a page that shows it without third-party requests."""
 
 from functools import cache
 
@@ -18,9 +18,9 @@ def schema(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _schema() -> bytes:
-    """Made once for each process: it takes about a second, and cannot change while the process lives."""
-    described = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
-    return orjson.dumps(described, option=orjson.OPT_NON_STR_KEYS, default=str)
+    """Generated once for each process, which takes about a second. It does not change at runtime."""
+    description = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return orjson.dumps(description, option=orjson.OPT_NON_STR_KEYS, default=str)
 
 
 @require_safe
@@ -31,5 +31,5 @@ def page(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(max_age=300)
 def script(request: HttpRequest) -> HttpResponse:
-    """The few lines that start Swagger UI, as a file, so that the page needs no script of its own."""
+    """The lines that start Swagger UI, as a file of their own: the page has no inline script."""
     return render(request, "docs/start.js", content_type="text/javascript; charset=utf-8")

@@ -1,4 +1,4 @@
-"""What those who look after the installation ask: is the process up, and can it work?"""
+"""Health checks: whether the process is up, and whether it can reach its servers."""
 
 from collections.abc import Callable
 
@@ -15,33 +15,34 @@ log = structlog.get_logger(__name__)
 
 @require_safe
 @never_cache
-def process_is_up(request: HttpRequest) -> JsonResponse:
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 as long as the process answers at all."""
     return JsonResponse({"status": "ok"})
 
 
 @require_safe
 @never_cache
-def servers_answer(request: HttpRequest) -> JsonResponse:
-    """200 where both servers answer, else 503; each is named with its own state."""
-    states = {"database": _state("database", _ask_database), "redis": _state("redis", _ask_redis)}
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 if the database and Redis answer, else 503, with the state of each."""
+    states = {"database": _state("database", _query_database), "redis": _state("redis", _query_redis)}
     is_ready = set(states.values()) == {"ok"}
     body = {"status": "ok" if is_ready else "unavailable", **states}
     return JsonResponse(body, status=200 if is_ready else 503)
 
 
-def _state(name: str, ask: Callable[[], None]) -> str:
+def _state(name: str, query: Callable[[], None]) -> str:
     try:
-        ask()
-    except (DatabaseError, RedisError, OSError) as failure:
-        log.warning("A server does not answer.", server=name, failure=type(failure).__name__)
+        query()
+    except (DatabaseError, RedisError, OSError) as error:
+        log.warning("A server does not answer.", server=name, failure=type(error).__name__)
         return "unavailable"
     return "ok"
 
 
-def _ask_database() -> None:
+def _query_database() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
 
 
-def _ask_redis() -> None:
+def _query_redis() -> None:
     cache.get("readyz")

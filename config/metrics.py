@@ -1,7 +1,7 @@
-"""What Prometheus asks for: how requests went, in all web processes, and how the queues and the outbox stand.
+"""Metrics for Prometheus: the requests of all web processes, the queues and the webhook outbox.
 
-Each web process writes its part into a file of its own (config/gunicorn.py names the folder), and whichever
-is asked adds up the files. Queues and rows are looked at when somebody asks.
+Each web process writes its counters to a file of its own (config/gunicorn.py sets the folder), and the
+process that is scraped adds up the files. Queues and database rows are counted during the scrape.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import cache, partial
 
 import structlog
 from django.conf import settings
-from django.core.cache import cache as shared
+from django.core.cache import cache as shared_cache
 from django.core.exceptions import MiddlewareNotUsed
-from django.db import Error as DatabaseFailure
+from django.db import Error as AnyDatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -37,22 +37,22 @@ from webhooks.services import metrics as webhook_metrics
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # seconds
-SECONDS_TO_KEEP_DELIVERED = 60
+SECONDS_TO_CACHE_DELIVERED = 60
 
 log = structlog.get_logger("colloquy.metrics")
 
-of_this_process = CollectorRegistry()
+process_registry = CollectorRegistry()
 durations = Histogram(
     "colloquy_http_request_duration_seconds",
-    "How long requests took, until the last byte was given to the web server.",
+    "Duration of requests, until the web server has the last byte of the response.",
     ["method", "route", "status"],
     buckets=BUCKETS,
-    registry=of_this_process,
+    registry=process_registry,
 )
-let_through = Counter(
+unlimited_calls = Counter(
     "colloquy_rate_limit_calls_let_through_total",
-    "Calls that were not limited, because Redis was away.",
-    registry=of_this_process,
+    "Calls that were not rate limited because Redis was unavailable.",
+    registry=process_registry,
 )
 
 
@@ -60,7 +60,7 @@ let_through = Counter(
 
 
 class MetricsMiddleware:
-    """Counts every request; the outermost layer, so that what other layers refuse counts too."""
+    """Counts every request. It is the outermost middleware, so that refusals of other layers count too."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         if not settings.METRICS:
@@ -68,56 +68,56 @@ class MetricsMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         response = self.get_response(request)
-        count = partial(_count, request, response.status_code, begun)
+        count = partial(_count, request, response.status_code, started)
         if response.streaming:
-            # Called once the last part is sent, or nobody takes it.
+            # Called after the last chunk, or when the client disconnects.
             response._resource_closers.append(count)  # type: ignore[attr-defined]
         else:
             count()
         return response
 
 
-def _count(request: HttpRequest, status: int, begun: float) -> None:
-    seconds = time.perf_counter() - begun
+def _count(request: HttpRequest, status: int, started: float) -> None:
+    seconds = time.perf_counter() - started
     method = request.method if request.method in METHODS else "other"
     match = request.resolver_match
-    _durations_of(method, "unknown" if match is None else match.route or "/", status).observe(seconds)
-    if throttling.outage.calls_let_through != _outage.told:
-        _outage.tell(throttling.outage.calls_let_through)
+    _histogram(method, "unknown" if match is None else match.route or "/", status).observe(seconds)
+    if throttling.outage.calls_let_through != _unlimited_calls.counted:
+        _unlimited_calls.count(throttling.outage.calls_let_through)
 
 
 @cache
-def _durations_of(method: str, route: str, status: int) -> Histogram:
-    """Found anew each time it would cost twice as much; there are as many as routes can answer statuses."""
+def _histogram(method: str, route: str, status: int) -> Histogram:
+    """The histogram of these labels. The cache halves its cost and is limited by the number of routes."""
     return durations.labels(method, route, status)
 
 
-class _Outage:
-    """How many of the calls that the limiter let through are told already."""
+class _UnlimitedCalls:
+    """Copies the rate limiter's total to the counter; `counted` is the total at the last copy."""
 
     def __init__(self) -> None:
-        self.told = 0
+        self.counted = 0
         self._lock = threading.Lock()
 
-    def tell(self, calls: int) -> None:
+    def count(self, total: int) -> None:
         with self._lock:
-            if calls > self.told:
-                let_through.inc(calls - self.told)
-                self.told = calls
+            if total > self.counted:
+                unlimited_calls.inc(total - self.counted)
+                self.counted = total
 
 
-_outage = _Outage()
+_unlimited_calls = _UnlimitedCalls()
 
 
-# Telling
+# The page
 
 
 @csrf_exempt
 @never_cache
 def page(request: HttpRequest) -> HttpResponse:
-    """All figures in Prometheus' text format: 404 where METRICS is off, 401 for who lacks METRICS_TOKEN."""
+    """All metrics in Prometheus' text format: 404 if METRICS is off, 401 without the METRICS_TOKEN."""
     if not settings.METRICS:
         raise Http404
     return _page(request)
@@ -125,9 +125,9 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def _page(request: HttpRequest) -> HttpResponse:
-    if settings.METRICS_TOKEN is not None and not _knows_token(request):
+    if settings.METRICS_TOKEN is not None and not _has_token(request):
         return HttpResponse(
-            "The metrics are told to those who send METRICS_TOKEN, as `Authorization: Bearer <token>`.\n",
+            "Send METRICS_TOKEN as `Authorization: Bearer <token>` to read the metrics.\n",
             status=401,
             content_type="text/plain; charset=utf-8",
             headers={"WWW-Authenticate": "Bearer"},
@@ -135,88 +135,90 @@ def _page(request: HttpRequest) -> HttpResponse:
     return HttpResponse(render(), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
-def _knows_token(request: HttpRequest) -> bool:
+def _has_token(request: HttpRequest) -> bool:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    # Both are compared, so that the time it takes tells nothing.
+    # Constant time, so that the duration reveals nothing about the token.
     is_right = hmac.compare_digest(token.strip().encode(), str(settings.METRICS_TOKEN).encode())
     return is_right and scheme.lower() == "bearer"
 
 
 def render() -> bytes:
-    """Everything that is known now; what cannot be asked at the moment is left out."""
+    """All metrics. Those of a database or broker that does not answer are left out."""
     registry = CollectorRegistry()
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
-        registry.register(of_this_process)
-    registry.register(_Servers())
+        registry.register(process_registry)
+    registry.register(_ServerCollector())
     return generate_latest(registry)
 
 
-class _Servers(Collector):
-    """What is looked up in database and broker when somebody asks."""
+class _ServerCollector(Collector):
+    """Metrics that are read from the database and the broker during the scrape."""
 
     def collect(self) -> Iterator[Metric]:
-        yield from _told_by(_of_broker, "colloquy_broker_up", "Whether the broker of the worker answers.")
-        yield from _told_by(_of_database, "colloquy_database_up", "Whether the database answers.")
+        yield from _collect(_broker_metrics, "colloquy_broker_up", "Whether the workers' broker answers.")
+        yield from _collect(_database_metrics, "colloquy_database_up", "Whether the database answers.")
 
 
-def _told_by(look: Callable[[], list[Metric]], name: str, words: str) -> Iterator[Metric]:
+def _collect(read: Callable[[], list[Metric]], name: str, description: str) -> Iterator[Metric]:
+    """The gauge `name`, 1 or 0 for whether the server answers, and if so its metrics."""
     try:
-        found = look()
-    except (DatabaseFailure, KombuError, RedisError, OSError) as failure:
-        log.warning("metrics.left_out", without=name, cause=type(failure).__name__)
-        yield GaugeMetricFamily(name, words, 0)
+        metrics = read()
+    except (AnyDatabaseError, KombuError, RedisError, OSError) as error:
+        log.warning("metrics.left_out", without=name, cause=type(error).__name__)
+        yield GaugeMetricFamily(name, description, 0)
         return
-    yield GaugeMetricFamily(name, words, 1)
-    yield from found
+    yield GaugeMetricFamily(name, description, 1)
+    yield from metrics
 
 
-def _of_broker() -> list[Metric]:
+def _broker_metrics() -> list[Metric]:
     messages = GaugeMetricFamily(
-        "colloquy_queue_messages", "Messages that wait for a worker.", labels=["queue"]
+        "colloquy_queue_messages", "Messages waiting for a worker.", labels=["queue"]
     )
     ages = GaugeMetricFamily(
         "colloquy_queue_oldest_message_age_seconds",
-        "How long the oldest message has waited; 0 where none waits.",
+        "Age of the oldest message, 0 if the queue is empty.",
         labels=["queue"],
     )
-    for queue in queues.waiting():
+    for queue in queues.measure():
         messages.add_metric([queue.name], queue.messages)
-        ages.add_metric([queue.name], queue.seconds_of_oldest)
+        ages.add_metric([queue.name], queue.oldest_age)
     return [messages, ages]
 
 
-def _of_database() -> list[Metric]:
+def _database_metrics() -> list[Metric]:
     outbox = webhook_metrics.outbox(at=timezone.now())
     deliveries = GaugeMetricFamily(
         "colloquy_webhook_deliveries",
-        "Deliveries by status; delivered ones as of a minute.",
+        "Deliveries by status; the number of delivered ones is up to a minute old.",
         labels=["status"],
     )
     for status, count in {**outbox.not_delivered, **_delivered()}.items():
         deliveries.add_metric([status], count)
     webhooks = GaugeMetricFamily(
-        "colloquy_webhooks", "Webhooks: on, off, and switched off by the service.", labels=["state"]
+        "colloquy_webhooks", "Webhooks by state: on, off, or disabled by the service.", labels=["state"]
     )
     for state, count in outbox.webhooks.items():
         webhooks.add_metric([state], count)
-    due = GaugeMetricFamily(
-        "colloquy_webhook_deliveries_due", "Deliveries that could be sent at once.", outbox.due
-    )
+    due = GaugeMetricFamily("colloquy_webhook_deliveries_due", "Deliveries that are due now.", outbox.due)
     oldest = GaugeMetricFamily(
         "colloquy_webhook_oldest_undelivered_event_age_seconds",
-        "Age of the oldest event that a webhook which is on has yet to take; 0 where there is none.",
+        "Age of the oldest event not yet delivered to an active webhook, 0 if there is none.",
         outbox.oldest_age_seconds,
     )
     return [deliveries, due, oldest, webhooks]
 
 
 def _delivered() -> dict[str, int]:
-    """Counted once a minute for all processes, as it reads the whole table; left out where Redis is away."""
+    """Delivered deliveries, counted once a minute for all processes, as it reads the whole table.
+
+    Empty if Redis is unavailable.
+    """
     try:
-        count = shared.get_or_set(
-            "metrics:delivered", webhook_metrics.delivered_count, timeout=SECONDS_TO_KEEP_DELIVERED
+        count = shared_cache.get_or_set(
+            "metrics:delivered", webhook_metrics.delivered_count, timeout=SECONDS_TO_CACHE_DELIVERED
         )
     except (RedisError, OSError):
         return {}

@@ -1,4 +1,4 @@
-"""How long the worker's queues are: each is a list in Redis, the oldest message at its end."""
+"""The length of the workers' queues. Each queue is a list in Redis with the oldest message at its end."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from typing import Any
 from celery import current_app
 
 PUBLISHED_AT = "published_at"  # a header of each message, in Unix seconds
-SECONDS_TO_WAIT_FOR_BROKER = 1.0
+BROKER_TIMEOUT = 1.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """`seconds_of_oldest` is how long a message waits by now, 0 where none does."""
+    """`oldest_age` is the age of the oldest message in seconds, 0 if the queue is empty."""
 
     name: str
     messages: int
-    seconds_of_oldest: float
+    oldest_age: float
 
 
-def say_when(headers: MutableMapping[str, Any], **_more: object) -> None:
-    """Celery tells nobody how long a message waited."""
+def add_publication_time(headers: MutableMapping[str, Any], **_more: object) -> None:
+    """Write the time into a message's headers; Celery itself does not."""
     headers[PUBLISHED_AT] = _now()
 
 
 def names() -> list[str]:
-    """Every queue that a task of ours may go to."""
+    """Every queue to which our tasks are sent."""
     routed = {route["queue"] for route in current_app.conf.task_routes.values()}
     return sorted(routed | {current_app.conf.task_default_queue})
 
 
-def waiting() -> list[Queue]:
-    """All queues. What the broker's client raises comes out, after a second where the broker only hangs."""
-    limits = {
+def measure() -> list[Queue]:
+    """The state of all queues. Raises what the broker's client raises, in a second if the broker hangs."""
+    options = {
         **current_app.conf.broker_transport_options,
-        "socket_connect_timeout": SECONDS_TO_WAIT_FOR_BROKER,
-        "socket_timeout": SECONDS_TO_WAIT_FOR_BROKER,
+        "socket_connect_timeout": BROKER_TIMEOUT,
+        "socket_timeout": BROKER_TIMEOUT,
         "max_retries": 0,
     }
-    with current_app.connection_for_read(transport_options=limits) as broker:
+    with current_app.connection_for_read(transport_options=options) as broker:
         redis: Any = broker.default_channel.client  # type: ignore[attr-defined]
         return [_queue(name, redis.llen(name), redis.lindex(name, -1)) for name in names()]
 
@@ -53,7 +53,7 @@ def _queue(name: str, messages: int, oldest: bytes | None) -> Queue:
 
 
 def _published_at(message: bytes) -> float | None:
-    """None where somebody else sent it."""
+    """The time in a message's headers, or None if another program sent it."""
     try:
         return float(json.loads(message)["headers"][PUBLISHED_AT])
     except (ValueError, TypeError, KeyError):

@@ -55,7 +55,7 @@ def environment(**options: Any) -> jinja2.Environment:
     """Called by the setting TEMPLATES. An undefined name in a template is an error, not a blank."""
     layout = {"trim_blocks": True, "lstrip_blocks": True, "extensions": [CompactMarkup]}
     created = jinja2.Environment(**options | layout | {"undefined": jinja2.StrictUndefined})
-    # The address of a static file does not change while a process lives.
+    # Cached: the address of a static file does not change at runtime.
     created.globals |= {"static": cache(static), "url": reverse}
     return created
 

@@ -10,8 +10,8 @@ admin.site.index_title = "Staff"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(url="/docs")),
-    path("healthz", health.process_is_up),
-    path("readyz", health.servers_answer),
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
     path("metrics", metrics.page),
     path("docs", docs.page, name="docs"),
     path("docs/start.js", docs.script, name="docs-script"),

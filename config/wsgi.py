@@ -9,4 +9,4 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_wsgi_application()
 templating.compile_all()
-get_resolver().url_patterns  # noqa: B018 - loads every view now, not in the first request of each worker
+get_resolver().url_patterns  # noqa: B018 - import every view at the start

@@ -1,4 +1,4 @@
-"""What is asked of an installation from outside: is it up, can it work, what does it offer?"""
+"""What an installation answers before anybody signs in: its health checks and its documentation."""
 
 import json
 
@@ -31,7 +31,7 @@ def test_an_installation_whose_database_is_away_is_not_ready(
     def fail() -> None:
         raise DatabaseError
 
-    monkeypatch.setattr(health, "_ask_database", fail)
+    monkeypatch.setattr(health, "_query_database", fail)
 
     response = client.get("/readyz")
 
@@ -53,7 +53,7 @@ def test_the_documentation_loads_nothing_from_elsewhere_and_has_no_script_of_its
 def test_the_description_of_the_interface_is_public(client: Client) -> None:
     response = client.get("/v1/openapi.json")
 
-    described = json.loads(response.content)
+    description = json.loads(response.content)
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "application/json"
-    assert described["info"]["title"] == "Colloquy"
+    assert description["info"]["title"] == "Colloquy"

@@ -1,4 +1,4 @@
-"""What Prometheus is told by one process."""
+"""The metrics of one process."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def on(settings: Settings) -> None:
     settings.METRICS = True
 
 
-def told() -> Samples:
+def current() -> Samples:
     return parse_samples(metrics.render().decode())
 
 
 def counted(method: str, route: str, status: int) -> float:
-    return value(told(), f"{DURATION}_count", method=method, route=route, status=status) or 0
+    return value(current(), f"{DURATION}_count", method=method, route=route, status=status) or 0
 
 
-# Who is told
+# Access
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
@@ -154,7 +154,7 @@ def test_where_metrics_are_off_requests_pass_no_further_layer() -> None:
 def test_calls_that_the_limiter_let_through_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttling, "outage", throttling.Outage())
     Client().get("/healthz")
-    before = value(told(), "colloquy_rate_limit_calls_let_through_total")
+    before = value(current(), "colloquy_rate_limit_calls_let_through_total")
     assert before is not None
 
     for _ in range(3):
@@ -162,7 +162,7 @@ def test_calls_that_the_limiter_let_through_are_counted(monkeypatch: pytest.Monk
     Client().get("/healthz")
     Client().get("/healthz")
 
-    assert value(told(), "colloquy_rate_limit_calls_let_through_total") == before + 3
+    assert value(current(), "colloquy_rate_limit_calls_let_through_total") == before + 3
 
 
 # Queues
@@ -176,7 +176,7 @@ def test_queues_are_told_with_the_age_of_their_oldest_message(monkeypatch: pytes
         current_app.send_task("webhooks.deliver", kwargs={"webhook_id": 1, "lane": 0}, ignore_result=True)
     monkeypatch.setattr(queues, "_now", lambda: now)
 
-    samples = told()
+    samples = current()
 
     assert value(samples, "colloquy_broker_up") == 1
     assert value(samples, "colloquy_queue_messages", queue="webhooks") == 2
@@ -188,7 +188,7 @@ def test_queues_are_told_with_the_age_of_their_oldest_message(monkeypatch: pytes
 def test_a_message_of_somebody_else_counts_without_an_age(redis: Any) -> None:
     redis.rpush("celery", '{"body": "", "headers": {}}', "not even JSON")
 
-    samples = told()
+    samples = current()
 
     assert value(samples, "colloquy_queue_messages", queue="celery") == 2
     assert value(samples, "colloquy_queue_oldest_message_age_seconds", queue="celery") == 0
@@ -199,7 +199,7 @@ def test_while_the_broker_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyPat
         port = taken.getsockname()[1]
     monkeypatch.setattr(current_app.conf, "broker_read_url", f"redis://127.0.0.1:{port}/0")
 
-    samples = told()
+    samples = current()
 
     assert value(samples, "colloquy_broker_up") == 0
     assert value(samples, "colloquy_queue_messages", queue="celery") is None
@@ -214,7 +214,7 @@ def test_the_outbox_is_told() -> None:
     create_delivery(webhook, unsaved_event(), status="delivered", due_at=None)
     create_delivery(webhook, unsaved_event())
 
-    samples = told()
+    samples = current()
 
     by_status = {
         status: value(samples, "colloquy_webhook_deliveries", status=status)
@@ -227,10 +227,10 @@ def test_the_outbox_is_told() -> None:
 
 
 def test_what_is_delivered_is_counted_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = value(told(), "colloquy_webhook_deliveries", status="delivered")
+    first = value(current(), "colloquy_webhook_deliveries", status="delivered")
     monkeypatch.setattr(webhook_metrics, "delivered_count", pytest.fail)
 
-    again = value(told(), "colloquy_webhook_deliveries", status="delivered")
+    again = value(current(), "colloquy_webhook_deliveries", status="delivered")
 
     assert first == again == 0
 
@@ -241,7 +241,7 @@ def test_while_redis_is_away_what_is_delivered_is_left_out(monkeypatch: pytest.M
 
     monkeypatch.setattr(cache, "get_or_set", fail)
 
-    samples = told()
+    samples = current()
 
     assert value(samples, "colloquy_webhook_deliveries", status="delivered") is None
     assert value(samples, "colloquy_webhook_deliveries", status="pending") == 0
@@ -253,7 +253,7 @@ def test_while_the_database_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(webhook_metrics, "outbox", fail)
 
-    samples = told()
+    samples = current()
 
     assert value(samples, "colloquy_database_up") == 0
     assert value(samples, "colloquy_webhooks", state="on") is None
@@ -261,10 +261,10 @@ def test_while_the_database_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyP
 
 
 def test_two_threads_that_tell_of_one_outage_count_each_call_once() -> None:
-    outage = metrics._Outage()
-    before = metrics.let_through._value.get()
+    outage = metrics._UnlimitedCalls()
+    before = metrics.unlimited_calls._value.get()
 
-    for calls in (5, 7, 6, 7):  # one parse_samples 7 and another 6, and they came in this order
-        outage.tell(calls)
+    for calls in (5, 7, 6, 7):  # one read 7 and another 6, and they came in this order
+        outage.count(calls)
 
-    assert metrics.let_through._value.get() - before == 7
+    assert metrics.unlimited_calls._value.get() - before == 7

@@ -1,4 +1,4 @@
-"""Prometheus asks one web process and is told of all."""
+"""The metrics of several processes, added up by the one that is scraped."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def processes(var_dir: Path) -> set[int]:
     return {int(file.stem.split("_")[1]) for file in (var_dir / "metrics").glob("histogram_*.db")}
 
 
-def asked(told: Samples) -> float | None:
-    return value(told, f"{DURATION}_count", method="GET", route="healthz", status=200)
+def asked(samples: Samples) -> float | None:
+    return value(samples, f"{DURATION}_count", method="GET", route="healthz", status=200)
 
 
 def test_all_processes_are_summed_and_a_dead_one_is_not_forgotten(tmp_path: Path) -> None:

@@ -1,17 +1,17 @@
-"""The timetable names tasks that a worker has."""
+"""The timetable contains exactly the periodic tasks."""
 
-from config.celery import EVERY, app
+from config.celery import INTERVALS, app
 from surveys.services import generation
 from surveys.services.analysis import service as analysis
 from webhooks.services.outbox import DELIVER
 
-WOKEN = {DELIVER, analysis.RUN, generation.MAKE}  # when there is something to do, and not by the clock
+WOKEN_ON_DEMAND = {DELIVER, analysis.RUN, generation.MAKE}
 
 
 def test_every_task_of_the_timetable_is_registered() -> None:
     app.loader.import_default_modules()
 
-    assert set(EVERY) <= set(app.tasks)
+    assert set(INTERVALS) <= set(app.tasks)
 
 
 def test_every_periodic_task_of_ours_is_in_the_timetable() -> None:
@@ -19,4 +19,4 @@ def test_every_periodic_task_of_ours_is_in_the_timetable() -> None:
 
     ours = {name for name in app.tasks if name.split(".")[0] in {"communities", "surveys", "webhooks", "xp"}}
 
-    assert ours - WOKEN == set(EVERY)
+    assert ours - WOKEN_ON_DEMAND == set(INTERVALS)

@@ -1,1 +1,1 @@
-"""Django's own PostgreSQL backend, with a health check of a connection that costs no statement."""
+"""Django's PostgreSQL backend with a connection health check that needs no statement."""

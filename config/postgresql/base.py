@@ -5,24 +5,24 @@ from django.db.backends.postgresql.base import DatabaseWrapper as PostgresWrappe
 
 class DatabaseWrapper(PostgresWrapper):
     def is_usable(self) -> bool:
-        """Whether the kept connection still works.
+        """Whether the persistent connection still works.
 
-        Django asks before each request's first query, by `SELECT 1`. A connection on which nothing waits to
-        be read was not closed by the server, and the kernel tells that at once; only where something waits,
-        or where a query has failed before, does the server have to answer.
+        Django calls this before the first query of each request, and by default it sends `SELECT 1`. A
+        connection without unread data was not closed by the server, which the kernel knows without a round
+        trip. Only if there is unread data, or after a failed query, do we ask the server.
         """
         if self.connection is None:
             return False
         if (
             not self.errors_occurred
             and not self.connection.closed
-            and not _has_news(self.connection.fileno())
+            and not _has_unread_data(self.connection.fileno())
         ):
             return True
         return bool(super().is_usable())
 
 
-def _has_news(socket: int) -> bool:
+def _has_unread_data(socket: int) -> bool:
     poll = select.poll()
     poll.register(socket, select.POLLIN | select.POLLERR | select.POLLHUP)
     return bool(poll.poll(0))

@@ -86,14 +86,14 @@ def test_the_command_fails_if_one_of_its_workers_cannot_start() -> None:
 
 
 def test_a_worker_that_ends_later_is_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "SECONDS_OF_A_BEGINNING", 0.0)
+    monkeypatch.setattr(worker, "MIN_SECONDS_TO_RESTART", 0.0)
     started = worker._start("default", worker.workers()["default"])
     first = started.process
     first.kill()
     first.wait()
 
     try:
-        assert worker._lives(started)
+        assert worker._is_running(started)
         assert started.process.pid != first.pid
         assert is_alive(started.process.pid)
     finally:

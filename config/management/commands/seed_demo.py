@@ -1,8 +1,8 @@
-"""A demo to begin with: a chess club, six projects of real questions, and a few answers to each.
+"""Seeds a demo: a chess club with six projects of realistic questions and a few responses to each.
 
-The scripts are data (config/demo/*.json: bodies as the interface takes them) and go in through the
-services, as do the answers, so that members have earned what these give. Whoever signs in as the demo's
-admin is a member too, who has earned nothing yet.
+The scripts are data (config/demo/*.json, request bodies of the interface). Scripts and answers are saved
+through the services, so members earn what the answers give. The demo's admin is a member who has earned
+nothing yet.
 """
 
 import json
@@ -35,10 +35,10 @@ DEMO = Path(__file__).resolve().parent.parent.parent / "demo"
 COMMUNITY_ID = 1042117710208434176
 COMMUNITY = "Harbour Chess Club"
 TIER = "premium"
-CREDITS = 50  # for whoever tries it with a key of Anthropic's
+CREDITS = 50  # to try AI with a key of Anthropic
 KEY_NAME = "Demo"
 LOGIN = "demo"
-SEEDING = 0x436F6C6C6F717579  # the advisory lock of one who seeds
+SEED_LOCK = 0x436F6C6C6F717579  # the key of an advisory lock
 MEMBERS = {  # name: nick
     "Marit Solheim": "Marit",
     "Adaeze Okafor": "Adaeze",
@@ -54,64 +54,64 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET LOCAL lock_timeout = 0")  # another that seeds may take its time
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SEEDING])
+            cursor.execute("SET LOCAL lock_timeout = 0")  # another process may be seeding
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SEED_LOCK])
             if not Community.objects.filter(pk=COMMUNITY_ID).exists():
                 _seed(at=timezone.now())
-            demo = _kept() or _issue(at=timezone.now())
+            demo = _stored_demo() or _issue_credentials(at=timezone.now())
         if options["verbosity"]:
             self.stdout.write(
-                f"The demo is there: survey {settings.BASE_URL}{demo['survey']}, "
+                f"The demo is ready: survey {settings.BASE_URL}{demo['survey']}, "
                 f"poll {settings.BASE_URL}{demo['poll']}, "
                 f"admin {demo['admin_username']} with the password {demo['admin_password']}, "
                 f"API key {demo['api_key']} of community {demo['community_id']}."
             )
 
 
-# Who is who
+# Credentials
 
 
 def demo_file() -> Path:
-    """Where the demo's secrets are kept, for its owner's eyes alone."""
+    """The file with the demo's credentials, readable by its owner alone."""
     return Path(settings.VAR_DIR) / "demo.json"
 
 
-def _kept() -> dict[str, str] | None:
-    """What an earlier run wrote down, where it belongs to this database and its key still works."""
+def _stored_demo() -> dict[str, str] | None:
+    """The credentials of an earlier run, or None if they are of another database or the key is revoked."""
     try:
         demo: dict[str, str] = json.loads(demo_file().read_text())
         digest = keys.digest_of(demo["api_key"])
-        told = Project.objects.filter(
+        projects_of_demo = Project.objects.filter(
             slug__in=[demo[role].removeprefix("/s/") for role in ("survey", "poll")]
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    works = ApiKey.objects.filter(community_id=COMMUNITY_ID, digest=digest, revoked_at__isnull=True)
-    return demo if works.exists() and told.count() == len(("survey", "poll")) else None
+    valid_keys = ApiKey.objects.filter(community_id=COMMUNITY_ID, digest=digest, revoked_at__isnull=True)
+    return demo if valid_keys.exists() and projects_of_demo.count() == 2 else None
 
 
-def _issue(*, at: datetime) -> dict[str, str]:
-    """A new password and key in place of what there was; written before the commit that makes them true."""
+def _issue_credentials(*, at: datetime) -> dict[str, str]:
+    """Replace the password and the key. The file is written before the commit that makes them valid."""
     admin = User.objects.get(username=LOGIN)
     password = secrets.token_urlsafe(12)
     admin.set_password(password)
     admin.save(update_fields=["password"])
-    for old in ApiKey.objects.filter(community_id=COMMUNITY_ID, name=KEY_NAME, revoked_at__isnull=True):
-        keys.revoke_key(community_id=COMMUNITY_ID, key_id=old.pk, at=at)
+    for old_key in ApiKey.objects.filter(community_id=COMMUNITY_ID, name=KEY_NAME, revoked_at__isnull=True):
+        keys.revoke_key(community_id=COMMUNITY_ID, key_id=old_key.pk, at=at)
     _, secret = keys.create_key(community_id=COMMUNITY_ID, user_id=admin.pk, name=KEY_NAME, at=at)
     demo = {
         "community_id": str(COMMUNITY_ID),
         "admin_username": LOGIN,
         "admin_password": password,
         "api_key": secret,
-        **_addresses(),
+        **_paths(),
     }
     _write(demo)
     return demo
 
 
-def _addresses() -> dict[str, str]:
-    """The pages' paths by the role their script has in the demo."""
+def _paths() -> dict[str, str]:
+    """The paths of the pages by the role of their script in the demo."""
     slugs = dict(
         Project.objects.filter(community_id=COMMUNITY_ID).order_by("-pk").values_list("name", "slug")
     )
@@ -134,11 +134,11 @@ def _write(demo: Mapping[str, str]) -> None:
     new.replace(file)
 
 
-# What is asked and answered
+# Projects and responses
 
 
 def scripts() -> Iterator[dict[str, Any]]:
-    """The demo's projects, as they stand in config/demo."""
+    """The contents of config/demo, in the order of the file names."""
     for file in sorted(DEMO.glob("*.json")):
         yield json.loads(file.read_text(encoding="utf-8"))
 
@@ -159,17 +159,17 @@ def _seed(*, at: datetime) -> None:
     author = Actor(user_id=admin.pk, role="admin", community_id=COMMUNITY_ID, tier=TIER)
     opened_at = at - OPENED_AGO
     ids = {name: _join(name, nick, at=opened_at) for name, nick in MEMBERS.items()}
-    coming: list[tuple[datetime, Project, Respondent, Mapping[str, object]]] = []
+    responses: list[tuple[datetime, Project, Respondent, Mapping[str, object]]] = []
     for script in scripts():
         for achievement in script.get("achievements", []):
             achievements.define(community_id=COMMUNITY_ID, **achievement)
     for script in scripts():
         project = _open(script, author=author, at=opened_at)
-        for n, (who, answers) in enumerate(_responses(script, ids), start=1):
-            coming.append((min(opened_at + n * BETWEEN_RESPONSES, at), project, who, answers))
-    # In the order of time, as ledgers grow.
-    for moment, project, who, answers in sorted(coming, key=lambda each: each[0]):
-        _respond(project, who, answers, at=moment)
+        for number, (respondent, answers) in enumerate(_responses(script, ids), start=1):
+            responses.append((min(opened_at + number * BETWEEN_RESPONSES, at), project, respondent, answers))
+    # In chronological order: the ledger only grows.
+    for moment, project, respondent, answers in sorted(responses, key=lambda response: response[0]):
+        _respond(project, respondent, answers, at=moment)
 
 
 def _join(name: str, nick: str, *, at: datetime) -> int:
@@ -180,24 +180,24 @@ def _join(name: str, nick: str, *, at: datetime) -> int:
 
 
 class _Silent:
-    """Takes what a command prints."""
+    """Discards the output of a command."""
 
     def write(self, text: str) -> None:
         pass
 
 
 def _open(script: Mapping[str, Any], *, author: Actor, at: datetime) -> Project:
-    sent = script["project"]
-    fields = {key: value for key, value in sent.items() if key != "script"}
-    made = projects.create_project(
+    body = script["project"]
+    fields = {key: value for key, value in body.items() if key != "script"}
+    created = projects.create_project(
         actor=author,
         fields=fields,
-        script=sent["script"],
+        script=body["script"],
         at=at,
     )
     return opening.open_project(
         actor=author,
-        project_id=made.project.pk,
+        project_id=created.project.pk,
         fields={"delivery": {"audience": {"participation": "open_web"}}},
         at=at,
     )
@@ -206,7 +206,7 @@ def _open(script: Mapping[str, Any], *, author: Actor, at: datetime) -> Project:
 def _responses(
     script: Mapping[str, Any], ids: Mapping[str, int]
 ) -> Iterator[tuple[Respondent, Mapping[str, object]]]:
-    """Who answers what; `ids` are the members' by name."""
+    """The respondents of a script with their answers. `ids` are the members' ids by name."""
     for response in script.get("responses", []):
         if "member" in response:
             member_id = str(ids[response["member"]])
@@ -220,19 +220,22 @@ def _responses(
             yield admission.external(external_id=voter), {question: option}
 
 
-def _respond(project: Project, who: Respondent, answers: Mapping[str, object], *, at: datetime) -> None:
-    """Walk through a project until the end, or until no answer is left: then it stays a partial response."""
-    told = conversations.begin(project_id=project.pk, respondent=who, at=at)
-    left = dict(answers)
-    while told.step is not None and (left or not told.step.block.required):
-        told = _move(told, left, at=at)
+def _respond(
+    project: Project, respondent: Respondent, answers: Mapping[str, object], *, at: datetime
+) -> None:
+    """Answer a project to its end. If the answers run out before that, it stays a partial response."""
+    view = conversations.begin(project_id=project.pk, respondent=respondent, at=at)
+    remaining = dict(answers)
+    while view.step is not None and (remaining or not view.step.block.required):
+        view = _answer_step(view, remaining, at=at)
 
 
-def _move(told: ConversationView, left: dict[str, object], *, at: datetime) -> ConversationView:
-    assert told.step is not None
-    block, conversation_id = told.step.block, told.conversation.pk
+def _answer_step(view: ConversationView, remaining: dict[str, object], *, at: datetime) -> ConversationView:
+    """Answer or skip the current step, and take its answer out of `remaining`."""
+    assert view.step is not None
+    block, conversation_id = view.step.block, view.conversation.pk
     if not block.asks:
         return conversations.go_on(conversation_id=conversation_id, at=at)
     name = str(block.name)
-    reply = {"value": left.pop(name)} if name in left else {"skip": True}
+    reply = {"value": remaining.pop(name)} if name in remaining else {"skip": True}
     return conversations.answer(conversation_id=conversation_id, raw={"block_id": block.id, **reply}, at=at)

@@ -1,7 +1,7 @@
-"""The workers of this machine: one that sends webhooks and one for AI, by threads, and one for all else.
+"""Runs the Celery workers of this machine: one for webhooks, one for AI, and one for everything else.
 
-Each its own, so that none waits for another: endpoints and models may take their time, and nothing that
-computes shall hold up deliveries.
+They are separate so that none delays another: webhook endpoints and AI providers may be slow, and computation
+must not hold up deliveries.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from django.core.management.base import BaseCommand
 
 from config import servers
 
-SECONDS_BETWEEN_LOOKS = 0.1
-SECONDS_TO_STOP = 4  # honcho kills after 5
-SECONDS_OF_A_BEGINNING = 10.0
+SECONDS_BETWEEN_CHECKS = 0.1
+SECONDS_TO_STOP = 4  # honcho kills its processes after 5
+MIN_SECONDS_TO_RESTART = 10.0  # a worker that ends earlier cannot work at all
 CELERY = (
     "-m",
     "celery",
@@ -44,21 +44,22 @@ log = structlog.get_logger("colloquy.worker")
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker of Celery; `farewell` is what it gets when the process that started it is killed."""
+    """A Celery worker. `death_signal` is the signal that it gets when this process is killed."""
 
     arguments: Sequence[str]
-    farewell: signal.Signals
+    death_signal: signal.Signals
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def workers() -> dict[str, Worker]:
+    """The workers by name."""
     return {
-        # Told to stop, it has some seconds to finish in.
+        # On SIGTERM it has some seconds to finish its tasks.
         "default": Worker(
             ["--queues", "celery", "--concurrency", "2"], signal.SIGTERM, {"REMAP_SIGTERM": "SIGQUIT"}
         ),
-        # Told to stop, its threads end after the delivery that they are at. A thread cannot be ended from
-        # outside, so one whose endpoint hangs is killed with the process: its delivery is still due.
+        # On SIGTERM its threads end after their current delivery. A thread cannot be interrupted: if its
+        # endpoint hangs, it is killed with the process, and the delivery stays due.
         "webhooks": Worker(
             [
                 *("--queues", "webhooks", "--pool", "threads"),
@@ -66,7 +67,7 @@ def workers() -> dict[str, Worker]:
             ],
             signal.SIGKILL,
         ),
-        # The same: what a model keeps waiting is taken up again once its lease has run out.
+        # The same: a job that is killed is taken over when its lease expires.
         "ai": Worker(
             ["--queues", "ai", "--pool", "threads", "--concurrency", str(settings.AI_THREADS)],
             signal.SIGKILL,
@@ -75,26 +76,26 @@ def workers() -> dict[str, Worker]:
 
 
 class Command(BaseCommand):
-    help = "Runs this machine's workers. One that ends is started again, unless it has just begun."
+    help = "Runs the workers of this machine. A worker that ends is restarted, unless it has just started."
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--only", choices=sorted(workers()), help="Runs this one alone.")
+        parser.add_argument("--only", choices=sorted(workers()), help="Runs only this worker.")
 
     def handle(self, *args: Any, only: str | None, **options: Any) -> None:
-        told_to_stop: list[int] = []
+        stop_signals: list[int] = []
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda received, _: told_to_stop.append(received))
+            signal.signal(number, lambda received, _: stop_signals.append(received))
         running = [_start(name, worker) for name, worker in workers().items() if only is None or name == only]
-        while not told_to_stop and all(map(_lives, running)):
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+        while not stop_signals and all(map(_is_running, running)):
+            time.sleep(SECONDS_BETWEEN_CHECKS)
         _stop([each.process for each in running])
-        sys.exit(0 if told_to_stop else 1)
+        sys.exit(0 if stop_signals else 1)
 
 
 @dataclass
 class Running:
-    """A worker with its process of the moment; `started_at` is by the monotonic clock."""
+    """A worker with its current process; `started_at` is a time of the monotonic clock."""
 
     name: str
     worker: Worker
@@ -102,12 +103,12 @@ class Running:
     started_at: float
 
 
-def _lives(running: Running) -> bool:
-    """Whether it works. One that ends by itself is started again, unless it has just begun."""
+def _is_running(running: Running) -> bool:
+    """Whether the worker runs; one that has ended is restarted, unless it had just started."""
     if running.process.poll() is None:
         return True
     log.error("worker.ended", worker=running.name, code=running.process.returncode)
-    if time.monotonic() < running.started_at + SECONDS_OF_A_BEGINNING:
+    if time.monotonic() < running.started_at + MIN_SECONDS_TO_RESTART:
         return False
     running.process, running.started_at = _process(running.name, running.worker), time.monotonic()
     return True
@@ -125,14 +126,14 @@ def _process(name: str, worker: Worker) -> subprocess.Popen[bytes]:
         ],
         cwd=settings.BASE_DIR,
         env=os.environ | worker.environment,
-        start_new_session=True,  # Ctrl-C and honcho's signals come here first, and are passed on once
-        preexec_fn=partial(_die_with, os.getpid(), worker.farewell),
+        start_new_session=True,  # only this process gets Ctrl-C and honcho's signals, and passes them on once
+        preexec_fn=partial(_set_death_signal, os.getpid(), worker.death_signal),
     )
 
 
-def _die_with(parent: int, farewell: signal.Signals) -> None:
-    servers.die_with_parent(farewell)
-    if os.getppid() != parent:  # which was killed before it could be said
+def _set_death_signal(parent: int, death_signal: signal.Signals) -> None:
+    servers.die_with_parent(death_signal)
+    if os.getppid() != parent:  # it was killed before the signal was set
         os._exit(1)
 
 
