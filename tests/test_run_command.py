@@ -1,5 +1,6 @@
 """`manage.py run`: what it refuses, what it tells its processes, and what it prints."""
 
+import io
 import os
 import re
 import socket
@@ -104,3 +105,22 @@ def test_the_welcome_names_every_page_of_the_demo_and_the_key() -> None:
 
     assert addresses == ["/s/one", "/s/two", "/docs", "/admin/", "/v1/communities/1/projects"]
     assert "cq_live_abc" in run._welcome_text(DEMO)
+
+
+def test_it_says_that_it_prepares_before_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = io.TextIOWrapper(io.BytesIO(), write_through=False)
+    printed_before: list[str] = []
+
+    class Process:
+        def wait(self) -> int:
+            return 0
+
+    def manage(*_: str) -> Process:
+        printed_before.append(output.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        return Process()
+
+    monkeypatch.setattr(run, "_manage", manage)
+
+    run.Command(stdout=output)._prepare()
+
+    assert set(printed_before) == {"Preparing the database, the demo and static files ...\n"}
