@@ -1,4 +1,4 @@
-"""A kept connection is tried before it is used, and that costs no statement."""
+"""A persistent connection is checked before it is used, without a statement."""
 
 import psycopg
 import pytest
@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 
 
 @pytest.mark.django_db
-def test_an_open_connection_is_found_usable_without_a_statement() -> None:
+def test_an_open_connection_is_usable_and_checked_without_a_statement() -> None:
     connection.ensure_connection()
 
     with CaptureQueriesContext(connection) as statements:
@@ -18,7 +18,7 @@ def test_an_open_connection_is_found_usable_without_a_statement() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_connection_that_the_server_has_closed_is_found_unusable() -> None:
+def test_a_connection_that_the_server_has_closed_is_unusable() -> None:
     connection.ensure_connection()
     parameters = connection.get_connection_params()
     address = {

@@ -51,9 +51,9 @@ def _url_for(user: "subprocess.Popen[str]") -> str:
     return user.stdout.readline().strip()
 
 
-def _wait_until(happened: Callable[[], bool]) -> None:
+def _wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
-    while not happened():
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -62,14 +62,16 @@ def _answers(url: str) -> bool:
     return servers.ping(Path(url.removeprefix("unix://").split("?")[0]))
 
 
-def test_commands_started_at_once_share_one_server(use: Use) -> None:
+def test_commands_that_start_at_the_same_time_share_one_server(use: Use) -> None:
     urls = {_url_for(user) for user in [use(), use(), use()]}
 
     assert len(urls) == 1
     assert _answers(urls.pop())
 
 
-def test_a_server_outlives_who_started_it_and_ends_with_its_last_user(use: Use, tmp_path: Path) -> None:
+def test_a_server_outlives_the_command_that_started_it_and_ends_with_the_last_one(
+    use: Use, tmp_path: Path
+) -> None:
     first = use()
     url = _url_for(first)
     second = use()
@@ -137,7 +139,7 @@ def test_a_keeper_writes_to_a_log_of_its_own(use: Use, tmp_path: Path) -> None:
     ]
 
 
-def test_what_a_killed_keeper_left_behind_is_not_believed(use: Use, tmp_path: Path) -> None:
+def test_the_stale_state_of_a_killed_keeper_is_ignored(use: Use, tmp_path: Path) -> None:
     url = _url_for(use())
     keeper = json.loads((tmp_path / "run" / "valkey.json").read_text())["pid"]
     os.kill(keeper, signal.SIGKILL)
@@ -152,17 +154,17 @@ def test_what_a_killed_keeper_left_behind_is_not_believed(use: Use, tmp_path: Pa
 
 def test_postgresql_keeps_its_data_when_its_keeper_is_killed(use: Use, tmp_path: Path) -> None:
     with psycopg.connect(_url_for(use("postgres")), autocommit=True) as connection:
-        connection.execute("CREATE TABLE kept (number int)")
-        connection.execute("INSERT INTO kept VALUES (7)")
+        connection.execute("CREATE TABLE numbers (number int)")
+        connection.execute("INSERT INTO numbers VALUES (7)")
         os.kill(json.loads((tmp_path / "run" / "postgres.json").read_text())["pid"], signal.SIGKILL)
 
     with psycopg.connect(_url_for(use("postgres"))) as connection:
-        kept = connection.execute("SELECT number FROM kept").fetchall()
+        rows = connection.execute("SELECT number FROM numbers").fetchall()
 
-    assert kept == [(7,)]
+    assert rows == [(7,)]
 
 
-def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_refused_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(
@@ -172,7 +174,7 @@ def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -
         embedded.attach("valkey", var_dir=tmp_path / "file")
 
 
-def test_the_log_of_postgresql_repeats_no_values(use: Use, tmp_path: Path) -> None:
+def test_the_log_of_postgresql_contains_no_values(use: Use, tmp_path: Path) -> None:
     with psycopg.connect(_url_for(use("postgres")), autocommit=True) as connection:
         connection.execute("CREATE TABLE answers (value text UNIQUE)")
         connection.execute("INSERT INTO answers VALUES ('my secret')")
@@ -185,7 +187,7 @@ def test_the_log_of_postgresql_repeats_no_values(use: Use, tmp_path: Path) -> No
     assert "my secret" not in log
 
 
-def test_a_wrong_folder_for_postgresql_is_told_in_a_sentence(
+def test_a_folder_without_postgresql_is_refused_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLLOQUY_POSTGRES_BIN", str(tmp_path))
@@ -204,5 +206,5 @@ def test_a_wrong_folder_for_postgresql_is_told_in_a_sentence(
         ("unix:///tmp/a/valkey.sock", "redis+socket:///tmp/a/valkey.sock?virtual_host=0"),
     ],
 )
-def test_celery_gets_the_address_in_its_own_spelling(redis_url: str, broker: str) -> None:
+def test_celery_gets_the_broker_url_in_its_own_syntax(redis_url: str, broker: str) -> None:
     assert environment.celery_broker(redis_url) == broker

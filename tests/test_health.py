@@ -9,7 +9,7 @@ from django.test import Client
 from config import health
 
 
-def test_a_process_that_is_up_says_so_without_asking_any_server(client: Client) -> None:
+def test_healthz_answers_without_querying_any_server(client: Client) -> None:
     response = client.get("/healthz")
 
     assert response.status_code == 200
@@ -17,7 +17,7 @@ def test_a_process_that_is_up_says_so_without_asking_any_server(client: Client) 
 
 
 @pytest.mark.django_db
-def test_an_installation_is_ready_when_both_servers_answer(client: Client) -> None:
+def test_readyz_is_ok_when_both_servers_answer(client: Client) -> None:
     response = client.get("/readyz")
 
     assert response.status_code == 200
@@ -25,9 +25,7 @@ def test_an_installation_is_ready_when_both_servers_answer(client: Client) -> No
 
 
 @pytest.mark.django_db
-def test_an_installation_whose_database_is_away_is_not_ready(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_readyz_is_unavailable_without_the_database(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise DatabaseError
 
@@ -39,7 +37,7 @@ def test_an_installation_whose_database_is_away_is_not_ready(
     assert response.json() == {"status": "unavailable", "database": "unavailable", "redis": "ok"}
 
 
-def test_the_documentation_loads_nothing_from_elsewhere_and_has_no_script_of_its_own(client: Client) -> None:
+def test_the_documentation_has_no_third_party_requests_and_no_inline_script(client: Client) -> None:
     page = client.get("/docs").content.decode()
     script = client.get("/docs/start.js")
 

@@ -43,7 +43,7 @@ def counted(method: str, route: str, status: int) -> float:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_where_metrics_are_off_they_are_absent(method: str) -> None:
+def test_the_page_does_not_exist_if_metrics_are_off(method: str) -> None:
     absent = Client().generic(method, "/nothing")
 
     response = Client().generic(method, "/metrics", headers={"Authorization": "Bearer secret"})
@@ -53,7 +53,7 @@ def test_where_metrics_are_off_they_are_absent(method: str) -> None:
 
 
 @pytest.mark.usefixtures("on")
-def test_without_a_token_everybody_is_told_in_the_text_format() -> None:
+def test_without_a_token_setting_anybody_can_read_them_in_the_text_format() -> None:
     response = Client().get("/metrics")
 
     families = list(text_string_to_metric_families(response.content.decode()))
@@ -68,7 +68,7 @@ def test_without_a_token_everybody_is_told_in_the_text_format() -> None:
     "sent",
     [{}, *({"Authorization": text} for text in ("Bearer wrong", "Bearer é", "Basic s3cret", "s3cret", ""))],
 )
-def test_without_the_right_token_nobody_is_told(settings: Settings, sent: dict[str, str]) -> None:
+def test_a_request_without_the_right_token_is_refused(settings: Settings, sent: dict[str, str]) -> None:
     settings.METRICS_TOKEN = "s3cret"
 
     response = Client().get("/metrics", headers=sent)
@@ -80,7 +80,7 @@ def test_without_the_right_token_nobody_is_told(settings: Settings, sent: dict[s
 
 @pytest.mark.usefixtures("on")
 @pytest.mark.parametrize("sent", ["Bearer s3cret", "bearer s3cret"])
-def test_with_the_right_token_one_is_told(settings: Settings, sent: str) -> None:
+def test_a_request_with_the_right_token_is_answered(settings: Settings, sent: str) -> None:
     settings.METRICS_TOKEN = "s3cret"
 
     response = Client().get("/metrics", headers={"Authorization": sent})
@@ -89,7 +89,7 @@ def test_with_the_right_token_one_is_told(settings: Settings, sent: str) -> None
 
 
 @pytest.mark.usefixtures("on")
-def test_machines_beside_this_one_need_no_tls_and_the_interface_s_limit_is_not_theirs(
+def test_scrapers_inside_the_network_need_no_tls_and_are_not_rate_limited(
     settings: Settings,
 ) -> None:
     settings.SECURE_SSL_REDIRECT = True
@@ -104,7 +104,7 @@ def test_machines_beside_this_one_need_no_tls_and_the_interface_s_limit_is_not_t
 
 
 @pytest.mark.usefixtures("on")
-def test_a_request_counts_by_its_method_route_and_status() -> None:
+def test_requests_are_counted_by_method_route_and_status() -> None:
     before = counted("GET", "v1/communities/<id:community_id>/projects", 401)
 
     Client().get("/v1/communities/710000000000000001/projects")
@@ -114,7 +114,7 @@ def test_a_request_counts_by_its_method_route_and_status() -> None:
 
 
 @pytest.mark.usefixtures("on")
-def test_what_has_no_route_is_unknown_and_a_method_of_nobody_is_other() -> None:
+def test_a_path_without_a_route_counts_as_unknown_and_an_invalid_method_as_other() -> None:
     before = counted("GET", "unknown", 404), counted("other", "healthz", 405)
 
     Client().get("/nothing-of-ours")
@@ -129,7 +129,7 @@ def test_what_has_no_route_is_unknown_and_a_method_of_nobody_is_other() -> None:
 
 
 @pytest.mark.usefixtures("on")
-def test_a_stream_counts_once_its_last_part_is_sent() -> None:
+def test_a_stream_counts_after_its_last_chunk() -> None:
     def stream(request: HttpRequest) -> Any:
         return StreamingHttpResponse(iter([b"one", b"two"]), status=206)
 
@@ -145,13 +145,13 @@ def test_a_stream_counts_once_its_last_part_is_sent() -> None:
     assert counted("GET", "unknown", 206) == before + 1
 
 
-def test_where_metrics_are_off_requests_pass_no_further_layer() -> None:
+def test_the_middleware_is_not_used_if_metrics_are_off() -> None:
     with pytest.raises(MiddlewareNotUsed):
         MetricsMiddleware(lambda request: HttpResponse())
 
 
 @pytest.mark.usefixtures("on")
-def test_calls_that_the_limiter_let_through_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_that_were_not_rate_limited_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttling, "outage", throttling.Outage())
     Client().get("/healthz")
     before = value(current(), "colloquy_rate_limit_calls_let_through_total")
@@ -168,7 +168,7 @@ def test_calls_that_the_limiter_let_through_are_counted(monkeypatch: pytest.Monk
 # Queues
 
 
-def test_queues_are_told_with_the_age_of_their_oldest_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queues_have_a_length_and_the_age_of_their_oldest_message(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_800_000_000.0
     monkeypatch.setattr(queues, "_now", lambda: now)
     for seconds in (90, 30):
@@ -185,7 +185,7 @@ def test_queues_are_told_with_the_age_of_their_oldest_message(monkeypatch: pytes
     assert value(samples, "colloquy_queue_oldest_message_age_seconds", queue="celery") == 0
 
 
-def test_a_message_of_somebody_else_counts_without_an_age(redis: Any) -> None:
+def test_a_message_of_another_program_counts_without_an_age(redis: Any) -> None:
     redis.rpush("celery", '{"body": "", "headers": {}}', "not even JSON")
 
     samples = current()
@@ -194,7 +194,7 @@ def test_a_message_of_somebody_else_counts_without_an_age(redis: Any) -> None:
     assert value(samples, "colloquy_queue_oldest_message_age_seconds", queue="celery") == 0
 
 
-def test_while_the_broker_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_broker_all_other_metrics_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     monkeypatch.setattr(current_app.conf, "broker_read_url", f"redis://127.0.0.1:{port}/0")
@@ -209,7 +209,7 @@ def test_while_the_broker_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyPat
 # Rows
 
 
-def test_the_outbox_is_told() -> None:
+def test_the_outbox_has_metrics() -> None:
     webhook = create_webhook()
     create_delivery(webhook, unsaved_event(), status="delivered", due_at=None)
     create_delivery(webhook, unsaved_event())
@@ -226,7 +226,7 @@ def test_the_outbox_is_told() -> None:
     assert value(samples, "colloquy_webhooks", state="on") == 1
 
 
-def test_what_is_delivered_is_counted_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delivered_deliveries_are_counted_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     first = value(current(), "colloquy_webhook_deliveries", status="delivered")
     monkeypatch.setattr(webhook_metrics, "delivered_count", pytest.fail)
 
@@ -235,7 +235,7 @@ def test_what_is_delivered_is_counted_once_a_minute(monkeypatch: pytest.MonkeyPa
     assert first == again == 0
 
 
-def test_while_redis_is_away_what_is_delivered_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_redis_delivered_deliveries_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RedisError
 
@@ -247,7 +247,7 @@ def test_while_redis_is_away_what_is_delivered_is_left_out(monkeypatch: pytest.M
     assert value(samples, "colloquy_webhook_deliveries", status="pending") == 0
 
 
-def test_while_the_database_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_database_all_other_metrics_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: object) -> None:
         raise OperationalError
 
@@ -260,7 +260,7 @@ def test_while_the_database_is_away_the_rest_is_told(monkeypatch: pytest.MonkeyP
     assert value(samples, "colloquy_broker_up") == 1
 
 
-def test_two_threads_that_tell_of_one_outage_count_each_call_once() -> None:
+def test_two_threads_that_count_one_outage_count_each_call_once() -> None:
     outage = metrics._UnlimitedCalls()
     before = metrics.unlimited_calls._value.get()
 

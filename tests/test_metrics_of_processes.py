@@ -22,7 +22,7 @@ LIMIT = 60  # seconds
 
 @contextmanager
 def serve(var_dir: Path, **environment: str) -> Iterator[str]:
-    """The site, as gunicorn serves it; its address."""
+    """Serve the site with gunicorn; yields its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = subprocess.Popen(
@@ -48,7 +48,7 @@ def serve(var_dir: Path, **environment: str) -> Iterator[str]:
 
 
 def get(address: str) -> tuple[int, str]:
-    """Status and text; 0 while nobody answers."""
+    """Status and text of the response; status 0 if there is none."""
     try:
         with urllib.request.urlopen(address, timeout=LIMIT) as answer:
             return answer.status, answer.read().decode()
@@ -59,15 +59,15 @@ def get(address: str) -> tuple[int, str]:
         return 0, ""
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + LIMIT
-    while not is_so():
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
 def processes(var_dir: Path) -> set[int]:
-    """Those that have counted a request."""
+    """The ids of processes that have counted a request."""
     return {int(file.stem.split("_")[1]) for file in (var_dir / "metrics").glob("histogram_*.db")}
 
 
@@ -75,7 +75,7 @@ def asked(samples: Samples) -> float | None:
     return value(samples, f"{DURATION}_count", method="GET", route="healthz", status=200)
 
 
-def test_all_processes_are_summed_and_a_dead_one_is_not_forgotten(tmp_path: Path) -> None:
+def test_all_processes_are_added_up_including_a_dead_one(tmp_path: Path) -> None:
     left_over = tmp_path / "metrics" / "counter_1.db"
     left_over.parent.mkdir()
     left_over.write_bytes(b"of an earlier start")
@@ -98,7 +98,7 @@ def test_all_processes_are_summed_and_a_dead_one_is_not_forgotten(tmp_path: Path
     assert value(both, "colloquy_rate_limit_calls_let_through_total") == 0
 
 
-def test_where_metrics_are_off_nothing_is_kept(tmp_path: Path) -> None:
+def test_nothing_is_stored_if_metrics_are_off(tmp_path: Path) -> None:
     with serve(tmp_path) as site:
         status, _ = get(f"{site}/metrics")
 
@@ -106,7 +106,7 @@ def test_where_metrics_are_off_nothing_is_kept(tmp_path: Path) -> None:
     assert not (tmp_path / "metrics").exists()
 
 
-def test_a_folder_that_cannot_be_made_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     started = subprocess.run(

@@ -1,4 +1,4 @@
-"""`manage.py services`: this machine's servers in the foreground."""
+"""`manage.py services` runs the embedded servers in the foreground."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ Serve = Callable[[dict[str, str]], "subprocess.Popen[str]"]
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Start the command with these URLs in its environment and no others."""
+    """Start the command with only these server URLs in its environment."""
     started = []
 
     def start(urls: dict[str, str]) -> "subprocess.Popen[str]":
@@ -44,7 +44,7 @@ def _lines(process: "subprocess.Popen[str]", number: int) -> list[str]:
     return [process.stdout.readline().strip() for _ in range(number)]
 
 
-def test_it_prints_the_urls_and_stops_what_it_started_when_told_to(serve: Serve, tmp_path: Path) -> None:
+def test_it_prints_the_urls_and_on_sigterm_stops_the_servers_it_started(serve: Serve, tmp_path: Path) -> None:
     process = serve({})
     printed = _lines(process, 2)
     running = [
@@ -59,7 +59,7 @@ def test_it_prints_the_urls_and_stops_what_it_started_when_told_to(serve: Serve,
     assert not any(embedded.has_keeper(server, var_dir=tmp_path) for server in embedded.SERVERS)
 
 
-def test_it_idles_where_both_urls_are_set(serve: Serve, tmp_path: Path) -> None:
+def test_it_starts_nothing_if_both_urls_are_set(serve: Serve, tmp_path: Path) -> None:
     process = serve({name: os.environ[name] for name in URLS})
     printed = _lines(process, 2)
 
@@ -70,7 +70,7 @@ def test_it_idles_where_both_urls_are_set(serve: Serve, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_it_ends_with_a_failure_when_a_server_has_ended(serve: Serve, tmp_path: Path) -> None:
+def test_it_fails_when_a_server_has_ended(serve: Serve, tmp_path: Path) -> None:
     process = serve({})
     _lines(process, 2)
     (postmaster,) = tmp_path.glob("postgres-*/postmaster.pid")

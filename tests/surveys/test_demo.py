@@ -1,4 +1,4 @@
-"""The demo: seeded once, whoever asks and however often; real scripts with answers to them."""
+"""The demo is seeded once, with realistic scripts and answers."""
 
 import json
 import stat
@@ -57,7 +57,7 @@ def test_a_second_run_seeds_nothing_twice() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_at_once_seed_once() -> None:
+def test_two_processes_seed_only_once() -> None:
     def run() -> None:
         try:
             call_command("seed_demo", verbosity=0)
@@ -76,7 +76,7 @@ def test_two_at_once_seed_once() -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_kept_works_and_is_for_its_owner_alone() -> None:
+def test_the_stored_credentials_work_and_only_their_owner_can_read_them() -> None:
     demo = seed()
 
     assert authenticate(username=demo["admin_username"], password=demo["admin_password"]) is not None
@@ -85,7 +85,7 @@ def test_what_is_kept_works_and_is_for_its_owner_alone() -> None:
 
 
 @pytest.mark.django_db
-def test_a_lost_file_is_written_anew_and_the_old_key_ends() -> None:
+def test_a_lost_file_is_replaced_and_the_old_key_revoked() -> None:
     lost = seed()
     seed_demo.demo_file().unlink()
 
@@ -98,7 +98,7 @@ def test_a_lost_file_is_written_anew_and_the_old_key_ends() -> None:
 
 
 @pytest.mark.django_db
-def test_the_file_of_another_database_is_not_believed() -> None:
+def test_the_file_of_another_database_is_replaced() -> None:
     foreign = {"community_id": "1", "api_key": "cq_live_of-somewhere-else", "survey": "/s/x", "poll": "/s/y"}
     seed_demo.demo_file().write_text(json.dumps(foreign))
 
@@ -138,11 +138,11 @@ def test_the_demo_has_every_kind_of_block() -> None:
 
 
 @pytest.mark.django_db
-def test_no_script_of_the_demo_gives_cause_for_a_warning() -> None:
+def test_the_scripts_of_the_demo_have_no_warnings() -> None:
     seed()
     described = set(Achievement.objects.values_list("number", flat=True))
 
-    told = {
+    warnings_by_project = {
         project.name: warnings(
             script,
             uses_xp=project.uses_xp,
@@ -152,11 +152,11 @@ def test_no_script_of_the_demo_gives_cause_for_a_warning() -> None:
         for project, script in written()
     }
 
-    assert {name: found for name, found in told.items() if found} == {}
+    assert {name: each for name, each in warnings_by_project.items() if each} == {}
 
 
 @pytest.mark.django_db
-def test_every_answer_of_the_demo_is_taken() -> None:
+def test_every_answer_of_the_demo_is_accepted() -> None:
     demo = seed()
 
     completed = {
@@ -170,7 +170,7 @@ def test_every_answer_of_the_demo_is_taken() -> None:
 
 
 @pytest.mark.django_db
-def test_members_have_earned_what_their_answers_give() -> None:
+def test_members_earn_the_rewards_of_their_answers() -> None:
     seed()
 
     standings = Standing.objects.filter(xp_total__gt=0).order_by("-xp_total")
@@ -185,7 +185,7 @@ def test_members_have_earned_what_their_answers_give() -> None:
 
 
 @pytest.mark.django_db
-def test_the_ledgers_of_the_demo_are_in_the_order_of_time() -> None:
+def test_the_ledgers_of_the_demo_are_in_chronological_order() -> None:
     seed()
 
     moments = list(XpEntry.objects.order_by("id").values_list("created_at", flat=True))
@@ -203,7 +203,7 @@ def test_the_ledgers_of_the_demo_are_in_the_order_of_time() -> None:
         (None, "really are the Queen"),
     ],
 )
-def test_the_personality_quiz_finds_whom_it_should(nick: str | None, piece: str) -> None:
+def test_the_personality_quiz_has_the_expected_results(nick: str | None, piece: str) -> None:
     conversation = of_quiz(seed(), "piece", nick)
 
     assert f"You {piece}" in shown(conversation)
@@ -211,7 +211,7 @@ def test_the_personality_quiz_finds_whom_it_should(nick: str | None, piece: str)
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("nick", "told"),
+    ("nick", "text"),
     [
         ("Marit", "8 of 8 right, and 120 of 120 points. On this quay we call that: Harbour Master."),
         ("Yuki e4", "7 of 8 right, and 85 of 120 points. On this quay we call that: Helmsman."),
@@ -219,8 +219,8 @@ def test_the_personality_quiz_finds_whom_it_should(nick: str | None, piece: str)
         ("Piet", "2 of 8 right, and 20 of 120 points. On this quay we call that: Landlubber."),
     ],
 )
-def test_the_graded_quiz_counts_and_names_what_was_right(nick: str, told: str) -> None:
-    assert told in shown(of_quiz(seed(), "quiz", nick))
+def test_the_graded_quiz_shows_the_score_and_the_grade(nick: str, text: str) -> None:
+    assert text in shown(of_quiz(seed(), "quiz", nick))
 
 
 def written() -> list[tuple[Project, Any]]:
@@ -238,6 +238,6 @@ def of_quiz(demo: dict[str, str], role: str, nick: str | None) -> Conversation:
 
 
 def shown(conversation: Conversation) -> str:
-    """All that was said, on one line."""
-    told = conversations.get(conversation_id=conversation.pk, at=timezone.now())
-    return " ".join(" ".join(exchange.block.prompt.split()) for exchange in told.history())
+    """All prompts of the conversation on one line."""
+    view = conversations.get(conversation_id=conversation.pk, at=timezone.now())
+    return " ".join(" ".join(exchange.block.prompt.split()) for exchange in view.history())
