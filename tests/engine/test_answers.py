@@ -11,7 +11,7 @@ RED, GREEN, BLUE = 10, 11, 12
 COLOURS = ["red", {"value": "green", "label": "Leaf green"}, "blue"]
 
 
-def made(type: str, **fields) -> Block:
+def block_of(type: str, **fields) -> Block:
     return script_builder.block(0, {"type": type, **fields})
 
 
@@ -66,7 +66,7 @@ def test_an_answer_that_fits_becomes_a_reply(type, fields, raw, expected):
     if type in ("single_punch", "multi_punch", "ranking"):
         fields = {"options": COLOURS, **fields}
 
-    reply = answers.parse(made(type, **fields), raw)
+    reply = answers.parse(block_of(type, **fields), raw)
 
     assert reply == expected
 
@@ -126,13 +126,13 @@ def test_an_answer_that_does_not_fit_is_refused_by_field_and_code(type, fields, 
     if type in ("single_punch", "multi_punch", "ranking"):
         fields = {"options": COLOURS, **fields}
 
-    told = refusal(made(type, **fields), raw)
+    violation = refusal(block_of(type, **fields), raw)
 
-    assert told == expected
+    assert violation == expected
 
 
-def test_a_number_of_many_digits_is_kept_as_it_was_given():
-    block = made("open_numeric")
+def test_a_number_of_many_digits_is_stored_as_sent():
+    block = block_of("open_numeric")
 
     reply = answers.parse(block, {"value": "0.1234567890123456789012345678901234567890"})
 
@@ -152,7 +152,7 @@ def test_a_number_of_many_digits_is_kept_as_it_was_given():
     ],
 )
 def test_a_reply_is_stored_as_rows(type, reply, expected):
-    rows = list(answers.rows(made(type, options=COLOURS), reply))
+    rows = list(answers.rows(block_of(type, options=COLOURS), reply))
 
     assert rows == expected
 
@@ -171,13 +171,13 @@ def test_a_reply_is_stored_as_rows(type, reply, expected):
     ],
 )
 def test_logic_sees_values_and_readers_see_labels(type, reply, value, shown):
-    block = made(type, options=COLOURS)
+    block = block_of(type, options=COLOURS)
 
     assert (answers.value(block, reply), answers.display_text(block, reply)) == (value, shown)
 
 
 def test_a_scale_shows_its_points_label():
-    block = made("rating", options=[{"value": str(n), "label": f"Point {n}"} for n in range(1, 6)])
+    block = block_of("rating", options=[{"value": str(n), "label": f"Point {n}"} for n in range(1, 6)])
 
     assert answers.display_text(block, {"number": "4"}) == "Point 4"
 
@@ -200,16 +200,16 @@ def test_a_scale_shows_its_points_label():
         ("rating", {}, {"option_ids": [RED]}, False),
     ],
 )
-def test_a_kept_reply_fits_its_block_or_has_to_be_asked_again(type, fields, reply, expected):
-    block = made(type, **({} if type == "rating" else {"options": COLOURS}), **fields)
+def test_a_stored_reply_fits_its_block_or_is_asked_again(type, fields, reply, expected):
+    block = block_of(type, **({} if type == "rating" else {"options": COLOURS}), **fields)
 
     assert answers.fits(block, reply) is expected
 
 
-def test_a_graded_choice_is_right_where_it_is_exactly_the_correct_options():
-    block = made("single_punch", options=COLOURS, correct_answer_ids=[GREEN])
+def test_a_graded_choice_is_correct_if_it_equals_the_correct_options():
+    block = block_of("single_punch", options=COLOURS, correct_answer_ids=[GREEN])
 
     assert answers.is_correct(block, {"option_ids": [GREEN]}) is True
     assert answers.is_correct(block, {"option_ids": [RED]}) is False
     assert answers.is_correct(block, {"skipped": True}) is None
-    assert answers.is_correct(made("single_punch", options=COLOURS), {"option_ids": [RED]}) is None
+    assert answers.is_correct(block_of("single_punch", options=COLOURS), {"option_ids": [RED]}) is None

@@ -1,4 +1,4 @@
-"""The buckets that a script makes of the keys in its score values."""
+"""The buckets that a script derives from the keys of its score values."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def weighed(*keys: str) -> Block:
 
 
 def faults(*blocks: Block) -> list[tuple[str, str]]:
-    """What is wrong with a script that makes its buckets itself."""
+    """The violations of a script without declared buckets."""
     script = Script(blocks, scoring_enabled=True, buckets=tuple(map(Bucket, buckets.derive_names(blocks))))
-    found = script_rules.check(
+    violations = script_rules.check(
         script, block_paths=stored_paths(script, path="blocks"), chat=False, bucket_keys=script.bucket_keys
     )
-    assert all(each.message.endswith(".") for each in found)
-    return [(each.field, each.code) for each in found]
+    assert all(each.message.endswith(".") for each in violations)
+    return [(each.field, each.code) for each in violations]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_bucket_is_named_so_that_its_name_makes_the_key(key: str, name: str) -
 
 
 @given(st.text(min_size=1, max_size=64))
-def test_whatever_the_key_its_bucket_could_have_been_declared_or_is_refused(text: str) -> None:
+def test_any_key_makes_a_valid_bucket_or_is_refused(text: str) -> None:
     raw = {"type": "single_punch", "prompt": "?", "options": [{"value": "a", "score_values": {text: 1}}]}
     reading = read_blocks([raw], path="blocks")
     if reading.violations:
@@ -65,7 +65,7 @@ def test_whatever_the_key_its_bucket_could_have_been_declared_or_is_refused(text
     assert not accepted or (name == name.strip() and 1 <= len(name) <= 64)
 
 
-def test_keys_come_in_the_order_in_which_they_stand() -> None:
+def test_keys_keep_their_order() -> None:
     assert buckets.derive_names([weighed("b", "a"), weighed("a", "c")]) == ("B", "A", "C")
 
 
@@ -93,5 +93,5 @@ def test_the_hundred_and_first_bucket_is_refused() -> None:
     ]
 
 
-def test_a_key_that_no_name_makes_is_told_as_it_is_written() -> None:
+def test_a_key_that_no_name_produces_is_its_own_name() -> None:
     assert faults(weighed("Fire")) == [("blocks[0].options[0].score_values.Fire", "unknown_reference")]

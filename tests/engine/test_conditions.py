@@ -79,7 +79,7 @@ def test_a_condition_compiles_to_a_hide_expression(condition: dict[str, Any], ex
 
 
 @pytest.mark.parametrize(
-    ("condition", "faults"),
+    ("condition", "expected"),
     [
         ({}, [("", "required")]),
         ({"all": None, "note": 1}, [("", "required")]),
@@ -135,15 +135,17 @@ def test_a_condition_compiles_to_a_hide_expression(condition: dict[str, Any], ex
         (group("any", *[leaf()] * 300), [("", "too_long")]),
     ],
 )
-def test_all_faults_of_a_condition_are_told(condition: dict[str, Any], faults: list[tuple[str, str]]) -> None:
-    if not faults:
+def test_all_problems_of_a_condition_are_reported(
+    condition: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    if not expected:
         assert compile(condition, hide=False)
         return
 
     with pytest.raises(ConditionError) as caught:
         compile(condition, hide=False)
 
-    assert [(path, code) for path, code, _ in caught.value.problems] == faults
+    assert [(path, code) for path, code, _ in caught.value.problems] == expected
     assert all(message.endswith(".") for _, _, message in caught.value.problems)
 
 
@@ -171,9 +173,9 @@ def test_a_bottomless_condition_is_a_fault(depth: int) -> None:
 
 
 def test_a_fault_survives_pickling() -> None:
-    fault = pickle.loads(pickle.dumps(ConditionError([("op", "required", "op is required.")])))
+    error = pickle.loads(pickle.dumps(ConditionError([("op", "required", "op is required.")])))
 
-    assert fault.problems == [("op", "required", "op is required.")]
+    assert error.problems == [("op", "required", "op is required.")]
 
 
 AWKWARD = [
@@ -235,7 +237,7 @@ CONDITIONS = st.recursive(
 
 
 def as_tree(condition: dict[str, Any]) -> Conjunction | Disjunction | Comparison | Name | Literal | Negation:
-    """What a condition means, as a tree, without the text in between."""
+    """The tree of a condition, built without the text in between."""
     for key, node in (("all", Conjunction), ("any", Disjunction)):
         if key in condition:
             parts = tuple(as_tree(part) for part in condition[key])
@@ -251,6 +253,6 @@ def as_value(value: str | int | bool) -> str | Decimal | bool:
 
 
 @given(CONDITIONS)
-def test_what_is_compiled_parses_back_to_what_was_meant(condition: dict[str, Any]) -> None:
+def test_a_compiled_condition_parses_back_to_its_meaning(condition: dict[str, Any]) -> None:
     assert parse(compile(condition, hide=True)).tree == as_tree(condition)
     assert parse(compile(condition, hide=False)).tree == Negation(as_tree(condition))

@@ -47,7 +47,7 @@ def test_emoji_are_counted_as_they_are_drawn(text: str, expected: int) -> None:
     "text",
     ["a", "█", "é", "e\u0301", "👍", "👍🏽", "👨‍👩‍👧‍👦", "🇫🇷", "1️⃣", "❤️", "©", "漢", "नि", "\U0001fae9"],
 )
-def test_one_visible_character_is_one_whatever_it_is_made_of(text: str) -> None:
+def test_one_visible_character_counts_as_one(text: str) -> None:
     assert is_one_character(text)
 
 
@@ -70,5 +70,5 @@ def test_one_visible_character_is_one_whatever_it_is_made_of(text: str) -> None:
         "e" + "\u0301" * 16,
     ],
 )
-def test_what_is_empty_invisible_or_more_is_not_one_character(text: str) -> None:
+def test_empty_invisible_or_longer_text_is_not_one_character(text: str) -> None:
     assert not is_one_character(text)

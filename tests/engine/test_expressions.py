@@ -201,7 +201,7 @@ def test_an_expression_is_true_or_false(text: str, expected: bool) -> None:
     assert holds(text) is expected
 
 
-def test_the_names_are_told_as_written_with_their_columns() -> None:
+def test_the_names_are_listed_as_written_with_their_columns() -> None:
     expression = parse('favGame = "in" AND NOT (q1 in [1] or favGame) OR (Not) = true')
 
     assert expression.mentions == (
@@ -276,12 +276,12 @@ def test_values_are_asked_by_the_name_as_written_and_only_as_needed() -> None:
         ("a in [1,", 6, "This list is not closed: a ] is missing."),
     ],
 )
-def test_a_fault_says_what_to_write_instead_and_where(text: str, column: int, message: str) -> None:
+def test_an_error_says_what_to_write_instead_and_where(text: str, column: int, message: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse(text)
 
-    fault = caught.value
-    assert (fault.column, fault.message, fault.code) == (column, message, "syntax_error")
+    error = caught.value
+    assert (error.column, error.message, error.code) == (column, message, "syntax_error")
 
 
 def test_an_expression_has_at_most_2000_characters() -> None:
@@ -348,13 +348,13 @@ def test_a_rename_rewrites_names_alone(text: str, expected: str) -> None:
     assert rename(text, renames) == expected
 
 
-def test_where_a_variable_is_none_its_block_is_renamed() -> None:
+def test_without_the_variable_a_block_of_its_name_is_renamed() -> None:
     renamed = rename("score > 1 AND answer", {"Score": "Points", "Answer": "Wrong"}, variables={"answer"})
 
     assert renamed == "Points > 1 AND answer"
 
 
-def test_a_rename_to_what_cannot_be_meant_is_a_fault() -> None:
+def test_a_rename_to_a_reserved_name_is_an_error() -> None:
     with pytest.raises(ParseError) as caught:
         rename("b AND a = 1", {"A": "true"})
 

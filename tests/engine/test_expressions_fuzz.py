@@ -1,4 +1,4 @@
-"""Skip logic against anything: no text does harm, and a second evaluator agrees on random expressions.
+"""Skip logic, fuzzed: no text does harm, and a second evaluator agrees on random expressions.
 
 The second evaluator walks its own trees by its own rules of comparison, in fractions; it shares no code
 with the engine. Work is counted in calls, never in time.
@@ -94,7 +94,7 @@ def meaning(tree: Tree, known: Mapping[str, Value]) -> Value:
 
 
 def reading(value: Value) -> Fraction | str:
-    """A single value as it compares: a fraction where it reads as a number, else text."""
+    """A single value as it is compared: a fraction if it reads as a number, else text."""
     plain = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
     return Fraction(plain) if re.fullmatch("-?[0-9]+([.][0-9]+)?", plain, re.ASCII) else plain
 

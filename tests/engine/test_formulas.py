@@ -1,4 +1,4 @@
-"""Formulas of calculated blocks: arithmetic, choices, argmax, faults, in tables."""
+"""Formulas of calculated blocks in tables: arithmetic, conditionals, argmax."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from surveys.engine.script import Block, Bucket, Script
 from tests.support.engine.formulas import VALUES, result
 
 
-def told(text: str) -> str:
-    found = result(text)
-    return number_text(found) if isinstance(found, Decimal) else f"'{found}'"
+def text_of(text: str) -> str:
+    value = result(text)
+    return number_text(value) if isinstance(value, Decimal) else f"'{value}'"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def told(text: str) -> str:
         ("[a] / 3 + [a] / 3 + [a] / 3 - 1", "0"),
         ("1.10", "1.1"),
         ("10 * 10", "100"),
-        # Too large to be told, and too small.
+        # Too large to be written, and too small.
         ("[huge]", "1" + "0" * 99),
         ("[huge] * 10", "0"),
         ("[huge] * 10 / 10", "1" + "0" * 99),
@@ -109,7 +109,7 @@ def told(text: str) -> str:
     ],
 )
 def test_arithmetic(text: str, expected: str) -> None:
-    assert told(text) == expected
+    assert text_of(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_conditions(condition: str, expected: bool) -> None:
     ],
 )  # fmt: skip
 def test_choices_and_argmax(text: str, expected: str) -> None:
-    assert told(text) == expected
+    assert text_of(text) == expected
 
 
 def test_only_the_value_that_is_chosen_is_asked_for() -> None:
@@ -296,7 +296,7 @@ def test_only_the_value_that_is_chosen_is_asked_for() -> None:
     assert asked == ["x", "fav game"]
 
 
-def test_a_result_is_rounded_to_40_digits_without_trailing_zeros() -> None:
+def test_a_digitsis_rounded_to_40_digits_without_trailing_zeros() -> None:
     assert str(result("2 / 3")) == "0." + 39 * "6" + "7"
     assert str(result("[a] / 3 * 3")) == "1"
     assert str(result("2.50 * 1")) == "2.5"
@@ -305,18 +305,18 @@ def test_a_result_is_rounded_to_40_digits_without_trailing_zeros() -> None:
     assert str(result("-0.0")) == "0"
 
 
-def test_no_setting_of_decimals_elsewhere_matters() -> None:
+def test_the_decimal_context_of_the_caller_does_not_matter() -> None:
     with localcontext(prec=2, Emax=2, Emin=-2) as context:
         context.clear_traps()
         for trap in context.traps:
             context.traps[trap] = True
 
-        told = str(parse("12345.678 / 7 + 0.001").evaluate(VALUES.get, str))
+        digits = str(parse("12345.678 / 7 + 0.001").evaluate(VALUES.get, str))
 
-    assert told == "1763.669285714285714285714285714285714286"
+    assert digits == "1763.669285714285714285714285714285714286"
 
 
-def test_names_are_told_as_written_with_their_columns() -> None:
+def test_names_are_listed_as_written_with_their_columns() -> None:
     formula = parse('if [Fav Game-2 ] == "[no]" then argmax([a],[ b]) else You [no] (x) ')
 
     assert formula.mentions == (Mention("Fav Game-2", 4), Mention("a", 40), Mention("b", 44))
@@ -359,11 +359,11 @@ SCRIPT = Script(
         ("argmax([score_ice], [age])", [("score_ice", 8)]),
     ],
 )
-def test_names_that_always_count_as_0_are_told_once_each(formula: str, expected: list[Any]) -> None:
+def test_names_that_always_count_as_0_are_listed_once_each(formula: str, expected: list[Any]) -> None:
     assert unknown_names(parse(formula), SCRIPT, 4) == [Mention(*each) for each in expected]
 
 
-def test_score_is_unknown_where_nothing_is_scored() -> None:
+def test_score_is_unknown_if_scoring_is_off() -> None:
     unscored = Script(blocks=SCRIPT.blocks)
 
     assert unknown_names(parse("[score] + [answer]"), unscored, 4) == [Mention("score", 1)]

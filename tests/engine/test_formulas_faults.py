@@ -1,4 +1,4 @@
-"""What is wrong with a formula is said in words and by its column; how long and deep one may be."""
+"""Errors in formulas: message, column, and the limits of length and nesting."""
 
 from __future__ import annotations
 
@@ -158,12 +158,12 @@ COMMAS = "Only argmax has commas. A number has a point, as in 0.5."
         ('if [a] == "x then 1 else 0', 11, 'This text is not closed: a " is missing at its end.'),
     ],
 )  # fmt: skip
-def test_a_fault_says_what_to_write_instead_and_where(text: str, column: int, message: str) -> None:
+def test_an_error_says_what_to_write_instead_and_where(text: str, column: int, message: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse(text)
 
-    fault = caught.value
-    assert (fault.column, fault.message, fault.code) == (column, message, "syntax_error")
+    error = caught.value
+    assert (error.column, error.message, error.code) == (column, message, "syntax_error")
 
 
 def test_a_formula_has_at_most_2000_characters() -> None:

@@ -1,4 +1,4 @@
-"""Formulas against anything: no text does harm, and a second evaluator agrees on random formulas.
+"""Formulas, fuzzed: no text does harm, and a second evaluator agrees on random formulas.
 
 The second evaluator walks its own trees in exact fractions; it shares no code with the engine.
 """
@@ -238,12 +238,12 @@ def test_a_second_evaluator_agrees(written: tuple[Tree, str], known: dict[str, V
     tree, text = written
     expected = meaning(tree, known)
 
-    found = parse(text).evaluate(known.get, str.upper)
+    result = parse(text).evaluate(known.get, str.upper)
 
-    if isinstance(found, str):
-        assert found == expected
+    if isinstance(result, str):
+        assert result == expected
     else:
-        assert to_six_places(Fraction(found)) == to_six_places(expected)
+        assert to_six_places(Fraction(result)) == to_six_places(expected)
 
 
 anything: st.SearchStrategy[Value] = st.recursive(
@@ -256,10 +256,10 @@ anything: st.SearchStrategy[Value] = st.recursive(
 @settings(max_examples=300, deadline=None)
 @given(written_trees(), st.dictionaries(st.sampled_from(NAMES), anything))
 def test_no_value_raises(written: tuple[Tree, str], known: dict[str, Value]) -> None:
-    found = parse(written[1]).evaluate(known.get, str)
+    result = parse(written[1]).evaluate(known.get, str)
 
-    assert isinstance(found, str) or (found.is_finite() and abs(found) < Decimal("1E100"))
-    assert str(found) != "-0"
+    assert isinstance(result, str) or (result.is_finite() and abs(result) < Decimal("1E100"))
+    assert str(result) != "-0"
 
 
 # --- No text does harm ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Raw JSON is read field by field: kinds, bounds, nulls, and what is unknown."""
+"""Raw JSON is read field by field: types, bounds, nulls and unknown keys."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def shape_faults(raw: object, *, scoring: bool = True) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("prefix", "key"), EVERY_FIELD)
-def test_a_value_of_another_kind_is_told_by_path_and_name(prefix: str, key: str) -> None:
+def test_a_value_of_another_type_is_reported_by_path_and_name(prefix: str, key: str) -> None:
     shape, sent = SHAPES[prefix]
     kind = shape.fields[key].type
     wrong: list[object] = [["a"], 1.5, float("nan"), 10**400]
@@ -54,20 +54,20 @@ def test_a_value_of_another_kind_is_told_by_path_and_name(prefix: str, key: str)
     for value in wrong:
         reading = reader.read_blocks([sent({key: value})], path="script.blocks")
 
-        told = [
+        violations = [
             each for each in reading.violations if each.field.startswith(f"script.blocks[0].{prefix}{key}")
         ]
-        assert told, (key, value)
-        assert all(f"`{key}" in each.message and each.message.endswith(".") for each in told)
+        assert violations, (key, value)
+        assert all(f"`{key}" in each.message and each.message.endswith(".") for each in violations)
 
 
 @pytest.mark.parametrize(("prefix", "key"), EVERY_FIELD)
-def test_null_clears_what_may_be_empty_and_is_told_otherwise(prefix: str, key: str) -> None:
+def test_null_clears_nullable_fields_and_is_refused_elsewhere(prefix: str, key: str) -> None:
     shape, sent = SHAPES[prefix]
 
-    told = shape_faults([sent({key: None})])
+    pairs = shape_faults([sent({key: None})])
 
-    assert told == ([] if shape.fields[key].nullable else [(f"blocks[0].{prefix}{key}", "null")])
+    assert pairs == ([] if shape.fields[key].nullable else [(f"blocks[0].{prefix}{key}", "null")])
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_integers_are_bounded_on_both_sides(prefix: str, key: str) -> None:
     assert isinstance(kind, IntegerType)
 
     def codes(value: object) -> set[str]:
-        told = shape_faults([sent({key: value})])
-        return {code for field, code in told if code in ("too_small", "too_large", "invalid_type")}
+        pairs = shape_faults([sent({key: value})])
+        return {code for field, code in pairs if code in ("too_small", "too_large", "invalid_type")}
 
     assert codes(kind.minimum) <= {"too_large"}  # an index out of the options sent is another matter
     assert codes(kind.minimum - 1) == {"too_small"}
@@ -117,8 +117,8 @@ def test_every_enumeration_takes_its_words_and_no_other(prefix: str, key: str) -
     if not isinstance(kind, ChoiceType):
         return
     for choice in kind.choices:
-        told = shape_faults([sent({key: choice})])
-        assert (f"blocks[0].{prefix}{key}", "invalid_choice") not in told
+        pairs = shape_faults([sent({key: choice})])
+        assert (f"blocks[0].{prefix}{key}", "invalid_choice") not in pairs
     for wrong in (kind.choices[0].upper(), f"{kind.choices[0]} ", ""):
         assert shape_faults([sent({key: wrong})]) == [(f"blocks[0].{prefix}{key}", "invalid_choice")]
 
@@ -143,12 +143,12 @@ def test_the_least_of_every_type_is_taken(type_: str) -> None:
         ({**CONTENT, "continue": {}}, [("continue.after", "required")]),
     ],
 )
-def test_what_is_required_is_missed(raw: Raw, expected: list[tuple[str, str]]) -> None:
+def test_required_fields_are_missed(raw: Raw, expected: list[tuple[str, str]]) -> None:
     assert block_faults(raw) == expected
 
 
 @pytest.mark.parametrize("raw", ["text", 7, {}, {"blocks": []}, True, 1.5])
-def test_what_is_no_list_of_blocks_is_told_and_not_raised(raw: object) -> None:
+def test_a_body_that_is_no_list_of_blocks_is_reported_and_not_raised(raw: object) -> None:
     assert faults(raw) == [("blocks", "invalid_type")]
 
 
@@ -156,7 +156,7 @@ def test_null_is_no_list_of_blocks() -> None:
     assert faults(None) == [("blocks", "null")]
 
 
-def test_what_is_no_block_is_told_once_and_keeps_its_place() -> None:
+def test_an_item_that_is_no_block_is_reported_once_and_keeps_its_index() -> None:
     raw: list[object] = [7, None, [], {**TEXT, "precondition": "q1 = 1 OR q2 = 2"}]
 
     assert faults(raw) == [(f"blocks[{n}]", "invalid_type") for n in range(3)]
@@ -243,14 +243,14 @@ def test_a_picture_is_at_a_web_address(key: str, url: str, code: str | None) -> 
 
 
 @pytest.mark.parametrize("key", ["label", "emoji"])
-def test_an_empty_text_is_a_null_where_null_may_be(key: str) -> None:
+def test_empty_text_is_null_in_nullable_fields(key: str) -> None:
     block = read_block({**CHOICE, "options": [{"value": "a", key: ""}]})
 
     assert getattr(block.options[0], key) is None
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
-def test_what_the_database_cannot_keep_is_refused(text: str) -> None:
+def test_text_that_the_database_cannot_store_is_refused(text: str) -> None:
     assert block_faults({**TEXT, "prompt": text}) == [("prompt", "invalid")]
     condition = {"block": "q0", "op": "eq", "value": text}
     assert ("blocks[1].show_when.value", "invalid") in faults([TEXT, {**TEXT, "show_when": condition}])
@@ -279,7 +279,7 @@ def test_options_come_in_display_order_ties_by_the_array() -> None:
     ]
 
 
-def test_faults_of_options_are_told_by_their_index_in_the_array_sent() -> None:
+def test_violations_of_options_have_their_index_in_the_array_sent() -> None:
     sent = [{"value": "a", "display_order": 9}, {"value": "b"}, {"value": "a"}]
 
     assert block_faults({**CHOICE, "options": sent}) == [("options[0].value", "duplicate")]
@@ -304,7 +304,7 @@ def test_an_outro_block_needs_its_id() -> None:
         ({"precondition": None, "show_when": None, "hide_when": None}, None),
     ],
 )
-def test_conditions_come_with_what_they_compile_to(logic: Raw, precondition: str | None) -> None:
+def test_conditions_come_with_their_compiled_precondition(logic: Raw, precondition: str | None) -> None:
     assert read_block({**TEXT, **logic}).precondition == precondition
 
 
@@ -330,9 +330,9 @@ LEAF = {"block": "Q0", "op": "eq", "value": "a"}
     ],
 )
 def test_of_the_three_ways_to_write_logic_one_is_sent(logic: Raw, expected: list[tuple[str, str]]) -> None:
-    told = faults([{**CHOICE, "name": "Q0"}, {**TEXT, **logic}])
+    pairs = faults([{**CHOICE, "name": "Q0"}, {**TEXT, **logic}])
 
-    assert told == [(f"blocks[1].{field}", code) for field, code in expected]
+    assert pairs == [(f"blocks[1].{field}", code) for field, code in expected]
 
 
 def test_conditions_nested_without_end_are_refused_and_not_raised() -> None:
@@ -346,7 +346,7 @@ def test_conditions_nested_without_end_are_refused_and_not_raised() -> None:
 # --- Unknown keys ---------------------------------------------------------------------------------
 
 
-def test_unknown_keys_are_passed_over_and_told_by_path() -> None:
+def test_unknown_keys_are_ignored_and_listed_by_path() -> None:
     raw = [
         {**TEXT, "promt": 1},
         {**CHOICE, "options": [{"value": "a", "lable": 1}]},
@@ -370,13 +370,13 @@ def test_unknown_keys_are_passed_over_and_told_by_path() -> None:
     assert reading.blocks[5].show_when == {"all": [LEAF]}
 
 
-def test_hostile_keys_are_told_in_a_form_that_fits_a_header() -> None:
+def test_hostile_keys_are_listed_in_a_form_that_fits_a_header() -> None:
     reading = reader.read_blocks([{**TEXT, "a\r\nSet-Cookie: b,é": 1, "k" * 1000: 1}], path="blocks")
 
     assert reading.ignored == ["blocks[0].a??Set-Cookie? b??", f"blocks[0].{'k' * 64}"]
 
 
-def test_the_keys_given_are_told_for_each_block() -> None:
+def test_the_keys_sent_are_listed_for_each_block() -> None:
     reading = reader.read_blocks([{**TEXT, "color": None}, 7], path="blocks")
 
     assert reading.sent_keys == (frozenset({"type", "prompt", "color"}), frozenset())

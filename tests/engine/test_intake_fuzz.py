@@ -34,19 +34,17 @@ HOSTILE_BLOCK = st.fixed_dictionaries(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(HOSTILE_BLOCK | ANYTHING, max_size=4), st.booleans())
-def test_whatever_is_sent_nothing_is_raised_and_no_field_is_told_twice_for_one_fault(
-    raw: Any, switch: bool
-) -> None:
-    told = violations(
+def test_no_body_raises_or_has_a_violation_reported_twice(raw: Any, switch: bool) -> None:
+    reported = violations(
         raw, chat=switch, scoring=switch, poll=switch, bucket_keys=["score"] if switch else None
     )
 
-    assert all(each.field.startswith("blocks") for each in told)
-    assert all(each.message.endswith(".") or each.message == reader.OUTRO_NEEDS_ID for each in told)
-    assert len({(each.field, each.code, each.message) for each in told}) == len(told)
+    assert all(each.field.startswith("blocks") for each in reported)
+    assert all(each.message.endswith(".") or each.message == reader.OUTRO_NEEDS_ID for each in reported)
+    assert len({(each.field, each.code, each.message) for each in reported}) == len(reported)
 
 
 @settings(max_examples=100, deadline=None)
 @given(HOSTILE_BLOCK | ANYTHING, st.sampled_from(EVERYTHING.blocks))
-def test_whatever_a_patch_sends_nothing_is_raised(raw: Any, block: Block) -> None:
+def test_no_patch_raises(raw: Any, block: Block) -> None:
     assert isinstance(reader.read_patch(raw, block=block).blocks[0], Block)

@@ -43,7 +43,7 @@ def test_the_paths_of_a_patch_have_no_prefix() -> None:
 
 
 @pytest.mark.parametrize("raw", [None, 7, [], "text"])
-def test_a_patch_that_is_no_object_is_told(raw: object) -> None:
+def test_a_patch_that_is_no_object_is_refused(raw: object) -> None:
     reading = reader.read_patch(raw, block=EVERYTHING.blocks[0])
 
     assert [each.code for each in reading.violations] == ["invalid_type"]
@@ -86,9 +86,7 @@ OTHER = {"block": "favGame", "op": "eq", "value": "Go"}
         (RAW_LOGIC, {"show_when": OTHER}, ('NOT((favGame = "Go"))', OTHER, None)),
     ],
 )
-def test_logic_that_is_sent_takes_the_place_of_what_was_there(
-    block: Block, raw: Raw, expected: object
-) -> None:
+def test_logic_that_is_sent_replaces_the_stored_logic(block: Block, raw: Raw, expected: object) -> None:
     changed = patched(raw, block)
 
     assert (changed.precondition, changed.show_when, changed.hide_when) == expected

@@ -1,4 +1,4 @@
-"""Score values as they are sent, and what of them is taken."""
+"""Score values as they are sent, and the part that is accepted."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_no_score_values_are_refused_while_scoring_is_off(weights: object) -> No
     assert block_faults(raw, scoring=False, bucket_keys=["score"]) == []
 
 
-def test_a_bucket_is_the_same_whichever_way_its_accent_was_typed() -> None:
+def test_a_bucket_is_the_same_with_composed_and_combining_accents() -> None:
     composed, apart = "caf\u00e9", "cafe\u0301"
     weighed = {**CHOICE, "options": [{"value": "a", "score_values": {apart: 1}}]}
     twins = {**CHOICE, "options": [{"value": "a", "score_values": {composed: 1, apart: 2}}]}

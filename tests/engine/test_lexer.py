@@ -1,4 +1,4 @@
-"""The lexer: what is one token, where it stands, and what is said of what is none."""
+"""The lexer: tokens, their columns, and the errors for anything else."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_tokens_know_their_place() -> None:
         ('"" "a"', [("string", '""'), ("string", '"a"')]),
     ],
 )
-def test_what_is_one_token(text: str, expected: list[tuple[str, str]]) -> None:
+def test_one_token(text: str, expected: list[tuple[str, str]]) -> None:
     assert kinds_and_texts(text) == expected
 
 
@@ -95,7 +95,7 @@ def test_a_formula_has_names_in_brackets() -> None:
         ("a \ud800", 3, "The character U+D800 has no meaning here."),
     ],
 )
-def test_what_is_no_token_is_told_with_its_column(text: str, column: int, message: str) -> None:
+def test_an_invalid_character_is_reported_with_its_column(text: str, column: int, message: str) -> None:
     with pytest.raises(ParseError) as caught:
         lex(text)
 

@@ -1,4 +1,4 @@
-"""What names mean in a script, and which may not stand where they do."""
+"""The meaning of names in a script, and the names that are invalid at a block."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SCORED = replace(SCRIPT, scoring_enabled=True, buckets=(Bucket("Mage"), Bucket("
         ("nothing", None),
     ],
 )
-def test_what_a_name_means(name: str, expected: int | str | None) -> None:
+def test_the_meaning_of_a_name(name: str, expected: int | str | None) -> None:
     assert resolve(name, SCRIPT) == expected
 
 
@@ -74,7 +74,7 @@ def test_what_a_name_means(name: str, expected: int | str | None) -> None:
         ("correct_answers_mage", None),
     ],
 )
-def test_what_a_name_means_where_scoring_is_on(name: str, expected: int | str | None) -> None:
+def test_the_meaning_of_a_name_if_scoring_is_on(name: str, expected: int | str | None) -> None:
     assert resolve(name, SCORED) == expected
 
 
@@ -155,7 +155,7 @@ def test_a_reference_that_cannot_stand(text: str, at: int, code: str, column: in
     assert check(parse(text), script=SCRIPT, at=at) == [ReferenceProblem(code, message, column)]
 
 
-def test_what_could_not_stand_there_is_not_suggested() -> None:
+def test_invalid_names_are_not_suggested() -> None:
     expression = parse("Resullt = 1")
 
     messages = [check(expression, script=SCRIPT, at=at)[0].message for at in (5, 6)]
@@ -167,15 +167,15 @@ def test_what_could_not_stand_there_is_not_suggested() -> None:
 
 
 def test_only_the_first_two_unknown_names_get_a_suggestion() -> None:
-    faults = check(parse("favGamee OR Resultt OR Answerr"), script=SCRIPT, at=9)
+    problems = check(parse("favGamee OR Resultt OR Answerr"), script=SCRIPT, at=9)
 
-    assert ["Did you mean" in fault.message for fault in faults] == [True, True, False]
+    assert ["Did you mean" in problem.message for problem in problems] == [True, True, False]
 
 
-def test_a_variable_in_capitals_is_told() -> None:
-    faults = check(parse("Max_Score > 1 OR scoer"), script=SCORED, at=1)
+def test_a_variable_in_capitals_is_explained() -> None:
+    problems = check(parse("Max_Score > 1 OR scoer"), script=SCORED, at=1)
 
-    assert [fault.message for fault in faults] == [
+    assert [problem.message for problem in problems] == [
         "No block is named Max_Score. The variable is written max_score.",
         "No block or variable is named scoer. Did you mean score?",
     ]
@@ -184,19 +184,19 @@ def test_a_variable_in_capitals_is_told() -> None:
 def test_an_automatic_name_is_no_position() -> None:
     script = Script(blocks=(Block("open_text", name="q0"), Block("open_text", name="q1")))
 
-    faults = check(parse("q0 = 1"), script=script, at=1)
+    problems = check(parse("q0 = 1"), script=script, at=1)
 
-    assert [fault.message for fault in faults] == [
+    assert [problem.message for problem in problems] == [
         "q0 is a position, and the positions here are q1 to q2. The block named q0 is written Q0."
     ]
 
 
-def test_every_fault_is_told_once_in_the_order_of_the_text() -> None:
+def test_every_problem_is_reported_once_in_the_order_of_the_text() -> None:
     expression = parse("Nobody = Later OR Result = Nobody AND Welcome")
 
-    faults = check(expression, script=SCRIPT, at=2)
+    problems = check(expression, script=SCRIPT, at=2)
 
-    assert [(fault.code, fault.column) for fault in faults] == [
+    assert [(problem.code, problem.column) for problem in problems] == [
         ("unknown_reference", 1),
         ("unknown_reference", 10),
         ("later_reference", 19),
@@ -205,6 +205,6 @@ def test_every_fault_is_told_once_in_the_order_of_the_text() -> None:
 
 
 def test_a_script_without_blocks_has_no_positions() -> None:
-    faults = check(parse("q1"), script=Script(blocks=()), at=0)
+    problems = check(parse("q1"), script=Script(blocks=()), at=0)
 
-    assert [fault.message for fault in faults] == ["q1 is a position, and the script has no blocks."]
+    assert [problem.message for problem in problems] == ["q1 is a position, and the script has no blocks."]

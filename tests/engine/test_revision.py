@@ -1,4 +1,4 @@
-"""One version of a script against the next."""
+"""Two revisions of a script compared."""
 
 from __future__ import annotations
 
@@ -123,15 +123,15 @@ def test_a_variable_named_like_the_block_is_left_alone() -> None:
     assert revision.carry_renames(before, sent)[1].calculated_formula == "[score] + [Result]"
 
 
-def test_a_name_that_expressions_cannot_write_leaves_the_reference_to_be_told() -> None:
+def test_a_reference_stays_if_expressions_cannot_write_the_new_name() -> None:
     sent = (replace(GAME, name="True"), WHY, RATING)
 
     carried = revision.carry_renames(BEFORE, sent)
-    told = script_rules.check(
+    violations = script_rules.check(
         after(*carried), block_paths=stored_paths(after(*carried), path="blocks"), chat=False
     )
 
-    assert {each.code for each in told} == {"unknown_reference"}
+    assert {violation.code for violation in violations} == {"unknown_reference"}
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def renamed_faults(before: Script, *blocks: Block) -> list[tuple[str, str]]:
     carried = revision.carry_renames(before, (*blocks, *before.outro))
     script = replace(before, blocks=carried[: len(blocks)], outro=carried[len(blocks) :])
     block_paths = [BlockPath(f"blocks[{n}]") for n in range(len(carried))]
-    told = revision.rename_violations(before, script, block_paths=block_paths)
-    return [(each.field, each.code) for each in told]
+    violations = revision.rename_violations(before, script, block_paths=block_paths)
+    return [(violation.field, violation.code) for violation in violations]
 
 
 @pytest.mark.parametrize("name", ["UserName", "xp_points", "Next_XP_Level"])
@@ -172,18 +172,18 @@ def test_a_block_is_not_renamed_to_a_variable_of_prompts(name: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["prompt", "when_correct", "when_incorrect"])
-def test_a_text_that_new_names_make_too_long_is_told(key: str) -> None:
+def test_a_text_that_new_names_make_too_long_is_refused(key: str) -> None:
     text = "[favGame]" + "." * 3_990
     thanks = Block("content_block", text, id=9, name="thank_you", section="outro")
-    said = replace(WHY, **{key: text})  # type: ignore[arg-type]
-    before = replace(BEFORE, blocks=(GAME, said), outro=(thanks,))
+    changed = replace(WHY, **{key: text})  # type: ignore[arg-type]
+    before = replace(BEFORE, blocks=(GAME, changed), outro=(thanks,))
 
-    assert renamed_faults(before, replace(GAME, name="favourite"), said) == [
+    assert renamed_faults(before, replace(GAME, name="favourite"), changed) == [
         (f"blocks[1].{key}", "too_long"),
         ("blocks[2].prompt", "too_long"),
     ]
-    assert renamed_faults(before, replace(GAME, name="gameOf8"), said) == []
-    assert renamed_faults(before, replace(GAME, name="gameOf_8"), said) == []
+    assert renamed_faults(before, replace(GAME, name="gameOf8"), changed) == []
+    assert renamed_faults(before, replace(GAME, name="gameOf_8"), changed) == []
     assert len(text) == 3_999
 
 
@@ -192,12 +192,14 @@ def test_a_text_that_new_names_make_too_long_is_told(key: str) -> None:
 
 def in_use(*blocks: Block) -> list[tuple[str, str]]:
     script = after(*blocks)
-    told = revision.references_to_removed(BEFORE, script, block_paths=stored_paths(script, path="blocks"))
-    assert all("favGame" in each.message or "how" in each.message for each in told)
-    return [(each.field, each.code) for each in told]
+    violations = revision.references_to_removed(
+        BEFORE, script, block_paths=stored_paths(script, path="blocks")
+    )
+    assert all("favGame" in violation.message or "how" in violation.message for violation in violations)
+    return [(violation.field, violation.code) for violation in violations]
 
 
-def test_what_refers_to_a_removed_block_is_told_by_name() -> None:
+def test_references_to_a_removed_block_name_it() -> None:
     assert in_use(WHY, RATING, SUM) == [
         ("blocks[0].show_when", "in_use"),
         ("blocks[0].prompt", "in_use"),
@@ -212,7 +214,7 @@ def test_the_outro_refers_to_blocks_too() -> None:
     gone = replace(before, blocks=(replace(RATING, precondition=None),))
     block_paths = [BlockPath("blocks[0]"), BlockPath("blocks[1]")]
 
-    told = revision.references_to_removed(before, gone, block_paths=block_paths)
+    violations = revision.references_to_removed(before, gone, block_paths=block_paths)
     by_position = revision.references_to_removed(
         replace(before, outro=(replace(thanks, prompt="[q1]"),)),
         replace(gone, outro=(replace(thanks, prompt="[q1]"),)),
@@ -222,15 +224,15 @@ def test_the_outro_refers_to_blocks_too() -> None:
         before, replace(gone, outro=(replace(thanks, prompt="Thanks, [how]."),)), block_paths=block_paths
     )
 
-    assert [(each.field, each.code) for each in told] == [("blocks[1].prompt", "in_use")]
+    assert [(violation.field, violation.code) for violation in violations] == [("blocks[1].prompt", "in_use")]
     assert [each.field for each in by_position] == ["blocks[1].prompt"]
     assert rewritten == []
 
 
 def test_brackets_in_a_text_of_a_formula_refer_to_nothing() -> None:
-    said = replace(SUM, calculated_formula='if 1 then "[favGame]" else Take [how]')
-    before = replace(BEFORE, blocks=(GAME, said))
-    script = replace(before, blocks=(said,))
+    changed = replace(SUM, calculated_formula='if 1 then "[favGame]" else Take [how]')
+    before = replace(BEFORE, blocks=(GAME, changed))
+    script = replace(before, blocks=(changed,))
 
     assert (
         revision.references_to_removed(before, script, block_paths=stored_paths(script, path="blocks")) == []
@@ -243,13 +245,13 @@ def test_a_block_that_nobody_refers_to_may_go() -> None:
     assert in_use() == []
 
 
-def test_a_new_block_that_takes_the_name_is_what_is_referred_to() -> None:
+def test_a_new_block_that_takes_the_name_takes_the_references() -> None:
     new = replace(GAME, id=None, options=(Option("a"),))
 
     assert in_use(new, WHY, RATING, SUM) == []
 
 
-def test_a_position_of_a_removed_block_is_told_where_another_has_moved_in() -> None:
+def test_a_position_that_another_block_has_taken_is_reported() -> None:
     by_position = replace(RATING, precondition="q1 = 2")
     before = replace(BEFORE, blocks=(GAME, WHY, by_position))
     moved_in = replace(
@@ -257,9 +259,13 @@ def test_a_position_of_a_removed_block_is_told_where_another_has_moved_in() -> N
     )
     rewritten = replace(before, blocks=(moved_in.blocks[0], replace(by_position, precondition="q1 = 3")))
 
-    told = revision.references_to_removed(before, moved_in, block_paths=stored_paths(moved_in, path="blocks"))
+    violations = revision.references_to_removed(
+        before, moved_in, block_paths=stored_paths(moved_in, path="blocks")
+    )
 
-    assert [(each.field, each.code) for each in told] == [("blocks[1].precondition", "in_use")]
+    assert [(violation.field, violation.code) for violation in violations] == [
+        ("blocks[1].precondition", "in_use")
+    ]
     assert (
         revision.references_to_removed(before, rewritten, block_paths=stored_paths(rewritten, path="blocks"))
         == []
@@ -293,9 +299,7 @@ def test_ignored_scores_are_remembered_until_options_count(
 @pytest.mark.parametrize(
     ("weights", "is_ignored"), [(None, True), ({}, False), ({"score": Decimal(0)}, False)]
 )
-def test_ignored_scores_are_forgotten_where_points_are_sent_or_none_are_wanted(
-    weights: Any, is_ignored: bool
-) -> None:
+def test_ignored_scores_are_forgotten_once_points_or_none_are_sent(weights: Any, is_ignored: bool) -> None:
     before = Script((replace(GAME, scores_ignored=True),), scoring_enabled=True)
     options = (Option("a", 11), Option("b", 12, score_values=weights))
 
@@ -323,9 +327,9 @@ def test_while_scoring_is_off_stored_points_stay_and_others_are_ignored(
         replace(option, score_values=weights) for option, weights in zip(GAME.options, sent, strict=True)
     )
 
-    (kept,) = revision.keep_stored_scores(BEFORE, [replace(GAME, options=options, scores_ignored=True)])
+    (revised,) = revision.keep_stored_scores(BEFORE, [replace(GAME, options=options, scores_ignored=True)])
 
-    assert kept == replace(GAME, scores_ignored=is_ignored)
+    assert revised == replace(GAME, scores_ignored=is_ignored)
 
 
 def test_a_block_that_was_sent_without_points_ignores_none() -> None:
@@ -335,7 +339,7 @@ def test_a_block_that_was_sent_without_points_ignores_none() -> None:
     )
 
 
-def test_what_is_ignored_for_the_first_time_stays_noted() -> None:
+def test_newly_ignored_scores_stay_marked() -> None:
     blocks = (replace(GAME, scores_ignored=True), replace(GAME, id=None, scores_ignored=True))
 
     carried = revision.carry_ignored_scores(BEFORE, blocks, sent_keys=[{"options"}, {"options"}])

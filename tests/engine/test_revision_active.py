@@ -38,9 +38,9 @@ def frozen(*blocks: Block, before: Script = ACTIVE) -> list[str]:
     block_paths = tuple(
         BlockPath(f"blocks[{n}]", tuple(range(len(each.options)))) for n, each in enumerate(blocks)
     )
-    told = revision.frozen_changes(before, script, block_paths=block_paths)
-    assert {each.code for each in told} <= {"read_only"}
-    return [each.field for each in told]
+    violations = revision.frozen_changes(before, script, block_paths=block_paths)
+    assert {each.code for each in violations} <= {"read_only"}
+    return [each.field for each in violations]
 
 
 WORDING: list[tuple[int, dict[str, Any]]] = [
@@ -52,7 +52,7 @@ WORDING: list[tuple[int, dict[str, Any]]] = [
     (1, {"color": "ffffff"}),
     (1, {"continue_": Continue("pause", 5)}),
     (2, {"scale": Scale("stars", "Bad", "So so", "Good")}),
-    # Null, false and empty are one.
+    # Null, false and empty are the same.
     (0, {"randomize_options": False, "required": False, "correct_answer_ids": ()}),
     (0, {"options": (replace(KITCHEN.options[0], score_values={}), KITCHEN.options[1])}),
 ]

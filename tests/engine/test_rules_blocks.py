@@ -1,4 +1,4 @@
-"""What one block must be, by its type: both sides of every rule and bound."""
+"""The rules of one block, by its type: both sides of every rule and bound."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.engine.violations import (
 
 GRADABLE = {"single_punch", "multi_punch", "rating", "opinion_scale", "nps"}
 SCALES = {"rating", "opinion_scale", "nps"}
-# A value that says something, and the types on which it may.
+# A value that is not empty, and the types that allow it.
 BELONGS = {
     "options": ([{"value": "1", "label": "One"}], GRADABLE | {"ranking"}),
     "min": (1, {"multi_punch", "open_numeric", "rating", "opinion_scale"}),
@@ -57,12 +57,12 @@ HARMLESS = {
 def test_a_field_of_another_type_is_not_allowed(key: str, type_: str) -> None:
     value, types = BELONGS[key]
 
-    told = block_faults({**ONE_OF_EACH[type_], key: value})
+    pairs = block_faults({**ONE_OF_EACH[type_], key: value})
 
     if key in ("min", "max") and type_ == "nps":
-        assert [code for _, code in told] == ["too_large" if key == "min" else "too_small"]
+        assert [code for _, code in pairs] == ["too_large" if key == "min" else "too_small"]
     else:
-        assert ((key, "not_allowed") in told) is (type_ not in types)
+        assert ((key, "not_allowed") in pairs) is (type_ not in types)
 
 
 @pytest.mark.parametrize("type_", BLOCK_TYPES)
@@ -90,9 +90,9 @@ def test_common_fields_are_allowed_on_every_type(type_: str) -> None:
 
 @pytest.mark.parametrize("type_", sorted(BLOCK_TYPES))
 def test_only_a_calculated_block_may_have_an_empty_prompt(type_: str) -> None:
-    told = block_faults({**ONE_OF_EACH[type_], "prompt": ""})
+    pairs = block_faults({**ONE_OF_EACH[type_], "prompt": ""})
 
-    assert told == ([] if type_ == "calculated_block" else [("prompt", "blank")])
+    assert pairs == ([] if type_ == "calculated_block" else [("prompt", "blank")])
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_a_choice_takes_a_single_option() -> None:
 )
 def test_answer_styles_suit_the_type(type_: str, allowed: set[str]) -> None:
     for style in ("full_text", "emoji_only", "select_menu", "buttons"):
-        told = block_faults({**ONE_OF_EACH[type_], "answer_style": style})
-        assert told == ([] if style in allowed else [("answer_style", "not_allowed")])
+        pairs = block_faults({**ONE_OF_EACH[type_], "answer_style": style})
+        assert pairs == ([] if style in allowed else [("answer_style", "not_allowed")])
     assert block_faults({**ONE_OF_EACH[type_], "answer_style": None}) == []
 
 
@@ -240,7 +240,7 @@ def test_anchors_do_not_stand_beside_labels_on_the_points(key: str, expected: li
 
 
 @pytest.mark.parametrize("high", [4, 5])
-def test_a_label_in_the_middle_is_taken_even_where_there_is_no_middle(high: int) -> None:
+def test_a_centre_label_is_accepted_even_without_a_middle_point(high: int) -> None:
     assert block_faults({**RATING, "max": high, "scale": {"label_center": "So so"}}) == []
 
 
@@ -327,7 +327,7 @@ def test_emoji_as_icon_need_an_emoji_on_each_point(given: object, expected: list
         ("give_gold", {"xp_amount": 1}, [("action_kind", "invalid_choice")]),
     ],
 )
-def test_an_action_has_what_it_gives(
+def test_an_action_needs_what_it_gives(
     kind: str | None, config: object, expected: list[tuple[str, str]]
 ) -> None:
     assert block_faults({**ACTION, "action_kind": kind, "action_config": config}) == expected
@@ -402,13 +402,13 @@ def test_score_variables_of_actions_match_the_declared_buckets(source: str, expe
     assert block_faults(raw, scoring=False, bucket_keys=["fire"]) == []
 
 
-def test_a_bucket_that_is_missing_is_told_with_where_it_is_declared() -> None:
+def test_an_unknown_bucket_is_reported_with_where_to_declare_it() -> None:
     raw = [scored("ice"), {**ACTION, "action_config": {"source_key": "score_ice"}}]
 
-    told = [each.message for each in violations(raw, scoring=True, bucket_keys=["fire"])]
+    messages = [violation.message for violation in violations(raw, scoring=True, bucket_keys=["fire"])]
 
     where = "The buckets are: fire. Declare another in the project's `scoring.buckets`."
-    assert told == [
+    assert messages == [
         f"`score_values` has the key ice, which matches no bucket. {where}",
         f"`source_key` score_ice matches no bucket. {where}",
     ]

@@ -1,4 +1,4 @@
-"""Formulas in their script: refused where they are not in the language, and carried through renames."""
+"""Formulas in their script: refused if they are invalid, and changed with renamed blocks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_formula_is_in_the_language(formula: object, code: str | None) -> None
     assert faults(in_the_middle(formula)) == ([("blocks[1].calculated_formula", code)] if code else [])
 
 
-def test_the_column_and_what_to_write_instead_are_told() -> None:
+def test_an_error_has_its_column_and_a_suggestion() -> None:
     (violation,) = violations(in_the_middle("2 * score"))
 
     assert violation.as_json() == {
@@ -66,13 +66,13 @@ def test_the_column_and_what_to_write_instead_are_told() -> None:
     }
 
 
-def test_a_formula_where_none_belongs_is_told_once() -> None:
+def test_a_formula_on_another_type_is_reported_once() -> None:
     assert faults([{**CONTENT, "calculated_formula": "1 +"}]) == [
         ("blocks[0].calculated_formula", "not_allowed")
     ]
 
 
-def test_every_faulty_formula_is_told_beside_a_faulty_precondition() -> None:
+def test_every_invalid_formula_is_reported_beside_an_invalid_precondition() -> None:
     broken = {**CALCULATED, "calculated_formula": ")", "precondition": "nobody = 1"}
 
     assert faults([CHOICE, broken, broken]) == [
@@ -82,7 +82,7 @@ def test_every_faulty_formula_is_told_beside_a_faulty_precondition() -> None:
     ]
 
 
-def test_a_block_that_cannot_be_read_tells_nothing_of_its_formula() -> None:
+def test_the_formula_of_an_unreadable_block_is_not_reported() -> None:
     assert faults([{**CALCULATED, "type": "sum", "calculated_formula": ")"}, NUMERIC]) == [
         ("blocks[0].type", "invalid_choice")
     ]

@@ -47,7 +47,7 @@ def test_references_of_a_precondition(expression: str, code: str | None) -> None
     )
 
 
-def test_the_column_is_told() -> None:
+def test_a_syntax_error_has_its_column() -> None:
     (violation,) = violations(in_the_middle(precondition='game = "a" AND nobody = 1'))
 
     assert isinstance(violation, Violation)
@@ -55,13 +55,13 @@ def test_the_column_is_told() -> None:
     assert violation.as_json()["column"] == 16
 
 
-def test_every_bad_reference_is_told() -> None:
-    told = faults(in_the_middle(precondition="nobody = 1 OR later = 2"))
+def test_every_bad_reference_is_reported() -> None:
+    pairs = faults(in_the_middle(precondition="nobody = 1 OR later = 2"))
 
-    assert [code for _, code in told] == ["unknown_reference", "later_reference"]
+    assert [code for _, code in pairs] == ["unknown_reference", "later_reference"]
 
 
-def test_score_and_its_kin_are_known_where_scoring_is_on() -> None:
+def test_score_variables_are_known_if_scoring_is_on() -> None:
     script = in_the_middle(precondition="score > 1 AND score_fire > 2 AND correct_answers = 1")
 
     assert faults(script, scoring=True, bucket_keys=["fire"]) == []
@@ -90,7 +90,7 @@ def leaf(block: str) -> Raw:
         ),
     ],
 )
-def test_references_of_a_condition_are_told_where_they_are_written(
+def test_references_of_a_condition_are_reported_at_its_parts(
     key: str, condition: Raw, expected: list[tuple[str, str]]
 ) -> None:
     assert faults(in_the_middle(**{key: condition})) == [
@@ -98,7 +98,7 @@ def test_references_of_a_condition_are_told_where_they_are_written(
     ]
 
 
-def test_every_leaf_about_an_unknown_block_is_told() -> None:
+def test_every_leaf_with_an_unknown_block_is_reported() -> None:
     condition = {"any": [leaf("and"), leaf("no body"), leaf("no body"), leaf("game")]}
 
     assert faults(in_the_middle(hide_when=condition)) == [
@@ -109,13 +109,13 @@ def test_every_leaf_about_an_unknown_block_is_told() -> None:
 def test_near_names_are_suggested_but_not_without_end() -> None:
     logic = {**TEXT, "precondition": "gamee = 1 OR gamme = 2"}
 
-    told = [each.message for each in violations([{**CHOICE, "name": "game"}, *[logic] * 40])]
+    messages = [violation.message for violation in violations([{**CHOICE, "name": "game"}, *[logic] * 40])]
 
-    assert len(told) == 80
-    assert sum("Did you mean game?" in message for message in told) == 20
+    assert len(messages) == 80
+    assert sum("Did you mean game?" in message for message in messages) == 20
 
 
-def test_references_count_in_the_order_walked_and_are_told_in_the_order_sent() -> None:
+def test_references_follow_the_order_walked_and_paths_the_order_sent() -> None:
     raw = [
         {**TEXT, "name": "last", "position": 9, "precondition": "first = 1"},
         {**TEXT, "name": "first", "precondition": "q2 = 1"},

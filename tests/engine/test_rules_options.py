@@ -72,7 +72,7 @@ def test_emoji_only_is_free_of_widths_and_counts(raw: Raw) -> None:
     assert block_faults(one_option(raw, "👍" * 60, "emoji_only", emoji="👎👎"), chat=True) == []
 
 
-def test_what_is_measured_is_what_is_seen() -> None:
+def test_the_visible_text_is_measured() -> None:
     assert block_faults(one_option(CHOICE, "a" * 60, None, label="Short"), chat=True) == []
     assert block_faults(one_option(CHOICE, "a" * 60, None, label=""), chat=True) == [
         ("options[0].value", "too_long")

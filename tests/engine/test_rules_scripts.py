@@ -124,7 +124,7 @@ def test_outro_blocks_stand_apart() -> None:
         ({"section": "intro"}, "bacd"),
     ],
 )
-def test_a_block_that_is_changed_alone_stands_where_its_position_says(raw: Raw, expected: str) -> None:
+def test_a_patched_block_moves_to_its_position(raw: Raw, expected: str) -> None:
     blocks = tuple(
         Block("open_text", "Why?", id=n, name=name, position=n - 1) for n, name in enumerate("abcd", 1)
     )
@@ -155,7 +155,7 @@ def test_a_poll_is_one_question_with_content_around_it(question: Raw) -> None:
 
 
 @pytest.mark.parametrize("other", [TEXT, NUMERIC, RANKING, ACTION, CALCULATED], ids=lambda raw: raw["type"])
-def test_nothing_else_stands_in_a_poll(other: Raw) -> None:
+def test_a_poll_holds_no_other_blocks(other: Raw) -> None:
     assert faults([CHOICE, other], poll=True) == [("blocks[1].type", "not_allowed")]
 
 
@@ -169,7 +169,7 @@ def test_a_stored_poll_is_checked_alone() -> None:
     assert [each.code for each in script_rules.check_poll(Script(blocks=(), is_poll=True))] == ["too_few"]
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_violations_are_reported_at_once() -> None:
     raw = [
         {"type": "single_punch", "prompt": "", "options": [{"value": ""}]},
         {**TEXT, "precondition": "(", "color": "red"},

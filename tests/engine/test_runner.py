@@ -72,14 +72,14 @@ def test_a_recorded_talk_goes_as_it_went(file):
             turn = runner.proceed(script, turn.state)
         expected = talk["begins"] if n == 0 else move["then"]
         facts = {"username": talk.get("user_name", "")}
-        told = {
+        actual = {
             "shows": turn.show and turn.show.id,
             "prompt": turn.show and runner.fill(script, turn.state, turn.show.prompt, facts),
             "completes": turn.completes,
             "progress": runner.progress(script, turn.state),
             "feedback": turn.feedback and runner.fill(script, turn.state, turn.feedback, facts),
         }
-        assert {key: told[key] for key in expected} == expected, f"move {n}"
+        assert {key: actual[key] for key in expected} == expected, f"move {n}"
         assert runner.State.from_json(json.loads(json.dumps(turn.state.as_json()))) == turn.state
 
     assert [block.id for block, _ in runner.answers_on_path(script, turn.state)] == talk["answered"]
@@ -92,7 +92,7 @@ def test_a_hidden_block_is_passed_over():
     assert runner.answer(script, State(), {"option_ids": [11]}).show is script.blocks[1]
 
 
-def test_back_goes_to_the_step_shown_before_whatever_its_kind():
+def test_back_goes_to_the_step_shown_before_of_any_type():
     script = script_builder.script(COLOUR, {**TEXT, "precondition": 'Q0 = "red"'}, SAYING, TEXT)
     state = walked(script, {"option_ids": [10]}, None)
 
@@ -107,7 +107,7 @@ def test_back_goes_to_the_step_shown_before_whatever_its_kind():
         runner.back(script, state)
 
 
-def test_an_answer_given_before_going_back_counts_for_nothing_until_its_block_is_passed_anew():
+def test_an_answer_from_before_a_step_back_counts_once_its_block_is_passed_again():
     script = script_builder.script(COLOUR, TEXT, {**TEXT, "precondition": "NOT(Q1)"}, SAYING)
     state = walked(script, {"option_ids": [10]}, {"text": "kept"})
     state = runner.back(script, runner.back(script, state).state).state
@@ -164,9 +164,9 @@ def test_a_script_with_nothing_to_show_is_over_at_once():
 def test_progress_grows_from_nothing_to_one():
     script = script_builder.script(TEXT, TEXT, TEXT, TEXT)
 
-    told = [runner.progress(script, walked(script, *[{"skipped": True}] * n)) for n in range(5)]
+    values = [runner.progress(script, walked(script, *[{"skipped": True}] * n)) for n in range(5)]
 
-    assert told == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert values == [0.0, 0.25, 0.5, 0.75, 1.0]
 
 
 @pytest.mark.parametrize("token", ["[UserName]", "[username]"])
@@ -174,9 +174,9 @@ def test_tokens_are_filled_and_unknown_ones_stay(token):
     script = script_builder.script({**TEXT, "name": "Pet"}, SAYING)
     state = walked(script, {"text": "[UserName] the <b>cat</b>"})
 
-    told = runner.fill(script, state, f"{token}: [Pet], [pet], [Q9], [q2], 5 [x y].", {"username": "Ann"})
+    text = runner.fill(script, state, f"{token}: [Pet], [pet], [Q9], [q2], 5 [x y].", {"username": "Ann"})
 
-    assert told == "Ann: [UserName] the <b>cat</b>, [UserName] the <b>cat</b>, [Q9], , 5 [x y]."
+    assert text == "Ann: [UserName] the <b>cat</b>, [UserName] the <b>cat</b>, [Q9], , 5 [x y]."
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_graded_answer_earns_its_words(scored, reply, expected):
 
 
 class TestRealigning:
-    """A conversation goes on in a script that was written anew while its project was closed."""
+    """A conversation continues in a script that was edited while its project was closed."""
 
     old = script_builder.script(COLOUR, SAYING, TEXT, TEXT)
 
@@ -240,7 +240,7 @@ class TestRealigning:
         assert (there.at, there.path) == (1, (3,))
 
 
-def test_what_was_over_before_a_rewrite_is_over_still():
+def test_a_completed_conversation_stays_completed_after_an_edit():
     old = script_builder.script(COLOUR, SAYING, TEXT)
     state = walked(old, {"option_ids": [10]}, None, {"text": "a"})
     new = script_builder.script(COLOUR, {**TEXT, "id": 2}, {**TEXT, "id": 77})
@@ -265,9 +265,17 @@ def test_a_respondent_sees_no_logic_no_scores_and_no_right_answers():
         scoring_enabled=True,
     )
 
-    told: dict[str, Any] = presentation.as_json(
+    serialized: dict[str, Any] = presentation.as_json(
         presentation.present(script, State(), script.blocks[0], seed=1, token_values={})
     )
 
-    assert set(told) == SEEN
-    assert set(told["options"][0]) == {"id", "value", "label", "emoji", "display_order", "anchor_position"}
+    assert set(serialized) == SEEN
+    (option, *_) = serialized["options"]
+    assert set(option) == {
+        "id",
+        "value",
+        "label",
+        "emoji",
+        "display_order",
+        "anchor_position",
+    }

@@ -1,4 +1,4 @@
-"""Points, maxima and grades of single blocks, held against every answer that could be given."""
+"""Points, maxima and grades of single blocks, compared with every possible answer."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def chosen(*places: int) -> dict[str, Any]:
         (block("open_numeric"), {"number": "4"}, "0"),
     ],
 )
-def test_what_a_reply_earns(asked: Any, reply: Any, points: str) -> None:
+def test_the_points_of_a_reply(asked: Any, reply: Any, points: str) -> None:
     assert scoring.points(asked, reply, "score") == Decimal(points)
     assert scoring.points(asked, reply, "other") == 0
 

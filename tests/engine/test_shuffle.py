@@ -5,8 +5,8 @@ from tests.support.engine import script_builder
 
 
 def values(seed, **fields):
-    made = script_builder.block(0, {"type": "single_punch", "randomize_options": True, **fields})
-    return [option.value for option in shuffle.option_order(made, seed=seed)]
+    block = script_builder.block(0, {"type": "single_punch", "randomize_options": True, **fields})
+    return [option.value for option in shuffle.option_order(block, seed=seed)]
 
 
 def test_one_seed_gives_one_order_on_every_server_and_version():
@@ -55,5 +55,5 @@ def test_pinned_options_follow_in_stored_order():
         assert sorted(order[:3]) == ["a", "b", "c"]
 
 
-def test_without_randomising_the_stored_order_stands():
+def test_without_randomising_the_stored_order_is_kept():
     assert values(7, options=["c", "a", "b"], randomize_options=None) == ["c", "a", "b"]

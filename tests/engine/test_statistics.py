@@ -17,35 +17,35 @@ def point(number, rows, option_id=None):
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "told"),
+    ("part", "whole", "expected"),
     [(0, 0, 0.0), (1, 3, 33.33), (2, 3, 66.67), (1, 800, 0.13), (1, 16, 6.25), (7, 7, 100.0)],
 )
-def test_a_percentage_has_two_decimals_and_halves_go_up(part, whole, told):
-    assert percentage(part, whole) == told
+def test_a_percentage_has_two_decimals_and_halves_go_up(part, whole, expected):
+    assert percentage(part, whole) == expected
 
 
 def test_shares_are_of_people_not_of_choices():
-    told = summarize(COLOURS, (), [AnswerGroup(10, None, 3, 3), AnswerGroup(11, None, 2, 1)])
+    summary = summarize(COLOURS, (), [AnswerGroup(10, None, 3, 3), AnswerGroup(11, None, 2, 1)])
 
-    assert told["response_count"] == 4
-    assert [(each["value"], each["count"], each["percentage"]) for each in told["distribution"]] == [
+    assert summary["response_count"] == 4
+    assert [(each["value"], each["count"], each["percentage"]) for each in summary["distribution"]] == [
         ("red", 3, 75.0),
         ("green", 2, 50.0),
     ]
 
 
 def test_options_nobody_chose_are_left_out_and_removed_ones_come_last():
-    told = summarize(COLOURS, [BLUE], [AnswerGroup(12, None, 1, 1), AnswerGroup(11, None, 1, 1)])
+    summary = summarize(COLOURS, [BLUE], [AnswerGroup(12, None, 1, 1), AnswerGroup(11, None, 1, 1)])
 
-    assert [each["value"] for each in told["distribution"]] == ["green", "blue"]
+    assert [each["value"] for each in summary["distribution"]] == ["green", "blue"]
 
 
 def test_a_segment_has_the_entries_of_all_answers():
     all_groups = [AnswerGroup(10, None, 3, 3), AnswerGroup(12, None, 1, 1)]
 
-    told = summarize(COLOURS, [BLUE], [AnswerGroup(10, None, 1, 1)], all_groups=all_groups)
+    summary = summarize(COLOURS, [BLUE], [AnswerGroup(10, None, 1, 1)], all_groups=all_groups)
 
-    assert [(each["value"], each["count"]) for each in told["distribution"]] == [("red", 1), ("blue", 0)]
+    assert [(each["value"], each["count"]) for each in summary["distribution"]] == [("red", 1), ("blue", 0)]
 
 
 def test_answers_may_be_divided_by_options_that_nobody_chose():
@@ -55,32 +55,32 @@ def test_answers_may_be_divided_by_options_that_nobody_chose():
 
 
 def test_points_given_before_a_scale_was_changed_stand_among_the_declared_ones():
-    told = summarize(RATING, (), [point(5, 2), point(0, 1), point(3, 1)])
+    summary = summarize(RATING, (), [point(5, 2), point(0, 1), point(3, 1)])
 
-    assert [(each["value"], each["count"]) for each in told["distribution"]] == [
+    assert [(each["value"], each["count"]) for each in summary["distribution"]] == [
         ("0", 1),
         ("1", 0),
         ("2", 0),
         ("3", 1),
         ("5", 2),
     ]
-    assert told["stats"] == {"count": 4, "mean": 3.25, "min": 0, "max": 5}
+    assert summary["stats"] == {"count": 4, "mean": 3.25, "min": 0, "max": 5}
 
 
 def test_answers_from_when_a_scale_was_a_choice_count_as_answers_but_not_as_numbers():
-    told = summarize(RATING, [BLUE], [AnswerGroup(12, None, 2, 2), point(3, 1)])
+    summary = summarize(RATING, [BLUE], [AnswerGroup(12, None, 2, 2), point(3, 1)])
 
-    assert told["response_count"] == 3
-    assert told["stats"] == {"count": 1, "mean": 3.0, "min": 3, "max": 3}
-    assert sum(each["count"] for each in told["distribution"]) == 1
+    assert summary["response_count"] == 3
+    assert summary["stats"] == {"count": 1, "mean": 3.0, "min": 3, "max": 3}
+    assert sum(each["count"] for each in summary["distribution"]) == 1
 
 
 def test_a_mean_is_that_of_the_numbers_as_they_were_typed():
     groups = [AnswerGroup(None, None, 3, 3, 3, Decimal("0.3"), 0.1, 0.1)]
 
-    told = summarize(Block("open_numeric", id=3), (), groups)
+    summary = summarize(Block("open_numeric", id=3), (), groups)
 
-    assert told["stats"] == {"count": 3, "mean": 0.1, "min": 0.1, "max": 0.1}
+    assert summary["stats"] == {"count": 3, "mean": 0.1, "min": 0.1, "max": 0.1}
 
 
 @pytest.mark.parametrize(
@@ -95,23 +95,23 @@ def test_a_mean_is_that_of_the_numbers_as_they_were_typed():
     ],
 )
 def test_an_nps_has_one_decimal_and_no_side(groups, score):
-    told = summarize(Block("nps", id=4), (), groups)
+    summary = summarize(Block("nps", id=4), (), groups)
 
-    assert told["nps"]["score"] == score
+    assert summary["nps"]["score"] == score
 
 
 def test_ranks_are_averaged_over_who_ranked_the_item():
     ranking = Block("ranking", id=5, options=(Option("a", id=1), Option("b", id=2), Option("c", id=3)))
 
-    told = summarize(ranking, (), [point(1, 2, 1), point(2, 1, 1), point(2, 2, 2)])
+    summary = summarize(ranking, (), [point(1, 2, 1), point(2, 1, 1), point(2, 2, 2)])
 
     assert [
         (each["value"], each["average_rank"], each["first_choice_count"], each["ranked_count"])
-        for each in told["ranking"]
+        for each in summary["ranking"]
     ] == [("a", 4 / 3, 2, 3), ("b", 2.0, 0, 2), ("c", None, 0, 0)]
 
 
 def test_a_type_without_figures_has_none():
-    told = summarize(Block("open_text", id=6), (), [AnswerGroup(None, None, 2, 2)])
+    summary = summarize(Block("open_text", id=6), (), [AnswerGroup(None, None, 2, 2)])
 
-    assert told == {"response_count": 2, "distribution": None, "stats": None, "ranking": None, "nps": None}
+    assert summary == {"response_count": 2, "distribution": None, "stats": None, "ranking": None, "nps": None}

@@ -1,4 +1,4 @@
-"""Tokens in prompts: found, filled, renamed."""
+"""Tokens in prompts are found, filled in and renamed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_rename_rewrites_tokens_of_blocks_alone(text: str, expected: str) -> N
     assert rename(text, renames) == expected
 
 
-def test_where_a_variable_is_none_its_block_is_renamed() -> None:
+def test_without_the_variable_a_block_of_its_name_is_renamed() -> None:
     assert rename("[score]", {"Score": "Points"}, variables={"answer"}) == "[Points]"
 
 

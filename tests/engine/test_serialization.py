@@ -1,4 +1,4 @@
-"""What was read can be sent back: every key is there, and nothing of it is at fault."""
+"""A block that was read can be sent back: every key is present, and none is a violation."""
 
 from __future__ import annotations
 
@@ -19,37 +19,42 @@ def read_one(raw: Raw) -> Block:
     return reading.blocks[0]
 
 
-def test_what_was_read_can_be_sent_back_unchanged() -> None:
-    told = script_as_json(EVERYTHING)
+def test_a_script_that_was_read_can_be_sent_back_unchanged() -> None:
+    serialized = script_as_json(EVERYTHING)
 
-    reading = reader.read_blocks(told, path="blocks")
+    reading = reader.read_blocks(serialized, path="blocks")
 
-    assert violations(told, scoring=True, bucket_keys=["score"]) == []
+    assert violations(serialized, scoring=True, bucket_keys=["score"]) == []
     assert reading.ignored == []
     assert reading.blocks == EVERYTHING.blocks
 
 
-def test_the_script_sent_back_uses_every_field_there_is() -> None:
-    told = script_as_json(EVERYTHING)
+def test_the_script_sent_back_uses_every_field() -> None:
+    serialized = script_as_json(EVERYTHING)
 
     for key in set(fields.BLOCK.fields) - {"correct_answer_id"}:
-        assert any(block[key] is not None for block in told), key
+        assert any(block[key] is not None for block in serialized), key
 
 
 @pytest.mark.parametrize("type_", sorted(ONE_OF_EACH))
-def test_every_key_is_there_on_reads_and_can_be_sent_back(type_: str) -> None:
+def test_every_key_is_present_on_reads_and_can_be_sent_back(type_: str) -> None:
     block = read_one(ONE_OF_EACH[type_])
 
-    told = block_as_json(block, scoring=True)
+    serialized = block_as_json(block, scoring=True)
 
-    assert told.keys() == fields.BLOCK.fields.keys() - {"correct_answer_id"}
-    assert violations([told], scoring=True) == []
-    assert read_one(told) == block
-    falsy = {**told, "randomize_options": False, "options": told["options"] or [], "correct_answer_ids": []}
+    assert serialized.keys() == fields.BLOCK.fields.keys() - {"correct_answer_id"}
+    assert violations([serialized], scoring=True) == []
+    assert read_one(serialized) == block
+    falsy = {
+        **serialized,
+        "randomize_options": False,
+        "options": serialized["options"] or [],
+        "correct_answer_ids": [],
+    }
     assert violations([falsy], scoring=True) == []
 
 
-def test_score_values_are_told_only_while_scoring_is_on() -> None:
+def test_score_values_are_read_only_while_scoring_is_on() -> None:
     block = EVERYTHING.blocks[1]
 
     scored: Any = block_as_json(block, scoring=True)["options"]
@@ -59,7 +64,7 @@ def test_score_values_are_told_only_while_scoring_is_on() -> None:
     assert "score_values" not in plain[0]
 
 
-def test_the_index_told_follows_the_id() -> None:
+def test_the_index_on_reads_follows_the_id() -> None:
     block = Block(type="single_punch", options=(Option("a", 1), Option("b", 2)), correct_answer_ids=(2,))
 
     assert block_as_json(block, scoring=True)["correct_answer_index"] == 1
