@@ -1,23 +1,24 @@
-"""What can be refused, in words. The door alone knows which number goes with which word."""
+"""Why a request is refused. `communities.http.envelope` maps these errors to HTTP statuses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NoReturn, Protocol
 
-ViolationJson = Mapping[str, object]
+ViolationJson = dict[str, object]
+"""A violation as in the interface: `field`, `code`, `message`, and `column` in expressions."""
 
 
 class AsJson(Protocol):
-    """A violation as an app writes it down for itself, such as the survey engine's."""
+    """A violation in a form of an app's own, such as the survey engine's."""
 
     def as_json(self) -> dict[str, object]: ...
 
 
 class Refusal(Exception):
-    """A request understood and turned down. Not a bug, so never reported as one.
+    """An expected error: the request was understood and is refused. It is never logged as a fault.
 
-    `violations` are the interface's objects: field, code, message (decisions 1.5).
+    `violations` name the fields that are wrong (decisions 1.5).
     """
 
     code = "invalid_request"
@@ -29,7 +30,7 @@ class Refusal(Exception):
 
 
 class InvalidRequest(Refusal):
-    """A value or a combination of values breaks a rule."""
+    """A value, or a combination of values, breaks a rule."""
 
 
 class ChannelRequired(Refusal):
@@ -61,9 +62,9 @@ class NotFound(Refusal):
 
 
 class Conflict(Refusal):
-    """The object's state forbids it.
+    """The object's state does not allow the request.
 
-    `retry_after` (whole seconds) is set where waiting helps.
+    `retry_after` (whole seconds) is set if waiting helps.
     """
 
     code = "conflict"
@@ -80,7 +81,7 @@ class Conflict(Refusal):
 
 
 class Unavailable(Refusal):
-    """Something that is needed cannot be reached; waiting `retry_after` whole seconds may help."""
+    """A service that is needed cannot be reached. Waiting `retry_after` whole seconds may help."""
 
     code = "unavailable"
 
@@ -89,24 +90,21 @@ class Unavailable(Refusal):
         self.retry_after = retry_after
 
 
-def violation(field: str, code: str, message: str) -> dict[str, object]:
-    """One violation in the interface's form; `code` is one of the violation codes that the schema lists."""
+def violation(field: str, code: str, message: str) -> ViolationJson:
+    """Return one violation. `code` is one of `communities.http.validation.VIOLATION_CODES`."""
     return {"field": field, "code": code, "message": message}
 
 
 def refuse(field: str, code: str, message: str) -> NoReturn:
-    """Raise InvalidRequest for one field. The violation and the whole request get the same message."""
+    """Raise InvalidRequest for one field. Its violation and the response have the same message."""
     raise InvalidRequest(message, violations=[violation(field, code, message)])
 
 
 def refuse_all(violations: Iterable[ViolationJson | AsJson]) -> NoReturn:
-    """Raise InvalidRequest for several violations, of which there is at least one.
-
-    The request's message is that of the first violation.
-    """
+    """Raise InvalidRequest for one or more violations. The response has the message of the first."""
     collected = [_plain(each) for each in violations]
     raise InvalidRequest(str(collected[0]["message"]), violations=collected)
 
 
-def _plain(each: ViolationJson | AsJson) -> dict[str, object]:
-    return dict(each) if isinstance(each, Mapping) else each.as_json()
+def _plain(each: ViolationJson | AsJson) -> ViolationJson:
+    return each if isinstance(each, dict) else each.as_json()

@@ -136,7 +136,7 @@ def _places_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for all files that tests leave unread."""
     from communities.http import downloads  # noqa: PLC0415 - once Django is set up
 
-    monkeypatch.setattr(downloads, "_places", BoundedSemaphore(100))
+    monkeypatch.setattr(downloads, "_slots", BoundedSemaphore(100))
 
 
 @pytest.fixture(autouse=True)

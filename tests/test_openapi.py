@@ -14,7 +14,7 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.validation import validate_schema
 
 from communities.http.envelope import STATUS
-from communities.http.shapes import VIOLATION_CODES
+from communities.http.validation import VIOLATION_CODES
 from tests.support.openapi import described
 from tests.support.routes import routed_actions
 from webhooks.events import EventType

@@ -60,7 +60,7 @@ class CommunitiesViewSet(CommunityViewSet):
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
         own = Community.objects.filter(pk=self.key.community_id).order_by("pk")
-        return self.page(own, self.query(PageIn), draw=lambda each: CommunityOut(each).data)
+        return self.page(own, self.query(PageIn), as_json=lambda each: CommunityOut(each).data)
 
     @extend_schema(
         operation_id="communities_get",

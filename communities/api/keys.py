@@ -95,7 +95,7 @@ class KeyViewSet(CommunityViewSet):
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
         own = ApiKey.objects.filter(community_id=self.key.community_id).order_by("-pk")
-        return self.page(own, self.query(PageIn), draw=self._told)
+        return self.page(own, self.query(PageIn), as_json=self._told)
 
     @extend_schema(
         operation_id="api_keys_create",

@@ -1,7 +1,7 @@
-"""JSON in, read with care, because it was written by anybody. How it goes out is in `communities.wire`.
+"""Request bodies: reading them within limits, and parsing them as JSON. `communities.wire` writes JSON.
 
-Refused by name of the field where there is one: what PostgreSQL or other readers of JSON cannot keep (null
-characters, halves of surrogate pairs, NaN, infinities, integers beyond 64 bits) and what is nested too deep.
+Values that PostgreSQL or other JSON readers cannot store are refused by the name of their field: null
+characters, unpaired surrogates, NaN, infinities, and integers beyond 64 bits. So is deep nesting.
 """
 
 from __future__ import annotations
@@ -16,40 +16,42 @@ import orjson
 from django.http import HttpRequest, UnreadablePostError
 from gunicorn.http.errors import ParseException
 
-from communities.errors import InvalidRequest, Refusal, refuse_all
-from communities.http.shapes import Violation, complaint
+from communities.errors import InvalidRequest, Refusal, ViolationJson, refuse_all
+from communities.http.validation import field_violation
 
 MAX_BODY = 1_048_576  # bytes
-MAX_DEPTH = 200  # of objects and lists in each other: conditions may be 50 deep, two levels each
+MAX_DEPTH = 200  # of nested objects and lists: conditions may be nested 50 deep, with two levels each
 MEDIA_TYPE = "application/json"
+TOO_LARGE = "The body is larger than 1 MiB."
+NOT_JSON = "Content-Type must be application/json in UTF-8."
 _MEDIA_TYPES = re.compile(r'application/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?', re.IGNORECASE)
-# What orjson takes although it may be at fault: null characters, and digits that it would round to a float.
+# What orjson accepts and we may not: null characters, and integers that it would round to a float.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class TooLarge(Refusal):
-    """A body over one MiB."""
+    """The body is larger than `MAX_BODY`."""
 
 
 class NotJson(Refusal):
-    """A body of another media type, or a compressed one."""
+    """The body has another media type, or is compressed."""
 
 
-def received(request: HttpRequest) -> bytes:
-    """The raw body, empty where there is none. Never reads more than a byte over the limit."""
+def read_raw(request: HttpRequest) -> bytes:
+    """Return the raw body, empty if there is none. Reads at most one byte past the limit."""
     meta = request.META
     if "chunked" in meta.get("HTTP_TRANSFER_ENCODING", "").lower():
-        raw = _received_in_chunks(request)
+        raw = _read_chunks(request)
     elif _declared_length(meta.get("CONTENT_LENGTH", "")) > MAX_BODY:
-        raise TooLarge("The body is larger than 1 MiB.")
+        raise TooLarge(TOO_LARGE)
     else:
         try:
             raw = request.body
         except UnreadablePostError:
-            raise InvalidRequest("The body broke off.") from None
+            raise InvalidRequest("The connection closed before the whole body arrived.") from None
     if len(raw) > MAX_BODY:
-        raise TooLarge("The body is larger than 1 MiB.")
+        raise TooLarge(TOO_LARGE)
     if raw:
         _require_json(meta.get("CONTENT_TYPE", ""), meta.get("HTTP_CONTENT_ENCODING", ""))
     return raw
@@ -63,40 +65,40 @@ def _declared_length(text: str) -> int:
     return int(text[:20])
 
 
-def _received_in_chunks(request: HttpRequest) -> bytes:
-    """Django takes a body without a length for an empty one, so it is read past Django."""
-    known: bytes | None = request.__dict__.get("_body")
-    if known is None:
+def _read_chunks(request: HttpRequest) -> bytes:
+    """Read a chunked body without Django, which takes a body without Content-Length for an empty one."""
+    body: bytes | None = request.__dict__.get("_body")
+    if body is None:
         try:
-            known = request.META["wsgi.input"].read(MAX_BODY + 1)
-        except (ParseException, OSError):  # chunks that do not add up, or a connection that broke off
+            body = request.META["wsgi.input"].read(MAX_BODY + 1)
+        except (ParseException, OSError):  # gunicorn could not parse a chunk, or the connection closed
             raise InvalidRequest("The body could not be read.") from None
-        request._body = known
-    return known
+        request._body = body
+    return body
 
 
 def _require_json(content_type: str, content_encoding: str) -> None:
     if not _MEDIA_TYPES.fullmatch(content_type.strip()):
-        raise NotJson("Content-Type must be application/json in UTF-8.")
+        raise NotJson(NOT_JSON)
     if content_encoding.strip().lower() not in {"", "identity"}:
-        raise NotJson("Content-Encoding is not supported: send the body as it is.")
+        raise NotJson("Content-Encoding is not supported: send the body uncompressed.")
 
 
 def parse(raw: bytes) -> dict[str, Any]:
-    """The object in a body; no body is an empty object."""
+    """Return the JSON object in a body; an empty object if there is no body."""
     if not raw:
         return {}
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        _refuse_what_has_a_name(raw)
+        _refuse_unstorable(raw)
         raise InvalidRequest(
             f"The body is not valid JSON: {error.msg}, at line {error.lineno} column {error.colno}."
         ) from None
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
         _require_shallow(value)
     if _SUSPICIOUS.search(raw):
-        _refuse_what_has_a_name(raw)
+        _refuse_unstorable(raw)
     if type(value) is not dict:
         raise InvalidRequest("The body must be a JSON object.")
     return value
@@ -116,35 +118,35 @@ def _require_shallow(value: object) -> None:
     raise InvalidRequest(f"The body is nested more than {MAX_DEPTH} deep.")
 
 
-def _refuse_what_has_a_name(raw: bytes) -> None:
-    """Read again with Python's own lenient reader, to name the fields that hold what nobody can keep."""
+def _refuse_unstorable(raw: bytes) -> None:
+    """Parse again with Python's lenient parser, to name the fields whose values cannot be stored."""
     try:
         value = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError):
         return
     _require_shallow(value)
-    violations = list(_unkeepable(value, ""))
+    violations = list(_unstorable(value, ""))
     if violations:
         refuse_all(violations)
 
 
-def _unkeepable(value: object, path: str) -> Iterator[Violation]:
+def _unstorable(value: object, path: str) -> Iterator[ViolationJson]:
     if isinstance(value, dict):
         for name, part in value.items():
             inner = f"{path}.{name}" if path else str(name)
             if _UNSTORABLE.search(name):
-                yield complaint(
+                yield field_violation(
                     _UNSTORABLE.sub("?", inner), "invalid", "must be a name without null characters."
                 )
             else:
-                yield from _unkeepable(part, inner)
+                yield from _unstorable(part, inner)
     elif isinstance(value, list):
         for index, part in enumerate(value):
-            yield from _unkeepable(part, f"{path}[{index}]")
+            yield from _unstorable(part, f"{path}[{index}]")
     elif isinstance(value, str) and _UNSTORABLE.search(value):
-        yield complaint(path, "invalid", "must not contain null characters or halves of characters.")
+        yield field_violation(path, "invalid", "must not contain null characters or unpaired surrogates.")
     elif isinstance(value, float) and not math.isfinite(value):
-        yield complaint(path, "invalid", "must be a finite number.")
+        yield field_violation(path, "invalid", "must be a finite number.")
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         code = "too_large" if value > 0 else "too_small"
-        yield complaint(path, code, "must be an integer of at most 64 bits.")
+        yield field_violation(path, code, "must be an integer of at most 64 bits.")

@@ -1,4 +1,4 @@
-"""Files that are made while they are sent."""
+"""Files that are streamed to the client while they are produced."""
 
 from __future__ import annotations
 
@@ -16,46 +16,49 @@ from communities.faults import log_fault
 
 Chunks = Generator[bytes, None, None]
 log = structlog.get_logger("colloquy.requests")
-# Of one process. Each keeps a thread for as long as its reader likes, and the rest of the site needs some.
-AT_ONE_TIME = 2
-SECONDS_TO_WAIT = 1.0  # most are sent in less
-SECONDS_UNTIL_ONE_MAY_BE_DONE = 10
-_places = BoundedSemaphore(AT_ONE_TIME)
+# Per process. A download occupies a thread for as long as its reader likes, and other requests need threads.
+MAX_DOWNLOADS = 2
+SECONDS_TO_WAIT = 1.0  # for a slot; most downloads take less
+RETRY_AFTER = 10  # seconds
+_slots = BoundedSemaphore(MAX_DOWNLOADS)
 _IN_PLAIN_NAMES = frozenset("()-._ ")
 
 
-class BrokenOff(Exception):
-    """Ends a connection in the middle of a file, so that nobody takes it for the whole."""
+class DownloadAborted(Exception):
+    """Closes the connection in the middle of a file, so that nobody takes it for a complete one."""
 
 
 def download(
     request: HttpRequest | Request, *, content_type: str, file_name: str, chunks: Chunks
 ) -> StreamingHttpResponse:
-    """A file, to be saved under this name; for HEAD its headers alone.
+    """Return a response that streams a file to be saved under this name; for HEAD, only its headers.
 
-    Its first chunk is made at once: what fails until then can still be told in place of the file. So is
-    that there are `AT_ONE_TIME` already.
+    The first chunk is produced immediately, so an error before that can still be sent in place of the file.
+    Raises Unavailable if `MAX_DOWNLOADS` are running.
     """
-    body = iter(()) if request.method == "HEAD" else _Begun(chunks)
+    body = iter(()) if request.method == "HEAD" else _StartedDownload(chunks)
     response = StreamingHttpResponse(body, content_type=content_type)
     response["Content-Disposition"] = attachment(file_name)
     return response
 
 
 def attachment(file_name: str) -> str:
-    """Content-Disposition with the name in full (RFC 6266), and in ASCII for who reads no more."""
+    """Return a Content-Disposition with the full name (RFC 6266), and an ASCII name for older clients."""
     stem, dot, extension = file_name.rpartition(".") if "." in file_name else (file_name, "", "")
-    known = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
-    kept = "".join(sign for sign in known if sign.isalnum() or sign in _IN_PLAIN_NAMES)
-    plain = " ".join(kept.split()).strip(". ") or "download"
+    in_ascii = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
+    allowed = "".join(sign for sign in in_ascii if sign.isalnum() or sign in _IN_PLAIN_NAMES)
+    plain = " ".join(allowed.split()).strip(". ") or "download"
     return f"attachment; filename=\"{plain}{dot}{extension}\"; filename*=UTF-8''{quote(file_name, safe='')}"
 
 
-class _Begun(Iterator[bytes]):
-    """Chunks, the first of them made. Closed with the response, also when the client has gone."""
+class _StartedDownload(Iterator[bytes]):
+    """The chunks of a file, the first one already produced.
+
+    Django closes it with the response, even if the client has disconnected.
+    """
 
     def __init__(self, chunks: Chunks) -> None:
-        self._chunks = _in_a_place(chunks)
+        self._chunks = _in_a_slot(chunks)
         self._first: bytes | None = next(self._chunks, b"")
 
     def __next__(self) -> bytes:
@@ -68,24 +71,22 @@ class _Begun(Iterator[bytes]):
             raise
         except Exception as fault:
             log_fault(log, "request.failed", fault)
-            raise BrokenOff("The file broke off; the log says where.") from None  # not its words: see there
+            # Without the cause, whose message may repeat an answer.
+            raise DownloadAborted("The download was aborted; the log says where.") from None
 
     def close(self) -> None:
         self._chunks.close()
 
 
-def _in_a_place(chunks: Chunks) -> Chunks:
-    """The chunks, from the first to the last of which one of the places is taken.
+def _in_a_slot(chunks: Chunks) -> Chunks:
+    """Yield the chunks while holding one of the slots.
 
-    It is given back once, however they end: taken, broken, closed, or lost with their response.
+    The slot is released once, whether the chunks are exhausted, fail, are closed, or are garbage collected.
     """
-    places = _places
-    if not places.acquire(timeout=SECONDS_TO_WAIT):
-        raise Unavailable(
-            "As many files as this site sends at one time are on their way. Please try again shortly.",
-            retry_after=SECONDS_UNTIL_ONE_MAY_BE_DONE,
-        )
+    slots = _slots
+    if not slots.acquire(timeout=SECONDS_TO_WAIT):
+        raise Unavailable("Too many downloads are running. Please retry shortly.", retry_after=RETRY_AFTER)
     try:
         yield from chunks
     finally:
-        places.release()
+        slots.release()

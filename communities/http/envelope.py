@@ -1,4 +1,4 @@
-"""Every refusal in one shape; the one table from words to numbers (decisions 1.5)."""
+"""Error responses: one form for all, and one table from error codes to HTTP statuses (decisions 1.5)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from psycopg.errors import ForeignKeyViolation
 
 from communities.errors import Conflict, Forbidden, NotFound, Refusal, Unavailable
 from communities.faults import log_fault
-from communities.http.bodies import MEDIA_TYPE, NotJson, TooLarge
+from communities.http.bodies import MEDIA_TYPE, NOT_JSON, TOO_LARGE, NotJson, TooLarge
 from communities.wire import render
 
 STATUS = {
@@ -36,24 +36,24 @@ STATUS = {
     "internal_error": 500,
     "unavailable": 503,
 }
-STATUS_OF_BODIES: dict[type[Refusal], int] = {TooLarge: 413, NotJson: 415}
+BODY_ERROR_STATUS: dict[type[Refusal], int] = {TooLarge: 413, NotJson: 415}
 MESSAGES = {
     400: ("invalid_request", "The request could not be understood."),
     403: ("forbidden", "This is not allowed."),
     404: ("not_found", "There is nothing at this address."),
     405: ("method_not_allowed", "This address does not take that method."),
-    409: ("conflict", "Something that this request refers to was deleted at this moment."),
-    413: ("invalid_request", "The body is larger than 1 MiB."),
-    415: ("invalid_request", "Content-Type must be application/json in UTF-8."),
-    500: ("internal_error", "Something went wrong on our side; X-Request-Id names this request in our log."),
-    503: ("unavailable", "The service cannot answer at the moment. Please try again shortly."),
+    409: ("conflict", "An object that this request refers to has just been deleted."),
+    413: ("invalid_request", TOO_LARGE),
+    415: ("invalid_request", NOT_JSON),
+    500: ("internal_error", "Something went wrong on our side. X-Request-Id names this request in our log."),
+    503: ("unavailable", "The service cannot answer at the moment. Please retry shortly."),
 }
-SECONDS_UNTIL_DATABASE_MAY_BE_BACK = 5
+RETRY_AFTER_OUTAGE = 5  # seconds
 
 log = structlog.get_logger("colloquy.requests")
 
 
-class MethodRefused(Refusal):
+class MethodNotAllowed(Refusal):
     code = "method_not_allowed"
 
     def __init__(self, allowed: list[str]) -> None:
@@ -62,7 +62,7 @@ class MethodRefused(Refusal):
 
 
 class RateLimited(Refusal):
-    """Too many requests within a minute; waiting `retry_after` whole seconds is enough."""
+    """Too many requests within a minute. The next one is accepted after `retry_after` whole seconds."""
 
     code = "rate_limit_exceeded"
 
@@ -71,38 +71,38 @@ class RateLimited(Refusal):
         self.retry_after = retry_after
 
 
-def tell(fault: Exception, request: HttpRequest) -> HttpResponse:
-    """The response that tells of a refusal, or of a fault of our own, which is logged here."""
-    refusal = _as_refusal(fault)
-    if refusal is None or isinstance(fault, IntegrityError):
-        # The latter is foreseen as a race with somebody who deletes; where it comes again it is a bug.
-        log_fault(log, "request.failed", fault)
+def error_response(error: Exception, request: HttpRequest) -> HttpResponse:
+    """Return the response for a refusal or for an unexpected error, which is logged and becomes a 500."""
+    refusal = _as_refusal(error)
+    if refusal is None or isinstance(error, IntegrityError):
+        # An integrity error is expected only in a race with a deletion; if it recurs, it is a bug.
+        log_fault(log, "request.failed", error)
     if refusal is None:
-        # Tests see the fault itself, not only the 500.
+        # Django's test client re-raises what this signal reports.
         got_request_exception.send(sender=None, request=request)
-        return told(500)
+        return status_response(500)
     if isinstance(refusal, Unavailable):
-        log.error("request.unavailable", cause=type(fault).__name__)
-    return _told_refusal(refusal)
+        log.error("request.unavailable", cause=type(error).__name__)
+    return _refusal_response(refusal)
 
 
-def told(status: int) -> HttpResponse:
-    """The response for a status alone, where nothing more is known than its number."""
+def status_response(status: int) -> HttpResponse:
+    """Return the response for an error of which only the status is known."""
     code, message = MESSAGES.get(status) or MESSAGES[400 if status < 500 else 500]
-    retry_after = SECONDS_UNTIL_DATABASE_MAY_BE_BACK if status == 503 else None
+    retry_after = RETRY_AFTER_OUTAGE if status == 503 else None
     return _response({"error": code, "message": message}, status, retry_after)
 
 
-def _told_refusal(refusal: Refusal) -> HttpResponse:
-    status = STATUS_OF_BODIES.get(type(refusal)) or STATUS[refusal.code]
+def _refusal_response(refusal: Refusal) -> HttpResponse:
+    status = BODY_ERROR_STATUS.get(type(refusal)) or STATUS[refusal.code]
     retry_after: int | None = getattr(refusal, "retry_after", None)
-    if isinstance(refusal, RateLimited):  # the interface shows exactly these two (section 7)
+    if isinstance(refusal, RateLimited):  # the interface has exactly these two fields (section 7)
         return _response({"error": refusal.code, "retry_after": retry_after}, status, retry_after)
     body: dict[str, object] = {"error": refusal.code, "message": refusal.message}
     if refusal.violations:
         body["violations"] = refusal.violations
     response = _response(body, status, retry_after)
-    if isinstance(refusal, MethodRefused):
+    if isinstance(refusal, MethodNotAllowed):
         response["Allow"] = ", ".join(refusal.allowed)
     return response
 
@@ -111,23 +111,23 @@ def _response(body: Mapping[str, object], status: int, retry_after: int | None) 
     response = HttpResponse(render(body), content_type=MEDIA_TYPE, status=status)
     if retry_after is not None:
         response["Retry-After"] = str(retry_after)
-    response._has_been_logged = True  # type: ignore[attr-defined] # the access line is enough for a refusal
+    response._has_been_logged = True  # type: ignore[attr-defined] # keeps Django from logging it beside our request log
     return response
 
 
-def _as_refusal(fault: Exception) -> Refusal | None:
-    """What was foreseen, in our own words; None for a fault of ours."""
-    match fault:
+def _as_refusal(error: Exception) -> Refusal | None:
+    """Return the refusal that an expected error stands for; None for a bug."""
+    match error:
         case Refusal():
-            return fault
-        case Http404() | ObjectDoesNotExist():  # the latter: deleted by somebody else a moment ago
+            return error
+        case Http404() | ObjectDoesNotExist():  # the latter if another request has just deleted the object
             return NotFound("There is no such object.")
         case PermissionDenied():
             return Forbidden(MESSAGES[403][1])
-        case IntegrityError() if isinstance(fault.__cause__, ForeignKeyViolation):
-            return Conflict(MESSAGES[409][1])  # what was referred to went at this moment
+        case IntegrityError() if isinstance(error.__cause__, ForeignKeyViolation):
+            return Conflict(MESSAGES[409][1])
         case OperationalError() | InterfaceError():
-            return Unavailable(MESSAGES[503][1], retry_after=SECONDS_UNTIL_DATABASE_MAY_BE_BACK)
+            return Unavailable(MESSAGES[503][1], retry_after=RETRY_AFTER_OUTAGE)
         case RequestDataTooBig():
             return TooLarge(MESSAGES[413][1])
         case SuspiciousOperation():

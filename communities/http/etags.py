@@ -1,4 +1,4 @@
-"""Revisions as ETags: `"7"` is revision 7 (decisions 6.14)."""
+"""Revisions as entity tags: `"7"` is revision 7 (decisions 6.14)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ def etag_of(revision: int) -> str:
     return f'"{revision}"'
 
 
-def revisions_in(if_match: str | None) -> frozenset[int] | None:
-    """The revisions that a write with this If-Match may change; None where any will do.
+def parse_if_match(header: str | None) -> frozenset[int] | None:
+    """Return the revisions that a write with this If-Match header may change; None if it may change any.
 
-    A weak tag counts like a strong one, because proxies that compress weaken what they pass on. A tag that is
-    no revision of ours matches nothing. The bare number that a script's `revision` tells is taken too.
+    A weak tag counts like a strong one, because proxies that compress responses weaken their tags. A tag that
+    is no revision of ours matches nothing. The bare number from a script's `revision` field is accepted too.
+    Raises InvalidRequest for anything else.
     """
-    if if_match is None or if_match.strip() == "*":
+    if header is None or header.strip() == "*":
         return None
-    if _BARE_REVISION.fullmatch(if_match):
-        return frozenset({int(if_match)})
-    if not _TAGS.fullmatch(if_match):
+    if _BARE_REVISION.fullmatch(header):
+        return frozenset({int(header)})
+    if not _TAGS.fullmatch(header):
         raise InvalidRequest('If-Match must be `*` or a list of entity tags like "7".')
-    return frozenset(int(revision) for revision in _REVISION.findall(if_match))
+    return frozenset(int(revision) for revision in _REVISION.findall(header))

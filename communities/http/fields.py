@@ -1,6 +1,6 @@
-"""Fields that take exactly the JSON type they name: no number for a text, no text for a number.
+"""Serializer fields that accept exactly one JSON type: no number for a text, no text for a number.
 
-Their complaints are sentences without a subject; `shapes` puts the field's name before them.
+Their error messages are sentences without a subject; `validation` puts the field's name before them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rest_framework import serializers
 
 
 class StrictTextField(serializers.CharField):
-    """A text, white space at its ends cut off. An empty one in a nullable field means null."""
+    """A text without white space at its ends. In a nullable field an empty text means null."""
 
     default_error_messages = {"invalid_type": "must be text."}
 
@@ -61,7 +61,7 @@ class StrictBooleanField(serializers.BooleanField):
 
 @extend_schema_field({"type": "string", "format": "date-time"})
 class UtcDateTimeField(serializers.Field[datetime, object, str, Any]):
-    """A time with its offset, in ISO 8601; parts of a second are dropped."""
+    """A time with its offset in ISO 8601, as UTC. Fractions of a second are dropped."""
 
     default_error_messages = {
         "invalid": "must be a time with its offset, such as 2026-01-31T09:30:00Z.",
@@ -72,7 +72,7 @@ class UtcDateTimeField(serializers.Field[datetime, object, str, Any]):
             moment = datetime.fromisoformat(data) if isinstance(data, str) and len(data) <= 40 else None
             if moment is not None and moment.tzinfo is not None:
                 moment = moment.astimezone(UTC)
-                if moment.year > 1:  # astimezone of another reader must not fall out of the calendar
+                if moment.year > 1:  # so that another time zone cannot move it before year 1
                     return moment.replace(microsecond=0)
         except (ValueError, OverflowError):
             pass

@@ -1,8 +1,8 @@
-"""A write done once for each Idempotency-Key (decisions 2.4).
+"""Idempotent writes: each is done once for an Idempotency-Key (decisions 2.4).
 
-The claim, the work and the memory of its answer commit in one transaction: a process that is killed
-leaves all of them or none, and the claim is free again as soon as PostgreSQL notices. A twin that comes
-meanwhile waits at the claim's unique index; a refusal rolls the claim back, because nothing was changed.
+The claim on the key, the work and the stored response commit in one transaction. A process that is killed
+leaves all of them or none, and the claim is free again once PostgreSQL notices. A second request under the
+same key waits at the claim's unique index. A refusal rolls the claim back, because nothing was changed.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from communities.statements import prepared
 
 HEADER = "Idempotency-Key"
 RETENTION = timedelta(hours=24)
-SECONDS_TO_WAIT_FOR_A_TWIN = 10.0
-SECONDS_UNTIL_TWIN_MAY_BE_DONE = 5
-KEPT_HEADERS = ("ETag", "X-Ignored-Fields")
+SECONDS_TO_WAIT = 10.0  # for a running request under the same key
+RETRY_AFTER = 5  # seconds, if it takes longer
+STORED_HEADERS = ("ETag", "X-Ignored-Fields")
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 Action = TypeVar("Action", bound=Callable[..., Response])
 
@@ -52,7 +52,7 @@ class View(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a request is known by: hashes of its key, with the caller's, and of what it asks."""
+    """Hashes of a request's Idempotency-Key together with its API key, and of the request itself."""
 
     key: str
     fingerprint: str
@@ -100,7 +100,7 @@ def _claim_of(view: View, request: Request) -> Claim | None:
 
 
 def is_settled(claim: Claim | None) -> bool:
-    """Whether the answer under a claim is there by now."""
+    """Whether the response to a request under this claim has been stored."""
     if claim is None:
         return False
     with prepared() as cursor:
@@ -114,19 +114,19 @@ def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Re
     if claim is None:
         return handler()
     with transaction.atomic():
-        earlier = _claim(claim, view.at)
-        if earlier is not None:
-            return earlier
+        replay = _claim(claim, view.at)
+        if replay is not None:
+            return replay
         response = view.finish(handler())
         if 200 <= response.status_code < 300:
-            _remember(claim.key, response)
+            _store(claim.key, response)
         else:
-            transaction.set_rollback(True)  # it changed nothing, so the key is free for another try
+            transaction.set_rollback(True)  # nothing was changed, so the key is free for another attempt
         return response
 
 
 def _hash(*parts: bytes) -> str:
-    """Keyed, so that what was asked about an anonymous answer cannot be guessed back (decisions 8.8)."""
+    """A keyed hash, so that an anonymous answer cannot be guessed from it (decisions 8.8)."""
     return hmac.new(_secret(), b"\0".join(parts), hashlib.sha256).hexdigest()
 
 
@@ -140,10 +140,10 @@ def _fingerprint(request: HttpRequest | Request, body: bytes) -> str:
 
 
 def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
-    """Take the claim, or give the answer that it was settled with. Refuses another request's claim.
+    """Take the claim, or return the response stored under it. Refuses a claim of another request.
 
-    One statement by hand: through the ORM it would be two and about 0.4 ms more. A row whose day is over
-    is taken as if it were not there.
+    One statement written by hand; through the ORM it would be two and take about 0.4 ms more. A row that has
+    expired counts as absent.
     """
     with prepared() as cursor:
         try:
@@ -162,13 +162,13 @@ def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
                     "fingerprint": claim.fingerprint,
                     "expires_at": rounding.up(at + RETENTION, Rounding.HOUR),
                     "at": at,
-                    "wait": f"{SECONDS_TO_WAIT_FOR_A_TWIN}s",
+                    "wait": f"{SECONDS_TO_WAIT}s",
                 },
             )
         except OperationalError as error:
             if isinstance(error.__cause__, LockNotAvailable | QueryCanceled):
-                told = f"A request with this {HEADER} is still running."
-                raise Conflict(told, retry_after=SECONDS_UNTIL_TWIN_MAY_BE_DONE) from None
+                message = f"A request with this {HEADER} is still running."
+                raise Conflict(message, retry_after=RETRY_AFTER) from None
             raise
         if cursor.fetchone() is not None:
             return None
@@ -180,12 +180,12 @@ def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
 
 
 def _replay(row: tuple[Any, ...] | None, claim: Claim) -> HttpResponse:
-    if row is None:  # swept away between the two statements
+    if row is None:  # deleted between the two statements
         raise Conflict(f"A request with this {HEADER} has just expired.", retry_after=1)
     stored_fingerprint, status, body, headers = row
     if not hmac.compare_digest(stored_fingerprint, claim.fingerprint):
         raise Conflict(f"This {HEADER} was used for another request.")
-    response = HttpResponse(_unsealed(bytes(body), claim.key), status=status, content_type=MEDIA_TYPE)
+    response = HttpResponse(_decrypt(bytes(body), claim.key), status=status, content_type=MEDIA_TYPE)
     if status == 204:
         del response["Content-Type"]
     for name, value in (orjson.loads(headers) if isinstance(headers, str) else headers or {}).items():
@@ -194,20 +194,20 @@ def _replay(row: tuple[Any, ...] | None, claim: Claim) -> HttpResponse:
     return response
 
 
-def _remember(claim: str, response: HttpResponse) -> None:
-    kept = {name: response[name] for name in KEPT_HEADERS if response.has_header(name)}
+def _store(claim: str, response: HttpResponse) -> None:
+    headers = {name: response[name] for name in STORED_HEADERS if response.has_header(name)}
     with prepared() as cursor:
         cursor.execute(
             "UPDATE communities_idempotentrequest SET status = %s, body = %s, headers = %s WHERE claim = %s",
-            [response.status_code, _sealed(response.content, claim), orjson.dumps(kept).decode(), claim],
+            [response.status_code, _encrypt(response.content, claim), orjson.dumps(headers).decode(), claim],
         )
 
 
-def _sealed(body: bytes, claim: str) -> bytes:
-    """Encrypted, because the answer may hold a new API key, of which the database keeps only a hash."""
+def _encrypt(body: bytes, claim: str) -> bytes:
+    """Encrypt a response body: it may hold a new API key, of which the database stores only a hash."""
     nonce = os.urandom(12)
     return nonce + AESGCM(_secret()).encrypt(nonce, body, claim.encode())
 
 
-def _unsealed(sealed: bytes, claim: str) -> bytes:
-    return AESGCM(_secret()).decrypt(sealed[:12], sealed[12:], claim.encode())
+def _decrypt(encrypted: bytes, claim: str) -> bytes:
+    return AESGCM(_secret()).decrypt(encrypted[:12], encrypted[12:], claim.encode())

@@ -1,4 +1,4 @@
-"""The outermost layer: each request's id, its line in the log, and JSON for whatever fails under /v1."""
+"""The outermost layer: request ids, the request log, and JSON for every error under /v1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from communities.http import envelope, throttling
 from communities.http.bodies import MEDIA_TYPE
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-LIMIT_HEADER = "X-RateLimit-Limit"
 
 log = structlog.get_logger("colloquy.requests")
 
@@ -24,46 +23,46 @@ class RequestMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        begun = time.perf_counter()
-        given = request.META.get("HTTP_X_REQUEST_ID", "")
-        request_id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        started = time.perf_counter()
+        callers_id = request.META.get("HTTP_X_REQUEST_ID", "")
+        request_id = callers_id if _ID.fullmatch(callers_id) else uuid.uuid4().hex
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self.get_response(request)
-        if is_interface(request):
-            response = _in_our_shape(request, response)
+        if is_api_request(request):
+            response = _as_api_response(request, response)
         response["X-Request-Id"] = request_id
         if request.method == "HEAD" and not response.streaming:
-            response.content = b""  # Content-Length stands already, and tells of what GET would send
+            response.content = b""  # Content-Length is set already, to the length that GET would send
         log.info(
             "request.done",
             method=request.method,
             route=getattr(request.resolver_match, "route", None),
             status=response.status_code,
-            milliseconds=round((time.perf_counter() - begun) * 1000, 1),
+            milliseconds=round((time.perf_counter() - started) * 1000, 1),
         )
         return response
 
-    def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
-        """A fault in a view that is not behind the gate (the gate tells its own)."""
-        return envelope.tell(fault, request) if is_interface(request) else None
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Answer an error in a view under /v1 that is no CommunityViewSet; those answer their own errors."""
+        return envelope.error_response(error, request) if is_api_request(request) else None
 
 
-def is_interface(request: HttpRequest) -> bool:
+def is_api_request(request: HttpRequest) -> bool:
     return request.path_info == "/v1" or request.path_info.startswith("/v1/")
 
 
-def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """What other layers answered (Django's own error pages among them), as the interface answers."""
+def _as_api_response(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Give the responses of other layers, such as Django's error pages, the interface's form and headers."""
     is_json = response.get("Content-Type", "").startswith(MEDIA_TYPE)
     if response.status_code >= 400 and not is_json:
         allowed = response.get("Allow")
-        response = envelope.told(response.status_code)
+        response = envelope.status_response(response.status_code)
         if allowed is not None:
             response["Allow"] = allowed
-    # What a key reads is for that key alone, though no cache knows X-API-Key for a credential.
+    # A response belongs to one key, but caches do not know that X-API-Key is a credential.
     response.headers.setdefault("Cache-Control", "private, no-cache")
-    if LIMIT_HEADER not in response:
+    if throttling.LIMIT_HEADER not in response:
         for name, value in throttling.take_for_address(request).headers().items():
             response[name] = value
     return response

@@ -1,4 +1,4 @@
-"""page, per_page, total, has_more: the envelope of every list (decisions 1.2)."""
+"""Pages of lists, with page, per_page, total and has_more (decisions 1.2)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rest_framework import serializers
 
 DEFAULT_PER_PAGE = 25
 MAX_PER_PAGE = 100
-MAX_PAGE = 2**31  # far past any end, and its offset is still a 64-bit integer
+MAX_PAGE = 2**31  # past the end of any list, and its offset still fits into 64 bits
 
 Rows = QuerySet[Any, Any] | Sequence[Any] | Callable[[int, int], Sequence[Any]]
-"""Ordered rows, or a function from offset and length to the rows of a page."""
+"""Ordered rows, or a function that loads the rows at an offset, up to a length."""
 
 
 class PageIn(serializers.Serializer[Any]):
-    """Query parameters of a list; a list with filters adds them in a subclass."""
+    """Query parameters of a list. A list with filters adds them in a subclass."""
 
     page = serializers.IntegerField(min_value=1, max_value=MAX_PAGE, default=1, help_text="From 1.")
     per_page = serializers.IntegerField(
@@ -25,24 +25,24 @@ class PageIn(serializers.Serializer[Any]):
     )
 
 
-def page_of(
+def paginate(
     rows: Rows, query: Mapping[str, Any], *, total: int | None = None
 ) -> tuple[Sequence[Any], dict[str, Any]]:
-    """The rows of one page and the pagination object beside them; a page past the end is empty.
+    """Return the rows of one page and the `pagination` object. A page past the end is empty.
 
-    Where `rows` is a function, `total` has to be given.
+    If `rows` is a function, `total` is required.
     """
     page, per_page = query["page"], query["per_page"]
     offset = (page - 1) * per_page
     if total is None:
         if callable(rows):
-            raise TypeError("A function that loads rows cannot count them: give `total`.")
+            raise TypeError("Pass `total` with a function that loads rows.")
         total = rows.count() if isinstance(rows, QuerySet) else len(rows)
     if offset >= total:
-        here: Sequence[Any] = []
+        page_rows: Sequence[Any] = []
     elif isinstance(rows, QuerySet | Sequence):
-        here = list(rows[offset : offset + per_page])
+        page_rows = list(rows[offset : offset + per_page])
     else:
-        here = rows(offset, per_page)
-    more = offset + per_page < total
-    return here, {"page": page, "per_page": per_page, "total": total, "has_more": more}
+        page_rows = rows(offset, per_page)
+    has_more = offset + per_page < total
+    return page_rows, {"page": page, "per_page": per_page, "total": total, "has_more": has_more}

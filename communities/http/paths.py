@@ -1,4 +1,4 @@
-"""Ids in paths. What is no id does not match any address, so it is answered like any unknown path."""
+"""Ids in paths. A path with anything else in place of an id matches no address and is not found."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MAX_ID = 2**63 - 1
 
 
 class IdConverter:
-    """A positive 64-bit integer in its one spelling: `<id:project_id>`."""
+    """A positive 64-bit integer without leading zeros: `<id:project_id>`."""
 
     regex = "[1-9][0-9]{0,18}"
 

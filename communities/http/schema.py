@@ -1,8 +1,8 @@
-"""What drf-spectacular cannot see for itself: the key, the headers, and what every operation may refuse.
+"""The parts of the OpenAPI description that are the same for all operations.
 
-A view says what is its own by `extend_schema` (operation_id, tags, summary, description, request, responses,
-examples); the rest is added here to each operation: the Idempotency-Key of writes, the headers of all
-responses, the refusals with an example for each, and the envelope of lists.
+Views describe what is their own with `extend_schema`: operation_id, tags, summary, description, request,
+responses and examples. This module adds the Idempotency-Key of writes, the headers of all responses, the
+error responses with an example for each code, and the pages of lists.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class AutoSchema(SpectacularSchema):
         return [IDEMPOTENCY_KEY] if self._is_write() else []
 
     def get_description(self) -> str:  # type: ignore[override] # so it is in drf-spectacular
-        return ""  # a view's own docstring is for those who work on it
+        return ""  # a view's docstring is for developers
 
     def get_auth(self) -> list[dict[str, Any]]:
         return [{"ApiKey": []}]
@@ -44,11 +44,11 @@ class AutoSchema(SpectacularSchema):
             return None
         responses = operation["responses"]
         for status, (description, examples) in words.REFUSALS.items():
-            is_told = self._is_write() or status not in words.OF_WRITES_ALONE
-            if is_told or (status == "409" and getattr(self.view, "reads_conflict", False)):
+            applies = self._is_write() or status not in words.STATUSES_OF_WRITES
+            if applies or (status == "409" and getattr(self.view, "reads_conflict", False)):
                 responses.setdefault(status, _refusal(status, description, examples))
-        for status, told in responses.items():
-            _add_headers(told, status, is_write=self._is_write())
+        for status, response in responses.items():
+            _add_headers(response, status, is_write=self._is_write())
         return operation
 
     def _is_write(self) -> bool:
@@ -62,12 +62,12 @@ class AutoSchema(SpectacularSchema):
 
 
 class _Envelope:
-    """Tells drf-spectacular how a list is wrapped."""
+    """Describes to drf-spectacular how lists are wrapped."""
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         pagination = {
             "$ref": "#/components/schemas/Pagination",
-            "example": words.PAGINATION_EXAMPLE,  # from here it gets into the examples of lists
+            "example": words.PAGINATION_EXAMPLE,  # drf-spectacular takes it into the examples of lists
         }
         return {
             "type": "object",
@@ -80,7 +80,7 @@ class _Envelope:
 
 
 def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """drf-spectacular's post-processing hook: the introduction, and what no serializer stands for."""
+    """drf-spectacular's post-processing hook: adds the introduction, and components without a serializer."""
     result["info"]["description"] = words.INTRODUCTION
     components = result.setdefault("components", {})
     components.setdefault("schemas", {}).update(words.COMPONENTS)
@@ -98,8 +98,8 @@ def _refusal(status: str, description: str, examples: list[words.Example]) -> di
     return {"description": description, "content": {"application/json": content}}
 
 
-def _add_headers(told: dict[str, Any], status: str, *, is_write: bool) -> None:
-    headers = told.setdefault("headers", {})
+def _add_headers(response: dict[str, Any], status: str, *, is_write: bool) -> None:
+    headers = response.setdefault("headers", {})
     for name in (*words.HEADERS, *(words.HEADERS_OF_WRITES if is_write and status < "300" else ())):
         headers[name] = {"$ref": f"#/components/headers/{name}"}
     headers.update(words.HEADERS_OF_STATUS.get(status, {}))

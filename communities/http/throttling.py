@@ -1,7 +1,8 @@
-"""A sliding minute, or hour, in Redis: one atomic round trip, by the server's clock.
+"""Rate limits over a sliding minute or hour, in Redis: one atomic round trip, by the clock of its server.
 
-The log of a key's hits is a list of microseconds, oldest first. Refused requests are not in it. If Redis is
-down, calls go through (decisions 2.5), and Redis is left alone for some seconds, so that nobody waits for it.
+The hits of a key are a list of times in microseconds, oldest first, without refused requests. If Redis is
+down, requests are let through (decisions 2.5), and Redis is not tried again for some seconds, so that
+requests do not wait for it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from redis.retry import Retry
 from communities.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY
 
 MINUTE, HOUR = 60, 3600  # seconds
-SECONDS_TO_LEAVE_REDIS_ALONE = 5.0
-SECONDS_TO_WAIT_FOR_REDIS = 1.0
+LIMIT_HEADER = "X-RateLimit-Limit"
+SECONDS_BETWEEN_ATTEMPTS = 5.0  # while Redis is down
+REDIS_TIMEOUT = 1.0  # seconds
 
-# Numbers go back as integers: as text, Lua would round them to 14 digits. The first hit that has to leave
-# before another is let in is the oldest, or a later one where the limit was lowered since.
+# Numbers are returned as integers, because Lua would round them to 14 digits as text. The hit that must
+# expire before another is accepted is the oldest, or a later one if the limit has been lowered since.
 TAKE = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -53,7 +55,7 @@ log = structlog.get_logger("colloquy.throttling")
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What the limiter said: `resets_at` in Unix seconds, `retry_after` in seconds (0 where let in)."""
+    """What is left of a limit: `resets_at` in Unix seconds, `retry_after` in seconds (0 if accepted)."""
 
     limit: int
     remaining: int
@@ -66,41 +68,41 @@ class Allowance:
 
     def headers(self) -> dict[str, str]:
         return {
-            "X-RateLimit-Limit": str(self.limit),
+            LIMIT_HEADER: str(self.limit),
             "X-RateLimit-Remaining": str(self.remaining),
             "X-RateLimit-Reset": str(self.resets_at),
         }
 
 
 class Outage:
-    """That Redis is away: until when to leave it alone, and how many calls went by unlimited."""
+    """An outage of Redis: when to try again, and how many requests were let through without a limit."""
 
     def __init__(self) -> None:
         self.calls_let_through = 0
-        self._alone_until = 0.0
+        self._next_attempt_at = 0.0
         self._lock = threading.Lock()
 
     def lasts(self) -> bool:
-        """Whether to leave Redis alone. After a while one caller is told no, to try; the others still yes."""
-        if not self._alone_until:
+        """Whether to skip Redis. Every few seconds one caller gets False and tries it again."""
+        if not self._next_attempt_at:
             return False
         with self._lock:
             now = time.monotonic()
-            if now < self._alone_until:
+            if now < self._next_attempt_at:
                 return True
-            self._alone_until = now + SECONDS_TO_LEAVE_REDIS_ALONE
+            self._next_attempt_at = now + SECONDS_BETWEEN_ATTEMPTS
             return False
 
     def begin(self, error: RedisError) -> None:
         with self._lock:
-            self._alone_until = time.monotonic() + SECONDS_TO_LEAVE_REDIS_ALONE
+            self._next_attempt_at = time.monotonic() + SECONDS_BETWEEN_ATTEMPTS
         log.error(
             "throttling.redis_is_down", cause=type(error).__name__, calls_let_through=self.calls_let_through
         )
 
     def end(self) -> None:
-        if self._alone_until:
-            self._alone_until = 0.0
+        if self._next_attempt_at:
+            self._next_attempt_at = 0.0
             log.info("throttling.redis_is_back", calls_let_through=self.calls_let_through)
 
     def let_through(self, limit: int) -> Allowance:
@@ -112,7 +114,7 @@ outage = Outage()
 
 
 def take(name: str, limit: int, *, seconds: int = MINUTE) -> Allowance:
-    """Count one request under a name, or refuse it: no more than `limit` in any so many seconds."""
+    """Count one request under a name if fewer than `limit` were counted in the last `seconds`."""
     if outage.lasts():
         return outage.let_through(limit)
     try:
@@ -132,37 +134,39 @@ def take_for_key(api_key_id: int, limit: int) -> Allowance:
 
 
 def take_for_address(request: HttpRequest) -> Allowance:
-    """Attempts without a valid key are limited by the address they come from."""
+    """Count a request without a valid key by the address that it comes from."""
     return take(f"colloquy:rate:address:{address_of(request)}", REQUESTS_PER_MINUTE_WITHOUT_KEY)
 
 
 def address_of(request: HttpRequest) -> str:
-    """The client's address: the one that the outermost of our own proxies saw.
+    """Return the client's address, as seen by the outermost of our own proxies.
 
-    Each proxy adds, at the end of X-Forwarded-For, whom it was called by; what stands before may be made up.
-    Of an IPv6 address it is the network, as one household has a whole /64.
+    Each proxy appends its client's address to X-Forwarded-For; the client may have made up the entries before
+    those. For IPv6 it is the network, because one household has a whole /64.
     """
     remote = str(request.META.get("REMOTE_ADDR") or "unknown")
     proxies: int = settings.TRUSTED_PROXIES
     if not proxies:
         return _network(remote)
-    told = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
-    return _network(told[-proxies:][0][:64] if told else remote)
+    forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")
+    addresses = [part.strip() for part in forwarded_for.split(",") if part.strip()]
+    return _network(addresses[-proxies:][0][:64] if addresses else remote)
 
 
-def _network(seen: str) -> str:
-    if ":" not in seen:
-        return seen
+def _network(text: str) -> str:
+    if ":" not in text:
+        return text
     try:
-        address = ipaddress.IPv6Address(seen)
+        address = ipaddress.IPv6Address(text)
     except ValueError:
-        return seen
+        return text
     if address.ipv4_mapped:
         return str(address.ipv4_mapped)
     return str(ipaddress.IPv6Network((address, 64), strict=False))
 
 
 def _seconds_up(microseconds: int) -> int:
+    """Round up to whole seconds."""
     return -(-microseconds // 1_000_000)
 
 
@@ -170,7 +174,7 @@ def _run_script(name: str, limit: int, window: int) -> list[int]:
     client, digest = _client()
     try:
         answer: list[int] = client.evalsha(digest, 1, name, limit, window)
-    except NoScriptError:  # a fresh Redis, or one that was told to forget
+    except NoScriptError:  # Redis was restarted, or its scripts were flushed
         answer = client.eval(TAKE, 1, name, limit, window)
     return answer
 
@@ -179,9 +183,9 @@ def _run_script(name: str, limit: int, window: int) -> list[int]:
 def _client() -> tuple[redis.Redis, str]:
     client = redis.Redis.from_url(
         settings.REDIS_URL,
-        socket_connect_timeout=SECONDS_TO_WAIT_FOR_REDIS,
-        socket_timeout=SECONDS_TO_WAIT_FOR_REDIS,
-        # Once more at once: a kept connection may have been closed by the other side.
+        socket_connect_timeout=REDIS_TIMEOUT,
+        socket_timeout=REDIS_TIMEOUT,
+        # One immediate retry, because the server may have closed an idle connection.
         retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
     )
     return client, client.register_script(TAKE).sha

@@ -1,8 +1,8 @@
-"""The gate of every request under /v1: key → rate limit → role → idempotency → work.
+"""The base of all views under /v1. It checks a request's key, rate limit and role, then calls the action.
 
-DRF's own dispatch is left out: it negotiates media types, runs lists of plug-ins and permits before it
-throttles, while here refused calls count, and every response carries the limit's headers. That saves
-about 0.4 ms of CPU a request. What remains DRF's: viewsets with their routes, serializers, the schema.
+It replaces DRF's dispatch, which negotiates media types, runs lists of plug-ins, and checks permissions
+before rate limits. Here refused requests count towards the limit, and every response has the limit's headers.
+That saves about 0.4 ms of CPU a request. Viewsets, routes, serializers and the schema are still DRF's.
 """
 
 from __future__ import annotations
@@ -22,13 +22,19 @@ from rest_framework.response import Response
 
 from communities import wire
 from communities.actors import Actor, Role
-from communities.errors import Forbidden, InvalidRequest, NotFound
+from communities.errors import Forbidden, InvalidRequest, NotFound, ViolationJson
 from communities.http import authentication, bodies, envelope, permissions, throttling
 from communities.http.authentication import Caller
-from communities.http.envelope import MethodRefused, RateLimited
-from communities.http.pagination import Rows, page_of
-from communities.http.shapes import Violation, faults_of_query, filled, ignored_paths, violations_of
+from communities.http.envelope import MethodNotAllowed, RateLimited
+from communities.http.pagination import Rows, paginate
 from communities.http.throttling import Allowance
+from communities.http.validation import (
+    bound_serializer,
+    ignored_paths,
+    query_violations,
+    serializer_violations,
+)
+from communities.words import plural
 
 MAX_IGNORED_HEADER = 4096  # characters
 OPTIONS = "options"
@@ -38,17 +44,17 @@ Shape = type[serializers.Serializer[Any]]
 
 
 class NoParameters(serializers.Serializer[Any]):
-    """The query of an address that takes none."""
+    """The query of an endpoint without query parameters."""
 
 
 class CommunityViewSet(viewsets.ViewSet):
-    """Base of every view of the interface.
+    """Base class of the interface's views.
 
-    An action gets the request and the path's values, reads with `read` and `query`, calls one service
-    and answers a DRF `Response` of plain data. `noun` names what the viewset is about, as in `project.list`,
-    and `least_role` gives the role that each action needs. `with_query` lists the writes that take query
-    parameters; `reads_conflict` says in the OpenAPI description that reading may be refused because of the
-    object's state. Refusals are raised.
+    An action gets the request and the values in the path, reads its input with `read` and `query`, calls one
+    service and returns a DRF `Response` with plain data. `noun` names what the viewset is about, as in
+    `project.list`, and `least_role` gives the role that each action needs. `with_query` lists the writes that
+    take query parameters; `reads_conflict` makes the OpenAPI description say that reading may be refused
+    because of the object's state. Actions raise refusals.
     """
 
     noun: ClassVar[str]
@@ -66,7 +72,7 @@ class CommunityViewSet(viewsets.ViewSet):
         self.at = timezone.now()
         self.request = cast(Request, request)
         self.ignored: list[str] = []
-        self._query_is_looked_at = False
+        self._query_is_read = False
         allowance: Allowance | None = None
         try:
             self.key = authentication.authenticate(request.META.get("HTTP_X_API_KEY"), at=self.at)
@@ -77,11 +83,12 @@ class CommunityViewSet(viewsets.ViewSet):
             )
             _refuse_over(allowance)
             response = self._work(request, kwargs)
-        except Exception as fault:  # every fault leaves in one shape; what is ours is logged there
-            if allowance is None:  # no valid key, or no database to look it up in: counted by address
+        except Exception as raised:  # all errors get the same form; unexpected ones are logged there
+            error = raised
+            if allowance is None:  # no valid key, or no database to find it in: counted by address
                 allowance = throttling.take_for_address(request)
-                fault = RateLimited(allowance.retry_after) if allowance.is_used_up else fault
-            response = envelope.tell(fault, request)
+                error = RateLimited(allowance.retry_after) if allowance.is_used_up else raised
+            response = envelope.error_response(error, request)
             self._name_ignored(response)
         for name, value in allowance.headers().items():
             response[name] = value
@@ -96,16 +103,17 @@ class CommunityViewSet(viewsets.ViewSet):
         try:
             permissions.require_role(self.actor, self.least_role[action])
         except Forbidden:
-            self.hide(**kwargs)  # what this role may not even see is not found, rather than forbidden
+            self.hide(**kwargs)  # 404 rather than 403 for an object that this role must not see
             raise
         if request.method not in SAFE_METHODS:
             if request.GET and action not in self.with_query:
                 self.query(NoParameters)  # before anything is written
-            self.raw_body = bodies.received(request)
+            self.raw_body = bodies.read_raw(request)
         handler = getattr(self, action)
-        self._is_looked_at = not self._sent  # which refuses what is no JSON, also where no action would look
+        # Parses the body, so that invalid JSON is refused even if the action reads nothing of it.
+        self._body_is_read = not self._sent
         response = handler(request, **kwargs)
-        if request.GET and not self._query_is_looked_at and request.method in SAFE_METHODS:
+        if request.GET and not self._query_is_read and request.method in SAFE_METHODS:
             self.query(NoParameters)
         return self.finish(response)
 
@@ -115,7 +123,7 @@ class CommunityViewSet(viewsets.ViewSet):
             return OPTIONS
         action = cast(Mapping[str, str], self.action_map).get("get" if method == "head" else method)
         if action is None:
-            raise MethodRefused(self._methods())
+            raise MethodNotAllowed(self._methods())
         self.action = action
         return action
 
@@ -123,24 +131,24 @@ class CommunityViewSet(viewsets.ViewSet):
         return sorted(name.upper() for name in cast(Mapping[str, str], self.action_map) if name != "head")
 
     def hide(self, **kwargs: Any) -> None:
-        """Raises NotFound where the caller's role does not see the object that the path names."""
+        """Raise NotFound if the caller's role must not see the object that the path names."""
 
     def finish(self, response: Response | HttpResponse) -> HttpResponse:
-        """Plain data as JSON, with the names of what was ignored."""
+        """Render an action's response as JSON, and name the fields that were ignored."""
         if not isinstance(response, Response):
             return response
-        if not self._is_looked_at:
+        if not self._body_is_read:
             self.ignore(self._sent)
-        told = HttpResponse(status=response.status_code, content_type=bodies.MEDIA_TYPE)
+        rendered = HttpResponse(status=response.status_code, content_type=bodies.MEDIA_TYPE)
         if response.status_code == 204:
-            del told["Content-Type"]
+            del rendered["Content-Type"]
         else:
-            told.content = wire.render(response.data)
+            rendered.content = wire.render(response.data)
         for name, value in response.headers.items():
             if name.lower() != "content-type":
-                told[name] = value
-        self._name_ignored(told)
-        return told
+                rendered[name] = value
+        self._name_ignored(rendered)
+        return rendered
 
     def _name_ignored(self, response: HttpResponse) -> None:
         if self.ignored:
@@ -152,33 +160,33 @@ class CommunityViewSet(viewsets.ViewSet):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The object sent, not looked at further; empty without a body."""
-        self._is_looked_at = True
+        """The JSON object that was sent, not validated; empty without a body."""
+        self._body_is_read = True
         return self._sent
 
     def read(self, shape: Shape, *, partial: bool = False) -> dict[str, Any]:
-        """The body in a shape. Refuses what does not fit, all of it at once; notes what nobody knows."""
-        serializer = filled(shape, self.body, partial=partial)
-        fits = serializer.is_valid()
+        """Validate the body. Refuses all violations at once, and notes unknown fields as ignored."""
+        serializer = bound_serializer(shape, self.body, partial=partial)
+        is_valid = serializer.is_valid()
         self.ignore(ignored_paths(serializer, self.body))
-        if not fits:
-            raise _refusal(violations_of(serializer))
+        if not is_valid:
+            raise _refusal(serializer_violations(serializer))
         return cast(dict[str, Any], serializer.validated_data)
 
     def query(self, shape: Shape) -> dict[str, Any]:
-        """The query parameters in a shape. Refuses unknown and repeated ones (decisions 1.2)."""
-        self._query_is_looked_at = True
+        """Validate the query parameters. Refuses unknown and repeated ones (decisions 1.2)."""
+        self._query_is_read = True
         sent = self.request.GET
-        serializer = filled(shape, sent.dict())
-        violations = faults_of_query(serializer, sent)
+        serializer = bound_serializer(shape, sent.dict())
+        violations = query_violations(serializer, sent)
         if not serializer.is_valid():
-            violations += violations_of(serializer)
+            violations += serializer_violations(serializer)
         if violations:
             raise _refusal(violations)
         return cast(dict[str, Any], serializer.validated_data)
 
     def ignore(self, paths: Iterable[str]) -> None:
-        """Note fields that nobody knows, for the response's X-Ignored-Fields."""
+        """Add the paths of unknown fields to the response's X-Ignored-Fields."""
         self.ignored.extend(paths)
 
     def page(
@@ -186,20 +194,20 @@ class CommunityViewSet(viewsets.ViewSet):
         rows: Rows,
         query: Mapping[str, Any],
         *,
-        draw: Callable[[Any], object],
+        as_json: Callable[[Any], object],
         total: int | None = None,
     ) -> Response:
-        """One page of rows, each drawn by `draw`, in the envelope of every list."""
-        here, pagination = page_of(rows, query, total=total)
-        return Response({"data": [draw(row) for row in here], "pagination": pagination})
+        """Return one page of a list, with each row converted by `as_json`."""
+        page_rows, pagination = paginate(rows, query, total=total)
+        return Response({"data": [as_json(row) for row in page_rows], "pagination": pagination})
 
 
 class UnknownPath(CommunityViewSet):
-    """Whatever else is under /v1: counted like any request, and not found."""
+    """All other paths under /v1: requests for them count towards the limit, and find nothing."""
 
     noun = "unknown"
     least_role = {}
-    schema = None  # no part of the description
+    schema = None  # not part of the OpenAPI description
 
     @classmethod
     def of_any_method(cls) -> Callable[..., HttpResponse]:
@@ -217,21 +225,19 @@ def _refuse_over(allowance: Allowance) -> None:
         raise RateLimited(allowance.retry_after)
 
 
-def _refusal(violations: list[Violation]) -> InvalidRequest:
-    """One refusal that tells of all violations; its message is the first of them."""
+def _refusal(violations: list[ViolationJson]) -> InvalidRequest:
+    """Return one refusal for all violations. Its message is the first one, and how many there are besides."""
     rest = len(violations) - 1
-    more = (
-        f" There are {rest} more violations." if rest > 1 else " There is 1 more violation." if rest else ""
-    )
-    return InvalidRequest(violations[0]["message"] + more, violations=violations)
+    more = f" There {'is' if rest == 1 else 'are'} {plural(rest, 'more violation')}." if rest else ""
+    return InvalidRequest(f"{violations[0]['message']}{more}", violations=violations)
 
 
 def _as_header(paths: list[str]) -> str:
-    """Comma-separated and ASCII; cut off at a length that servers and proxies let through."""
-    told = ""
+    """Join paths in ASCII with commas, up to a length that servers and proxies accept."""
+    header = ""
     for path in paths:
         part = quote(path, safe="[]._-")
-        if len(told) + len(part) > MAX_IGNORED_HEADER:
-            return f"{told}, ..."
-        told = f"{told}, {part}" if told else part
-    return told
+        if len(header) + len(part) > MAX_IGNORED_HEADER:
+            return f"{header}, ..."
+        header = f"{header}, {part}" if header else part
+    return header

@@ -95,7 +95,7 @@ class ProjectViewSet(OwnWorkViewSet):
         found = _filtered(self.visible(), query, live=self.visible().live_at(self.at))
         ordered = found.order_by(*_ORDER[query["sort"]])
         rows = partial(lookup.told_in_order, ordered)
-        return self.page(rows, query, draw=self._told, total=found.count())
+        return self.page(rows, query, as_json=self._told, total=found.count())
 
     def _prepare_script(self, claim: Claim | None) -> generation.Prepared | None:
         """Have AI write the script of a project with an `intent`, and wait for it."""

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.http.etags import etag_of, revisions_in
+from communities.http.etags import etag_of, parse_if_match
 from communities.http.fields import StrictChoiceField
 from communities.http.idempotency import once
 from surveys.api import examples
@@ -111,7 +111,7 @@ class ScriptViewSet(OwnWorkViewSet):
             actor=self.actor,
             project_id=project_id,
             body=self.body,
-            revisions_allowed=revisions_in(request.headers.get("If-Match")),
+            revisions_allowed=parse_if_match(request.headers.get("If-Match")),
             at=self.at,
         )
         return self._answer(written, script_json.told(written.project, written.script))
@@ -141,7 +141,7 @@ class ScriptViewSet(OwnWorkViewSet):
             project_id=project_id,
             block_id=block_id,
             body=self.body,
-            revisions_allowed=revisions_in(request.headers.get("If-Match")),
+            revisions_allowed=parse_if_match(request.headers.get("If-Match")),
             at=self.at,
         )
         return self._answer(written, script_json.block_told(written.project, written.script, block_id))

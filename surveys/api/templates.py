@@ -101,7 +101,7 @@ class TemplateViewSet(CommunityViewSet):
         found = templates.listed(
             type=query.get("type"), category=query.get("category"), search=query.get("search")
         )
-        return self.page(found, query, draw=templates.as_json)
+        return self.page(found, query, as_json=templates.as_json)
 
     @extend_schema(
         operation_id="templates_get",

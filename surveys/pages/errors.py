@@ -8,7 +8,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
 
-from communities.http.envelope import SECONDS_UNTIL_DATABASE_MAY_BE_BACK
+from communities.http.envelope import RETRY_AFTER_OUTAGE
 from surveys.pages import theme
 
 
@@ -27,7 +27,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def fault(request: HttpRequest) -> HttpResponse:
     if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):  # no database, or it is too busy
         response = _page("503.html", 503)
-        response["Retry-After"] = str(SECONDS_UNTIL_DATABASE_MAY_BE_BACK)
+        response["Retry-After"] = str(RETRY_AFTER_OUTAGE)
         return response
     return _page("500.html", 500)
 

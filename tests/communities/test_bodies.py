@@ -11,7 +11,7 @@ from gunicorn.http.unreader import IterUnreader
 
 from communities import wire
 from communities.errors import InvalidRequest
-from communities.http.bodies import MAX_BODY, MAX_DEPTH, TooLarge, parse, received
+from communities.http.bodies import MAX_BODY, MAX_DEPTH, TooLarge, parse, read_raw
 from communities.models import CommunitySettings
 from tests.communities.asking import ask
 from tests.support.caller import Caller, faults, refusal
@@ -227,16 +227,16 @@ def streamed(stream: BytesIO, **meta: str) -> WSGIRequest:
 def test_a_body_in_chunks_is_read() -> None:
     request = streamed(Stream(b'{"a": 1}'), HTTP_TRANSFER_ENCODING="chunked")
 
-    assert received(request) == received(request) == b'{"a": 1}'
+    assert read_raw(request) == read_raw(request) == b'{"a": 1}'
 
 
 def test_of_a_body_that_is_too_large_no_more_is_read_than_has_to_be() -> None:
     in_chunks, declared = Stream(b" " * 3 * MAX_BODY), Stream(b" " * 3 * MAX_BODY)
 
     with pytest.raises(TooLarge):
-        received(streamed(in_chunks, HTTP_TRANSFER_ENCODING="Chunked"))
+        read_raw(streamed(in_chunks, HTTP_TRANSFER_ENCODING="Chunked"))
     with pytest.raises(TooLarge):
-        received(streamed(declared, CONTENT_LENGTH=str(3 * MAX_BODY)))
+        read_raw(streamed(declared, CONTENT_LENGTH=str(3 * MAX_BODY)))
 
     assert in_chunks.was_read == MAX_BODY + 1
     assert declared.was_read == 0
@@ -245,12 +245,12 @@ def test_of_a_body_that_is_too_large_no_more_is_read_than_has_to_be() -> None:
 @pytest.mark.parametrize("length", ["-1", "x", "1.5", "²"])
 def test_a_length_that_is_no_number(length: str) -> None:
     with pytest.raises(InvalidRequest):
-        received(streamed(Stream(b"{}"), CONTENT_LENGTH=length))
+        read_raw(streamed(Stream(b"{}"), CONTENT_LENGTH=length))
 
 
 def test_a_body_that_breaks_off() -> None:
-    with pytest.raises(InvalidRequest, match=r"The body broke off\."):
-        received(streamed(Broken(OSError()), CONTENT_LENGTH="10"))
+    with pytest.raises(InvalidRequest, match=r"The connection closed before the whole body arrived\."):
+        read_raw(streamed(Broken(OSError()), CONTENT_LENGTH="10"))
 
 
 class Broken(BytesIO):
@@ -279,19 +279,19 @@ def test_chunks_that_gunicorn_cannot_parse_are_the_callers_fault(sent: bytes) ->
     stream = Body(ChunkedReader(None, IterUnreader(iter([sent]))))
 
     with pytest.raises(InvalidRequest, match=r"The body could not be read\."):
-        received(streamed(stream, HTTP_TRANSFER_ENCODING="chunked"))
+        read_raw(streamed(stream, HTTP_TRANSFER_ENCODING="chunked"))
 
 
 @pytest.mark.parametrize("error", [OSError(), ConnectionResetError(), TimeoutError()])
 def test_a_connection_that_breaks_within_chunks_is_the_callers_fault(error: OSError) -> None:
     with pytest.raises(InvalidRequest, match=r"The body could not be read\."):
-        received(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))
+        read_raw(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))
 
 
 @pytest.mark.parametrize("error", [RuntimeError(), MemoryError(), TypeError(), ValueError()])
 def test_an_error_of_ours_while_chunks_are_read_is_not_blamed_on_the_caller(error: Exception) -> None:
     with pytest.raises(type(error)):
-        received(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))
+        read_raw(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))
 
 
 def test_an_error_of_ours_while_chunks_are_read_is_a_500(caller: Caller) -> None:

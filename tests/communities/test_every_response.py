@@ -145,7 +145,7 @@ def test_without_a_database_to_look_up_the_key_in(caller: Caller, monkeypatch: p
     def fail(*_: object) -> None:
         raise OperationalError
 
-    monkeypatch.setattr(authentication, "_look_up", fail)
+    monkeypatch.setattr(authentication, "_find", fail)
     answer = ask("GET", "/v1/communities", key=caller.secret)
 
     assert refusal(answer) == (503, "unavailable")
@@ -218,7 +218,7 @@ def test_what_is_the_interface(path: str, is_ours: bool) -> None:
     request = HttpRequest()
     request.path_info = path
 
-    assert middleware.is_interface(request) is is_ours
+    assert middleware.is_api_request(request) is is_ours
 
 
 @pytest.fixture(autouse=True)

@@ -280,7 +280,7 @@ def test_a_twin_of_one_that_is_refused_is_done() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_twin_that_waited_too_long_may_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(idempotency, "SECONDS_TO_WAIT_FOR_A_TWIN", 0.2)
+    monkeypatch.setattr(idempotency, "SECONDS_TO_WAIT", 0.2)
     caller = Caller()
     other = connections.create_connection("default")
     other.set_autocommit(False)

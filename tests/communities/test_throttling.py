@@ -284,7 +284,7 @@ def test_when_redis_is_back_calls_count_again(monkeypatch: pytest.MonkeyPatch) -
     outage.begin(RedisError())
     assert take("name", 1).remaining == 1
 
-    outage._alone_until = time.monotonic()
+    outage._next_attempt_at = time.monotonic()
     allowances = [take("name", 1), take("name", 1)]
 
     assert [each.is_used_up for each in allowances] == [False, True]

@@ -9,7 +9,7 @@ from django.core.signals import request_finished, request_started
 from django.db import OperationalError, close_old_connections
 from django.test import RequestFactory
 
-from communities.http.downloads import BrokenOff, attachment
+from communities.http.downloads import DownloadAborted, attachment
 from surveys.models import Project
 from surveys.services.exports import service as exports
 from surveys.services.responses import service as responses
@@ -274,7 +274,7 @@ def test_a_fault_in_mid_stream_breaks_off_and_is_logged_without_its_words(
     answer = export(admin, made, f"?format={format}")
 
     taken = []
-    with pytest.raises(BrokenOff) as fault:
+    with pytest.raises(DownloadAborted) as fault:
         taken.extend(answer)
 
     assert taken

@@ -22,7 +22,7 @@ from django.test import RequestFactory
 
 from communities.errors import Unavailable
 from communities.http import downloads
-from communities.http.downloads import AT_ONE_TIME, BrokenOff
+from communities.http.downloads import MAX_DOWNLOADS, DownloadAborted
 from config import gunicorn
 from surveys.services.exports import service as exports
 from tests.support.caller import Caller, refusal
@@ -34,8 +34,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @pytest.fixture(autouse=True)
 def places(monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedSemaphore]:
-    places = BoundedSemaphore(AT_ONE_TIME)
-    monkeypatch.setattr(downloads, "_places", places)
+    places = BoundedSemaphore(MAX_DOWNLOADS)
+    monkeypatch.setattr(downloads, "_slots", places)
     request_finished.disconnect(close_old_connections)  # the test's transaction is on it
     yield places
     request_finished.connect(close_old_connections)
@@ -63,67 +63,67 @@ def sent(*chunks: bytes, method: str = "GET", fault: Exception | None = None) ->
 def test_no_more_files_begin_than_there_are_places_and_nothing_is_made_for_them(
     places: BoundedSemaphore,
 ) -> None:
-    begun = [sent(b"a", b"b") for _ in range(AT_ONE_TIME)]
+    begun = [sent(b"a", b"b") for _ in range(MAX_DOWNLOADS)]
     assert free(places) == 0
 
-    with pytest.raises(Unavailable, match="at one time") as refused:
+    with pytest.raises(Unavailable, match="Too many downloads") as refused:
         sent(b"a", fault=AssertionError("A chunk was made."))
     assert refused.value.retry_after == 10
 
     begun[0].close()
     assert b"".join(sent(b"a", b"b")) == b"ab"
     begun[1].close()
-    assert free(places) == AT_ONE_TIME
+    assert free(places) == MAX_DOWNLOADS
 
 
 @pytest.mark.parametrize("taken", [0, 1, 2, 3])
 def test_a_place_is_given_back_once_however_much_was_taken(places: BoundedSemaphore, taken: int) -> None:
     answer = sent(b"a", b"b")
     body = iter(answer)
-    assert free(places) == AT_ONE_TIME - 1
+    assert free(places) == MAX_DOWNLOADS - 1
 
     assert [next(body, b"") for _ in range(taken)] == [b"a", b"b", b""][:taken]
-    assert free(places) == AT_ONE_TIME - (taken < 3)
+    assert free(places) == MAX_DOWNLOADS - (taken < 3)
     for _ in range(2):
         answer.close()
 
-        assert free(places) == AT_ONE_TIME  # a place too many would be a ValueError of the semaphore
+        assert free(places) == MAX_DOWNLOADS  # a place too many would be a ValueError of the semaphore
 
 
 def test_a_place_is_given_back_where_the_first_chunk_fails(places: BoundedSemaphore) -> None:
     with pytest.raises(KeyError):
         sent(fault=KeyError())
 
-    assert free(places) == AT_ONE_TIME
+    assert free(places) == MAX_DOWNLOADS
 
 
 def test_a_place_is_given_back_where_a_later_chunk_fails(places: BoundedSemaphore) -> None:
     answer = sent(b"a", fault=KeyError())
 
-    with pytest.raises(BrokenOff):
+    with pytest.raises(DownloadAborted):
         list(answer)
-    assert free(places) == AT_ONE_TIME
+    assert free(places) == MAX_DOWNLOADS
     answer.close()
 
-    assert free(places) == AT_ONE_TIME
+    assert free(places) == MAX_DOWNLOADS
 
 
 def test_a_place_is_given_back_where_nobody_closes_the_response(places: BoundedSemaphore) -> None:
     sent(b"a", b"b")
     gc.collect()
 
-    assert free(places) == AT_ONE_TIME
+    assert free(places) == MAX_DOWNLOADS
 
 
 def test_head_takes_no_place(places: BoundedSemaphore) -> None:
-    begun = [sent(b"a", b"b") for _ in range(AT_ONE_TIME)]
+    begun = [sent(b"a", b"b") for _ in range(MAX_DOWNLOADS)]
 
     told = [sent(fault=AssertionError("A chunk was made."), method="HEAD") for _ in range(9)]
 
     assert [list(answer) for answer in told] == [[]] * 9
     for answer in (*begun, *told):
         answer.close()
-    assert free(places) == AT_ONE_TIME
+    assert free(places) == MAX_DOWNLOADS
 
 
 @pytest.mark.django_db
@@ -134,21 +134,21 @@ def test_an_export_that_finds_no_place_is_told_when_to_come_again(
     admin = Caller("admin")
     made = scenario.project(TEXT, community=admin.community, author=admin.user)
     path = f"/projects/{made.pk}/responses/export?format={format}"
-    for _ in range(AT_ONE_TIME):
+    for _ in range(MAX_DOWNLOADS):
         places.acquire()
     refused = admin.get(path)
     assert admin.call("head", path).status_code == 200
-    places.release(AT_ONE_TIME)
+    places.release(MAX_DOWNLOADS)
 
     assert (*refusal(refused), refused["Retry-After"]) == (503, "unavailable", "10")
     assert "X-RateLimit-Limit" in refused
     answer = admin.get(path)
     assert (answer.status_code, bool(answer.getvalue())) == (200, format != "ndjson")
-    assert free(places) == AT_ONE_TIME
+    assert free(places) == MAX_DOWNLOADS
 
 
 def test_threads_of_a_process_are_left_while_all_places_are_taken() -> None:
-    assert gunicorn.threads > AT_ONE_TIME
+    assert gunicorn.threads > MAX_DOWNLOADS
 
 
 # Who reads nothing.

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from communities.http.downloads import BrokenOff
+from communities.http.downloads import DownloadAborted
 from communities.models import User
 from surveys.models import Analysis
 from surveys.services.results import figures
@@ -299,6 +299,6 @@ def test_a_file_that_breaks_off_ends_without_the_words_of_the_fault(client, monk
 
     response = client.get(address(scenario.project(CHOICE), "export"))
 
-    with pytest.raises(BrokenOff) as broken:
+    with pytest.raises(DownloadAborted) as broken:
         list(response.streaming_content)
     assert broken.value.__suppress_context__

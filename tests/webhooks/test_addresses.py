@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from communities.http.shapes import VIOLATION_CODES
+from communities.http.validation import VIOLATION_CODES
 from webhooks.addresses import BadAddress, Endpoint, check_url, is_public, parse_url
 
 NOT_PUBLIC = [

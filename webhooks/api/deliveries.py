@@ -98,7 +98,7 @@ class DeliveryViewSet(CommunityViewSet):
             status=query.get("status"),
             event_type=query.get("event_type"),
         )
-        return self.page(selection, query, draw=deliveries.as_json)
+        return self.page(selection, query, as_json=deliveries.as_json)
 
     @extend_schema(
         operation_id="deliveries_get",

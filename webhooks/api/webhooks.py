@@ -106,7 +106,7 @@ class WebhookViewSet(CommunityViewSet):
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
         selection = Webhook.objects.in_community(self.key.community_id).order_by("-created_at", "-pk")
-        return self.page(selection, self.query(PageIn), draw=webhooks.as_json)
+        return self.page(selection, self.query(PageIn), as_json=webhooks.as_json)
 
     @extend_schema(
         operation_id="webhooks_create",

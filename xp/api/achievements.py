@@ -55,4 +55,4 @@ class AchievementViewSet(CommunityViewSet):
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
         rows = achievements.in_community(community_id=self.key.community_id)
-        return self.page(rows, self.query(PageIn), draw=achievements.description_as_json)
+        return self.page(rows, self.query(PageIn), as_json=achievements.description_as_json)

@@ -77,7 +77,7 @@ class LedgerViewSet(CommunityViewSet):
         member = {"community_id": self.key.community_id, "member_id": member_id}
         ledger.refuse_unless_readable(**member, role=self.key.role, user_id=self.key.user_id)
         total = ledger.count(member_id=member_id)
-        return self.page(partial(ledger.page, **member), query, draw=dict, total=total)
+        return self.page(partial(ledger.page, **member), query, as_json=dict, total=total)
 
     @extend_schema(
         operation_id="xp_award",

@@ -71,7 +71,7 @@ class MemberViewSet(CommunityViewSet):
         selection: dict[str, Any] = {"community_id": self.key.community_id, "filters": query}
         rows = partial(members.page, **selection, sort=query["sort"], at=self.at)
         total = members.count(**selection)
-        return self.page(rows, query, draw=dict, total=total)
+        return self.page(rows, query, as_json=dict, total=total)
 
     @extend_schema(
         operation_id="members_get",
@@ -111,4 +111,4 @@ class LeaderboardViewSet(CommunityViewSet):
         leaderboard.refuse_where_switched_off(community_id=self.key.community_id)
         board = {"community_id": self.key.community_id, "period": query["period"], "at": self.at}
         total = leaderboard.count(**board)
-        return self.page(partial(leaderboard.page, **board), query, draw=dict, total=total)
+        return self.page(partial(leaderboard.page, **board), query, as_json=dict, total=total)

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from communities.errors import Forbidden, NotFound
 from communities.http import envelope
 from communities.http.bodies import MEDIA_TYPE
-from communities.http.envelope import MethodRefused
+from communities.http.envelope import MethodNotAllowed
 from communities.wire import render
 from communities.words import plural
 from surveys.models import Project
@@ -46,10 +46,10 @@ def results_json(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """The same as JSON; refusals are in the interface's shape."""
     try:
         if request.method not in SAFE:
-            raise MethodRefused(list(SAFE))
+            raise MethodNotAllowed(list(SAFE))
         response = HttpResponse(render(_json(token, at=timezone.now())), content_type=MEDIA_TYPE)
     except Exception as fault:
-        return _with_headers(envelope.tell(fault, request))
+        return _with_headers(envelope.error_response(fault, request))
     return _with_headers(response)
 
 

@@ -7,7 +7,7 @@ from django.http import QueryDict
 from rest_framework import serializers
 
 from communities.errors import InvalidRequest
-from communities.http.etags import etag_of, revisions_in
+from communities.http.etags import etag_of, parse_if_match
 from communities.http.fields import (
     StrictBooleanField,
     StrictChoiceField,
@@ -15,8 +15,13 @@ from communities.http.fields import (
     StrictTextField,
     UtcDateTimeField,
 )
-from communities.http.pagination import page_of
-from communities.http.shapes import VIOLATION_CODES, faults_of_query, ignored_paths, violations_of
+from communities.http.pagination import paginate
+from communities.http.validation import (
+    VIOLATION_CODES,
+    ignored_paths,
+    query_violations,
+    serializer_violations,
+)
 from communities.http.views import _as_header
 
 
@@ -48,7 +53,7 @@ class Shape(serializers.Serializer[Any]):
 def found(sent: object) -> list[tuple[str, str, str]]:
     serializer = Shape(data=sent)
     assert not serializer.is_valid()
-    return [(each["field"], each["code"], each["message"]) for each in violations_of(serializer)]
+    return [(each["field"], each["code"], each["message"]) for each in serializer_violations(serializer)]
 
 
 SMALL = {"text": "ab"}
@@ -139,7 +144,7 @@ def test_an_empty_text_in_a_nullable_field_is_null() -> None:
     ],
 )
 def test_query_parameters_are_known_and_sent_once(query: str, faults: list[tuple[str, str]]) -> None:
-    told = faults_of_query(Shape(), QueryDict(query))
+    told = query_violations(Shape(), QueryDict(query))
 
     assert [(each["field"], each["code"]) for each in told] == faults
 
@@ -185,8 +190,8 @@ def test_a_page_says_where_it_stands(page: int, here: list[int], has_more: bool)
     query = {"page": page, "per_page": 2}
     pagination = {"page": page, "per_page": 2, "total": 5, "has_more": has_more}
 
-    assert page_of(range(5), query) == (here, pagination)
-    assert page_of(lambda offset, length: list(range(5))[offset : offset + length], query, total=5) == (
+    assert paginate(range(5), query) == (here, pagination)
+    assert paginate(lambda offset, length: list(range(5))[offset : offset + length], query, total=5) == (
         here,
         pagination,
     )
@@ -194,7 +199,7 @@ def test_a_page_says_where_it_stands(page: int, here: list[int], has_more: bool)
 
 def test_a_loader_has_to_know_the_total() -> None:
     with pytest.raises(TypeError):
-        page_of(lambda offset, length: [], {"page": 1, "per_page": 2})
+        paginate(lambda offset, length: [], {"page": 1, "per_page": 2})
 
 
 @pytest.mark.parametrize(
@@ -211,14 +216,14 @@ def test_a_loader_has_to_know_the_total() -> None:
     ],
 )
 def test_if_match_is_read_as_revisions(if_match: str | None, revisions: set[int] | None) -> None:
-    assert revisions_in(if_match) == (None if revisions is None else frozenset(revisions))
+    assert parse_if_match(if_match) == (None if revisions is None else frozenset(revisions))
 
 
 @pytest.mark.parametrize("if_match", ["", "7x", '"7', '"7" "8"', "*, *", '"a"b"'])
 def test_what_is_no_if_match(if_match: str) -> None:
     with pytest.raises(InvalidRequest):
-        revisions_in(if_match)
+        parse_if_match(if_match)
 
 
 def test_an_etag_matches_its_own_revision() -> None:
-    assert revisions_in(etag_of(12)) == frozenset({12})
+    assert parse_if_match(etag_of(12)) == frozenset({12})

@@ -1,4 +1,4 @@
-"""From DRF's serializers to the interface's words: violations with paths, and what was ignored."""
+"""Validation by DRF serializers: violations in the interface's form, and fields that were ignored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from communities.errors import violation
+from communities.errors import ViolationJson, violation
 
 VIOLATION_CODES = (
     *("required", "null", "blank", "read_only"),
@@ -21,10 +21,9 @@ VIOLATION_CODES = (
     *("not_allowed", "conflicting", "duplicate", "in_use", "in_past"),
 )
 
-Violation = dict[str, Any]
 Field = serializers.Field[Any, Any, Any, Any]
 
-# DRF's code → ours, and what comes behind the field's name; the field's own bounds fill the braces.
+# DRF's code → our code, and the words after the field's name. The field's limits fill the braces.
 _SENTENCES = {
     "required": ("required", "is required."),
     "null": ("null", "must not be null."),
@@ -43,7 +42,7 @@ _SENTENCES_OF_LISTS = {
     "min_length": ("too_few", "must have at least {min_length} elements."),
     "empty": ("too_few", "must not be empty."),
 }
-_KINDS = (  # what DRF calls invalid, by the field that says so
+_BY_FIELD_CLASS = (  # for DRF's code `invalid`
     (serializers.BaseSerializer, "invalid_type", "must be an object."),
     (serializers.IntegerField, "invalid", "must be an integer."),
     (serializers.FloatField, "invalid", "must be a number."),
@@ -52,39 +51,42 @@ _KINDS = (  # what DRF calls invalid, by the field that says so
 
 
 @functools.cache
-def _pattern(shape: type[serializers.Serializer[Any]], partial: bool) -> serializers.Serializer[Any]:
-    pattern = shape(partial=partial)
-    pattern.fields.keys()  # makes them, so that the copies share them
-    return pattern
+def _prototype(shape: type[serializers.Serializer[Any]], partial: bool) -> serializers.Serializer[Any]:
+    prototype = shape(partial=partial)
+    prototype.fields.keys()  # creates the fields, which the copies share
+    return prototype
 
 
-def filled(
+def bound_serializer(
     shape: type[serializers.Serializer[Any]], data: Any, *, partial: bool = False
 ) -> serializers.Serializer[Any]:
-    """A serializer with data, to be validated.
+    """Return a serializer of this class that validates the data.
 
     DRF copies every field for every serializer, which takes 0.1 ms and more. Fields do not change while they
-    validate, so all serializers of a shape share them here; a shape's own attributes are its own.
+    validate, so all serializers of a class share them here.
     """
-    serializer = copy.copy(_pattern(shape, partial))
+    serializer = copy.copy(_prototype(shape, partial))
     serializer.initial_data = data
     return serializer
 
 
-def violations_of(serializer: serializers.Serializer[Any]) -> list[Violation]:
-    """Every fault of a serializer that was found not valid, as field, code and message."""
+def serializer_violations(serializer: serializers.Serializer[Any]) -> list[ViolationJson]:
+    """Return all violations found by a serializer whose data is not valid."""
     return list(_walk(serializer.errors, serializer, ""))
 
 
-def complaint(path: str, code: str, words: str) -> Violation:
-    """A violation whose message is a sentence about the field: `words` go on from its name."""
+def field_violation(path: str, code: str, words: str) -> ViolationJson:
+    """Return a violation whose message is the field's name and then `words`.
+
+    Words that begin with a capital letter are a whole sentence, and stay as they are.
+    """
     if not words[:1].islower():
         return violation(path, code, words)
     subject = f"`{path.rpartition('.')[2]}`" if path else "The body"
     return violation(path, code, f"{subject} {words}")
 
 
-def _walk(errors: Any, field: Any, path: str) -> Iterator[Violation]:
+def _walk(errors: Any, field: Any, path: str) -> Iterator[ViolationJson]:
     if isinstance(errors, Mapping):
         for name, inner in errors.items():
             if name == "non_field_errors":
@@ -99,7 +101,7 @@ def _walk(errors: Any, field: Any, path: str) -> Iterator[Violation]:
             if isinstance(inner, Mapping):
                 yield from _walk(inner, getattr(field, "child", None), f"{path}[{index}]")
             elif isinstance(inner, ErrorDetail):
-                yield complaint(path, *_as_ours(field, inner))
+                yield field_violation(path, *_as_ours(field, inner))
 
 
 def _child(field: Any, name: str) -> Any:
@@ -109,7 +111,7 @@ def _child(field: Any, name: str) -> Any:
 
 
 def _as_ours(field: Any, detail: ErrorDetail) -> tuple[str, str]:
-    """Our code, and the words behind the field's name."""
+    """Return our code, and the words after the field's name."""
     code = str(detail.code)
     is_many = isinstance(field, serializers.ListField | serializers.ListSerializer | serializers.DictField)
     known = (is_many and _SENTENCES_OF_LISTS.get(code)) or _SENTENCES.get(code)
@@ -119,16 +121,16 @@ def _as_ours(field: Any, detail: ErrorDetail) -> tuple[str, str]:
         choices = ", ".join(str(choice) for choice in getattr(field, "choices", ()))
         return known[0], known[1].format(choices=choices, **bounds)
     if code == "invalid" and not str(detail)[:1].islower():
-        for kind, kinds_code, words in _KINDS:
-            if isinstance(field, kind):
-                return kinds_code, words
+        for field_class, own_code, words in _BY_FIELD_CLASS:
+            if isinstance(field, field_class):
+                return own_code, words
     return (code if code in VIOLATION_CODES else "invalid"), str(detail)
 
 
 def ignored_paths(serializer: Any, sent: Any, path: str = "") -> Iterator[str]:
-    """Paths of what was sent that the serializer does not know, at any depth.
+    """Yield the paths of sent fields that the serializer does not know, at any depth.
 
-    A shape may set `accepted_and_ignored`: names of read-only fields that it does not declare.
+    A serializer class may set `accepted_and_ignored`: names of read-only fields that it does not declare.
     """
     if isinstance(serializer, serializers.ListSerializer | serializers.ListField):
         for index, part in enumerate(sent if isinstance(sent, list) else ()):
@@ -144,13 +146,13 @@ def ignored_paths(serializer: Any, sent: Any, path: str = "") -> Iterator[str]:
                 yield inner
 
 
-def faults_of_query(serializer: serializers.Serializer[Any], sent: QueryDict) -> list[Violation]:
-    """Violations for query parameters that an endpoint does not know, or that stand twice."""
+def query_violations(serializer: serializers.Serializer[Any], sent: QueryDict) -> list[ViolationJson]:
+    """Return violations for query parameters that the endpoint does not know, or that occur twice."""
     known = serializer.fields
     return [
-        complaint(name, "not_allowed", "is no query parameter of this endpoint.")
+        field_violation(name, "not_allowed", "is not a query parameter of this endpoint.")
         if name not in known
-        else complaint(name, "duplicate", "stands more than once in the query.")
+        else field_violation(name, "duplicate", "occurs more than once in the query.")
         for name in sent
         if name not in known or len(sent.getlist(name)) > 1
     ]
