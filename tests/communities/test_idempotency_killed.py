@@ -18,7 +18,7 @@ STEPS = {
     "before the claim": (idempotency, "_claim", die, False),
     "after the claim": (idempotency, "_claim", dying_after(idempotency._claim), False),
     "in the middle of the work": (keys, "digest_of", die, False),
-    "after the work": (idempotency, "_remember", die, False),
+    "after the work": (idempotency, "_store", die, False),
     "after the answer was stored": (idempotency, "_store", dying_after(idempotency._store), False),
     "before the commit": (BaseDatabaseWrapper, "commit", die, False),
     "after the commit": (BaseDatabaseWrapper, "commit", dying_after(BaseDatabaseWrapper.commit), True),

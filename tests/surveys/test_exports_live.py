@@ -99,7 +99,7 @@ def test_an_export_is_whole_or_its_connection_breaks(place: tuple[Installation, 
         for _ in range(3):
             with asked(here, "GET", path) as third:
                 assert (third.status, third.headers["Retry-After"]) == (503, "10")
-                assert "at one time" in json.load(third)["message"]
+                assert "Too many downloads" in json.load(third)["message"]
         with asked(here, "HEAD", path) as told:
             assert told.status == 200
         assert here.ask()[0] == 200
