@@ -6,5 +6,5 @@ from communities.services import housekeeping
 
 @shared_task(name="communities.forget_idempotent_requests")
 def forget_idempotent_requests(**_later: object) -> None:
-    """Every hour: delete what was kept for Idempotency-Keys whose time is over."""
-    housekeeping.forget_idempotent_requests(at=timezone.now())
+    """Delete the stored responses of expired Idempotency-Keys, every hour."""
+    housekeeping.delete_expired_idempotent_requests(at=timezone.now())

@@ -1,4 +1,4 @@
-"""Changes to communities, and what the rooms above may ask about them."""
+"""Services of this app. The names below are those that other apps need most."""
 
 from communities.services.credits import return_credits, spend_credits
 from communities.services.settings import count_projects, get_settings

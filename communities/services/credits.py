@@ -1,4 +1,4 @@
-"""A community's credits for AI, spent before the work and given back where it fails (decisions 11.4)."""
+"""A community's credits for AI: spent before the work, and returned if it fails (decisions 11.4)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from communities.words import plural
 
 
 def spend_credits(*, community_id: int, amount: int) -> None:
-    """Take credits, all or none: two at once cannot spend the same one. Refuses where there are too few."""
+    """Take credits, all or none. Two requests cannot spend the same credit. Raises PaymentRequired."""
     if not amount:
         return
     enough = Community.objects.filter(pk=community_id, bot_credits__gte=amount)
@@ -22,6 +22,6 @@ def spend_credits(*, community_id: int, amount: int) -> None:
 
 
 def return_credits(*, community_id: int, amount: int) -> None:
-    """Give credits back that were taken for work that failed."""
+    """Give back credits that were taken for work that failed."""
     if amount:
         Community.objects.filter(pk=community_id).update(bot_credits=F("bot_credits") + amount)

@@ -1,4 +1,4 @@
-"""Rows whose day is over."""
+"""Deleting rows that have expired."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from datetime import datetime
 from communities.models import IdempotentRequest
 from communities.transactions import in_transaction
 
-AT_ONCE = 5_000
+BATCH_SIZE = 5_000
 
 
-def forget_idempotent_requests(*, at: datetime) -> int:
-    """Delete what was kept for Idempotency-Keys whose time is over; how many went. Safe to run twice.
+def delete_expired_idempotent_requests(*, at: datetime) -> int:
+    """Delete the stored responses of expired Idempotency-Keys, and return how many. Safe to run twice.
 
-    A row that a request is taking over at this moment is left to that request.
+    Rows that are locked by a request which takes over their key are skipped.
     """
-    gone = 0
+    deleted = 0
     while True:
         with in_transaction:
-            due = IdempotentRequest.objects.select_for_update(skip_locked=True).filter(expires_at__lte=at)
-            claims = list(due.values_list("pk", flat=True)[:AT_ONCE])
+            expired = IdempotentRequest.objects.select_for_update(skip_locked=True).filter(expires_at__lte=at)
+            claims = list(expired.values_list("pk", flat=True)[:BATCH_SIZE])
             IdempotentRequest.objects.filter(pk__in=claims).delete()
-        gone += len(claims)
-        if len(claims) < AT_ONCE:
-            return gone
+        deleted += len(claims)
+        if len(claims) < BATCH_SIZE:
+            return deleted

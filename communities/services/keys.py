@@ -1,4 +1,4 @@
-"""API keys: made, rotated, revoked. The secret is told once and never kept (decisions 2.1, 14.2)."""
+"""Creating, rotating and revoking API keys. A secret is shown once and never stored (decisions 2.1, 14.2)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from communities.transactions import in_transaction
 LIVE_PREFIX = "cq_live_"
 PREFIX_LENGTH = 14
 MAX_KEYS = 50
-ROTATED_KEY_LIVES = timedelta(hours=24)
+ROTATED_SECRET_LIFETIME = timedelta(hours=24)
 
 
 def new_secret() -> str:
-    """The live prefix and 43 random URL-safe characters (256 bits)."""
+    """Return the prefix of live keys and 43 random URL-safe characters (256 bits)."""
     return LIVE_PREFIX + secrets.token_urlsafe(32)
 
 
 def digest_of(secret: str) -> str:
-    """What is kept of a key. It is random through and through, so one SHA-256 is enough."""
+    """Return the digest that is stored of a key. A key is random, so one round of SHA-256 is enough."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -37,10 +37,13 @@ def create_key(
     restricted_to: str | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """A new key and its secret. Refuses an end in the past, and more than 50 keys that are not revoked."""
+    """Create a key, and return it with its secret.
+
+    Refuses an expiry in the past, and more than 50 keys that are not revoked.
+    """
     if expires_at is not None and expires_at <= at:
-        refuse("expires_at", "in_past", "expires_at must lie in the future.")
-    # Two at once shall not both be the 50th.
+        refuse("expires_at", "in_past", "`expires_at` must be in the future.")
+    # A lock, so that two concurrent requests cannot both create the 50th key.
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
     if ApiKey.objects.filter(community_id=community_id, revoked_at__isnull=True).count() >= MAX_KEYS:
         raise Conflict(f"A community has at most {MAX_KEYS} API keys: revoke one first.")
@@ -61,15 +64,15 @@ def create_key(
 
 @in_transaction
 def rotate_key(*, community_id: int, key_id: int, at: datetime) -> tuple[ApiKey, str]:
-    """A new secret for a key; the old one works for another 24 hours, or until the next rotation.
+    """Give a key a new secret. The old one works for another 24 hours, or until the next rotation.
 
-    Refuses a key that works no more.
+    Refuses a key that is revoked or expired.
     """
     key = _locked(community_id, key_id)
     if not key.is_active_at(at):
         raise Conflict("This API key is revoked or expired.")
     secret = new_secret()
-    key.previous_digest, key.previous_expires_at = key.digest, at + ROTATED_KEY_LIVES
+    key.previous_digest, key.previous_expires_at = key.digest, at + ROTATED_SECRET_LIFETIME
     key.digest, key.key_prefix = digest_of(secret), secret[:PREFIX_LENGTH]
     key.save(update_fields=["previous_digest", "previous_expires_at", "digest", "key_prefix"])
     return key, secret
@@ -77,7 +80,7 @@ def rotate_key(*, community_id: int, key_id: int, at: datetime) -> tuple[ApiKey,
 
 @in_transaction
 def revoke_key(*, community_id: int, key_id: int, at: datetime) -> None:
-    """End a key. Doing it twice changes nothing."""
+    """Revoke a key. Revoking it again changes nothing."""
     key = _locked(community_id, key_id)
     if key.revoked_at is None:
         key.revoked_at = at

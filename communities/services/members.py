@@ -1,4 +1,4 @@
-"""Members, and respondents whom a caller names."""
+"""Members of communities, and respondents that API callers name by an id of their own."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class NoSuchMember(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A member, present or not, as far as it matters what may be done."""
+class Membership:
+    """The user of a member, and whether the member has left."""
 
     user_id: int
     has_left: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A present member, as a respondent: by which account the platform knows them."""
+class MemberIdentity:
+    """A present member as a respondent, with the account that the platform knows them by."""
 
     user_id: int
     name: str
@@ -38,8 +38,10 @@ class Known:
     platform_id: str | None
 
 
-def find(*, community_id: int, member_id: int | None = None, user_id: int | None = None) -> Known | None:
-    """A present member by their id or their user's; None where there is none."""
+def find_identity(
+    *, community_id: int, member_id: int | None = None, user_id: int | None = None
+) -> MemberIdentity | None:
+    """Return a present member by their own id or their user's; None if there is no such member."""
     on_chat = Identity.objects.filter(user=OuterRef("user"), provider=Identity.Provider.CHAT).order_by("pk")
     members = Member.objects.filter(community_id=community_id, left_at__isnull=True)
     by_id: dict[str, Any] = {"user_id": user_id} if member_id is None else {"pk": member_id}
@@ -53,21 +55,21 @@ def find(*, community_id: int, member_id: int | None = None, user_id: int | None
         return None
     found_user_id, nick, name, on_chat_id = row
     provider = Identity.Provider.CHAT if on_chat_id else Identity.Provider.WEB
-    return Known(found_user_id, nick or name, provider, on_chat_id)
+    return MemberIdentity(found_user_id, nick or name, provider, on_chat_id)
 
 
-def place_of(*, community_id: int, member_id: int) -> Place:
-    """Who a member is, and whether they have left. Refuses whoever is none."""
+def get_membership(*, community_id: int, member_id: int) -> Membership:
+    """Return a member's user and whether they have left. Raises NoSuchMember."""
     members = Member.objects.filter(community_id=community_id, pk=member_id)
     row = members.values_list("user_id", "left_at").first()
     if row is None:
         raise NoSuchMember
     user_id, left_at = row
-    return Place(user_id, has_left=left_at is not None)
+    return Membership(user_id, has_left=left_at is not None)
 
 
-def present(*, community_id: int, user_id: int) -> int | None:
-    """The id of the present member that a user is in a community."""
+def find_member_id(*, community_id: int, user_id: int) -> int | None:
+    """Return the id of a user's membership in a community; None if they are no present member."""
     with prepared() as cursor:
         cursor.execute(
             "SELECT id FROM communities_member WHERE community_id = %s AND user_id = %s AND left_at IS NULL",
@@ -78,15 +80,18 @@ def present(*, community_id: int, user_id: int) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldMember:
-    """A present member, kept from being erased until the transaction ends, with the community's settings."""
+class LockedMember:
+    """A present member under a row lock, with the community's settings."""
 
     member_id: int
     settings: CommunitySettings
 
 
-def hold(*, community_id: int, user_id: int) -> HeldMember | None:
-    """The present member that a user is in a community, to give them something: one move at a time does."""
+def lock_member(*, community_id: int, user_id: int) -> LockedMember | None:
+    """Lock a user's present membership until the transaction ends, so that they can be given something.
+
+    Nobody else can give to the member or erase them meanwhile. None if they are no present member.
+    """
     with prepared() as cursor:
         cursor.execute(
             f"SELECT m.id, {columns_of(CommunitySettings, 's')} FROM communities_member m"
@@ -98,45 +103,46 @@ def hold(*, community_id: int, user_id: int) -> HeldMember | None:
     if row is None:
         return None
     if row[1] is None:
-        return HeldMember(row[0], CommunitySettings(community_id=community_id))
-    return HeldMember(row[0], instance_of(CommunitySettings, row[1:]))
+        return LockedMember(row[0], CommunitySettings(community_id=community_id))
+    return LockedMember(row[0], instance_of(CommunitySettings, row[1:]))
 
 
 def display_name(*, community_id: int, user_id: int) -> str:
-    """What a user is called in a community: the nick there, else the name; empty where neither is known."""
+    """Return a user's nick in a community, otherwise their name; empty if they have neither."""
     nick = Member.objects.filter(user=OuterRef("pk"), community_id=community_id).values("nick")[:1]
     row = User.objects.filter(pk=user_id).annotate(nick=Subquery(nick)).values_list("nick", "name").first()
     return (row[0] or row[1]) if row else ""
 
 
-def names_of(*, community_id: int, user_ids: Collection[int]) -> Mapping[int, str]:
-    """What users are called in a community: those of them who are its members, present or not, or staff.
+def display_names(*, community_id: int, user_ids: Collection[int]) -> Mapping[int, str]:
+    """Return the names of users in a community, of those who are staff or its members, present or not.
 
-    Not the others, though they be known elsewhere: whoever is erased here has no name here.
+    Other users have no name here, even if other communities know them, so an erased member stays erased.
     """
     if not user_ids:
         return {}
     here = Member.objects.filter(user=OuterRef("pk"), community_id=community_id)
-    known = User.objects.filter(Exists(here) | Q(is_staff=True), pk__in=user_ids)
-    rows = known.annotate(nick=Subquery(here.values("nick")[:1])).values_list(
+    users = User.objects.filter(Exists(here) | Q(is_staff=True), pk__in=user_ids)
+    rows = users.annotate(nick=Subquery(here.values("nick")[:1])).values_list(
         "pk", "nick", "name", "username", "is_staff"
     )
-    # The user name of whoever is not of the staff is made up.
+    # The user names of people who are not staff are generated.
     names = {pk: nick or name or (username if staff else "") for pk, nick, name, username, staff in rows}
     return {user_id: name for user_id, name in names.items() if name}
 
 
 def user_for_external_id(*, community_id: int, external_id: str) -> int:
-    """The user behind a caller's own name for a respondent, made at its first use."""
-    named = {"provider": Identity.Provider.WEB, "platform_id": external_id, "community_id": community_id}
-    known = Identity.objects.filter(**named).values_list("user_id", flat=True).first()
-    if known is not None:
-        return known
+    """Return the user behind a caller's own id for a respondent, created when the id is first used."""
+    fields = {"provider": Identity.Provider.WEB, "platform_id": external_id, "community_id": community_id}
+    existing = Identity.objects.filter(**fields).values_list("user_id", flat=True).first()
+    if existing is not None:
+        return existing
     with in_transaction:
         user = User.objects.create()
-        # Does nothing where a twin was first, which is waited for; a failed insert would end the transaction.
-        Identity.objects.bulk_create([Identity(user=user, **named)], ignore_conflicts=True)
-        user_id = Identity.objects.values_list("user_id", flat=True).get(**named)
+        # Waits for a concurrent request with the same id, and does nothing if that has created the identity.
+        # An insert that fails would end the transaction.
+        Identity.objects.bulk_create([Identity(user=user, **fields)], ignore_conflicts=True)
+        user_id = Identity.objects.values_list("user_id", flat=True).get(**fields)
         if user_id != user.pk:
             user.delete()
     return user_id
@@ -144,6 +150,6 @@ def user_for_external_id(*, community_id: int, external_id: str) -> int:
 
 @in_transaction
 def create_member(*, community_id: int, name: str, access: str, at: datetime) -> Member:
-    """A new person, and their place in a community."""
+    """Create a user and make them a member of a community."""
     user = User.objects.create(name=name)
     return Member.objects.create(community_id=community_id, user=user, access=access, joined_at=at)

@@ -1,6 +1,6 @@
-"""A person's place in a community: all that is held of it, and how it goes (decisions 4).
+"""A person's data in a community: exporting it and erasing it (decisions 4).
 
-What other apps hold of a person they tell and erase themselves; whoever stands above joins them.
+Each app exports and erases its own data about a person. `surveys.services.people` puts them together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A member, present or not. `external_ids` are the community's own names for them as a respondent."""
+    """A member, present or not. `external_ids` are the ids that API callers use for them as a respondent."""
 
     community_id: int
     member_id: int
@@ -27,8 +27,8 @@ class Person:
     external_ids: tuple[str, ...]
 
 
-def find(*, community_id: int, member_id: int) -> Person:
-    """Who a member is. Refuses whoever is none."""
+def get_person(*, community_id: int, member_id: int) -> Person:
+    """Return the person behind a member. Raises NoSuchMember."""
     members = Member.objects.filter(community_id=community_id, pk=member_id)
     user_id = members.values_list("user_id", flat=True).first()
     if user_id is None:
@@ -39,27 +39,27 @@ def find(*, community_id: int, member_id: int) -> Person:
     return Person(community_id, member_id, user_id, tuple(external.values_list("platform_id", flat=True)))
 
 
-# --- Telling ----------------------------------------------------------------------------------------
+# --- Exporting ----------------------------------------------------------------------------------------
 
 
-def held(*, person: Person) -> Json:
-    """What is held of the person here: the member, their user, accounts and keys. Refuses whoever is gone."""
+def export_data(*, person: Person) -> Json:
+    """Return this app's data about a person: member, user, accounts and keys. Raises NoSuchMember."""
     of_user = {"user_id": person.user_id}
     member = Member.objects.filter(pk=person.member_id).select_related("user").first()
     if member is None:
         raise NoSuchMember
     keys = ApiKey.objects.filter(community_id=person.community_id, **of_user).order_by("pk")
-    # Of this community and of all, not those that another community has a name for.
+    # Accounts that belong to no community or to this one, not those of other communities.
     accounts = [
         each
         for each in Identity.objects.filter(**of_user).order_by("pk")
         if each.community_id in (None, person.community_id)
     ]
-    set_up = Community.objects.filter(pk=person.community_id, user_setup_id=person.user_id)
+    own_setup = Community.objects.filter(pk=person.community_id, user_setup_id=person.user_id)
     return {
         "member": _member_as_json(member),
         "user": _user_as_json(member),
-        "set_up_the_community": set_up.exists(),
+        "set_up_the_community": own_setup.exists(),
         "identities": [{"provider": each.provider, "platform_id": each.platform_id} for each in accounts],
         "api_keys": list(map(_key_as_json, keys)),
     }
@@ -110,24 +110,21 @@ def _key_as_json(key: ApiKey) -> Json:
 
 
 def lock(*, community_id: int, member_id: int) -> None:
-    """Wait for what is being given to a member, and keep more from coming until the transaction ends.
-
-    Refuses whoever is no member any more.
-    """
+    """Lock a member until the transaction ends, so that nobody gives them more. Raises NoSuchMember."""
     if not Member.objects.select_for_update().filter(community_id=community_id, pk=member_id):
         raise NoSuchMember
 
 
 def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
-    """Delete a member with their API keys and with the names that the community has for them.
+    """Delete a member with their API keys and with the community's external ids for them.
 
-    What other apps hold of the member has to be gone. Their user stays: see `erase_user`.
+    Other apps must have deleted their data about the member before. The user stays: see `erase_user`.
     """
     own = ApiKey.objects.filter(community_id=community_id, user_id=user_id)
     _forget_in_admin_log("apikey", list(own.values_list("pk", flat=True)))
     _forget_in_admin_log("member", [member_id])
     with connection.cursor() as cursor:
-        # Django would look for dependents first. Constraints are checked at the commit.
+        # Django would search for dependent rows first. Constraints are checked at the commit.
         cursor.execute(
             """
             WITH keys AS (
@@ -145,11 +142,11 @@ def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
 
 
 def erase_user(*, user_id: int) -> bool:
-    """Delete a user with their accounts on other platforms; False where somebody still knows them.
+    """Delete a user with their accounts on other platforms. Returns False if they are still needed.
 
-    Known is a member of any community, present or not, whoever holds an API key there, whom a community has
-    a name for or was set up by; and staff, also who once did something in the admin. Other apps have to look
-    for themselves.
+    A user is needed as a member of any community, present or not, as the creator of an API key or of a
+    community, while a community has an external id for them, and as staff or for an entry in the admin's
+    log. Other apps must check their own tables before.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -181,7 +178,7 @@ def erase_user(*, user_id: int) -> bool:
 
 
 def _forget_in_admin_log(model: str, ids: Collection[int]) -> None:
-    """That staff did something, and when, stays in the log; whom they did it to does not."""
+    """Remove the objects from the admin's log. What staff did and when stays."""
     LogEntry.objects.filter(
         content_type__app_label="communities", content_type__model=model, object_id__in=list(map(str, ids))
     ).update(object_id=None, object_repr="", change_message="")

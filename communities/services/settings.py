@@ -1,4 +1,4 @@
-"""A community's settings, and the counts kept on it."""
+"""A community's settings, and its project counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from communities.models import Community, CommunitySettings
 
 
 def get_settings(*, community_id: int) -> CommunitySettings:
-    """The community's settings; a community that never saved any has the defaults."""
+    """Return the community's settings, or the defaults if none were ever saved."""
     try:
         return CommunitySettings.objects.get(pk=community_id)
     except CommunitySettings.DoesNotExist:
@@ -19,7 +19,7 @@ def get_settings(*, community_id: int) -> CommunitySettings:
 
 
 def save_settings(*, community_id: int, changes: Mapping[str, Any]) -> CommunitySettings:
-    """Change the settings that are given, and answer all of them."""
+    """Change the given settings, and return all of them."""
     own = CommunitySettings.objects.filter(pk=community_id)
     if changes and not own.update(**changes):
         CommunitySettings.objects.bulk_create(
@@ -30,7 +30,7 @@ def save_settings(*, community_id: int, changes: Mapping[str, Any]) -> Community
 
 
 def count_projects(*, community_id: int, total: int = 0, active: int = 0) -> None:
-    """Add to the counts of projects ever created, and of projects live or pending."""
+    """Add to the counts of all projects ever created, and of those that are live or pending."""
     Community.objects.filter(pk=community_id).update(
         total_project_count=F("total_project_count") + total,
         active_project_count=F("active_project_count") + active,

@@ -22,7 +22,7 @@ from django.db import OperationalError, connection
 from psycopg.errors import LockNotAvailable
 
 from communities.errors import Conflict
-from communities.services import people as places
+from communities.services import people as membership_data
 from communities.services.people import Person
 from communities.transactions import in_transaction
 from surveys.models import Conversation, Project
@@ -119,12 +119,12 @@ def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
     answers. Never told are secrets, which are kept as digests alone, and what a running anonymous
     conversation keeps encrypted of its respondent, for a day at most.
     """
-    person = places.find(community_id=community_id, member_id=member_id)
+    person = membership_data.get_person(community_id=community_id, member_id=member_id)
     projects = Project.objects.in_community(community_id).order_by("pk")
     authored = projects.filter(author_id=person.user_id).values_list("pk", "name")
     whose = {"community_id": community_id, "member_id": member_id}
     facts: Json = {
-        **places.held(person=person),
+        **membership_data.export_data(person=person),
         "projects": [{"id": str(pk), "name": name} for pk, name in authored],
         "participation": _participation(person, dict(projects.values_list("pk", "name"))),
         **earnings.personal_data(**whose, user_id=person.user_id, at=at),
@@ -148,9 +148,9 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
 
     Locks come in the order of whoever answers: projects, conversations, the member, then what else is theirs,
     and last what webhooks are told. As the member is held by whoever begins a conversation for them
-    (`members.hold`), none begins after that, and nothing is told of them any more.
+    (`members.lock_member`), none begins after that, and nothing is told of them any more.
     """
-    person = places.find(community_id=community_id, member_id=member_id)
+    person = membership_data.get_person(community_id=community_id, member_id=member_id)
     if person.user_id == by_user_id:
         raise Conflict("This API key belongs to this very person: another admin has to erase them.")
     with connection.cursor() as cursor:
@@ -158,7 +158,7 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
     Project.objects.in_community(community_id).filter(author_id=person.user_id).update(author=None)
     conversations = _conversations(person)
     _lock(conversations)
-    places.lock(community_id=community_id, member_id=member_id)
+    membership_data.lock(community_id=community_id, member_id=member_id)
     late = {key: of for key, of in _conversations(person).items() if key not in conversations}
     _lock(late, waits=False)
     conversations |= late
@@ -167,10 +167,10 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
         cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
     earnings.erase(member_id=member_id)
-    places.erase_member(community_id=community_id, member_id=member_id, user_id=person.user_id)
+    membership_data.erase_member(community_id=community_id, member_id=member_id, user_id=person.user_id)
     webhook_data.erase(community_id=community_id, user_id=person.user_id)
     if not _is_known_elsewhere(person.user_id):
-        places.erase_user(user_id=person.user_id)
+        membership_data.erase_user(user_id=person.user_id)
 
 
 def _is_known_elsewhere(user_id: int) -> bool:

@@ -14,7 +14,7 @@ from communities.api import keys as keys_api
 from communities.http import idempotency
 from communities.models import ApiKey, IdempotentRequest, Member
 from communities.rounding import Rounding
-from communities.services.housekeeping import forget_idempotent_requests
+from communities.services.housekeeping import delete_expired_idempotent_requests
 from tests.communities.asking import ask, key_of, later_by_the_memory
 from tests.support.api_keys import NAME, ONE, count_keys, make_key, outcome
 from tests.support.caller import Caller, refusal
@@ -222,20 +222,20 @@ def test_sweeping_forgets_what_is_over_and_nothing_else(db: None) -> None:
     IdempotentRequest.objects.update(expires_at=timezone.now())
     make_key(caller, "new", name="New")
 
-    swept = [forget_idempotent_requests(at=timezone.now()) for _ in range(2)]
+    swept = [delete_expired_idempotent_requests(at=timezone.now()) for _ in range(2)]
 
     assert swept == [1, 0]
     assert outcome(make_key(caller, "new", name="New"))[2]
 
 
 def test_sweeping_goes_on_until_all_are_gone(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("communities.services.housekeeping.AT_ONCE", 2)
+    monkeypatch.setattr("communities.services.housekeeping.BATCH_SIZE", 2)
     over = timezone.now()
     IdempotentRequest.objects.bulk_create(
         IdempotentRequest(claim=str(n), fingerprint="", expires_at=over) for n in range(5)
     )
 
-    assert forget_idempotent_requests(at=over) == 5
+    assert delete_expired_idempotent_requests(at=over) == 5
 
 
 @pytest.mark.django_db(transaction=True)
@@ -307,7 +307,7 @@ def test_a_row_that_is_taken_over_is_not_swept_away() -> None:
     with other.cursor() as cursor:
         cursor.execute("UPDATE communities_idempotentrequest SET expires_at = now() + interval '1 day'")
 
-    swept = forget_idempotent_requests(at=timezone.now())
+    swept = delete_expired_idempotent_requests(at=timezone.now())
     other.commit()
     other.close()
 

@@ -6,7 +6,7 @@ from django.db import connections
 
 from communities.models import Identity, Member, User
 from communities.services import count_projects, members
-from communities.services.members import Known, NoSuchMember, Place
+from communities.services.members import MemberIdentity, Membership, NoSuchMember
 from tests.support.caller import Caller, counts
 
 NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -15,10 +15,10 @@ NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 def test_a_present_member_is_found_by_either_id(db: None) -> None:
     caller = Caller("member")
     member = Member.objects.get()
-    known = Known(caller.user.pk, "A member", "web", None)
+    known = MemberIdentity(caller.user.pk, "A member", "web", None)
 
-    assert members.find(community_id=caller.community.pk, member_id=member.pk) == known
-    assert members.find(community_id=caller.community.pk, user_id=caller.user.pk) == known
+    assert members.find_identity(community_id=caller.community.pk, member_id=member.pk) == known
+    assert members.find_identity(community_id=caller.community.pk, user_id=caller.user.pk) == known
 
 
 def test_a_member_is_known_by_nick_and_chat_account(db: None) -> None:
@@ -27,7 +27,7 @@ def test_a_member_is_known_by_nick_and_chat_account(db: None) -> None:
     Identity.objects.create(user=caller.user, provider="video", platform_id="v1")
     Identity.objects.create(user=caller.user, provider="chat", platform_id="c1")
 
-    assert members.find(community_id=caller.community.pk, user_id=caller.user.pk) == Known(
+    assert members.find_identity(community_id=caller.community.pk, user_id=caller.user.pk) == MemberIdentity(
         caller.user.pk, "Rook", "chat", "c1"
     )
     assert members.display_name(community_id=caller.community.pk, user_id=caller.user.pk) == "Rook"
@@ -36,9 +36,9 @@ def test_a_member_is_known_by_nick_and_chat_account(db: None) -> None:
 def test_who_left_or_is_elsewhere_is_not_found(db: None) -> None:
     caller, other = Caller(), Caller()
 
-    assert members.find(community_id=other.community.pk, user_id=caller.user.pk) is None
+    assert members.find_identity(community_id=other.community.pk, user_id=caller.user.pk) is None
     Member.objects.update(left_at=NOON)
-    assert members.find(community_id=caller.community.pk, user_id=caller.user.pk) is None
+    assert members.find_identity(community_id=caller.community.pk, user_id=caller.user.pk) is None
 
 
 def test_the_place_of_a_member_is_told_also_when_they_have_left(db: None) -> None:
@@ -46,12 +46,15 @@ def test_the_place_of_a_member_is_told_also_when_they_have_left(db: None) -> Non
     member_id = caller.community.members.get().pk
     here = {"community_id": caller.community.pk, "member_id": member_id}
 
-    before = members.place_of(**here)
+    before = members.get_membership(**here)
     Member.objects.update(left_at=NOON)
 
-    assert (before, members.place_of(**here)) == (Place(caller.user.pk, False), Place(caller.user.pk, True))
+    assert (before, members.get_membership(**here)) == (
+        Membership(caller.user.pk, False),
+        Membership(caller.user.pk, True),
+    )
     with pytest.raises(NoSuchMember):
-        members.place_of(community_id=other.community.pk, member_id=member_id)
+        members.get_membership(community_id=other.community.pk, member_id=member_id)
 
 
 def test_users_are_named_where_they_are_members_or_of_the_staff(db: None) -> None:
@@ -62,7 +65,7 @@ def test_users_are_named_where_they_are_members_or_of_the_staff(db: None) -> Non
     asked = [each.pk for each in (caller.user, other.user, staff, nameless, stranger)]
     Member.objects.filter(user=caller.user).update(nick="Rook", left_at=NOON)
 
-    names = members.names_of(community_id=caller.community.pk, user_ids=asked)
+    names = members.display_names(community_id=caller.community.pk, user_ids=asked)
 
     assert names == {caller.user.pk: "Rook", staff.pk: "marit"}
 

@@ -13,7 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from communities.errors import Conflict, NotFound, Refusal
 from communities.models import Identity, Member, User
-from communities.services import people as places
+from communities.services import people as membership_data
 from surveys.models import Completion, Conversation, FiredAction, Project
 from surveys.services.conversations import repository
 from tests.support.caller import CHOICE, TEXT, Caller
@@ -131,7 +131,7 @@ def test_who_begins_and_answers_while_the_erasing_begins_has_it_tried_again(
     known_person.person(caller.community)
     survey = caller.make_open(TEXT, **AUDIENCE)
     held, released = threading.Event(), threading.Event()
-    lock, others = places.lock, []
+    lock, others = membership_data.lock, []
 
     def hold(told: Any) -> None:
         with transaction.atomic():
@@ -146,7 +146,7 @@ def test_who_begins_and_answers_while_the_erasing_begins_has_it_tried_again(
         lock(**which)
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(places, "lock", begin_first)
+        meanwhile.setattr(membership_data, "lock", begin_first)
         with pytest.raises(Conflict) as refused:
             erasing(caller)()
         released.set()
@@ -264,10 +264,10 @@ def test_everything_at_once() -> None:
 
 
 STEPS = {
-    "before the lock": (places, "lock", die, False),
+    "before the lock": (membership_data, "lock", die, False),
     "after the answers became nameless": (earnings, "erase", die, False),
     "after what was earned went": (earnings, "erase", dying_after(earnings.erase), False),
-    "after the member went": (places, "erase_user", die, False),
+    "after the member went": (membership_data, "erase_user", die, False),
     "before the commit": (BaseDatabaseWrapper, "commit", die, False),
     "after the commit": (BaseDatabaseWrapper, "commit", dying_after(BaseDatabaseWrapper.commit), True),
 }

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from communities.services import people as places
+from communities.services import people as membership_data
 from tests.factories import CommunityFactory, MemberFactory
 from tests.support.moments import NOON
 from tests.support.xp.ledger import Kind, award, chain, standing
@@ -119,7 +119,7 @@ def test_an_erasure_among_awards_keeps_later_awards_only() -> None:
 
     def erase() -> None:
         with transaction.atomic():
-            places.lock(community_id=ann.community_id, member_id=ann.pk)
+            membership_data.lock(community_id=ann.community_id, member_id=ann.pk)
             people.erase(member_id=ann.pk)
 
     at_once([erase, *[lambda: award(ann, 10)] * 9])

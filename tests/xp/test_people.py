@@ -4,7 +4,7 @@ import pytest
 from django.db import transaction
 
 from communities.models import Member
-from communities.services import people as places
+from communities.services import people as membership_data
 from tests.factories import CommunityFactory, MemberFactory
 from tests.support.moments import NOON
 from tests.support.xp.ledger import award
@@ -99,11 +99,11 @@ def test_an_erased_actor_has_no_name_in_entries() -> None:
     entry = award(ann, 5, actor_id=boss.user_id)
 
     with transaction.atomic():
-        places.lock(community_id=boss.community_id, member_id=boss.pk)
+        membership_data.lock(community_id=boss.community_id, member_id=boss.pk)
         people.erase(member_id=boss.pk)
-        places.erase_member(community_id=boss.community_id, member_id=boss.pk, user_id=boss.user_id)
+        membership_data.erase_member(community_id=boss.community_id, member_id=boss.pk, user_id=boss.user_id)
 
     assert ledger.entries_as_json([entry], community_id=ann.community_id)[0]["actor_name"] is None
-    assert places.erase_user(user_id=boss.user_id)
+    assert membership_data.erase_user(user_id=boss.user_id)
     stored = XpEntry.objects.select_related("actor").get()
     assert (stored.actor_id, stored.actor) == (boss.user_id, None)

@@ -21,7 +21,7 @@ def award_by_hand(
     Raises `NoSuchMember` if there is no such member, and `Conflict` if the member has left or the community
     has XP switched off.
     """
-    if members.place_of(community_id=community_id, member_id=member_id).has_left:
+    if members.get_membership(community_id=community_id, member_id=member_id).has_left:
         raise Conflict("This member has left the community.")
     if not communities.get_settings(community_id=community_id).gives_xp:
         raise Conflict("XP is switched off in this community's settings (`use_xp`).")

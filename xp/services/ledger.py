@@ -162,7 +162,7 @@ def erase(*, member_id: int) -> None:
 
 def refuse_unless_readable(*, community_id: int, member_id: int, role: str, user_id: int) -> None:
     """Raise `Forbidden` unless the ledger is the user's own or the role is admin (decisions 2.2)."""
-    member = members.place_of(community_id=community_id, member_id=member_id)
+    member = members.get_membership(community_id=community_id, member_id=member_id)
     if role != "admin" and member.user_id != user_id:
         raise Forbidden("Only admins may read another member's XP ledger.")
 
@@ -186,7 +186,7 @@ def page(offset: int, length: int, *, community_id: int, member_id: int) -> list
 def entries_as_json(rows: Collection[XpEntry], *, community_id: int) -> list[EntryJson]:
     """Entries in the shape of the API (interface 2.9), with the current names of the users who made them."""
     actors = {entry.actor_id for entry in rows if entry.actor_id is not None}
-    names = members.names_of(community_id=community_id, user_ids=actors)
+    names = members.display_names(community_id=community_id, user_ids=actors)
     return [_as_json(entry, names) for entry in rows]
 
 

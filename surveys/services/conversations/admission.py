@@ -35,7 +35,7 @@ def member(*, community_id: int, member_id: str) -> Respondent:
     """A member by id. Refuses an id that no present member of the community has."""
     found = None
     if member_id.isascii() and member_id.isdigit() and len(member_id) <= MOST_DIGITS:
-        found = members.find(community_id=community_id, member_id=int(member_id))
+        found = members.find_identity(community_id=community_id, member_id=int(member_id))
     if found is None:
         refuse("member_id", "not_found", "`member_id` is the id of no present member of this community.")
     return _of(found)
@@ -43,7 +43,7 @@ def member(*, community_id: int, member_id: str) -> Respondent:
 
 def signed_in(*, community_id: int, user_id: int) -> Respondent | None:
     """A signed-in person as a member of the community; None where they are none."""
-    found = members.find(community_id=community_id, user_id=user_id)
+    found = members.find_identity(community_id=community_id, user_id=user_id)
     return None if found is None else _of(found)
 
 
@@ -69,7 +69,7 @@ def check(*, project: Project, respondent: Respondent) -> None:
         raise Forbidden("This project is private: only members of the community may respond.")
 
 
-def _of(found: members.Known) -> Respondent:
+def _of(found: members.MemberIdentity) -> Respondent:
     return Respondent(
         who=f"user:{found.user_id}",
         user_id=found.user_id,

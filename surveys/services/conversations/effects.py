@@ -27,7 +27,7 @@ from communities import rounding
 from communities.models import CommunitySettings
 from communities.rounding import Rounding
 from communities.services import members
-from communities.services.members import HeldMember
+from communities.services.members import LockedMember
 from surveys.engine.intake.fields import MAX_XP
 from surveys.engine.language import references
 from surveys.engine.script import ActionConfig, Block, Script
@@ -119,7 +119,7 @@ class Gift:
 
 
 def recipient_of(
-    *, conversation: Conversation, earner: Earner | None, held: HeldMember | None = None, at: datetime
+    *, conversation: Conversation, earner: Earner | None, held: LockedMember | None = None, at: datetime
 ) -> Recipient | None:
     """Who gets what a conversation gives; None where they are no present member of the community.
 
@@ -128,7 +128,7 @@ def recipient_of(
     if earner is None:
         return None
     project = conversation.project
-    held = held or members.hold(community_id=project.community_id, user_id=earner.user_id)
+    held = held or members.lock_member(community_id=project.community_id, user_id=earner.user_id)
     if held is None:
         return None
     return Recipient(project, conversation, held.member_id, held.settings, earner.respondent, at)

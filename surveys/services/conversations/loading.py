@@ -12,7 +12,7 @@ from communities.actors import Actor
 from communities.errors import Conflict, NotFound
 from communities.models import Identity
 from communities.services import members
-from communities.services.members import HeldMember
+from communities.services.members import LockedMember
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, runner
 from surveys.engine.walk.answers import Reply
@@ -49,7 +49,7 @@ class LoadedConversation:
     script: Script
     state: State
     remembered: RememberedRespondent | None = None
-    held: HeldMember | None = None
+    held: LockedMember | None = None
 
     @property
     def project(self) -> Project:
@@ -83,7 +83,7 @@ def new(
     """
     held = None
     if respondent.is_member and respondent.user_id is not None:
-        held = members.hold(community_id=project.community_id, user_id=respondent.user_id)
+        held = members.lock_member(community_id=project.community_id, user_id=respondent.user_id)
         if held is None:
             raise Conflict("This respondent is no longer a member of this community.")
     script = scripts.load(project_id=project.pk, revision=project.revision)

@@ -56,7 +56,7 @@ class TokenContext:
         """The respondent's standing; None for those who are not members, or are not named here."""
         if self.user_id is None:
             return None
-        member_id = members.present(community_id=self.project.community_id, user_id=self.user_id)
+        member_id = members.find_member_id(community_id=self.project.community_id, user_id=self.user_id)
         return None if member_id is None else standings.of_member(member_id=member_id, at=self.at)
 
 
