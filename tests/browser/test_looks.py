@@ -108,7 +108,7 @@ def test_the_opening_is_told_in_the_visitors_own_time(windows):
 def test_pages_for_what_is_missing_are_accessible(windows, check_accessibility):
     page = windows.open("/s/nothing-here")
 
-    expect(page.locator("h1")).to_have_text("There is nothing here.")
+    expect(page.locator("h1")).to_have_text("We cannot find this page.")
     check_accessibility(page)
 
 

@@ -221,14 +221,14 @@ def test_filters_are_set_by_keyboard_and_live_in_the_address(windows, made):
 
     page.get_by_label("Responses", exact=True).select_option("Completed")
     page.get_by_label("Submitted from").fill("2026-02-05")
-    page.get_by_label("Side by side by").select_option("How are the club evenings?")
-    page.get_by_role("button", name="Show").press("Enter")
+    page.get_by_label("Compare by").select_option("How are the club evenings?")
+    page.get_by_role("button", name="Apply").press("Enter")
 
     expect(page.locator(".facts").first).to_contain_text("25")
     assert "status=completed&submitted_after=2026-02-05" in page.url
     expect(page.get_by_label("Responses", exact=True)).to_have_value("completed")
-    expect(page.locator(".segments").first).to_contain_text("Side by side by: How are the club evenings?")
-    page.get_by_role("link", name="All again").click()
+    expect(page.locator(".segments").first).to_contain_text("Compared by: How are the club evenings?")
+    page.get_by_role("link", name="Reset").click()
     expect(page.locator(".facts").first).to_contain_text("40")
 
 

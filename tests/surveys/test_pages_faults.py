@@ -32,5 +32,5 @@ def test_a_database_that_is_away_is_told_kindly_and_when_to_come_back(client, mo
     page = client.get("/s/anything")
 
     assert (page.status_code, page["Retry-After"]) == (503, "5")
-    assert "We cannot be reached just now." in page.content.decode()
+    assert "We are unavailable for a moment." in page.content.decode()
     assert "secret detail" not in page.content.decode()

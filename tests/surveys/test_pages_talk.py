@@ -335,7 +335,7 @@ def test_an_unknown_address_is_a_friendly_page(client, address):
     page = client.get(address)
 
     assert page.status_code == 404
-    assert "There is nothing here." in page.content.decode()
+    assert "We cannot find this page." in page.content.decode()
 
 
 def test_cookies_are_signed_and_out_of_reach_of_scripts(settings):

@@ -52,7 +52,7 @@ def test_results_are_at_their_address_while_they_are_shared_and_no_longer():
     made.save(update_fields=["share_results"])
 
     assert (page(made).status_code, told(made).status_code) == (404, 404)
-    assert "There is nothing here." in page(made).content.decode()
+    assert "We cannot find this page." in page(made).content.decode()
     assert told(made).json() == {"error": "not_found", "message": "There are no results at this address."}
 
 

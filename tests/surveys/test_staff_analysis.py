@@ -52,12 +52,12 @@ def test_themes_are_told_with_what_they_count_and_who_made_them(client, told):
     assert "They want tea." in seen
     assert "<blockquote><Tea>.</blockquote>" in seen  # unescaped by `look`
     assert (
-        "Made on 31 January 2026, 12:34 UTC by text statistics, without a language model, for 1 credit"
+        "Created on 31 January 2026, 12:34 UTC by text statistics, without a language model, for 1 credit"
         in (re.sub(r"<[^>]+>", "", seen))
     )
     assert "Nothing has changed since." in seen
-    assert "Analyse anew" not in seen
-    assert "without quotes" not in seen
+    assert "Analyse again" not in seen
+    assert "Quotes are left out" not in seen
 
 
 def test_an_analysis_is_out_of_date_after_another_answer(client, told):
@@ -66,7 +66,7 @@ def test_an_analysis_is_out_of_date_after_another_answer(client, told):
     seen = look(client, told)
 
     assert "Out of date: answers or questions have changed since." in re.sub(r"<[^>]+>", "", seen)
-    assert "Analyse anew" in seen
+    assert "Analyse again" in seen
 
 
 def test_an_analysis_is_out_of_date_once_a_model_is_there_that_reads_better(client, told, settings):
@@ -77,8 +77,8 @@ def test_an_analysis_is_out_of_date_once_a_model_is_there_that_reads_better(clie
     client.post(address(told, "analysis"))
 
     assert "Out of date: a language model has been connected since." in re.sub(r"<[^>]+>", "", seen)
-    assert "Analyse anew" in seen
-    assert "Takes 1 credit of 9 left." in seen
+    assert "Analyse again" in seen
+    assert "Costs 1 credit; the community has 9 left." in seen
     assert Analysis.objects.filter(project=told).count() == 2
 
 
@@ -90,14 +90,14 @@ def test_whoever_may_not_see_responses_sees_themes_without_quotes(told):
     assert "They want tea." in seen
     assert "More of it." in seen
     assert "<blockquote>" not in seen
-    assert "Themes are shown without quotes" in seen
+    assert "Quotes are left out" in seen
 
 
 def test_whoever_may_see_responses_sees_quotes(told):
     seen = look(staff_member("view_project", "view_conversation"), told)
 
     assert "<blockquote><Tea>.</blockquote>" in seen
-    assert "without quotes" not in seen
+    assert "Quotes are left out" not in seen
 
 
 def test_an_analysis_is_asked_for_and_its_price_is_told_before(client, settings, monkeypatch):
@@ -111,7 +111,7 @@ def test_an_analysis_is_asked_for_and_its_price_is_told_before(client, settings,
     seen = look(client, made)
     response = client.post(address(made, "analysis"), {"covers": "completed"})
 
-    assert "Takes 1 credit of 1,234 left." in seen
+    assert "Costs 1 credit; the community has 1,234 left." in seen
     assert (response.status_code, response["Location"]) == (303, f"{address(made)}?status=completed#analysis")
     assert [(said["project"], said["with_ai"], said["covers"]) for said in asked] == [
         (made, True, "completed")
@@ -123,8 +123,10 @@ def test_without_a_model_an_analysis_is_free(client):
     made = scenario.project(TEXT)
     respond(made, "x")
 
-    assert "Takes free of credits" not in look(client, made)
-    assert "Free of credits." in look(client, made)
+    seen = look(client, made)
+
+    assert "Costs no credits." in seen
+    assert "the community has" not in seen
 
 
 def test_too_few_credits_are_told_and_nothing_is_begun(client, monkeypatch):
@@ -153,7 +155,7 @@ def test_a_running_analysis_tells_how_far_it_is_and_then_has_the_page_loaded_ane
     assert 'hx-trigger="every 2s"' in seen
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in seen
     assert "Analyse" not in seen.partition("<main")[2]
-    assert "The texts are being read: 40%." in part.content.decode()
+    assert "Reading the answers: 40%." in part.content.decode()
     Analysis.objects.filter(pk=running.pk).update(status="completed", completed_at=NOON)
     done = client.get(address(made, "analysis"))
     assert (done.status_code, done["HX-Refresh"]) == (204, "true")
@@ -170,4 +172,4 @@ def test_a_failed_analysis_tells_why_and_the_one_before_stays(client):
 
     assert "The model was overloaded." in seen
     assert "From before." in seen
-    assert "Analyse anew" in seen
+    assert "Analyse again" in seen

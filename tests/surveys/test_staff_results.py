@@ -56,7 +56,7 @@ def test_staff_who_may_only_look_are_offered_no_more():
     seen = look(client, made)
 
     assert "Analyse" not in seen
-    assert "Take the responses along" not in seen
+    assert "Download the responses" not in seen
     assert client.post(address(made, "analysis")).status_code == 403
     assert client.get(address(made, "export")).status_code == 403
 
@@ -111,11 +111,11 @@ def test_the_page_tells_counts_and_charts_and_keeps_out_of_caches(client):
 
 
 def test_empty_projects_say_so(client):
-    assert "This project has no question yet." in look(client, scenario.project())
+    assert "This project has no questions yet." in look(client, scenario.project())
     empty = look(client, scenario.project(CHOICE))
     assert "Nobody has answered yet." in empty
     assert "Nobody has answered this yet." in empty
-    assert "No response is as chosen above." in look(client, scenario.project(CHOICE), "?status=completed")
+    assert "No responses match these filters." in look(client, scenario.project(CHOICE), "?status=completed")
 
 
 def test_the_page_costs_the_same_however_many_questions_and_answers(client, django_assert_max_num_queries):
@@ -198,7 +198,7 @@ def test_answers_stand_side_by_side_by_those_to_another_question(client):
 
     seen = look(client, made, f"?segment_by={which}")
 
-    assert seen.count("side by side</caption>") == 5
+    assert seen.count("compared</caption>") == 5
     assert "score +100" in seen
     assert '<th scope="row">a: average rank</th><td>1</td><td>2</td>' in seen
     assert '<th scope="row">Mean</th><td>5</td><td>2</td>' in seen
@@ -215,7 +215,7 @@ def test_what_would_be_divided_into_too_much_is_told_undivided_with_a_sentence(c
 
     assert '<a href="#segment_by">Divided by this question' in seen
     assert "<dt>Responses</dt><dd>1</dd>" in seen
-    assert "side by side</caption>" not in seen
+    assert "compared</caption>" not in seen
 
 
 def test_many_segments_are_in_the_table_and_the_first_are_drawn(client):
