@@ -70,9 +70,10 @@ def test_right_to_left_mirrors_the_page(windows):
     go_on(page)
     question(page, "Prompt 1.")
 
-    said, answered = page.locator(".says").bounding_box(), page.locator(".mine").bounding_box()
+    question_box = page.locator(".from-interviewer").bounding_box()
+    reply_box = page.locator(".from-respondent").bounding_box()
 
-    assert said["x"] > answered["x"]
+    assert question_box["x"] > reply_box["x"]
 
 
 @pytest.mark.parametrize(
@@ -173,12 +174,12 @@ def test_a_step_comes_without_moving_what_stands(windows):
 
 def test_an_accent_is_drawn_without_a_style_attribute(windows):
     made = scenario.project({**SAYING, "color": "ff8800"})
-    assert windows.open(f"/s/{made.slug}").locator(".edge").count() == 0
+    assert windows.open(f"/s/{made.slug}").locator(".stripe").count() == 0
     scenario.community().__class__.objects.update(tier="premium")
 
     page = windows.open(f"/s/{made.slug}")
 
-    expect(page.locator(".edge rect")).to_have_css("fill", "rgb(255, 136, 0)")
+    expect(page.locator(".stripe rect")).to_have_css("fill", "rgb(255, 136, 0)")
 
 
 def test_the_style_sheet_asks_for_nothing_from_elsewhere():

@@ -21,7 +21,7 @@ CHANGEABLE: dict[str, Any] = {
 def test_vote_change_and_take_back(windows, check_accessibility, has_script):
     made = scenario.project({**SAYING, "prompt": "One question."}, CHOICE, **CHANGEABLE)
     page = windows.open(f"/s/{made.slug}", java_script_enabled=has_script)
-    expect(page.locator("#past")).to_contain_text("One question.")
+    expect(page.locator("#history")).to_contain_text("One question.")
     if has_script:
         check_accessibility(page)
 

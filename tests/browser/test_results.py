@@ -138,7 +138,7 @@ def test_bars_and_columns_are_as_long_as_what_they_tell(windows, made):
     heights = scale.locator(".columns > rect").evaluate_all(
         "all => all.map(one => one.getBoundingClientRect().height)"
     )
-    parts = nps.locator(".divided > rect:not([fill])").evaluate_all(RECTS)
+    parts = nps.locator(".stacked-bar > rect:not([fill])").evaluate_all(RECTS)
 
     assert bars == pytest.approx([23 / 40, 11 / 40, 6 / 40, 0], abs=0.01)
     assert [each / heights[2] for each in heights] == pytest.approx([5 / 15, 4 / 15, 1, 14 / 15], abs=0.02)
@@ -243,11 +243,11 @@ def test_a_wrong_filter_is_told_where_it_stands(windows, check_accessibility, ma
 def test_while_an_analysis_runs_the_page_follows_it_by_itself(windows, check_accessibility, made):
     running = analysed(made, status="running", progress=0.25, completed_at=None, blocks_as_json=None)
     page = for_staff(windows, made)
-    expect(page.locator("#going")).to_contain_text("25%")
+    expect(page.locator("#analysis-progress")).to_contain_text("25%")
     check_accessibility(page)
 
     Analysis.objects.filter(pk=running.pk).update(progress=0.5)
-    expect(page.locator("#going")).to_contain_text("50%")
+    expect(page.locator("#analysis-progress")).to_contain_text("50%")
     running.delete()
     analysed(made)
 
@@ -267,7 +267,7 @@ def test_on_paper_all_tables_are_told_in_light_colours_and_nothing_is_to_be_pres
 
     assert all(table.is_visible() for table in page.locator("table").all())
     assert page.evaluate(FITS)
-    for hidden in (".choosing", ".taking", ".jump"):
+    for hidden in (".filters", ".exports", ".skip-link"):
         expect(page.locator(hidden)).to_be_hidden()
     expect(page.locator(".chart").first).to_have_css("background-color", "rgb(255, 255, 255)")
     expect(page.locator(".bars rect").first).to_have_css("fill", "rgb(61, 64, 181)")

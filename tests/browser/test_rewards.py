@@ -72,8 +72,8 @@ def test_everything_that_is_earned_is_celebrated(windows, check_accessibility, h
     question(page, "Thank you!")
     expect(page.locator(".earned .amount")).to_have_text("+60 XP")
     expect(page.get_by_role("meter")).to_be_visible()
-    expect(page.locator(".prizes li")).to_have_count(3)
-    page.locator(".prizes img").evaluate_all(ALL_DRAWN)
+    expect(page.locator(".rewards li")).to_have_count(3)
+    page.locator(".rewards img").evaluate_all(ALL_DRAWN)
     check(page)
 
 

@@ -72,8 +72,8 @@ def test_a_whole_survey_without_a_full_reload(windows, check_accessibility):
     assert page.evaluate("window.isTheSamePage")
     assert stored(made) == ALL_ANSWERS
     assert ranked(made) == ["Openings", "Endgames"]
-    assert page.locator("#past > li").count() == 14
-    assert page.locator("#past").get_by_text("More", exact=False).count() == 1
+    assert page.locator("#history > li").count() == 14
+    assert page.locator("#history").get_by_text("More", exact=False).count() == 1
 
 
 def test_a_whole_survey_without_a_script(windows):
@@ -158,7 +158,7 @@ def test_a_whole_survey_by_keyboard_alone(windows):
     question(page, "Put these in order.")
     page.get_by_role("button", name="Move Endgames up").focus()
     press("Space")
-    expect(page.locator("#live")).to_have_text("Endgames is now number 2 of 3")
+    expect(page.locator("#announcer")).to_have_text("Endgames is now number 2 of 3")
     expect(page.get_by_role("button", name="Move Endgames up")).to_be_focused()
     page.locator("#question").focus()
     press("Enter")
@@ -187,7 +187,7 @@ def test_skip_logic_shows_what_an_answer_asks_for(windows):
     page.get_by_role("button", name="Skip").click()
 
     question(page, "Where do you play?")
-    expect(page.locator("#past")).to_contain_text("Skipped")
+    expect(page.locator("#history")).to_contain_text("Skipped")
 
 
 @pytest.mark.parametrize("has_script", [True, False])
@@ -202,7 +202,7 @@ def test_back_changes_an_answer(windows, has_script):
     page.get_by_role("button", name="Back").click()
     question(page, "Do you play chess?")
     expect(control(page, "No")).to_be_checked()
-    expect(page.locator("#past > li")).to_have_count(1)
+    expect(page.locator("#history > li")).to_have_count(1)
     choose(page, "Yes")
     go_on(page)
 
@@ -220,7 +220,7 @@ def test_an_error_takes_the_focus_and_keeps_what_was_typed(windows, check_access
 
     expect(page.locator("#summary")).to_be_focused()
     expect(page.get_by_label("How many?")).to_have_value("twelve")
-    expect(page.locator("#wrong")).to_have_text("This is not a number.")
+    expect(page.locator("#field-error")).to_have_text("This is not a number.")
     check_accessibility(page)
     page.locator("#summary a").click()
     expect(page.get_by_label("How many?")).to_be_focused()
@@ -248,7 +248,7 @@ def test_arriving_takes_the_focus_and_tells_how_far(windows):
 
     question(page, "Second.")
     expect(page.locator("#question")).to_be_focused()
-    expect(page.locator("#live")).to_have_text("2 of about 2")
+    expect(page.locator("#announcer")).to_have_text("2 of about 2")
     expect(page.locator("#count")).to_have_text("Question 2 of about 2")
 
 
@@ -256,7 +256,7 @@ def test_letters_elsewhere_choose_nothing(windows):
     made = scenario.project(CHOICE)
     page = windows.open(f"/s/{made.slug}")
 
-    page.locator(".jump").focus()
+    page.locator(".skip-link").focus()
     page.keyboard.press("1")
 
     expect(control(page, "red")).not_to_be_checked()
@@ -301,12 +301,12 @@ def test_what_is_sent_while_offline_is_kept_and_goes_out_again(windows, check_ac
 
     go_on(page)
 
-    expect(page.locator("#trouble")).to_contain_text("You seem to be offline.")
+    expect(page.locator("#send-error")).to_contain_text("You seem to be offline.")
     expect(page.get_by_label("Your view?")).to_have_value("A long thought.")
     check_accessibility(page)
     page.context.set_offline(False)
     question(page, "Prompt 1.")
-    expect(page.locator("#trouble")).to_be_hidden()
+    expect(page.locator("#send-error")).to_be_hidden()
     assert stored(made) == [("q0", "A long thought.")]
 
 
@@ -318,7 +318,7 @@ def test_server_trouble_is_told_and_what_was_typed_stays(windows):
 
     go_on(page)
 
-    expect(page.locator("#trouble")).to_contain_text("Something went wrong on our side.")
+    expect(page.locator("#send-error")).to_contain_text("Something went wrong on our side.")
     expect(page.get_by_label("Your view?")).to_have_value("A long thought.")
     page.unroute("**/s/*")
     page.get_by_role("button", name="Try again").click()
@@ -345,7 +345,7 @@ def test_a_ranking_is_put_in_order_by_dragging(windows):
 def test_a_long_text_counts_near_its_limit(windows):
     made = scenario.project({**TEXT, "prompt": "Your view?"})
     page = windows.open(f"/s/{made.slug}")
-    area, left = page.get_by_label("Your view?"), page.locator(".left-over")
+    area, left = page.get_by_label("Your view?"), page.locator(".characters-left")
     height = area.bounding_box()["height"]
 
     area.fill("line\n" * 12)

@@ -19,7 +19,7 @@ PAIRS = [
     *(
         (ink, ground, TEXT)
         for ink in ("ink", "soft")
-        for ground in ("page", "card", "tint", "bubble", "mine")
+        for ground in ("page", "card", "tint", "bubble", "own-bubble")
     ),
     *((ink, ground, TEXT) for ink in ("accent-ink", "bad", "good") for ground in ("page", "card")),
     ("accent-ink", "tint", TEXT),

@@ -260,7 +260,7 @@ def test_options_that_nobody_chose_are_drawn_and_removed_ones_say_so():
 
     seen = page(made).content.decode()
 
-    assert 'red <span class="own-mark">removed</span>' in seen
+    assert 'red <span class="badge">removed</span>' in seen
     assert "green" in seen
     assert '<th scope="row">green</th><td>0</td><td>0.00%</td>' in seen
 

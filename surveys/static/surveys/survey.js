@@ -1,174 +1,192 @@
-/* The pages work without this. With it: keys, focus, growing fields, rankings that move, timed steps, and
-   answers that outlive a lost connection. Everything is found by data attributes; htmx does the sending. */
+/* Progressive enhancement for the respondent's page, which also works without it: keyboard shortcuts, focus,
+   growing text fields, sortable rankings, timed statements, and answers that survive a lost connection.
+   Elements are found by id and data attributes; htmx sends the forms. */
 (() => {
   "use strict";
-  const page = document.documentElement;
-  const isFramed = page.classList.contains("framed");
-  const lang = page.lang || "en";
+  const root = document.documentElement;
+  const isFramed = root.classList.contains("framed");
+  const lang = root.lang || "en";
   const byId = (id) => document.getElementById(id);
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const desk = matchMedia("(hover: hover) and (pointer: fine)");
-  let step = null;
+  const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+  const mouseAndKeyboard = matchMedia("(hover: hover) and (pointer: fine)");
+  let step = null; // the current step's element
   let timers = [];
 
-  const say = (text) => { byId("live").textContent = text; };
-  const fill = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
-  const main = () => step.querySelector(".button.main");
+  const announce = (text) => { byId("announcer").textContent = text; };
+  const format = (text, values) => text.replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
+  const mainButton = () => step.querySelector(".button.main");
 
-  /* A step arrives: put everything in place that needs a script */
+  /* Set up a step that has just been loaded */
 
-  function arrive(isFirst) {
-    const now = byId("step");
-    if (!now || now === step) return;
-    step = now;
+  function setUpStep(isFirst) {
+    const current = byId("step");
+    if (!current || current === step) return;
+    step = current;
     step.tabIndex = -1;
     timers.forEach(clearTimeout);
     timers = [];
-    tellTimes();
-    step.querySelectorAll("[data-ranking]").forEach(makeSortable);
-    step.querySelectorAll("textarea[data-longest]").forEach(grow);
-    if (step.dataset.pause) waitAndGoOn(Number(step.dataset.pause) * 1000);
-    place(isFirst);
-    focus(isFirst);
-    if (!isFirst) say(step.dataset.announce || "");
+    showLocalTimes();
+    step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
+    step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
+    if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
+    scrollToStep(isFirst);
+    focusStep(isFirst);
+    if (!isFirst) announce(step.dataset.announce || "");
   }
 
-  function place(isFirst) {
-    const past = byId("past");
-    if (!past || !past.children.length) return;
-    if (isFramed) past.scrollTop = past.scrollHeight;
+  function scrollToStep(isFirst) {
+    const history = byId("history");
+    if (!history || !history.children.length) return;
+    if (isFramed) history.scrollTop = history.scrollHeight;
     else if (!isFirst || !location.hash) step.scrollIntoView({ block: "start" });
   }
 
-  function focus(isFirst) {
+  function focusStep(isFirst) {
     const entry = step.querySelector("textarea.entry:not([readonly]), input.entry");
-    const target = byId("summary") || (desk.matches && entry) || byId("question");
-    if (!target || (isFirst && isFramed)) return; // a frame must not take the focus of the page around it
+    const target = byId("summary") || (mouseAndKeyboard.matches && entry) || byId("question");
+    if (!target || (isFirst && isFramed)) return; // a frame must not take the focus from the page around it
     target.focus({ preventScroll: true });
     if (target === entry) entry.setSelectionRange(entry.value.length, entry.value.length);
   }
 
-  function tellTimes() {
-    const shape = { weekday: "long", day: "numeric", month: "long", year: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" };
-    step.querySelectorAll("time[data-local]").forEach((time) => {
-      try { time.textContent = new Intl.DateTimeFormat(lang, shape).format(new Date(time.dateTime)); } catch { /* UTC stays */ }
-    });
-  }
-
-  function waitAndGoOn(pause) {
-    const stay = step.querySelector("[data-stay]");
-    const typing = step.querySelector(".typing");
-    const goOn = () => {
-      if (document.hidden) document.addEventListener("visibilitychange", goOn, { once: true });
-      else main()?.click();
+  function showLocalTimes() {
+    const options = {
+      weekday: "long", day: "numeric", month: "long", year: "numeric",
+      hour: "numeric", minute: "2-digit", timeZoneName: "short",
     };
-    if (!calm.matches) timers.push(setTimeout(() => typing.classList.add("on"), Math.max(0, pause - 1200)));
-    timers.push(setTimeout(goOn, pause));
-    stay.hidden = false;
-    stay.addEventListener("click", () => {
-      timers.forEach(clearTimeout);
-      document.removeEventListener("visibilitychange", goOn);
-      typing.classList.remove("on");
-      stay.hidden = true;
-      main().focus();
+    step.querySelectorAll("time[data-local]").forEach((time) => {
+      try {
+        time.textContent = new Intl.DateTimeFormat(lang, options).format(new Date(time.dateTime));
+      } catch { /* keep the time in UTC */ }
     });
   }
 
-  /* Text that grows, and counts when it is nearly too long */
+  /* A timed statement continues by itself, unless the respondent asks it to wait. */
+  function continueAfter(pause) {
+    const waitButton = step.querySelector("[data-wait-button]");
+    const typing = step.querySelector(".typing");
+    const proceed = () => {
+      if (document.hidden) document.addEventListener("visibilitychange", proceed, { once: true });
+      else mainButton()?.click();
+    };
+    if (!reducedMotion.matches) {
+      timers.push(setTimeout(() => typing.classList.add("on"), Math.max(0, pause - 1200)));
+    }
+    timers.push(setTimeout(proceed, pause));
+    waitButton.hidden = false;
+    waitButton.addEventListener("click", () => {
+      timers.forEach(clearTimeout);
+      document.removeEventListener("visibilitychange", proceed);
+      typing.classList.remove("on");
+      waitButton.hidden = true;
+      mainButton().focus();
+    });
+  }
 
-  function grow(area) {
-    const left = area.parentElement.querySelector(".left-over");
-    const longest = Number(area.dataset.longest);
-    const fit = () => {
+  /* Text fields grow with their text, and count the characters left when few remain */
+
+  function setUpTextarea(area) {
+    const counter = area.parentElement.querySelector(".characters-left");
+    const maxLength = Number(area.dataset.maxLength);
+    const update = () => {
       if (!CSS.supports("field-sizing", "content")) {
         area.style.blockSize = "auto";
         area.style.blockSize = `${area.scrollHeight + 2}px`;
       }
-      const rest = longest - [...area.value.trim()].length;
-      left.hidden = rest > longest / 10;
-      if (!left.hidden) left.textContent = fill(rest < 0 ? left.dataset.over : left.dataset.left, { n: Math.abs(rest).toLocaleString(lang) });
+      const left = maxLength - [...area.value.trim()].length;
+      counter.hidden = left > maxLength / 10;
+      if (counter.hidden) return;
+      const text = left < 0 ? counter.dataset.excess : counter.dataset.remaining;
+      counter.textContent = format(text, { n: Math.abs(left).toLocaleString(lang) });
     };
-    area.addEventListener("input", fit);
-    fit();
+    area.addEventListener("input", update);
+    update();
   }
 
-  /* Rankings: the numbered menus stay in the form, buttons and dragging fill them */
+  /* Rankings: the form keeps its numbered menus; buttons and dragging set their values */
 
   const ARROWS = { up: "M6 15l6-6 6 6", down: "M6 9l6 6 6-6" };
 
   function makeSortable(list) {
-    const counted = Number(list.dataset.ranking);
+    const rankedCount = Number(list.dataset.rankedCount);
     const rank = (item) => Number(item.querySelector("select").value) || Infinity;
     const items = [...list.children].sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
-    const name = (item) => item.querySelector(".text").textContent;
+    const nameOf = (item) => item.querySelector(".text").textContent;
     list.append(...items);
-    list.classList.add("sorts");
+    list.classList.add("sortable");
 
-    const number = () => [...list.children].forEach((item, n) => {
-      const isCounted = n < counted;
-      item.querySelector("select").value = isCounted ? String(n + 1) : "";
-      item.querySelector(".place").textContent = isCounted ? n + 1 : "–";
+    const updateRanks = () => [...list.children].forEach((item, index) => {
+      const isCounted = index < rankedCount;
+      item.querySelector("select").value = isCounted ? String(index + 1) : "";
+      item.querySelector(".position").textContent = isCounted ? index + 1 : "–";
       item.classList.toggle("uncounted", !isCounted);
-      item.querySelector("[data-way=up]").setAttribute("aria-disabled", n === 0);
-      item.querySelector("[data-way=down]").setAttribute("aria-disabled", n === list.children.length - 1);
+      item.querySelector("[data-direction=up]").setAttribute("aria-disabled", index === 0);
+      item.querySelector("[data-direction=down]").setAttribute("aria-disabled", index === list.children.length - 1);
     });
-    const tell = (item) => say(fill(list.dataset.moved, { item: name(item), n: [...list.children].indexOf(item) + 1, all: list.children.length }));
-    const move = (item, way, button) => {
-      const other = way === "up" ? item.previousElementSibling : item.nextElementSibling;
-      if (!other) return;
-      if (way === "up") other.before(item); else other.after(item);
-      number();
+    const announceMove = (item) => {
+      const position = [...list.children].indexOf(item) + 1;
+      announce(format(list.dataset.moved, { item: nameOf(item), n: position, all: list.children.length }));
+    };
+    const move = (item, direction, button) => {
+      const neighbour = direction === "up" ? item.previousElementSibling : item.nextElementSibling;
+      if (!neighbour) return;
+      if (direction === "up") neighbour.before(item); else neighbour.after(item);
+      updateRanks();
       button.focus();
-      tell(item);
+      announceMove(item);
     };
 
     items.forEach((item) => {
       item.querySelector("label").removeAttribute("for");
-      ["up", "down"].forEach((way) => {
+      ["up", "down"].forEach((direction) => {
         const button = document.createElement("button");
         Object.assign(button, { type: "button", className: "move" });
-        button.dataset.way = way;
-        button.setAttribute("aria-label", fill(list.dataset[way], { item: name(item) }));
-        button.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${ARROWS[way]}"/></svg>`;
-        button.addEventListener("click", () => move(item, way, button));
+        button.dataset.direction = direction;
+        button.setAttribute("aria-label", format(list.dataset[direction], { item: nameOf(item) }));
+        button.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${ARROWS[direction]}"/></svg>`;
+        button.addEventListener("click", () => move(item, direction, button));
         item.append(button);
       });
       item.addEventListener("pointerdown", (event) => {
-        const isHandle = event.pointerType === "mouse" ? !event.target.closest("button") : event.target.closest(".place");
-        if (isHandle && event.button === 0) drag(list, item, event, number, tell);
+        // A mouse drags the whole item; a finger drags the number, so that it can scroll elsewhere.
+        const isHandle = event.pointerType === "mouse"
+          ? !event.target.closest("button")
+          : event.target.closest(".position");
+        if (isHandle && event.button === 0) drag(list, item, event, updateRanks, announceMove);
       });
     });
-    number();
+    updateRanks();
   }
 
-  function drag(list, item, start, number, tell) {
+  function drag(list, item, start, updateRanks, announceMove) {
     start.preventDefault();
     item.setPointerCapture(start.pointerId);
-    item.classList.add("held");
-    const over = (event) => {
+    item.classList.add("dragged");
+    const onMove = (event) => {
       const others = [...list.children].filter((other) => other !== item);
       const next = others.find((other) => {
         const box = other.getBoundingClientRect();
         return event.clientY < box.top + box.height / 2;
       });
-      const wanted = next ? others.indexOf(next) : others.length;
-      const place = () => [...list.children].indexOf(item);
-      if (place() === wanted) return;
-      // The others move: an element that leaves its place in the document loses the pointer.
-      while (place() > wanted) item.after(item.previousElementSibling);
-      while (place() < wanted) item.before(item.nextElementSibling);
-      number();
+      const target = next ? others.indexOf(next) : others.length;
+      const index = () => [...list.children].indexOf(item);
+      if (index() === target) return;
+      // Move the other items: an element that is moved in the document loses the pointer capture.
+      while (index() > target) item.after(item.previousElementSibling);
+      while (index() < target) item.before(item.nextElementSibling);
+      updateRanks();
     };
-    const drop = () => {
-      item.classList.remove("held");
-      item.removeEventListener("pointermove", over);
-      tell(item);
+    const onDrop = () => {
+      item.classList.remove("dragged");
+      item.removeEventListener("pointermove", onMove);
+      announceMove(item);
     };
-    item.addEventListener("pointermove", over);
-    item.addEventListener("lostpointercapture", drop, { once: true });
+    item.addEventListener("pointermove", onMove);
+    item.addEventListener("lostpointercapture", onDrop, { once: true });
   }
 
-  /* Keys: only while the focus is in the step, so they surprise nobody who dictates or reads elsewhere */
+  /* Keyboard shortcuts work only while the focus is in the step, so that dictation software and readers who are
+     elsewhere on the page do not trigger them. */
 
   let lastKey = { key: "", at: 0 };
 
@@ -176,11 +194,11 @@
     if (!step || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const target = event.target;
     if (!(target instanceof Element) || !step.contains(target)) return;
-    if (event.key === "Enter") return enter(event, target);
+    if (event.key === "Enter") return onEnter(event, target);
     if (target.matches("textarea, select, input:not([type=radio]):not([type=checkbox])")) return;
     const key = event.key.toLowerCase();
-    const joined = event.timeStamp - lastKey.at < 1000 ? lastKey.key + key : key;
-    const input = chosenBy(joined) || chosenBy(key);
+    const twoKeys = event.timeStamp - lastKey.at < 1000 ? lastKey.key + key : key; // "1", "0" chooses 10
+    const input = inputForKey(twoKeys) || inputForKey(key);
     lastKey = { key, at: event.timeStamp };
     if (!input) return;
     event.preventDefault();
@@ -188,96 +206,100 @@
     input.click();
   });
 
-  const chosenBy = (key) => (/^[a-z0-9]+$/.test(key) ? step.querySelector(`[data-key="${key}"]`) : null);
+  const inputForKey = (key) => (/^[a-z0-9]+$/.test(key) ? step.querySelector(`[data-key="${key}"]`) : null);
 
-  function enter(event, target) {
+  function onEnter(event, target) {
     if (target.closest("button, a, select, summary, [readonly]")) return;
-    if (target.matches("textarea") && (event.shiftKey || !desk.matches)) return;
-    if (!main()) return;
+    if (target.matches("textarea") && (event.shiftKey || !mouseAndKeyboard.matches)) return;
+    if (!mainButton()) return;
     event.preventDefault();
-    if (!event.repeat) main().click();
+    if (!event.repeat) mainButton().click();
   }
 
-  /* Sending: what could not be sent stays, and goes out again */
+  /* Sending: an answer that could not be sent stays in the form and is sent again */
 
-  const trouble = byId("trouble");
-  const [words, again] = trouble ? trouble.children : [];
-  let unsent = null;
-  let wait = 0;
-  let retry = 0;
+  const FIRST_DELAY = 2000; // milliseconds; doubled after each failed attempt
+  const LONGEST_DELAY = 30000;
+  const sendError = byId("send-error");
+  const [errorText, retryButton] = sendError ? sendError.children : [];
+  let unsentButton = null; // the button whose click has not reached the server
+  let delay = 0;
+  let retryTimer = 0;
 
-  function keep(event, isOffline) {
-    unsent = event.detail.requestConfig.triggeringEvent?.submitter || main();
-    words.textContent = isOffline ? trouble.dataset.offline : trouble.dataset.fault;
-    again.hidden = false;
-    trouble.hidden = false;
-    page.classList.remove("sending");
-    clearTimeout(retry);
+  function onSendFailed(event, isOffline) {
+    unsentButton = event.detail.requestConfig.triggeringEvent?.submitter || mainButton();
+    errorText.textContent = isOffline ? sendError.dataset.offline : sendError.dataset.fault;
+    retryButton.hidden = false;
+    sendError.hidden = false;
+    root.classList.remove("sending");
+    clearTimeout(retryTimer);
     if (isOffline) {
-      wait = Math.min(wait ? wait * 2 : 2000, 30000);
-      retry = setTimeout(resend, wait);
+      delay = Math.min(delay ? delay * 2 : FIRST_DELAY, LONGEST_DELAY);
+      retryTimer = setTimeout(resend, delay);
     }
   }
 
   function resend() {
-    clearTimeout(retry);
-    if (!unsent) return;
-    (unsent.isConnected ? unsent : main())?.click(); // a click, so that htmx sends the button's value too
+    clearTimeout(retryTimer);
+    if (!unsentButton) return;
+    // Click the button, so that htmx sends its value too.
+    (unsentButton.isConnected ? unsentButton : mainButton())?.click();
   }
 
-  function settle() {
-    unsent = null;
-    wait = 0;
-    clearTimeout(retry);
-    trouble.hidden = true;
+  function clearSendError() {
+    unsentButton = null;
+    delay = 0;
+    clearTimeout(retryTimer);
+    sendError.hidden = true;
   }
 
-  if (trouble) {
-    again.addEventListener("click", resend);
+  if (sendError) {
+    retryButton.addEventListener("click", resend);
     addEventListener("online", resend);
-    document.addEventListener("htmx:sendError", (event) => keep(event, true));
-    document.addEventListener("htmx:timeout", (event) => keep(event, true));
-    document.addEventListener("htmx:responseError", (event) => keep(event, false));
+    document.addEventListener("htmx:sendError", (event) => onSendFailed(event, true));
+    document.addEventListener("htmx:timeout", (event) => onSendFailed(event, true));
+    document.addEventListener("htmx:responseError", (event) => onSendFailed(event, false));
   }
-  document.addEventListener("htmx:beforeRequest", () => page.classList.add("sending"));
-  let reached = "";
+  document.addEventListener("htmx:beforeRequest", () => root.classList.add("sending"));
+  let previousProgress = "";
   document.addEventListener("htmx:beforeSwap", (event) => {
-    reached = byId("reached")?.getAttribute("width");
-    page.classList.add("swapped"); // the first page stands at once, those that follow slide in
-    // Refusals that are not pages of ours (a proxy's, say) must not replace what was typed.
+    previousProgress = byId("progress-bar")?.getAttribute("width");
+    root.classList.add("swapped"); // only steps after the first slide in
+    // An error page that is not ours (a proxy's, for example) must not replace what was typed.
     if (event.detail.shouldSwap && !event.detail.xhr.responseText.includes('id="step"')) {
       event.detail.shouldSwap = false;
-      keep(event, false);
+      onSendFailed(event, false);
     }
   });
   document.addEventListener("htmx:afterSettle", () => {
-    page.classList.remove("sending");
+    root.classList.remove("sending");
     if (byId("step") === step) return;
-    settle();
-    slide(byId("reached"));
-    const past = byId("past");
-    past?.querySelectorAll("[id]").forEach((item) => { // an answer sent twice is said once
-      const twins = past.querySelectorAll(`[id="${item.id}"]`);
+    clearSendError();
+    animateProgress(byId("progress-bar"));
+    const history = byId("history");
+    history?.querySelectorAll("[id]").forEach((item) => { // an answer sent twice is shown once
+      const twins = history.querySelectorAll(`[id="${item.id}"]`);
       if (twins.length > 1) twins[0].remove();
     });
-    arrive(false);
+    setUpStep(false);
   });
 
-  function slide(bar) { // from where the bar stood before
-    if (!bar || !reached) return;
-    const now = bar.getAttribute("width");
-    bar.setAttribute("width", reached);
-    bar.getBoundingClientRect();
-    bar.setAttribute("width", now);
+  function animateProgress(bar) { // from its previous width, since the element is new
+    if (!bar || !previousProgress) return;
+    const width = bar.getAttribute("width");
+    bar.setAttribute("width", previousProgress);
+    bar.getBoundingClientRect(); // forces a layout, so that the change of width is animated
+    bar.setAttribute("width", width);
   }
 
-  /* In a frame: tell the page around it how tall this one is */
+  /* In a frame: report the page's height to the page around it (see embed.js) */
 
   if (isFramed && parent !== window) {
     new ResizeObserver(() => {
-      parent.postMessage({ type: "colloquy:height", height: Math.ceil(document.body.getBoundingClientRect().height) }, "*");
+      const height = Math.ceil(document.body.getBoundingClientRect().height);
+      parent.postMessage({ type: "colloquy:height", height }, "*");
     }).observe(document.body);
   }
 
-  arrive(true);
+  setUpStep(true);
 })();
