@@ -1,4 +1,4 @@
-"""The shapes of a script in the OpenAPI description, made from the table the engine reads by.
+"""The schemas of a script in the OpenAPI description, generated from the engine's table of fields.
 
 `components()` gives the component schemas by name, in the form of OpenAPI 3.1; `ref("Block")` points to one.
 What is required and what is never null holds for writes and reads alike; on reads every key of a Block
@@ -115,19 +115,19 @@ def _text(kind: TextType) -> Schema:
     if kind.format:
         schema["format"] = kind.format
     if kind.pattern:
-        # An empty text stands for null where null may stand.
+        # Empty text means null in nullable fields.
         schema["pattern"] = f"^$|{kind.pattern}" if kind.empty_is_null else kind.pattern
     return schema
 
 
 def _patch() -> Schema:
-    """A Block of which nothing is required: what is not sent stays as it is."""
+    """A Block without required fields: a field that is not sent stays as it is."""
     schema = _object(fields.BLOCK)
     del schema["required"]
     schema["description"] = (
         "The fields of a block to change. A field that is not sent stays, null clears. `options` and "
-        "conditions are replaced whole; `scale`, `action_config` and `continue` change in the keys that are "
-        "sent. Of `precondition`, `show_when` and `hide_when` the one sent takes the place of the "
+        "conditions are replaced as a whole; `scale`, `action_config` and `continue` change only in the keys "
+        "that are sent. Sending one of `precondition`, `show_when` and `hide_when` replaces the "
         "others, and `show_when: null` or `hide_when: null` clears the `precondition` it compiled to as well."
     )
     return schema
@@ -163,8 +163,8 @@ def _condition() -> Schema:
                 "description": "Texts must not contain a double quote.",
                 "examples": ["Chess"],
             },
-            "all": {**parts, "description": "True where all of these are (AND)."},
-            "any": {**parts, "description": "True where any of these is (OR)."},
+            "all": {**parts, "description": "True if all of these are true (AND)."},
+            "any": {**parts, "description": "True if any of these is true (OR)."},
         },
         "examples": [{"block": "favGame", "op": "eq", "value": "Chess"}],
     }
@@ -175,10 +175,10 @@ def _script() -> Schema:
         "type": "object",
         "description": (
             f"The blocks of a project, in the order intro, main. At most {MAX_BLOCKS} blocks. Blocks are "
-            "sorted by `position` where it is sent, a block without one counting as its index in the array. "
+            "sorted by `position`, which defaults to the index in the array. "
             "Outro blocks are the service's own: `thank_you`, and of the project's `rewards` `xp`, "
-            "`achievement` and `role`. They are read with `?expand=outro`, and written by their `id`, of "
-            "which only `prompt`, `image_url`, `thumbnail_url` and the `pause` of `continue` change. The "
+            "`achievement` and `role`. They are read with `?expand=outro` and written by their `id`; only "
+            "`prompt`, `image_url`, `thumbnail_url` and the `pause` of `continue` can change. The "
             "`xp_amount` of `xp` is the community's `xp_per_question` times the script's questions at the "
             "moment of the read, 0 where the community gives no XP."
         ),
@@ -190,15 +190,15 @@ def _script() -> Schema:
                 "type": "integer",
                 "readOnly": True,
                 "description": (
-                    "Grows with every write, and where the outro or the scoring changes with the project; "
-                    "also the `ETag`, for `If-Match`."
+                    "Grows with every write, and when the outro or the scoring changes with the project. "
+                    "It is also the `ETag`, for `If-Match`."
                 ),
             },
             "warnings": {
                 "type": "array",
                 "readOnly": True,
                 "items": ref("ScriptWarning"),
-                "description": "What may stand in the script but does not do what it seems to.",
+                "description": "What is valid in the script but may not do what its author wants.",
             },
         },
     }
@@ -210,26 +210,30 @@ def _warning() -> Schema:
         "description": (
             "`scores_ignored`: points sent while scoring was off, or a script written before scoring was "
             "enabled, which count once the script is written again; or points on a ranking, which never do. "
-            "`not_graded`: a right answer while scoring is off. `double_award`: XP from a block and from "
-            "`rewards.use_xp` as well. `unknown_variable`: a name in a formula or `source_key` that is "
-            "nothing there, and so 0. `unfilled_token`: a token within a text of a formula, which stays as "
-            "it is written. `unknown_achievement`: one that nobody has described. "
-            "`tells_the_answers`: on an anonymous project nothing is given by a score or behind a condition."
+            "`not_graded`: a correct answer while scoring is off. `double_award`: XP from a block and from "
+            "`rewards.use_xp` as well. `unknown_variable`: a name in a formula or `source_key` that has no "
+            "value at this block, and counts as 0. `unfilled_token`: a token inside text of a formula, where "
+            "tokens are not filled in. `unknown_achievement`: an achievement without a description. "
+            "`tells_the_answers`: on an anonymous project, an award from a score or with a condition would "
+            "reveal answers, so nothing is given."
         ),
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {
             "field": {
                 "type": "string",
-                "description": "Where it stands in the script.",
+                "description": "The path of the field in the script.",
                 "examples": ["blocks[0].options"],
             },
             "block_id": {
                 "type": ["integer", "null"],
                 "format": "int64",
-                "description": "Null where it is about the whole script.",
+                "description": "Null if it is about the whole script.",
             },
-            "block_name": {"type": ["string", "null"], "description": "The block's name; null likewise."},
-            "code": {"type": "string", "enum": list(warnings.CODES), "description": "What is the matter."},
-            "message": {"type": "string", "description": "The same in a sentence, with what to do."},
+            "block_name": {
+                "type": ["string", "null"],
+                "description": "The block's name; null if it is about the whole script.",
+            },
+            "code": {"type": "string", "enum": list(warnings.CODES), "description": "The kind of warning."},
+            "message": {"type": "string", "description": "An explanation, with what to do."},
         },
     }

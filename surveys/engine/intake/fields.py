@@ -102,26 +102,23 @@ OPTION = ObjectType(
         ),
         "value": FieldSpec(
             TextType(MAX_VALUE, minimum=1),
-            "What is stored and what logic compares. On scale blocks the point's number.",
+            "The text that is stored and that logic compares. On scale blocks the number of the point.",
             nullable=False,
             required=True,
             example="Yes",
         ),
-        "label": FieldSpec(
-            _text(MAX_LABEL), "What a reader sees instead of the value.", example="Yes, gladly"
-        ),
+        "label": FieldSpec(_text(MAX_LABEL), "Shown to people instead of the value.", example="Yes, gladly"),
         "emoji": FieldSpec(
-            _text(100), "Shown beside the label; a custom token such as `<:name:id>` too.", example="👍"
+            _text(100), "Shown beside the label. Custom emoji such as `<:name:id>` are allowed.", example="👍"
         ),
         "score_values": FieldSpec(
             WeightsType(),
-            "Points for each bucket, by the bucket's variable key. Ignored, and not read back, while scoring "
-            "is off.",
+            "Points by bucket key. Ignored, and absent from reads, while scoring is off.",
             example={"score": 10},
         ),
         "display_order": FieldSpec(
             IntegerType(0, MAX_SMALL),
-            "0-based; the index in the array where it is left out. Ties keep the array's order.",
+            "0-based. Default: the index in the array. Ties keep the array's order.",
         ),
         "anchor_position": FieldSpec(
             ChoiceType(("last",)), "`last` keeps the option at the end of a shuffle."
@@ -135,17 +132,17 @@ SCALE = ObjectType(
     {
         "icon": FieldSpec(
             ChoiceType(("numbers", "stars", "emoji")),
-            "Default `stars` on a rating, else `numbers`. `emoji` needs one option per point with its emoji.",
+            "Default `stars` on a rating, else `numbers`. `emoji` needs one option per point, with an emoji.",
         ),
         "label_left": FieldSpec(
-            _text(200), "Anchor at `min`. Not beside labels on the points, and not on `nps`."
+            _text(200), "Label at `min`. Cannot be combined with labels on the points; not allowed on `nps`."
         ),
         "label_center": FieldSpec(
-            _text(200), "Anchor in the middle; shown where the number of points is odd. Not on `nps`."
+            _text(200), "Label in the middle, shown if the number of points is odd. Not allowed on `nps`."
         ),
-        "label_right": FieldSpec(_text(200), "Anchor at `max`; the rules of `label_left`."),
+        "label_right": FieldSpec(_text(200), "Label at `max`, with the same limits as `label_left`."),
     },
-    "How a rating, opinion scale or NPS question is drawn.",
+    "How a rating, opinion scale or NPS question is displayed.",
 )
 
 ACTION_CONFIG = ObjectType(
@@ -153,7 +150,7 @@ ACTION_CONFIG = ObjectType(
     {
         "xp_amount": FieldSpec(
             IntegerType(0, MAX_XP),
-            "XP that `give_xp` awards. It needs this or `source_key`, not both.",
+            "The XP that `give_xp` awards. `give_xp` needs either this or `source_key`.",
             example=50,
         ),
         "source_key": FieldSpec(
@@ -163,7 +160,7 @@ ACTION_CONFIG = ObjectType(
         "role_id": FieldSpec(SNOWFLAKE, "The role id that `give_role` needs.", example="1187"),
         "fire_scope": FieldSpec(
             ChoiceType(("respondent", "session")),
-            "`respondent` (the default) fires once for a person, `session` once for each completion.",
+            "`respondent` (the default) fires once per person, `session` once per completion.",
         ),
     },
     "What an action block does when it is reached.",
@@ -174,7 +171,7 @@ CONTINUE = ObjectType(
     {
         "after": FieldSpec(
             ChoiceType(("pause", "click")),
-            "`pause` goes on by itself, `click` waits for a button.",
+            "`pause` continues by itself, `click` waits for a button.",
             nullable=False,
             required=True,
         ),
@@ -183,7 +180,7 @@ CONTINUE = ObjectType(
         ),
         "label": FieldSpec(_text(80), "The button's label; used with `click`.", example="Go on"),
     },
-    "How a content or action block goes on.",
+    "How a content or action block continues.",
 )
 
 BLOCK = ObjectType(
@@ -197,12 +194,12 @@ BLOCK = ObjectType(
         "name": FieldSpec(
             TextType(64, minimum=1, check=_name_problem),
             "The block's name in logic and tokens: a letter, then letters, digits, `_`, spaces or `-`; "
-            "unique in title case. Where it is left out: `q0`, `q1`, ...",
+            "unique in title case. Default: `q0`, `q1`, ...",
             example="favGame",
         ),
         "section": FieldSpec(
             ChoiceType(SECTIONS),
-            "`main` where it is left out. `outro` needs the `id` of an existing outro block.",
+            "Default `main`. `outro` needs the `id` of an existing outro block.",
         ),
         "type": FieldSpec(
             ChoiceType(BLOCK_TYPES),
@@ -213,7 +210,7 @@ BLOCK = ObjectType(
         ),
         "prompt": FieldSpec(
             TextType(MAX_PROMPT),
-            "The text shown. It may be empty on a `calculated_block` alone.",
+            "The text shown. It may be empty only on a `calculated_block`.",
             nullable=False,
             required=True,
             example="Do you play e4?",
@@ -221,11 +218,12 @@ BLOCK = ObjectType(
         "answer_style": FieldSpec(
             ChoiceType(ANSWER_STYLES),
             "All four on single and multi punch; `full_text` or `emoji_only` on a ranking; `buttons` or "
-            "`select_menu` on scales; without effect on other types. Null inherits the project's default.",
+            "`select_menu` on scales; no effect on other types. Null inherits the project's default.",
         ),
         "color": FieldSpec(
             TextType(6, empty_is_null=True, check=_color_problem, pattern=_COLOR.pattern.join("^$")),
-            "Accent of content and action blocks: six hexadecimal digits without `#`. Drawn from premium on.",
+            "Accent of content and action blocks: six hexadecimal digits without `#`. Displayed on the "
+            "premium tier and above.",
             example="5865F2",
         ),
         "image_url": FieldSpec(_ADDRESS, "A picture above the prompt.", example="https://example.com/a.png"),
@@ -233,7 +231,7 @@ BLOCK = ObjectType(
         "options": FieldSpec(
             ListType(OPTION, MAX_OPTIONS),
             "Required on single punch, multi punch and ranking (2 to 20 items); on scales one for each "
-            "point, or none. At most 25 where the project is delivered by chat.",
+            "point, or none. At most 25 if the project is delivered by chat.",
             only_on=WITH_ITEMS | SCALES,
         ),
         "min": FieldSpec(
@@ -246,17 +244,17 @@ BLOCK = ObjectType(
             "Most choices on `multi_punch`, greatest value on `open_numeric`, last point on scales.",
             only_on=SCALES | {"multi_punch", "open_numeric"},
         ),
-        "required": FieldSpec(BooleanType(), "Whether an answer is needed to go on. Null means optional."),
+        "required": FieldSpec(BooleanType(), "Whether an answer is needed to continue. Null means optional."),
         "precondition": FieldSpec(
             _text(MAX_LENGTH),
-            "A hide expression: where it is true, the block is passed over.",
+            "A hide expression: if it is true, the block is skipped.",
             example='favGame = "Chess"',
         ),
         "show_when": FieldSpec(
-            ConditionType(), "Show the block only where this holds. Compiles to `precondition`."
+            ConditionType(), "Show the block only if this is true. Compiles to `precondition`."
         ),
         "hide_when": FieldSpec(
-            ConditionType(), "Hide the block where this holds. Compiles to `precondition`."
+            ConditionType(), "Hide the block if this is true. Compiles to `precondition`."
         ),
         "action_kind": FieldSpec(
             ChoiceType(ACTION_KINDS), "Required on `action_block`.", only_on=frozenset({"action_block"})
@@ -266,7 +264,7 @@ BLOCK = ObjectType(
         ),
         "correct_answer_ids": FieldSpec(
             ListType(IntegerType(1, MAX_ID), 1),
-            "The id of the correct option; one element. Graded only where scoring is enabled.",
+            "The id of the correct option; one element. Graded only if scoring is enabled.",
             only_on=CHOICES | SCALES,
         ),
         "correct_answer_index": FieldSpec(
@@ -278,23 +276,23 @@ BLOCK = ObjectType(
         ),
         "when_correct": FieldSpec(
             _text(MAX_PROMPT),
-            "Said after a correct answer; needs `correct_answer_ids`.",
+            "Shown after a correct answer; needs `correct_answer_ids`.",
             only_on=CHOICES | SCALES,
         ),
         "when_incorrect": FieldSpec(
             _text(MAX_PROMPT),
-            "Said after a wrong answer; needs `correct_answer_ids`.",
+            "Shown after a wrong answer; needs `correct_answer_ids`.",
             only_on=CHOICES | SCALES,
         ),
-        "scale": FieldSpec(SCALE, "How a scale is drawn.", only_on=SCALES),
+        "scale": FieldSpec(SCALE, "How a scale is displayed.", only_on=SCALES),
         "randomize_options": FieldSpec(
             BooleanType(),
-            "Shuffle the options for each respondent. False where it is left out.",
+            "Shuffle the options for each respondent. Default false.",
             only_on=WITH_ITEMS,
         ),
         "rank_top_n": FieldSpec(
             IntegerType(1, MAX_OPTIONS),
-            "How many items must be ranked; all of them where null.",
+            "How many items must be ranked. Null means all of them.",
             only_on=frozenset({"ranking"}),
         ),
         "calculated_formula": FieldSpec(
@@ -302,9 +300,11 @@ BLOCK = ObjectType(
         ),
         "position": FieldSpec(
             IntegerType(0, MAX_SMALL),
-            "0-based; the index in the array where it is left out. Ties keep the array's order.",
+            "0-based. Default: the index in the array. Ties keep the array's order.",
         ),
-        "continue": FieldSpec(CONTINUE, "How the block goes on.", only_on=STATEMENTS, attribute="continue_"),
+        "continue": FieldSpec(
+            CONTINUE, "How the block continues.", only_on=STATEMENTS, attribute="continue_"
+        ),
         "correct_answer_id": FieldSpec(
             IntegerType(1, MAX_ID),
             "The same as `correct_answer_ids` with one element.",
