@@ -69,8 +69,11 @@ def _layout(model: type[models.Model]) -> tuple[list[str], list[int]]:
     return [field.attname for field in fields], json_positions
 
 
-def found(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The rows of a statement that is planned for its values each time, as one about a whole table should."""
+def fetch_rows(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The rows of a statement that is not prepared.
+
+    PostgreSQL plans it for its values each time, which suits statements that read a whole table.
+    """
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()

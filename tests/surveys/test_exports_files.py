@@ -78,11 +78,11 @@ def test_a_part_is_one_statement(made, nine, django_assert_num_queries, format, 
 def test_nothing_is_read_before_the_first_chunk_is_asked_for(made, nine, monkeypatch):
     asked = []
 
-    def found(*told):
+    def fetch_rows(*told):
         asked.append(told)
         return []
 
-    monkeypatch.setattr("communities.statements.found", found)
+    monkeypatch.setattr("communities.statements.fetch_rows", fetch_rows)
 
     export = exports.export(project=made, format="ndjson")
     assert not asked

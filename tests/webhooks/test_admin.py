@@ -18,7 +18,7 @@ from webhooks.models import Delivery, Event, Webhook
 pytestmark = pytest.mark.django_db
 
 MODELS = [Webhook, Event, Delivery]
-CONFIDENTIAL = "I never told anybody."
+CONFIDENTIAL = "A confidential answer."
 
 
 @pytest.fixture

@@ -169,7 +169,7 @@ def delete(webhook: Webhook) -> None:
 
 
 def test_a_deleted_webhook_is_removed_after_an_hour_with_its_events() -> None:
-    deleted, kept = create_webhook(events=["project.created"]), create_webhook(events=["project.opened"])
+    deleted, remaining = create_webhook(events=["project.created"]), create_webhook(events=["project.opened"])
     emit_event(EventType.PROJECT_CREATED)
     emit_event(EventType.PROJECT_OPENED)
     delete(deleted)
@@ -177,19 +177,19 @@ def test_a_deleted_webhook_is_removed_after_an_hour_with_its_events() -> None:
     assert remove_deleted(at=MID_HOUR + HOUR - timedelta(seconds=1)) == 0
     assert remove_deleted(at=MID_HOUR + HOUR) == 1
 
-    assert Webhook.objects.get() == kept
-    assert Delivery.objects.get().webhook_id == kept.pk
+    assert Webhook.objects.get() == remaining
+    assert Delivery.objects.get().webhook_id == remaining.pk
     assert Event.objects.get().type == "project.opened"
 
 
 def test_an_event_that_other_webhooks_received_stays() -> None:
-    deleted, kept = create_webhook(), create_webhook()
+    deleted, remaining = create_webhook(), create_webhook()
     emit_event()
     delete(deleted)
 
     remove_deleted(at=MID_HOUR + HOUR)
 
-    assert Event.objects.get().deliveries.get().webhook_id == kept.pk
+    assert Event.objects.get().deliveries.get().webhook_id == remaining.pk
 
 
 def test_an_event_of_two_deleted_webhooks_is_removed_with_the_second() -> None:
@@ -237,10 +237,10 @@ def test_concurrent_housekeeping_never_deadlocks(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(housekeeping, "BATCH_SIZE", 3)
     monkeypatch.setattr(housekeeping, "SETTLED_BATCH_SIZE", 4)
     deleted = [create_webhook(), create_webhook()]
-    kept = create_webhook(get_community(2))
+    remaining = create_webhook(get_community(2))
     for n in range(20):
         emit_event(rounded_to=Rounding.HOUR if n % 2 else None)
-        emit_event(community=kept.community, rounded_to=Rounding.DAY if n % 2 else None)
+        emit_event(community=remaining.community, rounded_to=Rounding.DAY if n % 2 else None)
     for webhook in deleted:
         delete(webhook)
     later = MID_HOUR + timedelta(days=40)
@@ -253,7 +253,7 @@ def test_concurrent_housekeeping_never_deadlocks(monkeypatch: pytest.MonkeyPatch
 
     assert [each for each in results if isinstance(each, Exception)] == []
     assert [call() for call in calls] == [0, 0, 0]
-    assert Webhook.objects.get() == kept
+    assert Webhook.objects.get() == remaining
     assert (Event.objects.count(), Delivery.objects.count()) == (20, 20)
     assert set(Delivery.objects.values_list("status", flat=True)) == {"abandoned"}
     assert set(Event.objects.values_list("body", "is_settled")) == {(None, True)}

@@ -1,4 +1,4 @@
-"""Sending what is due, one partition at a time, each by one worker at a time.
+"""Sends due deliveries. One worker at a time sends a partition of a webhook.
 
 An attempt is made outside any transaction and written at once. A worker that is killed therefore repeats at
 most the attempt it was making.
@@ -39,7 +39,7 @@ _is_stopping = threading.Event()
 
 
 def stop() -> None:
-    """End every run of this process after its current attempt. Whatever remains stays due."""
+    """End every run of this process after its current attempt. Unsent deliveries stay due."""
     _is_stopping.set()
 
 
@@ -60,7 +60,7 @@ def drain(*, webhook_id: int, partition: int, now: Clock = timezone.now) -> None
     try:
         while not _is_stopping.is_set():
             run.send_due()
-            # Checked after releasing the lock: a worker that was woken while it was held has gone away.
+            # Checked after releasing the lock, because a worker woken in between has given up.
             if not pending.is_any_due(webhook_id=webhook_id, partition=partition, at=now()):
                 break
             if run.is_over():

@@ -1,4 +1,4 @@
-"""What the outbox loses with time: bodies, the write order of anonymous events, and deleted webhooks.
+"""Removes from the outbox: old bodies, the write order of anonymous events, and deleted webhooks.
 
 Each function may run twice, also at the same time. None waits for a row lock: locked rows are left for the
 next run. Events are locked before their deliveries.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from communities.statements import found
+from communities.statements import fetch_rows
 
 # Served by the partial index of undelivered rows.
 _NOT_DELIVERED = """
@@ -60,17 +60,17 @@ class OutboxMetrics:
 
 def outbox(*, at: datetime) -> OutboxMetrics:
     """The cheap figures: their statements read only undelivered rows and webhooks."""
-    [(due,)] = found(_DUE, [at])
-    [(oldest,)] = found(_OLDEST, [])
+    [(due,)] = fetch_rows(_DUE, [at])
+    [(oldest,)] = fetch_rows(_OLDEST, [])
     return OutboxMetrics(
-        not_delivered={"pending": 0, "failed": 0, "abandoned": 0, **dict(found(_NOT_DELIVERED, []))},
+        not_delivered={"pending": 0, "failed": 0, "abandoned": 0, **dict(fetch_rows(_NOT_DELIVERED, []))},
         due=due,
         oldest_age_seconds=max(0.0, (at - oldest).total_seconds()) if oldest else 0.0,
-        webhooks={"on": 0, "off": 0, "disabled": 0, **dict(found(_WEBHOOKS, []))},
+        webhooks={"on": 0, "off": 0, "disabled": 0, **dict(fetch_rows(_WEBHOOKS, []))},
     )
 
 
 def delivered_count() -> int:
     """How many deliveries reached their endpoint. Scans the whole table: 0.1 s for each million rows."""
-    [(count,)] = found(_DELIVERED, [])
+    [(count,)] = fetch_rows(_DELIVERED, [])
     return int(count)

@@ -1,4 +1,4 @@
-"""Events, written for every webhook that listens in the transaction of the change they report."""
+"""Writes events for every webhook that listens, in the transaction of the change they report."""
 
 from __future__ import annotations
 

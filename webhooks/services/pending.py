@@ -1,4 +1,4 @@
-"""Deliveries that are due: found through a partial index, read in small batches with all that sending needs.
+"""Reads due deliveries in small batches, through a partial index, with everything that sending needs.
 
 SQL calls the number of a partition `lane`, as its column is named.
 """

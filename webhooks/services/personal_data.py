@@ -13,7 +13,7 @@ import orjson
 from django.db import connection
 
 from communities import wire
-from communities.statements import found
+from communities.statements import fetch_rows
 from communities.transactions import in_transaction
 from webhooks.models import Delivery, Event
 
@@ -39,7 +39,7 @@ def events_naming(*, community_id: int, user_id: int) -> Iterator[Json]:
     """Events that name the person, oldest first; `data` is null once the body has been deleted."""
     after: tuple[datetime, uuid.UUID] = (_EPOCH, uuid.UUID(int=0))
     while True:
-        page = found(_PAGE, [community_id, user_id, *after, BATCH_SIZE])
+        page = fetch_rows(_PAGE, [community_id, user_id, *after, BATCH_SIZE])
         for event_id, type, created_at, body in page:
             data = None if body is None else orjson.loads(body)["data"]
             yield {"id": str(event_id), "type": type, "created_at": created_at, "data": data}

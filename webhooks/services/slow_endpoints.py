@@ -1,4 +1,4 @@
-"""A bound on the threads that dead and slow endpoints may occupy, so that others are never held up."""
+"""A limit to the threads that dead and slow endpoints occupy, so that others are not delayed."""
 
 from __future__ import annotations
 

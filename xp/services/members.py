@@ -12,7 +12,7 @@ from typing import Any
 
 from communities import services as communities
 from communities.services.members import NoSuchMember
-from communities.statements import found
+from communities.statements import fetch_rows
 from xp import levels
 from xp.services import achievements, ranks
 from xp.services.ledger import month_of
@@ -47,7 +47,7 @@ _ACCOUNT = """
 def count(*, community_id: int, filters: Mapping[str, Any]) -> int:
     """The number of members that match the filters."""
     where, values = _where(community_id, filters)
-    return int(found(f"SELECT count(*) {_MEMBERS} WHERE {where}", values)[0][0])
+    return int(fetch_rows(f"SELECT count(*) {_MEMBERS} WHERE {where}", values)[0][0])
 
 
 def page(
@@ -64,7 +64,7 @@ def page(
         ids = ranks.member_ids(ranks.all_time_board(community_id=community_id), offset, length)
         if len(ids) == length:
             return _ranked(ids, community_id=community_id, at=at)
-    rows = found(
+    rows = fetch_rows(
         f"SELECT member.id {_MEMBERS} WHERE {where} ORDER BY {_ORDER[sort]} LIMIT %s OFFSET %s",
         [*values, length, offset],
     )
@@ -83,7 +83,7 @@ def unranked(ids: Sequence[int], *, community_id: int, at: datetime) -> list[Mem
     """The members with these ids in this order, with `rank` null. Leaves out ids of other communities."""
     if not ids:
         return []
-    rows = found(
+    rows = fetch_rows(
         f"""
         SELECT {_COLUMNS} {_MEMBERS} {_ACCOUNT}
         JOIN unnest(%s::bigint[]) WITH ORDINALITY AS wanted (id, place) ON wanted.id = member.id

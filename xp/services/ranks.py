@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from communities.statements import found
+from communities.statements import fetch_rows
 from xp.services.ledger import month_of
 
 # Members who have left are few and have an index of their own. Excluding them costs half of joining the
@@ -44,13 +44,13 @@ def month_board(*, community_id: int, at: datetime) -> Board:
 
 def count(board: Board) -> int:
     """The number of ranked members."""
-    rows = found(f"SELECT count(*) FROM xp_standing AS standing WHERE {board.where}", board.values)
+    rows = fetch_rows(f"SELECT count(*) FROM xp_standing AS standing WHERE {board.where}", board.values)
     return int(rows[0][0])
 
 
 def member_ids(board: Board, offset: int, length: int) -> list[int]:
     """A page of the ranked members' ids, most XP first. Equal members are ordered by id."""
-    rows = found(
+    rows = fetch_rows(
         f"""
         SELECT standing.member_id FROM xp_standing AS standing WHERE {board.where}
         ORDER BY standing.{board.xp} DESC, standing.member_id LIMIT %s OFFSET %s
@@ -69,7 +69,7 @@ def rank_by_xp(board: Board, amounts: Sequence[int]) -> dict[int, int]:
     if not amounts:
         return {}
     ascending = sorted(set(amounts))
-    rows = found(
+    rows = fetch_rows(
         f"""
         SELECT width_bucket(standing.{board.xp}, %s::bigint[]), count(*) FROM xp_standing AS standing
         WHERE {board.where} AND standing.{board.xp} > %s GROUP BY 1

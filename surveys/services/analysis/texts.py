@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from communities.statements import found
+from communities.statements import fetch_rows
 from surveys.ai.provider import (
     MAX_QUOTE,
     MAX_THEME_DESCRIPTION,
@@ -52,7 +52,7 @@ def count(*, project_id: int, covers: str) -> int:
         SELECT count(*) FROM surveys_block b JOIN surveys_answer a ON a.block_id = b.id {narrowed}
         WHERE b.project_id = %s AND b.type = 'open_text'
     """
-    return int(found(sql, [project_id])[0][0])
+    return int(fetch_rows(sql, [project_id])[0][0])
 
 
 def batch(
@@ -71,7 +71,7 @@ def batch(
         WHERE c.project_id = %s AND c.id > %s {_COVERS.get(covers, "")}
         ORDER BY c.id LIMIT %s
     """
-    return found(sql, [block_id, project_id, after or uuid.UUID(int=0), length])
+    return fetch_rows(sql, [block_id, project_id, after or uuid.UUID(int=0), length])
 
 
 # --- What was found ---------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ def table(project: Project) -> Table:
 
 
 def _columns(project: Project, stored: StoredScript) -> Iterator[Column]:
-    rows = statements.found(_ANSWERED, [project.pk, list(IN_COLUMNS)])
+    rows = statements.fetch_rows(_ANSWERED, [project.pk, list(IN_COLUMNS)])
     archived = {block_id for block_id, is_archived in rows if is_archived}
     otherwise = {block_id for block_id, is_archived in rows if not is_archived}
     removed = stored.archived_options or {}

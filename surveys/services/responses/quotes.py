@@ -19,7 +19,7 @@ def remove(*, project_id: int, conversation_id: uuid.UUID) -> None:
 
     Call it in the transaction that deletes the response, before its answers are deleted.
     """
-    texts = [text for (text,) in statements.found(_TEXTS, [conversation_id])]
+    texts = [text for (text,) in statements.fetch_rows(_TEXTS, [conversation_id])]
     if not texts:
         return
     completed = Analysis.objects.filter(project_id=project_id, with_ai=True, status=Analysis.Status.COMPLETED)

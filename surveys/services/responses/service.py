@@ -182,7 +182,7 @@ def batches(*, project: Project, filters: Mapping[str, object]) -> Iterator[Sequ
         ORDER BY id
     """
     last, limit = uuid.UUID(int=0), FIRST_BATCH
-    while rows := statements.found(sql, [*values, last, limit, MAX_BATCH_BYTES]):
+    while rows := statements.fetch_rows(sql, [*values, last, limit, MAX_BATCH_BYTES]):
         yield [row[:-2] for row in rows]
         if len(rows) < limit and rows[-1][-1] < MAX_BATCH_BYTES:
             return

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from django.db import connection
 
-from communities.statements import found
+from communities.statements import fetch_rows
 from communities.transactions import in_transaction
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Script
 from surveys.engine.statistics import MAX_POINT, AnswerGroup, EntryKey
@@ -89,7 +89,7 @@ def counted(
     sql = f"SELECT {', '.join(f'({part})::text' for part, _ in parts)}"
     everything = [value for _, values in parts for value in values]
     ((*texts,),) = (
-        found(sql, everything) if len(parts) == 3 and not where else _found_by_joining(sql, everything)
+        fetch_rows(sql, everything) if len(parts) == 3 and not where else _found_by_joining(sql, everything)
     )
     (listed, completed), unfinished, groups, *more = (orjson.loads(text or "[]") for text in texts)
     standing = _standing(stored.script, stored.revision, unfinished)
@@ -115,7 +115,7 @@ def _found_by_joining(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
     """
     with connection.cursor() as cursor:
         cursor.execute(_BY_HASHES_ALONE)
-    return found(sql, values)
+    return fetch_rows(sql, values)
 
 
 def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:

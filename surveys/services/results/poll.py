@@ -9,7 +9,7 @@ from threading import Lock
 
 from cachetools import FIFOCache
 
-from communities.statements import found
+from communities.statements import fetch_rows
 from surveys.engine.script import SCALES, Block
 from surveys.models import Project
 
@@ -72,14 +72,14 @@ def count(*, block: Block, at: datetime) -> PollResults:
 def _count(block: Block) -> PollResults:
     """One statement, over an index alone. Who chose several options is one voter, by the first of them."""
     if block.type in SCALES:
-        points = found(
+        points = fetch_rows(
             "SELECT number, count(*) FROM surveys_answer"
             " WHERE block_id = %s AND option_id IS NULL AND number IS NOT NULL GROUP BY number",
             [block.id],
         )
         by_number = {int(number): votes for number, votes in points}
         return PollResults({}, by_number, sum(by_number.values()))
-    rows = found(
+    rows = fetch_rows(
         "SELECT option_id, ordinal, count(*) FROM surveys_answer"
         " WHERE block_id = %s AND option_id IS NOT NULL GROUP BY option_id, ordinal",
         [block.id],
