@@ -98,7 +98,7 @@ class TemplateViewSet(CommunityViewSet):
     )
     def list(self, request: Request) -> Response:
         query = self.query(TemplatesIn)
-        found = templates.listed(
+        found = templates.search_templates(
             type=query.get("type"), category=query.get("category"), search=query.get("search")
         )
         return self.page(found, query, as_json=templates.as_json)

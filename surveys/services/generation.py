@@ -44,15 +44,15 @@ from surveys.services.scripts import editing as scripts
 
 MAKE = "surveys.make_script"
 MOST_CORRECTIONS = 2
-KEPT_FOR = timedelta(minutes=10)  # a finished one, for a caller who broke off and tries again
-# A web process has four threads, and others wish to be served meanwhile: two requests may wait as long as it
-# takes, a third a little, and the last thread is hardly kept. Who finds no place waits for as long as an idle
-# worker takes without a model, and is told that the script is still being made.
-_places = threading.BoundedSemaphore(2)
-_short_places = threading.BoundedSemaphore(1)
-SECONDS_IN_A_SHORT_PLACE = 5.0
-SECONDS_WITHOUT_A_PLACE = 0.5
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.03, 0.5  # seconds between two looks
+KEPT_FOR = timedelta(minutes=10)  # finished work, for a caller who disconnected and tries again
+# A web process has four threads, and other requests need them too. Two requests may wait until the script is
+# ready, and a third for a few seconds. Any further request waits only as long as an idle worker takes without
+# a model; then it answers that the script is still being written.
+_long_waits = threading.BoundedSemaphore(2)
+_short_waits = threading.BoundedSemaphore(1)
+SECONDS_OF_A_SHORT_WAIT = 5.0
+SECONDS_OF_ANY_OTHER_WAIT = 0.5
+_MIN_PAUSE, _MAX_PAUSE = 0.03, 0.5  # seconds between two queries
 
 log = structlog.get_logger("colloquy.generation")
 
@@ -74,7 +74,7 @@ class CreatedFromIntent:
     is_pending: bool
 
 
-# --- Asked for ------------------------------------------------------------------------------------
+# --- Requests -------------------------------------------------------------------------------------
 
 
 def prepare(
@@ -117,7 +117,7 @@ def _request_for(plan: ProjectPlan, fields: Mapping[str, Any]) -> ScriptRequest:
 
 
 def _wants_scoring(fields: Mapping[str, Any]) -> bool | None:
-    """What was said about scoring; None leaves it to what the intent needs."""
+    """Whether the fields ask for scoring; None lets the provider decide."""
     if "scoring_enabled" in fields:
         return bool(fields["scoring_enabled"])
     scoring = fields.get("scoring", {})
@@ -160,31 +160,31 @@ def begin(
 
 
 def wait(*, generation_id: int) -> None:
-    """Wait until a script is made or could not be, but no longer than the settings say. Holds nothing."""
+    """Wait until the work has ended or SECONDS_TO_WAIT_FOR_A_SCRIPT is over. Holds no connection."""
     with _seconds_to_wait() as seconds:
-        ends, pause = time.monotonic() + seconds, _SHORTEST_PAUSE
-        while (left := ends - time.monotonic()) > 0 and not _is_over(generation_id):
+        deadline, pause = time.monotonic() + seconds, _MIN_PAUSE
+        while (remaining := deadline - time.monotonic()) > 0 and not _has_ended(generation_id):
             jobs.let_go()
-            time.sleep(min(pause, left))
-            pause = min(pause * 1.3, _LONGEST_PAUSE)
+            time.sleep(min(pause, remaining))
+            pause = min(pause * 1.3, _MAX_PAUSE)
 
 
-def _is_over(generation_id: int) -> bool:
+def _has_ended(generation_id: int) -> bool:
     return not Generation.objects.filter(Job.UNFINISHED, pk=generation_id).exists()
 
 
 @contextmanager
 def _seconds_to_wait() -> Iterator[float]:
-    """How long this request may wait; the thread that it keeps is counted meanwhile."""
-    most = settings.SECONDS_TO_WAIT_FOR_A_SCRIPT
-    for places, seconds in ((_places, most), (_short_places, min(most, SECONDS_IN_A_SHORT_PLACE))):
-        if places.acquire(blocking=False):
+    """How many seconds this request may wait. Counts its thread as waiting inside the block."""
+    limit = settings.SECONDS_TO_WAIT_FOR_A_SCRIPT
+    for waits, seconds in ((_long_waits, limit), (_short_waits, min(limit, SECONDS_OF_A_SHORT_WAIT))):
+        if waits.acquire(blocking=False):
             try:
                 yield seconds
             finally:
-                places.release()
+                waits.release()
             return
-    yield min(most, SECONDS_WITHOUT_A_PLACE)
+    yield min(limit, SECONDS_OF_ANY_OTHER_WAIT)
 
 
 @in_transaction
@@ -194,28 +194,33 @@ def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
     Raises Unavailable if no script could be written.
     """
     plan = prepared.plan
-    own = Generation.objects.select_for_update().filter(pk=prepared.generation_id).first()
-    if own is None or own.status == Job.Status.FAILED:
-        raise Unavailable((own and own.error) or SCRIPT_FAILED, retry_after=(own and own.retry_after) or 30)
-    is_pending = own.status != Job.Status.COMPLETED
+    generation = Generation.objects.select_for_update().filter(pk=prepared.generation_id).first()
+    if generation is None or generation.status == Job.Status.FAILED:
+        raise Unavailable(
+            (generation and generation.error) or SCRIPT_FAILED,
+            retry_after=(generation and generation.retry_after) or 30,
+        )
+    is_pending = generation.status != Job.Status.COMPLETED
     if not is_pending:
-        draft = _draft_of(own)
-        is_scored = plan.project.scoring_enabled or (draft.scoring_enabled and own.request["scoring"] is None)
+        draft = _draft_of(generation)
+        is_scored = plan.project.scoring_enabled or (
+            draft.scoring_enabled and generation.request["scoring"] is None
+        )
         plan = projects.plan_with_draft(plan=plan, blocks=draft.blocks, scoring=is_scored)
     created = projects.save_plan(
         plan=plan,
-        generation=_told("pending" if is_pending else "completed", own),
+        generation=_as_json("pending" if is_pending else "completed", generation),
         at=at,
     )
     if is_pending:
-        own.project, own.claim = created.project, None
-        own.save(update_fields=["project", "claim"])
+        generation.project, generation.claim = created.project, None
+        generation.save(update_fields=["project", "claim"])
     else:
-        own.delete()
-    return CreatedFromIntent(created, own.credits_used, is_pending)
+        generation.delete()
+    return CreatedFromIntent(created, generation.credits_used, is_pending)
 
 
-# --- Made -----------------------------------------------------------------------------------------
+# --- Work -----------------------------------------------------------------------------------------
 
 SCRIPT_FAILED = "The script could not be made. No credits were charged; please try again."
 NO_VALID_SCRIPT = "The AI provider wrote no valid script. No credits were charged; try to reword the intent."
@@ -223,18 +228,18 @@ ALREADY_WRITTEN = "The project already has a script, so the one made from the in
 
 
 def run(*, generation_id: int) -> None:
-    """Draft the script, as a worker does. Whoever comes second, or too late, changes nothing."""
+    """Write the script, in a worker. Running it twice is harmless."""
     job = jobs.take(Generation, generation_id, at=timezone.now())
     if job is not None:
         try:
-            draft = _drafted(job)
+            draft = _valid_draft(job)
         except jobs.TakenOver:
             return
         except ProviderError as failure:
             _fail(job, failure.message, retry_after=failure.retry_after)
-        except (OperationalError, InterfaceError):  # the lease runs out, and another worker goes on
+        except (OperationalError, InterfaceError):  # another worker takes over when the lease expires
             raise
-        except Exception as fault:  # or its caller would wait in vain
+        except Exception as fault:  # record any other error, so that the caller does not wait in vain
             log_fault(jobs.log, "generation.fault", fault, generation_id=generation_id)
             _fail(job, SCRIPT_FAILED)
         else:
@@ -242,8 +247,8 @@ def run(*, generation_id: int) -> None:
     deliver(generation_id=generation_id, at=timezone.now())
 
 
-def _drafted(job: Generation) -> ScriptDraft:
-    """A valid script. Raises ProviderError where the provider wrote none, also when told what was wrong."""
+def _valid_draft(job: Generation) -> ScriptDraft:
+    """Have the provider write a script and correct it until it is valid. Raises ProviderError."""
     provider, request = ai.get_provider(), _request_of(job)
     correction = None
     for _ in range(1 + MOST_CORRECTIONS):
@@ -253,7 +258,7 @@ def _drafted(job: Generation) -> ScriptDraft:
         draft = provider.draft_script(request, correction)
         if request.scoring is not None:
             draft = replace(draft, scoring_enabled=request.scoring)
-        violations = faults_of(draft, request)
+        violations = violations_of(draft, request)
         log.info("generation.drafted", generation_id=job.pk, violations=len(violations))
         if not violations:
             return draft
@@ -261,8 +266,8 @@ def _drafted(job: Generation) -> ScriptDraft:
     raise ProviderError(NO_VALID_SCRIPT)
 
 
-def faults_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violation]:
-    """What is wrong with a draft: what would be wrong were it written by hand, and what no draft may hold."""
+def violations_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violation]:
+    """Check a draft by the rules for scripts written by hand, and by those for drafts only."""
     new, violations = scripts.read_new(
         {"blocks": list(draft.blocks)},
         is_poll=request.type == Project.Type.POLL,
@@ -271,7 +276,9 @@ def faults_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violation]
         chat=request.for_chat,
     )
     if not violations and not any(block.asks for block in new.script.blocks):
-        violations.append(Violation("script.blocks", "required", "`blocks` must hold at least one question."))
+        violations.append(
+            Violation("script.blocks", "required", "`blocks` must contain at least one question.")
+        )
     for n, block in enumerate(draft.blocks):
         if block.get("type") == "action_block":
             message = "`type` cannot be `action_block` in a draft; only the author can add rewards."
@@ -282,61 +289,61 @@ def faults_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violation]
 @in_transaction
 def _complete(job: Generation, draft: ScriptDraft) -> None:
     try:
-        own = jobs.locked(job)
+        generation = jobs.locked(job)
     except jobs.TakenOver:
         return
-    own.draft = {"blocks": list(draft.blocks), "scoring_enabled": draft.scoring_enabled}
-    own.status, own.completed_at = Job.Status.COMPLETED, timezone.now()
-    own.save(update_fields=["draft", "status", "completed_at"])
+    generation.draft = {"blocks": list(draft.blocks), "scoring_enabled": draft.scoring_enabled}
+    generation.status, generation.completed_at = Job.Status.COMPLETED, timezone.now()
+    generation.save(update_fields=["draft", "status", "completed_at"])
 
 
 @in_transaction
 def _fail(job: Generation, message: str, *, retry_after: int | None = None) -> None:
     try:
-        own = jobs.locked(job)
+        generation = jobs.locked(job)
     except jobs.TakenOver:
         return
-    own.retry_after = retry_after
-    _end_in_vain(own, message)
+    generation.retry_after = retry_after
+    _end_as_failed(generation, message)
 
 
-def _end_in_vain(own: Generation, message: str) -> None:
-    """Give the credits back, and let the caller's key be free for another try."""
-    communities.return_credits(community_id=own.community_id, amount=own.credits_used)
-    own.status, own.completed_at, own.error = Job.Status.FAILED, timezone.now(), message
-    own.credits_used, own.claim = 0, None
-    own.save(update_fields=["status", "completed_at", "error", "retry_after", "credits_used", "claim"])
+def _end_as_failed(generation: Generation, message: str) -> None:
+    """Return the credits, and release the idempotency key so that the caller can try again."""
+    communities.return_credits(community_id=generation.community_id, amount=generation.credits_used)
+    generation.status, generation.completed_at, generation.error = Job.Status.FAILED, timezone.now(), message
+    generation.credits_used, generation.claim = 0, None
+    generation.save(update_fields=["status", "completed_at", "error", "retry_after", "credits_used", "claim"])
 
 
 @in_transaction
 def deliver(*, generation_id: int, at: datetime) -> None:
-    """Put a finished script into the project that was made without it; or tell that there is none.
+    """Write a finished script into the project that was created without it, or record that there is none.
 
-    The project is locked first, as by all who change one.
+    Like every change of a project, this locks the project first.
     """
     finished = Generation.objects.filter(pk=generation_id, project__isnull=False).exclude(Job.UNFINISHED)
-    found = finished.values_list("project_id", flat=True).first()
-    if found is None:
+    project_id = finished.values_list("project_id", flat=True).first()
+    if project_id is None:
         return
-    project = Project.objects.select_for_update().filter(pk=found).first()
-    own = finished.select_for_update().first()
-    if project is None or own is None:
+    project = Project.objects.select_for_update().filter(pk=project_id).first()
+    generation = finished.select_for_update().first()
+    if project is None or generation is None:
         return
-    if own.status == Job.Status.COMPLETED and (refused := _refusal_of_writing(project, own, at)):
-        _end_in_vain(own, refused)
-    project.generation = _told(own.status, own)
+    if generation.status == Job.Status.COMPLETED and (error := _write_script(project, generation, at)):
+        _end_as_failed(generation, error)
+    project.generation = _as_json(generation.status, generation)
     project.save(update_fields=["generation"])
-    own.delete()
+    generation.delete()
 
 
-def _refusal_of_writing(project: Project, own: Generation, at: datetime) -> str | None:
-    """Write the draft as the project's script; why that cannot be, where it cannot."""
+def _write_script(project: Project, generation: Generation, at: datetime) -> str | None:
+    """Write the draft as the project's script. Returns the reason if that is not possible."""
     if project.revision or project.block_count:
         return ALREADY_WRITTEN
-    draft = _draft_of(own)
+    draft = _draft_of(generation)
     try:
         with transaction.atomic():
-            if draft.scoring_enabled and own.request["scoring"] is None:
+            if draft.scoring_enabled and generation.request["scoring"] is None:
                 project.scoring_enabled = True
                 project.save(update_fields=["scoring_enabled"])
             scripts.write_script(project=project, body={"blocks": list(draft.blocks)}, at=at)
@@ -345,11 +352,11 @@ def _refusal_of_writing(project: Project, own: Generation, at: datetime) -> str 
     return None
 
 
-# --- Left behind ----------------------------------------------------------------------------------
+# --- Sweep ----------------------------------------------------------------------------------------
 
 
 def take_up(*, at: datetime) -> None:
-    """Wake workers for what waits or was left by one that died, and clear what nobody came back for."""
+    """Wake workers for waiting and abandoned work, and delete work that nobody fetched."""
     for generation_id in jobs.given_up(Generation, at=at):
         _give_up(generation_id, at)
     undelivered = Generation.objects.filter(project__isnull=False).exclude(Job.UNFINISHED)
@@ -360,27 +367,29 @@ def take_up(*, at: datetime) -> None:
 
 @in_transaction
 def _give_up(generation_id: int, at: datetime) -> None:
-    own = Generation.objects.select_for_update().filter(pk=generation_id).first()
-    if own is not None and generation_id in jobs.given_up(Generation, at=at):  # still, under the lock
-        _end_in_vain(own, SCRIPT_FAILED)
+    generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
+    if generation is not None and generation_id in jobs.given_up(
+        Generation, at=at
+    ):  # checked again under the lock
+        _end_as_failed(generation, SCRIPT_FAILED)
 
 
 @in_transaction
 def _clear(at: datetime) -> None:
-    """Give back what was taken for scripts that nobody fetched. Their projects, if any, are gone."""
-    left = Generation.objects.filter(Q(completed_at__lt=at - KEPT_FOR), project__isnull=True)
-    found = left.exclude(Job.UNFINISHED).order_by("community_id", "pk")
-    for own in found.select_for_update(skip_locked=True)[:1000]:
-        communities.return_credits(community_id=own.community_id, amount=own.credits_used)
-        own.delete()
+    """Delete finished work that nobody fetched or whose project was deleted, and return its credits."""
+    old = Generation.objects.filter(Q(completed_at__lt=at - KEPT_FOR), project__isnull=True)
+    unfetched = old.exclude(Job.UNFINISHED).order_by("community_id", "pk")
+    for generation in unfetched.select_for_update(skip_locked=True)[:1000]:
+        communities.return_credits(community_id=generation.community_id, amount=generation.credits_used)
+        generation.delete()
 
 
-def _told(status: str, own: Generation) -> dict[str, object]:
+def _as_json(status: str, generation: Generation) -> dict[str, object]:
     """The project's `generation` (decisions 14.7)."""
     return {
         "status": status,
-        "generated_by": own.generated_by or settings.AI_PROVIDER,
-        "error": own.error,
+        "generated_by": generation.generated_by or settings.AI_PROVIDER,
+        "error": generation.error,
     }
 
 
@@ -388,6 +397,6 @@ def _request_of(job: Generation) -> ScriptRequest:
     return ScriptRequest(**{**job.request, "bucket_names": tuple(job.request["bucket_names"])})
 
 
-def _draft_of(own: Generation) -> ScriptDraft:
-    assert own.draft is not None
-    return ScriptDraft(own.draft["blocks"], own.draft["scoring_enabled"])
+def _draft_of(generation: Generation) -> ScriptDraft:
+    assert generation.draft is not None
+    return ScriptDraft(generation.draft["blocks"], generation.draft["scoring_enabled"])

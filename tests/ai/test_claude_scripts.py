@@ -70,7 +70,7 @@ def script(*blocks: dict[str, Any], scoring: bool = False) -> dict[str, Any]:
     return {"scoring_enabled": scoring, "blocks": list(blocks)}
 
 
-def faults_of(draft: ScriptDraft, request: ScriptRequest = SURVEY) -> list[str]:
+def violations_of(draft: ScriptDraft, request: ScriptRequest = SURVEY) -> list[str]:
     _, violations = scripts.read_new(
         {"blocks": list(draft.blocks)},
         is_poll=request.type == "poll",
@@ -93,7 +93,7 @@ def test_each_type_of_block_is_converted_to_our_form(
 
     assert mismatches(sent, schemas.CONVO) == []
     assert draft.blocks[0] == {"type": type_, "name": "Thing", **converted}
-    assert faults_of(draft) == []
+    assert violations_of(draft) == []
 
 
 def test_a_quiz_with_a_result_passes_the_rules(claude: ClaudeProvider, anthropic: Loopback) -> None:
@@ -122,7 +122,7 @@ def test_a_quiz_with_a_result_passes_the_rules(claude: ClaudeProvider, anthropic
 
     assert mismatches(sent, schemas.CONVO) == []
     assert draft.scoring_enabled
-    assert faults_of(draft) == []
+    assert violations_of(draft) == []
     colour, _, end = draft.blocks
     assert colour["options"] == [{"value": "Red", "score_values": {"fire_mage": 2}}, {"value": "Blue"}]
     assert {key: colour[key] for key in graded} == graded
@@ -150,7 +150,7 @@ def test_conditions_name_blocks_and_variables(claude: ClaudeProvider, anthropic:
             {"variable": "score", "op": "gte", "value": 3},
         ]
     }
-    assert faults_of(draft) == []
+    assert violations_of(draft) == []
 
 
 def test_points_are_dropped_if_the_request_wants_none(claude: ClaudeProvider, anthropic: Loopback) -> None:
@@ -184,7 +184,7 @@ def test_improvised_scripts_match_the_schema_and_pass_the_rules(
 
     (asked,) = anthropic.requests
     assert mismatches(improvise(asked.body), asked.schema) == []
-    assert faults_of(draft, request_) == []
+    assert violations_of(draft, request_) == []
 
 
 @pytest.mark.parametrize("schema", [schemas.CONVO, schemas.POLL, schemas.BATCH_READING, schemas.SUMMARY])
@@ -206,7 +206,7 @@ def test_the_schema_of_polls_has_only_blocks_for_polls(claude: ClaudeProvider, a
     ]
 
 
-def test_the_request_contains_all_wishes(claude: ClaudeProvider, anthropic: Loopback) -> None:
+def test_the_request_contains_all_conditions(claude: ClaudeProvider, anthropic: Loopback) -> None:
     request = ScriptRequest("Quiz", "convo", True, ("Fire Mage",), for_chat=True)
 
     claude.draft_script(request)
@@ -231,7 +231,7 @@ def test_a_correction_contains_the_draft_and_its_violations(
     corrected = claude.draft_script(SURVEY, Correction(draft, [fault]))
 
     (asked,) = anthropic.requests
-    assert faults_of(corrected) == []
+    assert violations_of(corrected) == []
     assert (
         '"draft":[{"type":"nps","prompt":""}],"violations":[{"field":"script.blocks[0].prompt"'
         in asked.prompt
@@ -310,7 +310,7 @@ def test_violations_of_rules_are_left_to_the_rules(claude: ClaudeProvider, anthr
 
     draft = claude.draft_script(SURVEY)
 
-    assert len(faults_of(draft)) == 3
+    assert len(violations_of(draft)) == 3
 
 
 def test_an_infinite_number_is_refused(claude: ClaudeProvider, anthropic: Loopback) -> None:

@@ -392,8 +392,8 @@ def test_who_finds_every_place_taken_waits_a_little_and_is_told_that_it_takes_lo
     caller, monkeypatch, settings
 ):
     settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 60
-    monkeypatch.setattr(generation, "SECONDS_IN_A_SHORT_PLACE", 0.0)
-    monkeypatch.setattr(generation._places, "acquire", lambda blocking: False)
+    monkeypatch.setattr(generation, "SECONDS_OF_A_SHORT_WAIT", 0.0)
+    monkeypatch.setattr(generation._long_waits, "acquire", lambda blocking: False)
 
     answer = caller.post("/projects", INTENT)
 
@@ -407,21 +407,21 @@ def test_one_thread_of_a_web_process_is_hardly_kept_waiting(settings):
     with ExitStack() as stack:
         waits = [stack.enter_context(generation._seconds_to_wait()) for _ in range(5)]
 
-    no_place = generation.SECONDS_WITHOUT_A_PLACE
-    assert waits == [60, 60, generation.SECONDS_IN_A_SHORT_PLACE, no_place, no_place]
+    no_place = generation.SECONDS_OF_ANY_OTHER_WAIT
+    assert waits == [60, 60, generation.SECONDS_OF_A_SHORT_WAIT, no_place, no_place]
     assert gunicorn.threads > sum(wait > no_place for wait in waits)
 
 
 def test_a_place_is_free_again_after_a_fault(monkeypatch, settings):
-    monkeypatch.setattr(generation, "_is_over", lambda _: 1 / 0)
+    monkeypatch.setattr(generation, "_has_ended", lambda _: 1 / 0)
     settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 1.0
 
     for _ in range(5):
         with pytest.raises(ZeroDivisionError):
             generation.wait(generation_id=1)
 
-    assert generation._places.acquire(blocking=False)
-    generation._places.release()
+    assert generation._long_waits.acquire(blocking=False)
+    generation._long_waits.release()
 
 
 def test_no_job_has_credits_after_it_failed(caller, monkeypatch, settings):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from communities.words import plural
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply
 from surveys.pages.respondent.widgets import emoji, typed_of
@@ -62,4 +63,4 @@ def _bar(text: str, sign: str, votes: int, results: PollResults, is_own: bool) -
 
 
 def _voters(count: int) -> str:
-    return "No votes yet" if not count else "1 vote" if count == 1 else f"{count:,} votes"
+    return plural(count, "vote") if count else "No votes yet"

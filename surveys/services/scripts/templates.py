@@ -1,9 +1,8 @@
-"""The template library as the interface tells it, and a template as the script of a new project.
+"""Templates in the API, and as scripts of new projects.
 
-listed(type=…, category=…, search=…)   templates, by category and name
-find("net-promoter-score")             one; raises NotFound
-draft("net-promoter-score")            its script, to make a project of; raises NotFound
-as_json(template)  as_json_with_script(template)
+search_templates(type=…, category=…, search=…)   templates, by category and name
+find("net-promoter-score")                       one template
+draft("net-promoter-score")                      its script, for a new project
 """
 
 from __future__ import annotations
@@ -13,29 +12,30 @@ from surveys.ai.local.drafts import builder, library
 from surveys.ai.local.drafts.library import Template
 from surveys.ai.provider import ScriptDraft
 
-__all__ = ["Template", "as_json", "as_json_with_script", "draft", "find", "listed"]
+__all__ = ["Template", "as_json", "as_json_with_script", "categories", "draft", "find", "search_templates"]
 
 
-def listed(
+def search_templates(
     *, type: str | None = None, category: str | None = None, search: str | None = None
 ) -> list[Template]:
-    """Templates of a type and of a category that say every word of the search, in any case."""
+    """Return the templates of a type and a category that contain every word of the search, in any case."""
     words = (search or "").casefold().split()
     return [
         template
         for template in library.all_templates()
         if (type is None or template.type == type)
         and (category is None or template.category == category)
-        and all(word in _said(template) for word in words)
+        and all(word in _searchable_text(template) for word in words)
     ]
 
 
 def categories() -> list[str]:
+    """Return all categories, in alphabetical order."""
     return list(dict.fromkeys(template.category for template in library.all_templates()))
 
 
 def find(template_id: str) -> Template:
-    """Refuses an id that no template has."""
+    """Return a template by its id. Raises NotFound if there is none."""
     template = library.get(template_id)
     if template is None:
         raise NotFound("There is no such template.")
@@ -43,10 +43,10 @@ def find(template_id: str) -> Template:
 
 
 def draft(template_id: str, *, type: str | None = None) -> ScriptDraft:
-    """The script of a template, without a topic of its own, for a new project of a type.
+    """Return the script of a template for a new project of a type.
 
-    Refuses an id that no template has, as a fault of the field `template`, and a survey for a poll; a poll's
-    question may well be all that a survey asks.
+    Refuses an unknown id as a violation of the field `template`, and the template of a survey for a poll. The
+    template of a poll also suits a survey.
     """
     template = library.get(template_id)
     if template is None:
@@ -58,7 +58,7 @@ def draft(template_id: str, *, type: str | None = None) -> ScriptDraft:
 
 
 def as_json(template: Template) -> dict[str, object]:
-    """What a list tells of a template."""
+    """A template in a list."""
     return {
         "id": template.id,
         "name": template.name,
@@ -72,7 +72,7 @@ def as_json(template: Template) -> dict[str, object]:
 
 
 def as_json_with_script(template: Template) -> dict[str, object]:
-    """All of it. The answer can be sent back as a new project: what it has too much is ignored there."""
+    """A whole template. It can be sent back as a new project, which ignores the fields it does not need."""
     buckets = [{"name": name, "order": n} for n, name in enumerate(template.buckets)]
     return {
         **as_json(template),
@@ -81,5 +81,5 @@ def as_json_with_script(template: Template) -> dict[str, object]:
     }
 
 
-def _said(template: Template) -> str:
+def _searchable_text(template: Template) -> str:
     return " ".join([template.id, template.name, template.description, *template.keywords]).casefold()
