@@ -1,7 +1,10 @@
 """The three lock files: each contains the one before it, at the same versions and hashes."""
 
 import re
+import subprocess
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -57,3 +60,46 @@ def test_the_locks_have_every_package_that_is_required() -> None:
     assert missing(project["project"]["dependencies"], "requirements.txt") == set()
     assert missing(groups["run"], "requirements-run.txt") == set()
     assert missing(groups["dev"], "requirements-dev.txt") == set()
+
+
+# Loads all our modules and those of the processes in the Procfile, without the packages named as arguments.
+LOAD_EVERYTHING = """
+import importlib, pkgutil, sys
+sys.modules.update(dict.fromkeys(sys.argv[1:]))  # importing them raises ModuleNotFoundError
+import django
+django.setup()
+for app in ("config", "communities", "surveys", "webhooks", "xp"):
+    for module in pkgutil.walk_packages(importlib.import_module(app).__path__, f"{app}."):
+        importlib.import_module(module.name)
+for name in (
+    "celery.apps.beat", "celery.apps.worker", "celery.concurrency.prefork", "celery.concurrency.thread",
+    "django_redis.client", "gunicorn.app.wsgiapp", "gunicorn.workers.gthread", "honcho.command",
+    "kombu.transport.redis",
+):
+    importlib.import_module(name)
+"""
+
+
+def test_a_server_needs_no_package_that_only_development_installs(tmp_path: Path) -> None:
+    installed = _packages("requirements.txt") | {"colloquy"}
+    missing = {
+        module
+        for module, distributions in packages_distributions().items()
+        if not {re.sub(r"[-_.]+", "-", name).lower() for name in distributions} & installed
+    }
+
+    ended = subprocess.run(
+        [sys.executable, "-c", LOAD_EVERYTHING, *sorted(missing)],
+        cwd=ROOT,
+        env={
+            "COLLOQUY_SERVERS": "none",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "VAR_DIR": str(tmp_path),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert {"pytest", "mypy"} <= missing
+    assert ended.returncode == 0, ended.stderr

@@ -48,7 +48,7 @@ class Command(BaseCommand):
     def _is_confirmed(self, paths: list[Path]) -> bool:
         if not sys.stdin.isatty():
             raise CommandError(
-                "Nothing was deleted. To delete without being asked, run `CONFIRM=yes make reset`."
+                "Nothing was deleted: run `CONFIRM=yes make reset` to delete without a question."
             )
         self.stdout.write(f"This deletes all communities, surveys and responses in {settings.VAR_DIR}:")
         self.stdout.write(f"  {', '.join(sorted(path.name for path in paths))}")
