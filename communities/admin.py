@@ -1,4 +1,4 @@
-"""Staff look and correct. What the machine writes for itself is read here and never edited."""
+"""The admin site for staff. Rows that the service writes for itself are shown here, but not edited."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ WITH_ADDRESSES: Mapping[type[models.Field[Any, Any]], Mapping[str, Any]] = {
 
 
 class LockedAdmin(admin.ModelAdmin[M]):
-    """Rows that others change too: each is locked before it is read for a change.
+    """Rows that other requests change too. Each is locked before it is read for a change.
 
-    Django's admin saves every field of the row that it read, and would take back what was written meanwhile.
+    Django's admin saves all fields of the row that it has read, and would overwrite concurrent changes.
     """
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> M | None:
-        found = super().get_object(request, object_id, from_field)
-        if found is None or request.method != "POST":
-            return found
-        self.lock(found)
+        row = super().get_object(request, object_id, from_field)
+        if row is None or request.method != "POST":
+            return row
+        self.lock(row)
         return super().get_object(request, object_id, from_field)
 
     def lock(self, row: M) -> None:
-        """Wait for whoever changes this row now, and make others wait until the transaction ends."""
+        """Lock this row until the transaction ends."""
         list(self.model._default_manager.select_for_update().filter(pk=row.pk))
 
 
 class ReadAdmin(admin.ModelAdmin[M]):
-    """Rows that the machine writes: read here, never edited."""
+    """Rows that the service writes. They are shown, but not edited."""
 
     formfield_overrides = WITH_ADDRESSES
     show_full_result_count = False
@@ -80,7 +80,7 @@ class UserAdmin(DjangoUserAdmin[User]):
     ordering = ("-id",)
     fieldsets = (
         (None, {"fields": ("username", "password", "name", "email")}),
-        ("May", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
+        ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
     add_fieldsets = ((None, {"fields": ("username", "name", "usable_password", "password1", "password2")}),)
@@ -88,7 +88,7 @@ class UserAdmin(DjangoUserAdmin[User]):
     show_full_result_count = False
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """A person goes by being made inactive: deleting would take their keys and projects' author along."""
+        """People are made inactive: deleting them would delete their keys and their projects' author."""
         return False
 
 
@@ -105,11 +105,11 @@ class CommunityAdmin(LockedAdmin[Community]):
     inlines = (SettingsInline,)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Community | None = None) -> tuple[str, ...]:
-        """The id is given once: another one would make another community."""
+        """The id cannot be changed, because Django would create another community."""
         return self.readonly_fields if obj is None else ("id", *self.readonly_fields)
 
     def has_delete_permission(self, request: HttpRequest, obj: Community | None = None) -> bool:
-        """Django would load every answer of the community to delete it."""
+        """To delete a community, Django would load all of its answers."""
         return False
 
 
@@ -127,7 +127,7 @@ class MemberAdmin(admin.ModelAdmin[Member]):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(LockedAdmin[ApiKey]):
-    """Keys are made over the interface or by `create_api_key`, because a secret is shown only there."""
+    """Keys are created through the interface or by `create_api_key`, since only those show the secret."""
 
     list_display = (
         "id",

@@ -6,5 +6,5 @@ class CommunitiesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        # Only here, for they read the models and the addresses, which are not there before.
+        # Imported here because the checks need models and URLs, which are not loaded before.
         import communities.checks  # noqa: F401, PLC0415

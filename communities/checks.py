@@ -20,7 +20,7 @@ def every_tier_has_a_rate(**_: Any) -> list[Error]:
         Error(f"communities.tiers.TIERS has no row for the tier {name}.", id="communities.E001")
         for name in sorted(names - TIERS.keys())
     ] + [
-        Error(f"communities.tiers.TIERS has a row for {name}, which is no tier.", id="communities.E002")
+        Error(f"communities.tiers.TIERS has a row for {name}, which is not a tier.", id="communities.E002")
         for name in sorted(TIERS.keys() - names)
     ]
 

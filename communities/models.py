@@ -1,4 +1,4 @@
-"""Who is asking, and the community they ask for."""
+"""Users, communities, members, API keys, and stored responses of idempotent requests."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from django.db.models import Q
 
 
 def unnamed() -> str:
-    """A user name for somebody who never signs in by one."""
+    """Return a user name for somebody who never signs in with it."""
     return f"u-{uuid.uuid4().hex}"
 
 
 class User(AbstractUser):
-    """A person, across communities: staff who sign in, members, and respondents a caller names."""
+    """A person, across communities: staff, members, and respondents with an id of an API caller's own."""
 
     first_name = None  # type: ignore[assignment]
     last_name = None  # type: ignore[assignment]
@@ -54,7 +54,7 @@ class Community(models.Model):
     platform = models.CharField(max_length=8, choices=Platform, default=Platform.CHAT)
     tier = models.CharField(max_length=8, choices=TierName, default=TierName.BASIC)
     bot_credits = models.PositiveIntegerField(default=0, help_text="Credits left for AI features.")
-    locale = models.CharField(max_length=35, null=True, blank=True)  # noqa: DJ001 (the interface tells null)
+    locale = models.CharField(max_length=35, null=True, blank=True)  # noqa: DJ001 (null is part of the interface)
     icon_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
     created_date = models.DateTimeField(null=True, blank=True)
     total_project_count = models.PositiveIntegerField(default=0, help_text="All projects ever created.")
@@ -101,7 +101,7 @@ class CommunitySettings(models.Model):
     def __str__(self) -> str:
         return f"Settings of community {self.community_id}"
 
-    # Where nothing was chosen, the default of a new community holds.
+    # If nothing is chosen, the default of a new community applies.
 
     @property
     def gives_xp(self) -> bool:
@@ -121,7 +121,7 @@ class CommunitySettings(models.Model):
 
 
 class Member(models.Model):
-    """A user's place in one community."""
+    """A user's membership in a community."""
 
     class Access(models.TextChoices):
         ADMIN = "admin"
@@ -151,15 +151,15 @@ class Member(models.Model):
 
     @property
     def belongs(self) -> bool:
-        """Whether this person is still in the community."""
+        """Whether this person has not left the community."""
         return self.left_at is None
 
 
 class Identity(models.Model):
-    """An account by which a platform knows a user; unique within its platform only.
+    """An account that a platform knows a user by. Its id is unique within the platform only.
 
-    `community` is set where the namespace is the community's own: a respondent named by a caller's
-    `external_id` (provider `web`).
+    `community` is set if the id is unique within that community only: the `external_id` of a respondent
+    (provider `web`).
     """
 
     class Provider(models.TextChoices):
@@ -190,7 +190,7 @@ class Identity(models.Model):
 
 
 class ApiKey(models.Model):
-    """A key of one community. Only SHA-256 digests are kept; a rotated key's old one lives on for a day."""
+    """A community's API key. Only SHA-256 digests are stored; a rotated key keeps its old one for a day."""
 
     class Restriction(models.TextChoices):
         CREATOR = "creator"
@@ -219,10 +219,10 @@ class ApiKey(models.Model):
 
 
 class IdempotentRequest(models.Model):
-    """A write done once for an Idempotency-Key, and what it answered.
+    """A write that was done once for an Idempotency-Key, with its response.
 
-    `claim` and `fingerprint` are keyed hashes, so a request about an anonymous answer cannot be
-    guessed back from the table (decisions 8.8); `expires_at` is a full hour for the same reason.
+    `claim` and `fingerprint` are keyed hashes, so that an anonymous answer cannot be guessed from the table
+    (decisions 8.8). `expires_at` is a full hour for the same reason.
     """
 
     claim = models.CharField(

@@ -1,9 +1,9 @@
-"""Waking a worker, by the name of a task, once the rows that it will look at are committed.
+"""Waking workers: sending a Celery task by its name once the rows that it works on are committed.
 
-Rows are the truth and a sweep finds what nobody was woken for, so a wake may get lost, and nobody waits for
-one: a thread of its own speaks with the broker, whatever time that takes. Equal wakes that come while it is
-busy are one. It pauses between two rounds, so that a busy process wakes a worker four times a second and not
-a thousand times.
+The rows say what is to be done, and a sweep finds rows that no worker was woken for. So a wake may get lost,
+and no request waits for one: a separate thread talks to the broker. Equal wakes are merged while that thread
+is busy. It pauses after each round, so that a busy process wakes workers four times a second and not a
+thousand times.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import structlog
 from celery import current_app
 from django.db import transaction
 
-MOST_WAITING = 10_000  # different wakes; what comes beyond is left to the sweep
-MOST_IN_A_QUEUE = 1_000  # messages in the broker
+MAX_WAITING = 10_000  # different wakes; the sweep finds the rows of any others
+MAX_QUEUE_LENGTH = 1_000  # messages in the broker
 SECONDS_BETWEEN_ROUNDS = 0.25
-SECONDS_TO_LEAVE_BROKER_ALONE = 1.0
+SECONDS_AFTER_A_FAILURE = 1.0
 
 log = structlog.get_logger("colloquy.queue")
 Wake = tuple[str, tuple[tuple[str, Any], ...]]
 
 
 def wake(task: str, **kwargs: object) -> None:
-    """Have a worker run a task, soon after the transaction commits or at once where there is none.
+    """Have a worker run a task soon after the transaction commits, or at once if there is no transaction.
 
     `kwargs` are plain values.
     """
@@ -35,12 +35,12 @@ def wake(task: str, **kwargs: object) -> None:
 
 
 def wake_at_once(task: str, **kwargs: object) -> None:
-    """The same without a look at the database, of which some threads know nothing."""
+    """Have a worker run a task at once. For threads that have no database connection."""
     _waker.add((task, tuple(sorted(kwargs.items()))))
 
 
 class Waker:
-    """Wakes that wait to be sent, and the thread that sends them; it starts with the first one."""
+    """Wakes that wait to be sent, and the thread that sends them, which starts with the first wake."""
 
     def __init__(self) -> None:
         self._waiting: dict[Wake, None] = {}
@@ -48,10 +48,10 @@ class Waker:
         self._thread: threading.Thread | None = None
         self._broker_is_down = False
 
-    def add(self, what: Wake) -> None:
+    def add(self, wake: Wake) -> None:
         with self._changed:
-            if len(self._waiting) < MOST_WAITING:
-                self._waiting[what] = None
+            if len(self._waiting) < MAX_WAITING:
+                self._waiting[wake] = None
             if self._thread is None:
                 thread = threading.Thread(target=self._send_for_ever, name="waker", daemon=True)
                 thread.start()
@@ -64,13 +64,13 @@ class Waker:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting)
                 waiting, self._waiting = self._waiting, {}
-            seconds = SECONDS_BETWEEN_ROUNDS if self._send(waiting) else SECONDS_TO_LEAVE_BROKER_ALONE
+            seconds = SECONDS_BETWEEN_ROUNDS if self._send(waiting) else SECONDS_AFTER_A_FAILURE
             pause.wait(seconds)
 
     def _send(self, waiting: Mapping[Wake, None]) -> bool:
-        """Whether the broker took them all. What it did not take is dropped: the sweep does the rest.
+        """Send wakes, and return whether the broker accepted all of them. The others are left to the sweep.
 
-        Any fault counts as the broker's, for the thread has to outlive every one.
+        Any exception counts as the broker's, because the thread must survive all of them.
         """
         try:
             crowded = {task for task in {task for task, _ in waiting} if _is_crowded(task)}
@@ -89,23 +89,23 @@ class Waker:
 
 
 def _is_crowded(task: str) -> bool:
-    """Whether so many messages wait for the workers of a task that one more would wake nobody sooner.
+    """Whether so many messages wait for a task's workers that another one would not wake them any sooner.
 
-    While those workers are away the broker's memory would fill, for wakes of the same rows come again.
+    Without this check the broker's memory would fill while the workers are down, as sweeps wake repeatedly.
     """
     queue = current_app.amqp.router.route({}, task)["queue"].name
     with current_app.producer_pool.acquire(block=True) as producer:
         redis: Any = producer.channel.client  # type: ignore[union-attr]
-        return bool(redis.llen(queue) >= MOST_IN_A_QUEUE)
+        return bool(redis.llen(queue) >= MAX_QUEUE_LENGTH)
 
 
 _waker = Waker()
 
 
-def _begin_anew() -> None:
-    """A forked process has the wakes of its parent, but not the thread that sends them."""
+def _reset_after_fork() -> None:
+    """Start with a new waker: a forked process inherits its parent's wakes, but not the thread."""
     global _waker
     _waker = Waker()
 
 
-os.register_at_fork(after_in_child=_begin_anew)
+os.register_at_fork(after_in_child=_reset_after_fork)

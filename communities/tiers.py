@@ -1,4 +1,4 @@
-"""What each tier may do: one table (interface 5.6 and 8)."""
+"""The rate limit and the features of each tier (interface 5.6 and 8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain data as our JSON, wherever it leaves: in answers and in events."""
+"""Plain data as JSON, in responses and in events."""
 
 import orjson
 from django.utils.functional import Promise
@@ -7,11 +7,11 @@ _RENDERED_AS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS | orjson.OPT_NON_
 
 
 def render(value: object) -> bytes:
-    """JSON in UTF-8; times in UTC without microseconds (decisions 1.1)."""
+    """Return JSON in UTF-8, with times in UTC without microseconds (decisions 1.1)."""
     return orjson.dumps(value, default=_as_text, option=_RENDERED_AS)
 
 
 def _as_text(value: object) -> str:
-    if isinstance(value, Promise):  # a text that waits for its language
+    if isinstance(value, Promise):  # a lazily translated text
         return str(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON.")
+    raise TypeError(f"{type(value).__name__} cannot be rendered as JSON.")

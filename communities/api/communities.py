@@ -33,7 +33,7 @@ EXAMPLE = {
 class CommunityOut(serializers.ModelSerializer[Community]):
     id = serializers.CharField()
     user_setup_id = serializers.CharField(
-        allow_null=True, help_text="Who last completed the setup wizard; null where it never ran."
+        allow_null=True, help_text="Who last completed the setup wizard; null if it never ran."
     )
 
     class Meta:
@@ -53,14 +53,16 @@ class CommunitiesViewSet(CommunityViewSet):
         operation_id="communities_list",
         tags=["Communities"],
         summary="List communities",
-        description="The communities reachable with the key: a key belongs to one.",
+        description="The communities that the key gives access to. A key belongs to one.",
         parameters=[PageIn],
         responses=CommunityOut(many=True),
         examples=[OpenApiExample("The key's community", EXAMPLE, response_only=True)],
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
-        own = Community.objects.filter(pk=self.key.community_id).order_by("pk")
-        return self.page(own, self.query(PageIn), as_json=lambda each: CommunityOut(each).data)
+        communities = Community.objects.filter(pk=self.key.community_id).order_by("pk")
+        return self.page(
+            communities, self.query(PageIn), as_json=lambda community: CommunityOut(community).data
+        )
 
     @extend_schema(
         operation_id="communities_get",

@@ -39,7 +39,9 @@ class NewKeyIn(serializers.Serializer[Any]):
     name = StrictTextField(max_length=200)
     description = StrictTextField(max_length=1000, allow_null=True, required=False)
     expires_at = UtcDateTimeField(
-        allow_null=True, required=False, help_text="A future time with its offset; null never ends."
+        allow_null=True,
+        required=False,
+        help_text="A future time with its offset; null for a key that never expires.",
     )
     role = StrictChoiceField(
         choices=["creator"], allow_null=True, required=False, help_text="Restricts an admin's key to creator."
@@ -59,7 +61,7 @@ class KeyOut(serializers.Serializer[ApiKey]):
 
 
 class NewKeyOut(KeyOut):
-    key = serializers.CharField(help_text="The secret, shown this once.")
+    key = serializers.CharField(help_text="The secret, which is shown only once.")
 
 
 class KeyViewSet(CommunityViewSet):
@@ -71,7 +73,7 @@ class KeyViewSet(CommunityViewSet):
         "destroy": Role.ADMIN,
     }
 
-    def _told(self, key: ApiKey) -> dict[str, object]:
+    def _as_json(self, key: ApiKey) -> dict[str, object]:
         return {
             "id": str(key.pk),
             "community_id": str(key.community_id),
@@ -88,29 +90,29 @@ class KeyViewSet(CommunityViewSet):
         operation_id="api_keys_list",
         tags=["API keys"],
         summary="List API keys",
-        description="Newest first, revoked ones too. Needs the role admin.",
+        description="Newest first, including revoked ones. Needs the role admin.",
         parameters=[PageIn],
         responses=KeyOut(many=True),
         examples=[OpenApiExample("One key", EXAMPLE, response_only=True)],
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
-        own = ApiKey.objects.filter(community_id=self.key.community_id).order_by("-pk")
-        return self.page(own, self.query(PageIn), as_json=self._told)
+        api_keys = ApiKey.objects.filter(community_id=self.key.community_id).order_by("-pk")
+        return self.page(api_keys, self.query(PageIn), as_json=self._as_json)
 
     @extend_schema(
         operation_id="api_keys_create",
         tags=["API keys"],
-        summary="Make an API key",
+        summary="Create an API key",
         description=(
-            "The answer alone carries `key`. The new key belongs to the user of the key that asks, and is "
-            "never above its role. A community has at most 50 keys that are not revoked: one more is "
-            "`409 conflict`. Needs the role admin, as all about keys does."
+            "Only this response contains `key`. The new key belongs to the same user as the key of the "
+            "request, and never has a role above its own. A community has at most 50 keys that are not "
+            "revoked: another one is `409 conflict`. Needs the role admin, like everything about keys."
         ),
         request=NewKeyIn,
         responses={201: NewKeyOut},
         examples=[
             OpenApiExample("For a website", {"name": "Website"}, request_only=True),
-            OpenApiExample("Made", NEW_EXAMPLE, response_only=True, status_codes=["201"]),
+            OpenApiExample("Created", NEW_EXAMPLE, response_only=True, status_codes=["201"]),
         ],
     )
     @once
@@ -125,13 +127,13 @@ class KeyViewSet(CommunityViewSet):
             expires_at=body.get("expires_at"),
             at=self.at,
         )
-        return Response({**self._told(key), "key": secret}, status=201)
+        return Response({**self._as_json(key), "key": secret}, status=201)
 
     @extend_schema(
         operation_id="api_keys_rotate",
         tags=["API keys"],
         summary="Rotate an API key",
-        description="A new `key`; the old one works for another 24 hours.",
+        description="Returns a new `key`. The old one works for another 24 hours.",
         request=None,
         responses=NewKeyOut,
         examples=[OpenApiExample("Rotated", NEW_EXAMPLE, response_only=True)],
@@ -139,13 +141,13 @@ class KeyViewSet(CommunityViewSet):
     @once
     def rotate(self, request: Request, key_id: int, **kwargs: Any) -> Response:
         key, secret = keys.rotate_key(community_id=self.key.community_id, key_id=key_id, at=self.at)
-        return Response({**self._told(key), "key": secret})
+        return Response({**self._as_json(key), "key": secret})
 
     @extend_schema(
         operation_id="api_keys_revoke",
         tags=["API keys"],
         summary="Revoke an API key",
-        description="It stops working within 5 seconds.",
+        description="The key stops working within 5 seconds.",
         responses={204: None},
     )
     @once

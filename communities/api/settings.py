@@ -17,7 +17,7 @@ from communities.http.views import CommunityViewSet
 from communities.models import CommunitySettings
 from communities.services import settings
 
-LARGEST_INTEGER = 2**31 - 1
+MAX_INTEGER = 2**31 - 1  # of the column
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*")
 EXAMPLE = {
     "community_id": "710000000000000001",
@@ -44,25 +44,25 @@ class LanguageTag(StrictTextField):
 
 
 class SettingsShape(serializers.Serializer[CommunitySettings]):
-    """Null stands for nothing chosen."""
+    """Null means that nothing is chosen."""
 
     community_id = serializers.CharField(read_only=True)
     locale = LanguageTag(allow_null=True, max_length=35)
     default_anonymous_mode = StrictChoiceField(
         choices=CommunitySettings.AnonymousMode.values,
         allow_null=True,
-        help_text="Decides the privacy of a new project that names none.",
+        help_text="The privacy of new projects that set none.",
     )
     use_xp = StrictBooleanField(allow_null=True)
     xp_name = StrictTextField(allow_null=True, max_length=50)
-    xp_per_question = StrictIntegerField(allow_null=True, min_value=0, max_value=LARGEST_INTEGER)
+    xp_per_question = StrictIntegerField(allow_null=True, min_value=0, max_value=MAX_INTEGER)
     use_leader_board = StrictBooleanField(allow_null=True)
     thank_you_type = StrictChoiceField(choices=CommunitySettings.ThankYouType.values, allow_null=True)
     thank_you_custom_message = StrictTextField(allow_null=True, max_length=4000)
     thank_you_custom_label = StrictTextField(allow_null=True, max_length=80)
 
 
-def _told(saved: CommunitySettings) -> dict[str, object]:
+def _as_json(saved: CommunitySettings) -> dict[str, object]:
     return {
         "community_id": str(saved.community_id),
         **{name: getattr(saved, name) for name in EXAMPLE if name != "community_id"},
@@ -80,18 +80,18 @@ class SettingsViewSet(CommunityViewSet):
         operation_id="settings_get",
         tags=["Communities"],
         summary="Read a community's settings",
-        description="A community that never saved any has the defaults.",
+        description="A community that has saved none has the defaults.",
         responses=SettingsShape,
         examples=[OpenApiExample("Settings", EXAMPLE, response_only=True)],
     )
     def retrieve(self, request: Request, **kwargs: Any) -> Response:
-        return Response(_told(settings.get_settings(community_id=self.key.community_id)))
+        return Response(_as_json(settings.get_settings(community_id=self.key.community_id)))
 
     @extend_schema(
         operation_id="settings_patch",
         tags=["Communities"],
         summary="Change a community's settings",
-        description="The fields that are sent change; null stands for nothing chosen. Needs the role admin.",
+        description="Changes the fields that are sent; null means nothing is chosen. Needs the role admin.",
         request=SettingsShape,
         responses=SettingsShape,
         examples=[
@@ -103,4 +103,4 @@ class SettingsViewSet(CommunityViewSet):
     def partial_update(self, request: Request, **kwargs: Any) -> Response:
         changes = self.read(SettingsShape, partial=True)
         saved = settings.save_settings(community_id=self.key.community_id, changes=changes)
-        return Response(_told(saved))
+        return Response(_as_json(saved))

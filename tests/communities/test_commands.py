@@ -67,7 +67,7 @@ def test_a_community_that_cannot_be(wrong: list[str]) -> None:
 def test_an_id_that_is_taken() -> None:
     told("create_community", "--name", "Chess", "--id", "5")
 
-    with pytest.raises(CommandError, match="5 is taken"):
+    with pytest.raises(CommandError, match="5 is the id of another community"):
         say("create_community", "--name", "Another", "--id", "5")
 
 
@@ -151,6 +151,6 @@ def test_a_51st_key_is_refused_and_leaves_nobody_behind() -> None:
 
 
 def test_without_json_there_are_words_for_people() -> None:
-    assert "is made" in say("create_community", "--name", "Chess", "--id", "5")
-    assert "is made" in say("create_member", "--community", "5", "--name", "Ada")
+    assert "Created community 5 (Chess)." in say("create_community", "--name", "Chess", "--id", "5")
+    assert "Created member" in say("create_member", "--community", "5", "--name", "Ada")
     assert "cq_live_" in say("create_api_key", "--community", "5")

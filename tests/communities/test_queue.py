@@ -37,7 +37,7 @@ def waker(monkeypatch: pytest.MonkeyPatch) -> Waker:
     """One that nobody used, and that waits for nothing that nobody does."""
     monkeypatch.setattr(queue, "_waker", Waker())
     monkeypatch.setattr(queue, "SECONDS_BETWEEN_ROUNDS", 0)
-    monkeypatch.setattr(queue, "SECONDS_TO_LEAVE_BROKER_ALONE", 0.01)
+    monkeypatch.setattr(queue, "SECONDS_AFTER_A_FAILURE", 0.01)
     return queue._waker
 
 
@@ -125,7 +125,7 @@ def test_a_wake_reaches_the_queue_of_its_task_after_the_commit(redis: Any) -> No
 
 
 def test_a_queue_that_is_long_enough_takes_no_more(redis: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "MOST_IN_A_QUEUE", 2)
+    monkeypatch.setattr(queue, "MAX_QUEUE_LENGTH", 2)
     redis.rpush("webhooks", "one", "two")
 
     wake("webhooks.deliver", webhook_id=17, lane=3)
@@ -160,7 +160,7 @@ def test_equal_wakes_that_come_while_it_is_busy_are_one(sender: Sender) -> None:
 
 
 def test_no_more_wait_than_memory_bears(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "MOST_WAITING", 2)
+    monkeypatch.setattr(queue, "MAX_WAITING", 2)
     sender.goes_on.clear()
     wake("some.task", number=0)
     assert sender.is_busy.wait(LIMIT)

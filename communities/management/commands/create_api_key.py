@@ -12,13 +12,15 @@ from communities.services import keys, members
 
 
 class Command(BaseCommand):
-    help = "Makes an API key, and a user and member of the role who owns it."
+    help = "Creates an API key, and a new member of the given role to own it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--community", type=int, required=True, help="The community's id.")
         parser.add_argument("--role", choices=Member.Access.values, default=Member.Access.ADMIN)
-        parser.add_argument("--name", default="Command line", help="What the key, and a new user, is called.")
-        parser.add_argument("--member", type=int, help="A member to own the key, in place of a new one.")
+        parser.add_argument(
+            "--name", default="Command line", help="The name of the key, and of the new member."
+        )
+        parser.add_argument("--member", type=int, help="A member to own the key, instead of a new one.")
         parser.add_argument("--json", action="store_true", help="Print one JSON object and nothing else.")
 
     @transaction.atomic
@@ -37,14 +39,14 @@ class Command(BaseCommand):
             key, secret = keys.create_key(community_id=community_id, user_id=member.user_id, name=name, at=at)
         except Refusal as refusal:
             raise CommandError(refusal.message) from None
-        told = json.dumps({"id": str(key.pk), "key": secret})
+        as_json = json.dumps({"id": str(key.pk), "key": secret})
         self.stdout.write(
-            told if options["json"] else f"API key {key.pk} is made, and shown this once:\n{secret}"
+            as_json if options["json"] else f"Created API key {key.pk}. It is shown only once:\n{secret}"
         )
 
 
 def _member(community_id: int, member_id: int) -> Member:
     member = Member.objects.filter(community_id=community_id, pk=member_id, left_at__isnull=True).first()
     if member is None:
-        raise CommandError(f"--member {member_id} is no present member of community {community_id}.")
+        raise CommandError(f"--member {member_id} is not a present member of community {community_id}.")
     return member

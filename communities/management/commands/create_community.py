@@ -7,18 +7,19 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from communities.http.paths import MAX_ID
 from communities.management.naming import require_name
 from communities.models import Community, CommunitySettings
 from communities.tiers import TIERS
 
 
 class Command(BaseCommand):
-    help = "Makes a community."
+    help = "Creates a community."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", required=True)
         parser.add_argument("--tier", choices=list(TIERS), default="basic")
-        parser.add_argument("--id", type=_snowflake, help="The chat server's id; a random one if left out.")
+        parser.add_argument("--id", type=_snowflake, help="The chat server's id. Random by default.")
         parser.add_argument("--credits", type=int, default=0, help="Credits for AI features.")
         parser.add_argument("--json", action="store_true", help="Print one JSON object and nothing else.")
 
@@ -38,16 +39,16 @@ class Command(BaseCommand):
                 )
                 CommunitySettings.objects.create(community=community)
         except IntegrityError:
-            raise CommandError(f"--id {community_id} is taken by another community.") from None
-        told = json.dumps({"id": str(community.pk)})
+            raise CommandError(f"--id {community_id} is the id of another community.") from None
+        as_json = json.dumps({"id": str(community.pk)})
         self.stdout.write(
-            told if options["json"] else f"Community {community.pk} ({community.name}) is made."
+            as_json if options["json"] else f"Created community {community.pk} ({community.name})."
         )
 
 
 def _snowflake(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**63):
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_ID):
         raise ArgumentTypeError(
-            f"{text} is not an id: it must be a whole number above 0, of at most 63 bits."
+            f"{text} is not an id: it must be a whole number above 0 and of at most 63 bits."
         )
     return int(text)

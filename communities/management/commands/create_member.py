@@ -10,7 +10,7 @@ from communities.services import members
 
 
 class Command(BaseCommand):
-    help = "Makes a person and their membership of a community."
+    help = "Creates a person and makes them a member of a community."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--community", type=int, required=True, help="The community's id.")
@@ -28,5 +28,7 @@ class Command(BaseCommand):
             access=options["access"],
             at=timezone.now(),
         )
-        told = json.dumps({"id": str(member.pk), "user_id": str(member.user_id)})
-        self.stdout.write(told if options["json"] else f"Member {member.pk} (user {member.user_id}) is made.")
+        as_json = json.dumps({"id": str(member.pk), "user_id": str(member.user_id)})
+        self.stdout.write(
+            as_json if options["json"] else f"Created member {member.pk} (user {member.user_id})."
+        )
