@@ -164,7 +164,7 @@ def _transactions_in_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
     def enter_with_savepoint(block: InTransaction) -> None:
         blocks = connection.atomic_blocks
         if blocks and getattr(blocks[-1], "_from_testcase", False):
-            connection.savepoint_ids.append(connection.savepoint())
+            connection.savepoint_ids.append(connection.savepoint())  # type: ignore[arg-type]
             blocks.append(block)
         else:
             enter(block)
