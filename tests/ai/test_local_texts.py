@@ -286,7 +286,7 @@ def test_an_address_is_never_quoted(address):
     assert reading.texts[0].quote is None
 
 
-# --- Whatever comes -------------------------------------------------------------------------------
+# --- Unusual answers ------------------------------------------------------------------------------
 
 ODD = {
     "nothing": [""] * 6,

@@ -17,6 +17,7 @@ class TokenUsage:
 
     @property
     def input(self) -> int:
+        """All tokens of the input, cached or not."""
         return self.uncached + self.cache_writes + self.cache_reads
 
 

@@ -7,6 +7,7 @@ English for every locale, because each template would need a native speaker to w
 from __future__ import annotations
 
 from surveys.ai.local.drafts import builder
+from surveys.ai.local.summaries import analysis, open_question
 from surveys.ai.provider import (
     LOCAL,
     AnalysisOverview,
@@ -35,21 +36,18 @@ class LocalProvider:
         """
         return builder.draft_for_intent(request) if correction is None else builder.fallback_draft(request)
 
-    # The modules that read texts load scikit-learn, which takes more than a second and hundreds of megabytes.
-    # They are imported inside the methods, so that a worker that only drafts scripts never loads it, nor does
-    # the web process, which imports the template library for `GET /v1/templates`.
-
     def read_texts(self, batch: TextBatch) -> BatchReading:
+        """Assign answers to themes by the phrases that they share, and read sentiment from a lexicon."""
+        # This loads scikit-learn, which takes more than a second and hundreds of megabytes. Workers that only
+        # draft scripts never need it, nor does the web process, which imports the template library.
         from surveys.ai.local.texts import reading  # noqa: PLC0415
 
         return reading.read_texts(batch)
 
     def summarize_texts(self, figures: TextFigures) -> str:
-        from surveys.ai.local.summaries import open_question  # noqa: PLC0415
-
+        """Put the counts of one open question into sentences."""
         return open_question.summarize_texts(figures)
 
     def summarize_analysis(self, overview: AnalysisOverview) -> str:
-        from surveys.ai.local.summaries import analysis  # noqa: PLC0415
-
+        """Put the figures of a whole analysis into sentences."""
         return analysis.summarize_analysis(overview)

@@ -63,10 +63,12 @@ class Template:
 
     @property
     def question_count(self) -> int:
+        """How many of its blocks are questions."""
         return sum(block["type"] in QUESTIONS for block in self.blocks)
 
     @property
     def has_topic(self) -> bool:
+        """Whether any of its prompts has a place for a topic."""
         return any("{topic}" in block["prompt"].lower() for block in self.blocks)
 
 
