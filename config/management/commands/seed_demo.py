@@ -59,6 +59,7 @@ class Command(BaseCommand):
             if not Community.objects.filter(pk=COMMUNITY_ID).exists():
                 _seed(at=timezone.now())
             demo = _stored_demo() or _issue_credentials(at=timezone.now())
+        _note_address(demo)
         if options["verbosity"]:
             self.stdout.write(
                 f"The demo is ready: survey {settings.BASE_URL}{demo['survey']}, "
@@ -122,6 +123,13 @@ def _paths() -> dict[str, str]:
     }
     shared = Project.objects.filter(community_id=COMMUNITY_ID, share_results=True).order_by("pk").first()
     return pages | ({"results": f"/r/{shared.results_token}"} if shared else {})
+
+
+def _note_address(demo: dict[str, str]) -> None:
+    """Keep the address of the demo's interface in the file: the port may change from one run to the next."""
+    address = f"{settings.BASE_URL}/v1/communities/{COMMUNITY_ID}"
+    if demo.get("api") != address:
+        _write({**demo, "api": address})
 
 
 def _write(demo: Mapping[str, str]) -> None:
