@@ -24,7 +24,7 @@ from webhooks.models import Webhook
 from webhooks.sender import Connection, DeliveryError, EndpointResponse
 from webhooks.services import locks, outcomes, pending, precise_retries, slow_endpoints
 from webhooks.services.outbox import DELIVER
-from webhooks.services.outcomes import Attempt, Outcome
+from webhooks.services.outcomes import Attempt, DeliveryOutcome
 from webhooks.services.pending import Batch, PendingDelivery
 from webhooks.services.precise_retries import PreciseRetry
 from webhooks.services.webhooks import signing_secrets
@@ -180,7 +180,7 @@ class _Run:
         _log_attempt(delivery, attempt, outcome)
 
 
-def _log_attempt(delivery: PendingDelivery, attempt: Attempt, outcome: Outcome) -> None:
+def _log_attempt(delivery: PendingDelivery, attempt: Attempt, outcome: DeliveryOutcome) -> None:
     """Log an attempt. Because the line has an exact time, it omits the ids of anonymous deliveries."""
     ids: dict[str, object] = {}
     if delivery.rounding is None:

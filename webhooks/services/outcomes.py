@@ -86,26 +86,26 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DeliveryOutcome:
     """A delivery's status after an attempt, and the wait until the next one; None if there is no next one."""
 
     status: Delivery.Status
     wait: timedelta | None
 
 
-def judge(attempt: Attempt, *, attempts: int, jitter: float) -> Outcome:
+def judge(attempt: Attempt, *, attempts: int, jitter: float) -> DeliveryOutcome:
     """The outcome of an attempt. `attempts` counts this one too; `jitter` is 0 to 1."""
     if attempt.is_success:
-        return Outcome(Delivery.Status.DELIVERED, None)
+        return DeliveryOutcome(Delivery.Status.DELIVERED, None)
     if attempt.is_gone:
-        return Outcome(Delivery.Status.ABANDONED, None)
+        return DeliveryOutcome(Delivery.Status.ABANDONED, None)
     header = attempt.response.retry_after if attempt.response else None
     requested = read_retry_after(header, at=attempt.ended_at)
     wait = retries.wait_after(attempts, jitter=jitter, retry_after=requested)
-    return Outcome(Delivery.Status.ABANDONED if wait is None else Delivery.Status.FAILED, wait)
+    return DeliveryOutcome(Delivery.Status.ABANDONED if wait is None else Delivery.Status.FAILED, wait)
 
 
-def write(delivery: PendingDelivery, attempt: Attempt, outcome: Outcome) -> bool:
+def write(delivery: PendingDelivery, attempt: Attempt, outcome: DeliveryOutcome) -> bool:
     """Write an outcome. False if the delivery is gone or over, or another worker has attempted it too.
 
     A delivery about an anonymous response may just have been rewritten (`housekeeping`), and then its old row
