@@ -116,7 +116,7 @@ def test_it_says_that_it_prepares_before_it_does(monkeypatch: pytest.MonkeyPatch
             return 0
 
     def manage(*_: str) -> Process:
-        printed_before.append(output.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        printed_before.append(output.buffer.getvalue().decode())
         return Process()
 
     monkeypatch.setattr(run, "_manage", manage)
