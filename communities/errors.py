@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
-ViolationJson = dict[str, object]
+ViolationJson = dict[str, Any]
 """A violation as in the interface: `field`, `code`, `message`, and `column` in expressions."""
 
 

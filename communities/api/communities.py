@@ -59,7 +59,7 @@ class CommunitiesViewSet(CommunityViewSet):
         examples=[OpenApiExample("The key's community", EXAMPLE, response_only=True)],
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
-        communities = Community.objects.filter(pk=self.key.community_id).order_by("pk")
+        communities = Community.objects.filter(pk=self.actor.community_id).order_by("pk")
         return self.page(
             communities, self.query(PageIn), as_json=lambda community: CommunityOut(community).data
         )
@@ -73,4 +73,4 @@ class CommunitiesViewSet(CommunityViewSet):
         examples=[OpenApiExample("A community", EXAMPLE, response_only=True)],
     )
     def retrieve(self, request: Request, **kwargs: Any) -> Response:
-        return Response(CommunityOut(Community.objects.get(pk=self.key.community_id)).data)
+        return Response(CommunityOut(Community.objects.get(pk=self.actor.community_id)).data)

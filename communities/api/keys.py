@@ -96,7 +96,7 @@ class KeyViewSet(CommunityViewSet):
         examples=[OpenApiExample("One key", EXAMPLE, response_only=True)],
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
-        api_keys = ApiKey.objects.filter(community_id=self.key.community_id).order_by("-pk")
+        api_keys = ApiKey.objects.filter(community_id=self.actor.community_id).order_by("-pk")
         return self.page(api_keys, self.query(PageIn), as_json=self._as_json)
 
     @extend_schema(
@@ -119,8 +119,8 @@ class KeyViewSet(CommunityViewSet):
     def create(self, request: Request, **kwargs: Any) -> Response:
         body = self.read(NewKeyIn)
         key, secret = keys.create_key(
-            community_id=self.key.community_id,
-            user_id=self.key.user_id,
+            community_id=self.actor.community_id,
+            user_id=self.actor.user_id,
             name=body["name"],
             description=body.get("description"),
             restricted_to=body.get("role"),
@@ -140,7 +140,7 @@ class KeyViewSet(CommunityViewSet):
     )
     @once
     def rotate(self, request: Request, key_id: int, **kwargs: Any) -> Response:
-        key, secret = keys.rotate_key(community_id=self.key.community_id, key_id=key_id, at=self.at)
+        key, secret = keys.rotate_key(community_id=self.actor.community_id, key_id=key_id, at=self.at)
         return Response({**self._as_json(key), "key": secret})
 
     @extend_schema(
@@ -152,6 +152,6 @@ class KeyViewSet(CommunityViewSet):
     )
     @once
     def destroy(self, request: Request, key_id: int, **kwargs: Any) -> Response:
-        keys.revoke_key(community_id=self.key.community_id, key_id=key_id, at=self.at)
+        keys.revoke_key(community_id=self.actor.community_id, key_id=key_id, at=self.at)
         transaction.on_commit(caller_cache.clear)  # at once in this process; in others within 5 seconds
         return Response(status=204)

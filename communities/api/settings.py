@@ -85,7 +85,7 @@ class SettingsViewSet(CommunityViewSet):
         examples=[OpenApiExample("Settings", EXAMPLE, response_only=True)],
     )
     def retrieve(self, request: Request, **kwargs: Any) -> Response:
-        return Response(_as_json(settings.get_settings(community_id=self.key.community_id)))
+        return Response(_as_json(settings.get_settings(community_id=self.actor.community_id)))
 
     @extend_schema(
         operation_id="settings_patch",
@@ -102,5 +102,5 @@ class SettingsViewSet(CommunityViewSet):
     @once
     def partial_update(self, request: Request, **kwargs: Any) -> Response:
         changes = self.read(SettingsShape, partial=True)
-        saved = settings.save_settings(community_id=self.key.community_id, changes=changes)
+        saved = settings.save_settings(community_id=self.actor.community_id, changes=changes)
         return Response(_as_json(saved))

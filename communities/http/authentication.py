@@ -53,22 +53,6 @@ class Caller:
     key_prefix: str
     actor: Actor
 
-    @property
-    def community_id(self) -> int:
-        return self.actor.community_id
-
-    @property
-    def user_id(self) -> int:
-        return self.actor.user_id
-
-    @property
-    def role(self) -> str:
-        return self.actor.role
-
-    @property
-    def tier(self) -> str:
-        return self.actor.tier
-
 
 class CallerCache:
     """Callers of this process by the digest of their key, each until a given moment."""

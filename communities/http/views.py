@@ -79,7 +79,7 @@ class CommunityViewSet(viewsets.ViewSet):
             self.actor = self.key.actor
             allowance = throttling.take_for_key(self.key.api_key_id, self.actor.requests_per_minute)
             structlog.contextvars.bind_contextvars(
-                community_id=str(self.key.community_id), key_prefix=self.key.key_prefix
+                community_id=str(self.actor.community_id), key_prefix=self.key.key_prefix
             )
             _refuse_over(allowance)
             response = self._work(request, kwargs)
@@ -96,7 +96,7 @@ class CommunityViewSet(viewsets.ViewSet):
 
     def _work(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse:
         action = self._action(request)
-        if kwargs.pop("community_id", self.key.community_id) != self.key.community_id:
+        if kwargs.pop("community_id", self.actor.community_id) != self.actor.community_id:
             raise NotFound("There is no such community.")
         if action == OPTIONS:
             return HttpResponse(status=204, headers={"Allow": ", ".join(self._methods())})

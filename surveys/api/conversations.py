@@ -283,5 +283,5 @@ class ConversationViewSet(OwnWorkViewSet):
                 "`external_id` cannot be sent with `member_id`: a respondent is one or the other.",
             )
         if member_id is not None:
-            return admission.member(community_id=self.key.community_id, member_id=member_id)
+            return admission.member(community_id=self.actor.community_id, member_id=member_id)
         return admission.NAMELESS if external_id is None else admission.external(external_id=external_id)

@@ -91,7 +91,7 @@ class ExportViewSet(CommunityViewSet):
     )
     def retrieve(self, request: Request, /, project_id: int, **kwargs: Any) -> StreamingHttpResponse:
         query = self.query(ExportIn)
-        project = lookup.one(Project.objects.in_community(self.key.community_id), project_id)
+        project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
         made = exports.export(
             project=project,

@@ -240,7 +240,7 @@ class PersonViewSet(CommunityViewSet):
         examples=[OpenApiExample("A person", EXAMPLE, response_only=True)],
     )
     def retrieve(self, request: Request, /, member_id: int, **kwargs: Any) -> HttpResponse:
-        held = people.data_of(community_id=self.key.community_id, member_id=member_id, at=self.at)
+        held = people.data_of(community_id=self.actor.community_id, member_id=member_id, at=self.at)
         return HttpResponse(b"".join(_drawn(held)), content_type=bodies.MEDIA_TYPE)
 
     @extend_schema(
@@ -262,7 +262,7 @@ class PersonViewSet(CommunityViewSet):
     )
     @once
     def destroy(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
-        people.erase(community_id=self.key.community_id, member_id=member_id, by_user_id=self.key.user_id)
+        people.erase(community_id=self.actor.community_id, member_id=member_id, by_user_id=self.actor.user_id)
         transaction.on_commit(caller_cache.clear)  # at once in this process; in others within 5 seconds
         return Response(status=204)
 

@@ -117,7 +117,7 @@ class ResponseViewSet(CommunityViewSet):
     )
     def list(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
         query = self.query(ResponsesIn)
-        project = lookup.one(Project.objects.in_community(self.key.community_id), project_id)
+        project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
         page = responses.list_page(
             project=project,

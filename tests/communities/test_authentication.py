@@ -10,7 +10,7 @@ from communities.http.authentication import Caller as AuthenticatedCaller
 from communities.http.authentication import authenticate, caller_cache
 from communities.models import ApiKey, Member
 from communities.services import keys
-from tests.communities.asking import ask, key_of, later_by_the_memory
+from tests.support.api_requests import ask, clear_caller_cache, key_of
 from tests.support.caller import Caller, refusal
 
 NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -18,7 +18,7 @@ ALMOST = timedelta(microseconds=1)
 
 
 def works(secret: str, at: datetime = NOON) -> bool:
-    later_by_the_memory()
+    clear_caller_cache()
     try:
         authenticate(secret, at=at)
     except InvalidApiKey:
@@ -58,17 +58,17 @@ def test_a_key_has_its_makers_role_or_creator(
 ) -> None:
     _, secret = caller_with(access, restricted_to=restricted_to)
 
-    assert authenticate(secret, at=NOON).role == role
+    assert authenticate(secret, at=NOON).actor.role == role
 
 
 def test_a_role_is_the_current_one(db: None) -> None:
     key, secret = caller_with("admin")
-    assert authenticate(secret, at=NOON).role == "admin"
+    assert authenticate(secret, at=NOON).actor.role == "admin"
 
     Member.objects.filter(user=key.user).update(access="member")
     caller_cache.clear()
 
-    assert authenticate(secret, at=NOON).role == "member"
+    assert authenticate(secret, at=NOON).actor.role == "member"
 
 
 def test_a_request_without_a_key_is_refused(db: None) -> None:

@@ -13,7 +13,7 @@ from communities import wire
 from communities.errors import InvalidRequest
 from communities.http.bodies import MAX_BODY, MAX_DEPTH, TooLarge, parse, read_raw
 from communities.models import CommunitySettings
-from tests.communities.asking import ask
+from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal
 
 

@@ -5,7 +5,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from communities.models import ApiKey, Community, CommunitySettings, Member
-from tests.communities.asking import ask
+from tests.support.api_requests import ask
 from tests.support.caller import Caller
 
 pytestmark = pytest.mark.django_db

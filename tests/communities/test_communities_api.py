@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from communities.models import Community, CommunitySettings, User
-from tests.communities.asking import ask
+from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal
 
 AS_EVER = {

@@ -15,7 +15,7 @@ from communities.api.settings import SettingsViewSet
 from communities.http import authentication, middleware
 from communities.models import ApiKey
 from communities.services import keys
-from tests.communities.asking import RATE_HEADERS, ask
+from tests.support.api_requests import RATE_HEADERS, ask
 from tests.support.caller import Caller, refusal
 
 ANY_ID = re.compile(r"[0-9a-f]{32}")

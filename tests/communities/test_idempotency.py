@@ -15,8 +15,8 @@ from communities.http import idempotency
 from communities.models import ApiKey, IdempotentRequest, Member
 from communities.rounding import Rounding
 from communities.services.housekeeping import delete_expired_idempotent_requests
-from tests.communities.asking import ask, key_of, later_by_the_memory
 from tests.support.api_keys import NAME, ONE, count_keys, make_key, outcome
+from tests.support.api_requests import ask, clear_caller_cache, key_of
 from tests.support.caller import Caller, refusal
 
 
@@ -152,11 +152,11 @@ def test_after_a_change_of_role_the_role_decides(db: None) -> None:
     assert refusal(make_key(caller)) == (403, "forbidden")
 
     Member.objects.filter(user=caller.user).update(access="admin")
-    later_by_the_memory()
+    clear_caller_cache()
     assert outcome(make_key(caller))[::2] == (201, False)
 
     Member.objects.filter(user=caller.user).update(access="member")
-    later_by_the_memory()
+    clear_caller_cache()
     assert refusal(make_key(caller)) == (403, "forbidden")
 
 

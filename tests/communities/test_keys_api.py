@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from communities.models import ApiKey
 from communities.services import keys
-from tests.communities.asking import ask, key_of, later_by_the_memory
+from tests.support.api_requests import ask, clear_caller_cache, key_of
 from tests.support.caller import Caller, faults, refusal
 
 
@@ -144,7 +144,7 @@ def test_a_rotated_key_goes_on_under_a_new_secret(caller: Caller) -> None:
     assert {**made, "key": 0, "key_prefix": 0} == {**rotated, "key": 0, "key_prefix": 0}
     assert [use(made["key"]), use(rotated["key"])] == [200, 200]
     ApiKey.objects.filter(pk=made["id"]).update(previous_expires_at=timezone.now())
-    later_by_the_memory()
+    clear_caller_cache()
     assert [use(made["key"]), use(rotated["key"])] == [401, 200]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.communities.asking import RATE_HEADERS
+from tests.support.api_requests import RATE_HEADERS
 from tests.support.installation import Installation, installation
 
 __all__ = ["installation"]

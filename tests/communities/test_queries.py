@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.communities.asking import ask
+from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults
 
 pytestmark = pytest.mark.django_db

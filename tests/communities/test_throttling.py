@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 from communities.http import throttling
 from communities.http.throttling import Allowance, address_of, take
 from communities.models import Community
-from tests.communities.asking import RATE_HEADERS, ask, key_of, later_by_the_memory, own_address
+from tests.support.api_requests import RATE_HEADERS, ask, clear_caller_cache, key_of, new_address
 from tests.support.caller import Caller, refusal
 
 pytestmark = pytest.mark.usefixtures("redis")
@@ -144,7 +144,7 @@ def test_a_tier_that_changed_holds_within_seconds(db: None) -> None:
     ask("GET", "/v1/communities", key=caller.secret)
 
     Community.objects.filter(pk=caller.community.pk).update(tier="vip")
-    later_by_the_memory()
+    clear_caller_cache()
 
     assert left(ask("GET", "/v1/communities", key=caller.secret))[:2] == ["600", "598"]
 
@@ -194,7 +194,7 @@ def test_a_used_up_limit_comes_before_everything_else(db: None) -> None:
 
 
 def test_attempts_without_a_valid_key_are_limited_by_address(db: None) -> None:
-    address = own_address()
+    address = new_address()
 
     answers = [
         ask("GET", "/v1/communities", key="wrong" if n % 2 else None, address=address) for n in range(62)
@@ -202,11 +202,11 @@ def test_attempts_without_a_valid_key_are_limited_by_address(db: None) -> None:
 
     assert [answer.status_code for answer in answers] == [401] * 60 + [429] * 2
     assert left(answers[0])[:2] == ["60", "59"]
-    assert refusal(ask("GET", "/v1/communities", address=own_address())) == (401, "missing_api_key")
+    assert refusal(ask("GET", "/v1/communities", address=new_address())) == (401, "missing_api_key")
 
 
 def test_a_valid_key_works_from_an_address_that_is_used_up(db: None) -> None:
-    address = own_address()
+    address = new_address()
     for _ in range(61):
         ask("GET", "/v1/communities", address=address)
 

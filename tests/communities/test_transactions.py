@@ -9,9 +9,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
-from communities.api import keys as keys_api
 from communities.errors import Conflict, InvalidRequest
 from communities.models import ApiKey, IdempotentRequest, User
+from communities.services import keys
 from communities.services.keys import create_key
 from communities.transactions import in_transaction
 from tests.support.caller import Caller, refusal
@@ -62,7 +62,7 @@ def create_user_and_refuse() -> None:
 def test_an_error_is_caught_alike_with_and_without_the_key(
     service: Any, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys_api.keys, "create_key", service)
+    monkeypatch.setattr(keys, "create_key", service)
 
     answer = Caller().post("/api_keys", {"name": "Made"}, **headers)
 
@@ -77,7 +77,7 @@ def test_an_error_is_caught_alike_with_and_without_the_key(
 def test_a_refusal_takes_back_all_with_and_without_the_key(
     headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys_api.keys, "create_key", create_key_and_refuse)
+    monkeypatch.setattr(keys, "create_key", create_key_and_refuse)
 
     answer = Caller().post("/api_keys", {"name": "Made"}, **headers)
 

@@ -80,7 +80,7 @@ def test_the_stored_credentials_work_and_only_their_owner_can_read_them() -> Non
     demo = seed()
 
     assert authenticate(username=demo["admin_username"], password=demo["admin_password"]) is not None
-    assert authentication.authenticate(demo["api_key"], at=timezone.now()).role == "admin"
+    assert authentication.authenticate(demo["api_key"], at=timezone.now()).actor.role == "admin"
     assert stat.S_IMODE(seed_demo.demo_file().stat().st_mode) == 0o600
 
 
@@ -92,7 +92,7 @@ def test_a_lost_file_is_replaced_and_the_old_key_revoked() -> None:
     demo = seed()
 
     authentication.caller_cache.clear()
-    assert authentication.authenticate(demo["api_key"], at=timezone.now()).role == "admin"
+    assert authentication.authenticate(demo["api_key"], at=timezone.now()).actor.role == "admin"
     with pytest.raises(InvalidApiKey):
         authentication.authenticate(lost["api_key"], at=timezone.now())
 

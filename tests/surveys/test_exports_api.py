@@ -13,7 +13,7 @@ from communities.http.downloads import DownloadAborted, attachment
 from surveys.models import Project
 from surveys.services.exports import service as exports
 from surveys.services.responses import service as responses
-from tests.communities.asking import RATE_HEADERS
+from tests.support.api_requests import RATE_HEADERS
 from tests.support.caller import Caller, refusal
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import answered, lines, sheets

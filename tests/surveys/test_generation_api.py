@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from communities.errors import Conflict
@@ -355,16 +357,13 @@ def test_a_replay_begins_no_work(caller, drafts, monkeypatch):
 
 @pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": KEY}])
 def test_the_project_is_planned_once(caller, drafts, monkeypatch, headers):
-    plans = []
-    plan_project = projects.plan_project
-    monkeypatch.setattr(
-        projects, "plan_project", lambda **fields: plans.append(plan_project(**fields)) or plans[-1]
-    )
+    plan_project = Mock(wraps=projects.plan_project)
+    monkeypatch.setattr(projects, "plan_project", plan_project)
 
     answer = caller.post("/projects", INTENT, **headers)
 
     assert answer.status_code == 201
-    assert len(plans) == 1
+    plan_project.assert_called_once()
 
 
 def test_a_request_without_an_intent_does_not_ask_whether_it_is_answered(caller, monkeypatch):

@@ -8,7 +8,7 @@ from django.db import connections
 from django.utils import timezone
 
 from communities.models import CommunitySettings, Member, User
-from tests.communities.asking import ask
+from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal
 from tests.support.surveys.scenario import at_most
 from tests.support.xp.leaderboard import leave, member

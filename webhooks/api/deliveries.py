@@ -93,7 +93,7 @@ class DeliveryViewSet(CommunityViewSet):
     def list(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
         query = self.query(DeliveriesIn)
         selection = deliveries.deliveries_of(
-            community_id=self.key.community_id,
+            community_id=self.actor.community_id,
             webhook_id=webhook_id,
             status=query.get("status"),
             event_type=query.get("event_type"),
@@ -111,7 +111,7 @@ class DeliveryViewSet(CommunityViewSet):
         ],
     )
     def retrieve(self, request: Request, delivery_id: uuid.UUID, **kwargs: Any) -> Response:
-        delivery = deliveries.find(community_id=self.key.community_id, delivery_id=delivery_id)
+        delivery = deliveries.find(community_id=self.actor.community_id, delivery_id=delivery_id)
         return Response({**deliveries.as_json(delivery), "payload": deliveries.payload(delivery)})
 
     @extend_schema(
@@ -133,6 +133,6 @@ class DeliveryViewSet(CommunityViewSet):
     @once
     def redeliver(self, request: Request, delivery_id: uuid.UUID, **kwargs: Any) -> Response:
         delivery = deliveries.redeliver(
-            community_id=self.key.community_id, delivery_id=delivery_id, at=self.at
+            community_id=self.actor.community_id, delivery_id=delivery_id, at=self.at
         )
         return Response(deliveries.as_json(delivery), status=201)

@@ -105,7 +105,7 @@ class WebhookViewSet(CommunityViewSet):
         examples=[OpenApiExample("One webhook", examples.WEBHOOK, response_only=True)],
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
-        selection = Webhook.objects.in_community(self.key.community_id).order_by("-created_at", "-pk")
+        selection = Webhook.objects.in_community(self.actor.community_id).order_by("-created_at", "-pk")
         return self.page(selection, self.query(PageIn), as_json=webhooks.as_json)
 
     @extend_schema(
@@ -128,7 +128,7 @@ class WebhookViewSet(CommunityViewSet):
     @once
     def create(self, request: Request, **kwargs: Any) -> Response:
         webhook, secret = webhooks.register(
-            community_id=self.key.community_id, at=self.at, **self.read(NewWebhookIn)
+            community_id=self.actor.community_id, at=self.at, **self.read(NewWebhookIn)
         )
         return Response({**webhooks.as_json(webhook), "secret": secret}, status=201)
 
@@ -141,7 +141,7 @@ class WebhookViewSet(CommunityViewSet):
         examples=[OpenApiExample("A webhook", examples.WEBHOOK, response_only=True)],
     )
     def retrieve(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
-        webhook = webhooks.find(community_id=self.key.community_id, webhook_id=webhook_id)
+        webhook = webhooks.find(community_id=self.actor.community_id, webhook_id=webhook_id)
         return Response(webhooks.as_json(webhook))
 
     @extend_schema(
@@ -164,7 +164,7 @@ class WebhookViewSet(CommunityViewSet):
     @once
     def partial_update(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
         webhook = webhooks.change(
-            community_id=self.key.community_id,
+            community_id=self.actor.community_id,
             webhook_id=webhook_id,
             fields=self.read(ChangedWebhookIn, partial=True),
             at=self.at,
@@ -180,7 +180,7 @@ class WebhookViewSet(CommunityViewSet):
     )
     @once
     def destroy(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
-        webhooks.remove(community_id=self.key.community_id, webhook_id=webhook_id, at=self.at)
+        webhooks.remove(community_id=self.actor.community_id, webhook_id=webhook_id, at=self.at)
         return Response(status=204)
 
     @extend_schema(
@@ -199,7 +199,7 @@ class WebhookViewSet(CommunityViewSet):
     @once
     def rotate_secret(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
         webhook, secret = webhooks.rotate_secret(
-            community_id=self.key.community_id, webhook_id=webhook_id, at=self.at
+            community_id=self.actor.community_id, webhook_id=webhook_id, at=self.at
         )
         return Response({**webhooks.as_json(webhook), "secret": secret})
 
@@ -220,5 +220,5 @@ class WebhookViewSet(CommunityViewSet):
     )
     @once
     def ping(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
-        delivery = webhooks.ping(community_id=self.key.community_id, webhook_id=webhook_id, at=self.at)
+        delivery = webhooks.ping(community_id=self.actor.community_id, webhook_id=webhook_id, at=self.at)
         return Response(deliveries.as_json(delivery), status=201)

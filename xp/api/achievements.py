@@ -54,5 +54,5 @@ class AchievementViewSet(CommunityViewSet):
         examples=[OpenApiExample("One achievement", EXAMPLE, response_only=True)],
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
-        rows = achievements.in_community(community_id=self.key.community_id)
+        rows = achievements.in_community(community_id=self.actor.community_id)
         return self.page(rows, self.query(PageIn), as_json=achievements.description_as_json)

@@ -74,8 +74,8 @@ class LedgerViewSet(CommunityViewSet):
     )
     def list(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
         query = self.query(PageIn)
-        member = {"community_id": self.key.community_id, "member_id": member_id}
-        ledger.refuse_unless_readable(**member, role=self.key.role, user_id=self.key.user_id)
+        member = {"community_id": self.actor.community_id, "member_id": member_id}
+        ledger.refuse_unless_readable(**member, role=self.actor.role, user_id=self.actor.user_id)
         total = ledger.count(member_id=member_id)
         return self.page(partial(ledger.page, **member), query, as_json=dict, total=total)
 
@@ -105,13 +105,13 @@ class LedgerViewSet(CommunityViewSet):
     def create(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
         body = self.read(AwardIn)
         entry = awards.award_by_hand(
-            community_id=self.key.community_id,
+            community_id=self.actor.community_id,
             member_id=member_id,
             amount=body["amount"],
             note=body.get("note"),
-            actor_id=self.key.user_id,
+            actor_id=self.actor.user_id,
             at=self.at,
         )
-        (entry_json,) = ledger.entries_as_json([entry], community_id=self.key.community_id)
-        member = members.get(community_id=self.key.community_id, member_id=member_id, at=self.at)
+        (entry_json,) = ledger.entries_as_json([entry], community_id=self.actor.community_id)
+        member = members.get(community_id=self.actor.community_id, member_id=member_id, at=self.at)
         return Response({"entry": entry_json, "member": member}, status=201)

@@ -68,7 +68,7 @@ class MemberViewSet(CommunityViewSet):
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
         query = self.query(MembersIn)
-        selection: dict[str, Any] = {"community_id": self.key.community_id, "filters": query}
+        selection: dict[str, Any] = {"community_id": self.actor.community_id, "filters": query}
         rows = partial(members.page, **selection, sort=query["sort"], at=self.at)
         total = members.count(**selection)
         return self.page(rows, query, as_json=dict, total=total)
@@ -82,7 +82,7 @@ class MemberViewSet(CommunityViewSet):
         examples=[OpenApiExample("A member", MEMBER_EXAMPLE, response_only=True)],
     )
     def retrieve(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
-        return Response(members.get(community_id=self.key.community_id, member_id=member_id, at=self.at))
+        return Response(members.get(community_id=self.actor.community_id, member_id=member_id, at=self.at))
 
 
 class LeaderboardViewSet(CommunityViewSet):
@@ -108,7 +108,7 @@ class LeaderboardViewSet(CommunityViewSet):
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
         query = self.query(LeaderboardIn)
-        leaderboard.refuse_where_switched_off(community_id=self.key.community_id)
-        board = {"community_id": self.key.community_id, "period": query["period"], "at": self.at}
+        leaderboard.refuse_where_switched_off(community_id=self.actor.community_id)
+        board = {"community_id": self.actor.community_id, "period": query["period"], "at": self.at}
         total = leaderboard.count(**board)
         return self.page(partial(leaderboard.page, **board), query, as_json=dict, total=total)

@@ -1,4 +1,4 @@
-"""Requests to the interface as anybody might send them, over the whole stack of middleware."""
+"""Requests to the interface through all middleware, as any client might send them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ RATE_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset
 _addresses = count(1)
 
 
-def own_address() -> str:
-    """An address that no other test asks from, so that nobody uses up another's limit."""
+def new_address() -> str:
+    """Return an address that no other test uses, so that tests do not use up each other's limits."""
     number = next(_addresses)
     return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
@@ -33,25 +33,25 @@ def ask(
     headers: dict[str, str] | None = None,
     **meta: Any,
 ) -> Any:
-    """One request; `body` is sent as it is where it is bytes, else as JSON. Faults come back as responses."""
-    given = headers or {}
+    """Send one request. A body of bytes is sent as it is, others as JSON. Exceptions become responses."""
+    sent_headers = headers or {}
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
     return Client(raise_request_exception=False).generic(
         method,
         path,
         raw,
         content_type,
-        headers=given if key is None else {"X-API-Key": key, **given},
-        REMOTE_ADDR=address or own_address(),
+        headers=sent_headers if key is None else {"X-API-Key": key, **sent_headers},
+        REMOTE_ADDR=address or new_address(),
         **meta,
     )
 
 
 def key_of(caller: Caller) -> ApiKey:
-    """The row of a caller's key, as it is now."""
+    """Load the row of a caller's key."""
     return ApiKey.objects.get(community=caller.community, user=caller.user)
 
 
-def later_by_the_memory() -> None:
-    """As if the five seconds had passed for which a process remembers a key."""
+def clear_caller_cache() -> None:
+    """Forget all cached callers, as if their five seconds had passed."""
     caller_cache.clear()
