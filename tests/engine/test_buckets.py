@@ -53,14 +53,14 @@ def test_a_bucket_is_named_so_that_its_name_makes_the_key(key: str, name: str) -
 @given(st.text(min_size=1, max_size=64))
 def test_any_key_makes_a_valid_bucket_or_is_refused(text: str) -> None:
     raw = {"type": "single_punch", "prompt": "?", "options": [{"value": "a", "score_values": {text: 1}}]}
-    reading = read_blocks([raw], path="blocks")
-    if reading.violations:
+    parsed = read_blocks([raw], path="blocks")
+    if parsed.violations:
         return
-    (name,) = buckets.derive_names(reading.blocks)
+    (name,) = buckets.derive_names(parsed.blocks)
 
-    accepted = faults(replace(reading.blocks[0], name="game")) == []
+    accepted = faults(replace(parsed.blocks[0], name="game")) == []
 
-    (key,) = reading.blocks[0].scored_buckets
+    (key,) = parsed.blocks[0].scored_buckets
     assert accepted is (Bucket(name).key == key)
     assert not accepted or (name == name.strip() and 1 <= len(name) <= 64)
 

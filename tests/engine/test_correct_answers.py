@@ -12,9 +12,9 @@ from tests.support.engine.violations import CHOICE, Raw, block_faults, violation
 
 
 def read_one(raw: Raw) -> Block:
-    reading = reader.read_blocks([raw], path="blocks")
-    assert reading.violations == []
-    return reading.blocks[0]
+    parsed = reader.read_blocks([raw], path="blocks")
+    assert parsed.violations == []
+    return parsed.blocks[0]
 
 
 WITH_IDS = [{"id": 11, "value": "a"}, {"id": 12, "value": "b"}]

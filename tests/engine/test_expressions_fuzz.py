@@ -93,7 +93,7 @@ def meaning(tree: Tree, known: Mapping[str, Value]) -> Value:
     raise AssertionError(tree)
 
 
-def reading(value: Value) -> Fraction | str:
+def parsed(value: Value) -> Fraction | str:
     """A single value as it is compared: a fraction if it reads as a number, else text."""
     plain = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
     return Fraction(plain) if re.fullmatch("-?[0-9]+([.][0-9]+)?", plain, re.ASCII) else plain
@@ -102,14 +102,14 @@ def reading(value: Value) -> Fraction | str:
 def truth(value: Value) -> bool:
     if value is None or value == ():
         return False
-    return isinstance(value, tuple) or reading(value) not in ("", "false", Fraction(0))
+    return isinstance(value, tuple) or parsed(value) not in ("", "false", Fraction(0))
 
 
 def compared(sign: str, left: Value, right: Value) -> bool:
     if left is None or right is None:
         return sign == "!="
-    many_left = [reading(part) for part in (left if isinstance(left, tuple) else (left,))]
-    many_right = [reading(part) for part in (right if isinstance(right, tuple) else (right,))]
+    many_left = [parsed(part) for part in (left if isinstance(left, tuple) else (left,))]
+    many_right = [parsed(part) for part in (right if isinstance(right, tuple) else (right,))]
     if sign == "in":
         if isinstance(right, tuple):
             return any(part in many_right for part in many_left)

@@ -11,22 +11,22 @@ from surveys.engine.language.lexer import MAX_LENGTH, ParseError
 from tests.support.engine.formulas import VALUES, result
 
 EMPTY = "A formula cannot be empty. Write arithmetic, such as [score] * 2."
-COMPARISON = "A comparison stands between if and then, as in: if [score] > 5 then 1 else 0."
-JOINS = "AND, OR and NOT stand between if and then, as in: if NOT [score] then 1 else 0."
+COMPARISON = "A comparison is only allowed between if and then, as in: if [score] > 5 then 1 else 0."
+JOINS = "AND, OR and NOT are only allowed between if and then, as in: if NOT [score] then 1 else 0."
 NO_ELSE = "This if has no else: write if ... then ... else ..."
 NO_THEN = "then is missing: write if ... then ... else ..."
 EARLY = "The formula ends too early: a number or a variable is missing."
 OPEN = "This parenthesis is not closed: a ) is missing."
 CHAIN = "Comparisons cannot be chained. Write [a] < [b] AND [b] < [c]."
-NESTED_IF = "An if within a formula stands in parentheses: (if ... then ... else ...)."
-WITH_TEXT = "There is no arithmetic with text."
+NESTED_IF = "An if inside a formula needs parentheses: (if ... then ... else ...)."
+WITH_TEXT = "Arithmetic with text is not possible."
 ARGUMENTS = "argmax takes variables in brackets, as in argmax([score_a], [score_b])."
-ALONE = "Text alone is no formula: it stands after then, after else or in a comparison."
-NO_CONDITION = 'Text alone is no condition: compare it, as in [game] == "chess".'
-MISSING_COMMA = "Commas stand between the variables, as in argmax([score_a], [score_b])."
+ALONE = "A formula cannot be text alone: text is allowed after then, after else and in comparisons."
+NO_CONDITION = 'A condition cannot be text alone: compare it, as in [game] == "chess".'
+MISSING_COMMA = "Separate the variables by commas, as in argmax([score_a], [score_b])."
 ELSE_IF = "Write else if, in two words: if ... then ... else if ... then ... else ..."
-NO_COMMAS = "An if has no commas: write if ... then ... else ... Half is written 0.5."
-COMMAS = "Only argmax has commas. A number has a point, as in 0.5."
+NO_COMMAS = "An if takes no commas: write if ... then ... else ... Write a decimal point, as in 0.5."
+COMMAS = "Only argmax takes commas. Write a decimal point, as in 0.5."
 
 
 @pytest.mark.parametrize(
@@ -42,15 +42,15 @@ COMMAS = "Only argmax has commas. A number has a point, as in 0.5."
         ("NOT [a]", 1, JOINS),
         ("if 1 then [a] > 1 else 0", 15, COMPARISON),
         ("if 1 then 2 else (3 < 4)", 21, COMPARISON),
-        ("([a] > 1) * 2", 6, "Arithmetic has no conditions in it. Write (if [score] > 5 then 1 else 0)."),
-        ("1 - (NOT 1)", 6, "Arithmetic has no conditions in it. Write (if [score] > 5 then 1 else 0)."),
+        ("([a] > 1) * 2", 6, "Arithmetic cannot contain conditions. Write (if [score] > 5 then 1 else 0)."),
+        ("1 - (NOT 1)", 6, "Arithmetic cannot contain conditions. Write (if [score] > 5 then 1 else 0)."),
         ("if ([a] > 1) + 1 then 1 else 0", 9, "Arithmetic has no conditions in it. "
          "Write (if [score] > 5 then 1 else 0)."),
         ("if ([a] > 1) == 1 then 1 else 0", 9, "Conditions are not compared: join them by AND, OR and NOT."),
         ("if [a] < [b] < [c] then 1 else 0", 14, CHAIN),
-        ("if [a] == NOT 1 then 1 else 0", 11, "NOT cannot stand here without parentheses: write (NOT ...)."),
+        ("if [a] == NOT 1 then 1 else 0", 11, "NOT needs parentheses here: write (NOT ...)."),
         ("if [a] NOT > 1 then 1 else 0", 8, "Write NOT before the whole comparison, as in NOT [score] > 5."),
-        ("if [a] in [b] then 1 else 0", 8, "There is no in within formulas: write comparisons joined by OR."),
+        ("if [a] in [b] then 1 else 0", 8, "Formulas have no in: write comparisons joined by OR."),
         ("if [a] > then 1 else 0", 10, "A number or a variable is missing before then."),
         ("if > 1 then 1 else 0", 4, "A number or a variable is missing before >."),
         ("if AND 1 then 1 else 0", 4, "A number or a variable is missing before AND."),
@@ -105,7 +105,7 @@ COMMAS = "Only argmax has commas. A number has a point, as in 0.5."
         ("if [game] == chess then 1 else 0", 14,
          'Write a variable in brackets and text in double quotes: [chess] or "chess".'),
         ("if [a] == true then 1 else 0", 11,
-         "There is no true and false in formulas: write 1 and 0, or text in double quotes."),
+         "Formulas have no true and false: write 1 and 0, or text in double quotes."),
         ("max([a], [b])", 1, "There is no function max: argmax is the only one."),
         ("2 + round ([a])", 5, "There is no function round: argmax is the only one."),
         # Brackets, parentheses, commas.
@@ -129,7 +129,7 @@ COMMAS = "Only argmax has commas. A number has a point, as in 0.5."
         ("-", 2, EARLY),
         ("1 + * 2", 5, "A number or a variable is missing before *."),
         ("2 ** 3", 4, "A number or a variable is missing before *."),
-        ("+1", 1, "A + stands between two numbers."),
+        ("+1", 1, "A + must be between two numbers."),
         ("1 2", 3, "An operator such as + is missing before 2."),
         ("2 [a]", 3, "An operator such as + is missing before [a]."),
         ("[a](2)", 4, "An operator such as + is missing before (."),
@@ -154,7 +154,7 @@ COMMAS = "Only argmax has commas. A number has a point, as in 0.5."
         ("if [a] == 'x' then 1 else 0", 11, 'Text is written in straight double quotes: "text".'),
         ("if 1 then “x” else 0", 11, 'Text is written in straight double quotes: "text".'),
         ("10 % 3", 4, "The character % has no meaning here."),
-        (".5 + 1", 1, "A number has digits on both sides of its point, as in 0.5."),
+        (".5 + 1", 1, "A number needs digits on both sides of its point, as in 0.5."),
         ('if [a] == "x then 1 else 0', 11, 'This text is not closed: a " is missing at its end.'),
     ],
 )  # fmt: skip

@@ -160,9 +160,9 @@ def written_trees(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[Tree, 
 # --- The second evaluator -------------------------------------------------------------------------
 
 
-def reading(value: Value | Fraction) -> Fraction | None:
+def parsed(value: Value | Fraction) -> Fraction | None:
     if isinstance(value, tuple):
-        return reading(value[0]) if len(value) == 1 else None
+        return parsed(value[0]) if len(value) == 1 else None
     if isinstance(value, Fraction):
         return value
     text = str(value)
@@ -170,7 +170,7 @@ def reading(value: Value | Fraction) -> Fraction | None:
 
 
 def amount(tree: Tree, known: Known) -> Fraction:
-    return reading(meaning(tree, known)) or Fraction(0)
+    return parsed(meaning(tree, known)) or Fraction(0)
 
 
 def meaning(tree: Tree, known: Known) -> Any:
@@ -180,7 +180,7 @@ def meaning(tree: Tree, known: Known) -> Any:
             return Fraction(text)
         case ("name", name):
             value = known.get(name) or "0"
-            number = reading(value)
+            number = parsed(value)
             shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
             return shown if number is None else number
         case ("string" | "words", text):
@@ -214,7 +214,7 @@ def holds(tree: Tree, known: Known) -> bool:
             gap = amount(left, known) - amount(right, known)
             return {"<": gap < 0, "<=": gap <= 0, ">": gap > 0, ">=": gap >= 0}[sign]
     value = meaning(tree, known)
-    number = reading(value)
+    number = parsed(value)
     return value not in ("", "false") if number is None else number != 0
 
 
@@ -222,7 +222,7 @@ def side(tree: Tree, known: Known) -> Any:
     if tree[0] == "name" and isinstance(value := known.get(tree[1]), tuple) and len(value) > 1:
         return value
     value = meaning(tree, known)
-    number = reading(value)
+    number = parsed(value)
     return value if number is None else number
 
 

@@ -35,8 +35,8 @@ EVERY_FIELD = [(prefix, key) for prefix, (shape, _) in SHAPES.items() for key in
 
 
 def shape_faults(raw: object, *, scoring: bool = True) -> list[tuple[str, str]]:
-    reading = reader.read_blocks(raw, path="blocks", scoring=scoring)
-    return [(each.field, each.code) for each in reading.violations]
+    parsed = reader.read_blocks(raw, path="blocks", scoring=scoring)
+    return [(each.field, each.code) for each in parsed.violations]
 
 
 @pytest.mark.parametrize(("prefix", "key"), EVERY_FIELD)
@@ -52,10 +52,10 @@ def test_a_value_of_another_type_is_reported_by_path_and_name(prefix: str, key: 
         else [{"a": 1}]
     )
     for value in wrong:
-        reading = reader.read_blocks([sent({key: value})], path="script.blocks")
+        parsed = reader.read_blocks([sent({key: value})], path="script.blocks")
 
         violations = [
-            each for each in reading.violations if each.field.startswith(f"script.blocks[0].{prefix}{key}")
+            each for each in parsed.violations if each.field.startswith(f"script.blocks[0].{prefix}{key}")
         ]
         assert violations, (key, value)
         assert all(f"`{key}" in each.message and each.message.endswith(".") for each in violations)
@@ -356,10 +356,10 @@ def test_unknown_keys_are_ignored_and_listed_by_path() -> None:
         {**TEXT, "show_when": {"all": [{**LEAF, "blok": 1}]}},
     ]
 
-    reading = reader.read_blocks(raw, path="script.blocks")
+    parsed = reader.read_blocks(raw, path="script.blocks")
 
-    assert reading.violations == []
-    assert reading.ignored == [
+    assert parsed.violations == []
+    assert parsed.ignored == [
         "script.blocks[0].promt",
         "script.blocks[1].options[0].lable",
         "script.blocks[2].scale.ikon",
@@ -367,16 +367,16 @@ def test_unknown_keys_are_ignored_and_listed_by_path() -> None:
         "script.blocks[4].continue.then",
         "script.blocks[5].show_when.all[0].blok",
     ]
-    assert reading.blocks[5].show_when == {"all": [LEAF]}
+    assert parsed.blocks[5].show_when == {"all": [LEAF]}
 
 
 def test_hostile_keys_are_listed_in_a_form_that_fits_a_header() -> None:
-    reading = reader.read_blocks([{**TEXT, "a\r\nSet-Cookie: b,é": 1, "k" * 1000: 1}], path="blocks")
+    parsed = reader.read_blocks([{**TEXT, "a\r\nSet-Cookie: b,é": 1, "k" * 1000: 1}], path="blocks")
 
-    assert reading.ignored == ["blocks[0].a??Set-Cookie? b??", f"blocks[0].{'k' * 64}"]
+    assert parsed.ignored == ["blocks[0].a??Set-Cookie? b??", f"blocks[0].{'k' * 64}"]
 
 
 def test_the_keys_sent_are_listed_for_each_block() -> None:
-    reading = reader.read_blocks([{**TEXT, "color": None}, 7], path="blocks")
+    parsed = reader.read_blocks([{**TEXT, "color": None}, 7], path="blocks")
 
-    assert reading.sent_keys == (frozenset({"type", "prompt", "color"}), frozenset())
+    assert parsed.sent_keys == (frozenset({"type", "prompt", "color"}), frozenset())

@@ -12,9 +12,9 @@ from tests.support.engine.violations import Raw
 
 
 def patched(raw: object, block: Block) -> Block:
-    reading = reader.read_patch(raw, block=block)
-    assert reading.violations == []
-    return reading.blocks[0]
+    parsed = reader.read_patch(raw, block=block)
+    assert parsed.violations == []
+    return parsed.blocks[0]
 
 
 @pytest.mark.parametrize("block", EVERYTHING.blocks, ids=lambda block: block.type)
@@ -35,18 +35,18 @@ def test_a_patch_changes_what_is_sent_and_null_clears() -> None:
 def test_the_paths_of_a_patch_have_no_prefix() -> None:
     raw = {"prompt": 7, "options": [{"value": "a"}, {"value": 7}], "promt": 1}
 
-    reading = reader.read_patch(raw, block=EVERYTHING.blocks[2])
+    parsed = reader.read_patch(raw, block=EVERYTHING.blocks[2])
 
-    assert [each.field for each in reading.violations] == ["prompt", "options[1].value"]
-    assert reading.ignored == ["promt"]
-    assert reading.sent_keys == (frozenset(raw),)
+    assert [each.field for each in parsed.violations] == ["prompt", "options[1].value"]
+    assert parsed.ignored == ["promt"]
+    assert parsed.sent_keys == (frozenset(raw),)
 
 
 @pytest.mark.parametrize("raw", [None, 7, [], "text"])
 def test_a_patch_that_is_no_object_is_refused(raw: object) -> None:
-    reading = reader.read_patch(raw, block=EVERYTHING.blocks[0])
+    parsed = reader.read_patch(raw, block=EVERYTHING.blocks[0])
 
-    assert [each.code for each in reading.violations] == ["invalid_type"]
+    assert [each.code for each in parsed.violations] == ["invalid_type"]
 
 
 def test_a_patch_of_an_object_changes_the_keys_that_are_sent() -> None:
@@ -93,9 +93,9 @@ def test_logic_that_is_sent_replaces_the_stored_logic(block: Block, raw: Raw, ex
 
 
 def test_a_patch_with_two_ways_to_write_logic_is_refused() -> None:
-    reading = reader.read_patch({"show_when": OTHER, "precondition": "q1 = 1"}, block=SHOWN)
+    parsed = reader.read_patch({"show_when": OTHER, "precondition": "q1 = 1"}, block=SHOWN)
 
-    assert [(each.field, each.code) for each in reading.violations] == [("precondition", "conflicting")]
+    assert [(each.field, each.code) for each in parsed.violations] == [("precondition", "conflicting")]
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,6 @@ def test_a_patch_of_the_correct_answer_or_of_the_options(raw: Raw, ids: object, 
 
 
 def test_the_correct_option_cannot_be_left_out_while_it_is_correct() -> None:
-    reading = reader.read_patch({"options": [{"id": 11, "value": "Chess"}]}, block=EVERYTHING.blocks[1])
+    parsed = reader.read_patch({"options": [{"id": 11, "value": "Chess"}]}, block=EVERYTHING.blocks[1])
 
-    assert [(each.field, each.code) for each in reading.violations] == [
-        ("correct_answer_ids[0]", "not_found")
-    ]
+    assert [(each.field, each.code) for each in parsed.violations] == [("correct_answer_ids[0]", "not_found")]

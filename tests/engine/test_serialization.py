@@ -14,19 +14,19 @@ from tests.support.engine.violations import ONE_OF_EACH, Raw, violations
 
 
 def read_one(raw: Raw) -> Block:
-    reading = reader.read_blocks([raw], path="blocks")
-    assert reading.violations == []
-    return reading.blocks[0]
+    parsed = reader.read_blocks([raw], path="blocks")
+    assert parsed.violations == []
+    return parsed.blocks[0]
 
 
 def test_a_script_that_was_read_can_be_sent_back_unchanged() -> None:
     serialized = script_as_json(EVERYTHING)
 
-    reading = reader.read_blocks(serialized, path="blocks")
+    parsed = reader.read_blocks(serialized, path="blocks")
 
     assert violations(serialized, scoring=True, bucket_keys=["score"]) == []
-    assert reading.ignored == []
-    assert reading.blocks == EVERYTHING.blocks
+    assert parsed.ignored == []
+    assert parsed.blocks == EVERYTHING.blocks
 
 
 def test_the_script_sent_back_uses_every_field() -> None:

@@ -70,8 +70,8 @@ def test_the_table_and_the_vocabulary_have_the_same_fields(shape: Any, vocabular
 
 @pytest.mark.parametrize("type_", sorted(ONE_OF_EACH))
 def test_what_is_read_fits_the_schema(type_: str) -> None:
-    reading = reader.read_blocks([ONE_OF_EACH[type_]], path="blocks")
-    told = script_as_json(Script(blocks=order_blocks(reading).blocks, scoring_enabled=True))
+    parsed = reader.read_blocks([ONE_OF_EACH[type_]], path="blocks")
+    told = script_as_json(Script(blocks=order_blocks(parsed).blocks, scoring_enabled=True))
 
     validator("Block").validate(ONE_OF_EACH[type_])
     validator("Script").validate({"project_id": "1", "revision": 1, "blocks": told})

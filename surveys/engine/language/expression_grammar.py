@@ -190,13 +190,13 @@ class _ExpressionParser:
         if token.kind == "end":
             message = "The expression ends too early: a name or a value is missing."
         elif word.lower() == "not":
-            message = "NOT cannot stand here without parentheses: write (NOT ...)."
+            message = "NOT needs parentheses here: write (NOT ...)."
         elif token.kind == "name":
             message = f"A name or a value is missing before {word}. A block named {word} is written ({word})."
         elif word == "-":
-            message = "A minus stands before a number, as in -5."
+            message = "A minus must be followed by a number, as in -5."
         elif word in "+*/":
-            message = "There is no arithmetic in skip logic: compute it in a calculated block."
+            message = "Skip logic has no arithmetic: compute the value in a calculated block."
         elif word == ")":
             message = "A name or a value is missing before this )."
         else:
@@ -209,17 +209,17 @@ class _ExpressionParser:
         if word == ")":
             message = "This ) closes nothing: a ( is missing before it."
         elif word == "-" and before.kind == "name":
-            message = "In an expression a - or a space within a name is written _, as in Fav_Game."
+            message = "In an expression, write _ for a - or a space in a name, as in Fav_Game."
         elif word in ("+", "-", "*", "/"):
-            message = "There is no arithmetic in skip logic: compute it in a calculated block."
+            message = "Skip logic has no arithmetic: compute the value in a calculated block."
         elif word.lower() == "not":
             message = "Write NOT before the whole comparison, as in NOT (q1 in [1, 2])."
         elif word == ",":
-            message = "Only a list in [brackets] has commas. Join conditions by AND or OR."
+            message = "Only a list in [brackets] takes commas. Join conditions by AND or OR."
         elif token.kind == "name" and before.kind == "name":
             message = (
                 f"AND, OR or a comparison is missing before {word}. "
-                "A space within a name is written _, as in Fav_Game."
+                "Write _ for a space in a name, as in Fav_Game."
             )
         else:
             message = f"AND, OR or a comparison is missing before {word}."

@@ -110,7 +110,9 @@ class _FormulaParser:
         if self.token.kind != "end":
             raise self.unexpected()
         if isinstance(tree, TextLiteral):
-            message = "Text alone is no formula: it stands after then, after else or in a comparison."
+            message = (
+                "A formula cannot be text alone: text is allowed after then, after else and in comparisons."
+            )
             raise ParseError(message, tree.column)
         return self.outcome(tree)
 
@@ -265,7 +267,7 @@ class _FormulaParser:
                 raise self.bad_argument(opening, f"argmax takes variables in brackets, as in {example}.")
             names.append(self.mention())
         if not self.accept(")"):
-            raise self.bad_argument(opening, f"Commas stand between the variables, as in {example}.")
+            raise self.bad_argument(opening, f"Separate the variables by commas, as in {example}.")
         return Argmax(tuple(names))
 
     def mention(self) -> str:
@@ -278,17 +280,19 @@ class _FormulaParser:
     def outcome(self, node: FormulaNode) -> FormulaNode:
         """A value; comparisons are refused."""
         if isinstance(node, Comparison):
-            message = "A comparison stands between if and then, as in: if [score] > 5 then 1 else 0."
+            message = "A comparison is only allowed between if and then, as in: if [score] > 5 then 1 else 0."
             raise ParseError(message, node.column)
         if isinstance(node, Negation | Conjunction | Disjunction):
-            message = "AND, OR and NOT stand between if and then, as in: if NOT [score] then 1 else 0."
+            message = (
+                "AND, OR and NOT are only allowed between if and then, as in: if NOT [score] then 1 else 0."
+            )
             raise ParseError(message, node.column)
         return node
 
     def condition(self, node: FormulaNode) -> FormulaNode:
         """A comparison or a number; text is refused."""
         if isinstance(node, TextLiteral):
-            message = 'Text alone is no condition: compare it, as in [game] == "chess".'
+            message = 'A condition cannot be text alone: compare it, as in [game] == "chess".'
             raise ParseError(message, node.column)
         return node
 
@@ -301,10 +305,10 @@ class _FormulaParser:
     def amount(self, node: FormulaNode) -> FormulaNode:
         """An operand of arithmetic: conditions and text are refused."""
         if isinstance(node, LOGIC_NODES):
-            message = "Arithmetic has no conditions in it. Write (if [score] > 5 then 1 else 0)."
+            message = "Arithmetic cannot contain conditions. Write (if [score] > 5 then 1 else 0)."
             raise ParseError(message, node.column)
         if isinstance(node, TextLiteral):
-            raise ParseError("There is no arithmetic with text.", node.column)
+            raise ParseError("Arithmetic with text is not possible.", node.column)
         return node
 
     # Errors.
@@ -316,11 +320,11 @@ class _FormulaParser:
         if token.kind == "end":
             message = "The formula ends too early: a number or a variable is missing."
         elif lower == "if":
-            message = "An if within a formula stands in parentheses: (if ... then ... else ...)."
+            message = "An if inside a formula needs parentheses: (if ... then ... else ...)."
         elif lower == "not":
-            message = "NOT cannot stand here without parentheses: write (NOT ...)."
+            message = "NOT needs parentheses here: write (NOT ...)."
         elif lower in ("true", "false"):
-            message = "There is no true and false in formulas: write 1 and 0, or text in double quotes."
+            message = "Formulas have no true and false: write 1 and 0, or text in double quotes."
         elif token.kind == "name" and lower not in ("and", "or", "then", "else", "in"):
             message = self.bare_name(word)
         elif word == "[" and "]" not in self.text[token.start :]:
@@ -328,7 +332,7 @@ class _FormulaParser:
         elif word == "[":
             message = "Brackets hold the name of a variable, which begins with a letter: [score]."
         elif word == "+":
-            message = "A + stands between two numbers."
+            message = "A + must be between two numbers."
         return ParseError(message, token.column)
 
     def bare_name(self, word: str) -> str:
@@ -378,13 +382,15 @@ class _FormulaParser:
         elif lower == "not":
             message = "Write NOT before the whole comparison, as in NOT [score] > 5."
         elif lower == "in":
-            message = "There is no in within formulas: write comparisons joined by OR."
+            message = "Formulas have no in: write comparisons joined by OR."
         elif word == ")":
             message = "This ) closes nothing: a ( is missing before it."
         elif word == "," and _IF_AS_A_FUNCTION.search(self.text, 0, token.start):
-            message = "An if has no commas: write if ... then ... else ... Half is written 0.5."
+            message = (
+                "An if takes no commas: write if ... then ... else ... Write a decimal point, as in 0.5."
+            )
         elif word == ",":
-            message = "Only argmax has commas. A number has a point, as in 0.5."
+            message = "Only argmax takes commas. Write a decimal point, as in 0.5."
         elif token.kind == "name" and before.kind == "number":
             message = f'Text that begins with a digit is written in double quotes: "{before.text} {word}".'
         elif word == "[":

@@ -121,8 +121,8 @@ def _unexpected_character(text: str, at: int) -> ParseError:
     if character == '"':
         return ParseError('This text is not closed: a " is missing at its end.', at + 1)
     if character == "_":
-        return ParseError("A name begins with a letter, not with _.", at + 1)
+        return ParseError("A name must begin with a letter, not with _.", at + 1)
     if character == "." and (text[at - 1 : at].isdigit() or text[at + 1 : at + 2].isdigit()):
-        return ParseError("A number has digits on both sides of its point, as in 0.5.", at + 1)
+        return ParseError("A number needs digits on both sides of its point, as in 0.5.", at + 1)
     shown = character if character.isprintable() else f"U+{ord(character):04X}"
     return ParseError(f"The character {shown} has no meaning here.", at + 1)

@@ -9,6 +9,6 @@ from tests.support.engine.violations import Raw
 
 def read_block(raw: Raw, *, scoring: bool = True) -> Block:
     """The block in a script of one block, which has to be valid."""
-    reading = reader.read_blocks([raw], path="blocks", scoring=scoring)
-    assert reading.violations == []
-    return reading.blocks[0]
+    parsed = reader.read_blocks([raw], path="blocks", scoring=scoring)
+    assert parsed.violations == []
+    return parsed.blocks[0]

@@ -51,20 +51,20 @@ def violations(
     poll: bool = False,
 ) -> list[Violation]:
     """What is wrong with a whole script, shape and rules together."""
-    reading = reader.read_blocks(raw, path="blocks", scoring=scoring)
-    arrangement = order_blocks(reading)
+    parsed = reader.read_blocks(raw, path="blocks", scoring=scoring)
+    arrangement = order_blocks(parsed)
     script = Script(
         blocks=arrangement.blocks,
         is_poll=poll,
         scoring_enabled=scoring,
         buckets=tuple(map(Bucket, bucket_keys or ())),
     )
-    return reading.violations + script_rules.check(
+    return parsed.violations + script_rules.check(
         script,
         block_paths=arrangement.block_paths,
         chat=chat,
         bucket_keys=bucket_keys,
-        invalid_fields=reading.invalid_fields,
+        invalid_fields=parsed.invalid_fields,
     )
 
 
