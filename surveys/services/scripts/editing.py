@@ -91,19 +91,19 @@ def read_new(
     elif raw is not None:
         return _unreadable("script", "invalid_type", "`script` must be an object with `blocks`.")
     ignored = [f"script.{key}" for key in (raw or {}) if key not in _TOLD]
-    reading = read_blocks(blocks, path="script.blocks", scoring=scoring_enabled)
-    arranged = order_blocks(reading)
+    parsed = read_blocks(blocks, path="script.blocks", scoring=scoring_enabled)
+    ordered = order_blocks(parsed)
     draft = Script(
-        arranged.blocks if scoring_enabled else revisions.keep_stored_scores(_EMPTY, arranged.blocks),
+        ordered.blocks if scoring_enabled else revisions.keep_stored_scores(_EMPTY, ordered.blocks),
         is_poll=is_poll,
         scoring_enabled=scoring_enabled,
-        is_scored=scoring_enabled and bool(arranged.blocks),
+        is_scored=scoring_enabled and bool(ordered.blocks),
     )
     script, names = _with_buckets(draft, bucket_names)
-    violations = [*reading.violations, *_foreign_ids(arranged, _EMPTY)]
-    if arranged.blocks or reading.violations:
-        violations += _check(script, arranged, reading, chat=chat, path="script.blocks")
-    return NewScript(script, names, (*ignored, *reading.ignored)), violations
+    violations = [*parsed.violations, *_foreign_ids(ordered, _EMPTY)]
+    if ordered.blocks or parsed.violations:
+        violations += _check(script, ordered, parsed, chat=chat, path="script.blocks")
+    return NewScript(script, names, (*ignored, *parsed.ignored)), violations
 
 
 def faults_of_new(raw: object, *, is_poll: bool) -> list[Violation]:
@@ -154,12 +154,12 @@ def write_script(
     before = _before(project, revisions_allowed)
     if "blocks" not in body:
         refuse_all([Violation("blocks", "required", "`blocks` is required.")])
-    reading = read_blocks(body["blocks"], path="blocks", scoring=project.scoring_enabled)
-    reading = replace(reading, blocks=_outro_known_by_id(reading.blocks, before))
-    arranged = order_blocks(reading, before=before)
-    outro, faults = _resubmitted_outro(arranged, before, reading.invalid_fields)
+    parsed = read_blocks(body["blocks"], path="blocks", scoring=project.scoring_enabled)
+    parsed = replace(parsed, blocks=_outro_known_by_id(parsed.blocks, before))
+    ordered = order_blocks(parsed, before=before)
+    outro, faults = _resubmitted_outro(ordered, before, parsed.invalid_fields)
     ignored = [key for key in body if key not in _TOLD]
-    return _write(project, before, arranged, reading, outro=outro, faults=faults, ignored=ignored, at=at)
+    return _write(project, before, ordered, parsed, outro=outro, faults=faults, ignored=ignored, at=at)
 
 
 @in_transaction
@@ -178,29 +178,29 @@ def patch_block(
     stored = {block.id: block for block in (*before.blocks, *before.outro)}.get(block_id)
     if stored is None:
         raise NotFound("There is no such block in this script.")
-    reading = read_patch(body, block=stored, scoring=project.scoring_enabled)
+    parsed = read_patch(body, block=stored, scoring=project.scoring_enabled)
     if stored.section == "outro":
-        return _patch_outro(project, before, stored, reading, at=at)
-    if reading.blocks[0].section == "outro":
+        return _patch_outro(project, before, stored, parsed, at=at)
+    if parsed.blocks[0].section == "outro":
         message = "`section` of a block cannot become `outro`: the outro is made by the service."
-        refuse_all(_once([*reading.violations, Violation("section", "not_allowed", message)]))
-    arranged = order_patch(reading, before=before)
-    return _write(project, before, arranged, reading, outro=before.outro, faults=[], ignored=[], at=at)
+        refuse_all(_once([*parsed.violations, Violation("section", "not_allowed", message)]))
+    ordered = order_patch(parsed, before=before)
+    return _write(project, before, ordered, parsed, outro=before.outro, faults=[], ignored=[], at=at)
 
 
 def _patch_outro(
-    project: Project, before: Script, stored: Block, reading: ParsedBlocks, *, at: datetime
+    project: Project, before: Script, stored: Block, parsed: ParsedBlocks, *, at: datetime
 ) -> Written:
-    (sent,), (sent_keys,), (block_path,) = reading.blocks, reading.sent_keys, reading.block_paths
+    (sent,), (sent_keys,), (block_path,) = parsed.blocks, parsed.sent_keys, parsed.block_paths
     changed = revisions.with_presentation(stored, sent, sent_keys=sent_keys)
-    faults = _faults_of_outro(changed, sent, block_path, reading.invalid_fields)
+    faults = _faults_of_outro(changed, sent, block_path, parsed.invalid_fields)
     outro = tuple(changed if block is stored else block for block in before.outro)
     untouched = OrderedBlocks(
         blocks=before.blocks,
         block_paths=tuple(BlockPath(f"blocks[{n}]") for n in range(len(before.blocks))),
         sent_keys=(frozenset(),) * len(before.blocks),
     )
-    return _write(project, before, untouched, reading, outro=outro, faults=faults, ignored=[], at=at)
+    return _write(project, before, untouched, parsed, outro=outro, faults=faults, ignored=[], at=at)
 
 
 def _before(project: Project, revisions_allowed: Collection[int] | None) -> Script:
@@ -214,8 +214,8 @@ def _before(project: Project, revisions_allowed: Collection[int] | None) -> Scri
 def _write(
     project: Project,
     before: Script,
-    arranged: OrderedBlocks,
-    reading: ParsedBlocks,
+    ordered: OrderedBlocks,
+    parsed: ParsedBlocks,
     *,
     outro: tuple[Block, ...],
     faults: list[Violation],
@@ -224,60 +224,60 @@ def _write(
 ) -> Written:
     """The part that all writes of an existing script share: rules, frozen structure, the difference."""
     is_live = project.is_live_at(at)
-    blocks = arranged.blocks
+    blocks = ordered.blocks
     if not is_live:
         carried = revisions.carry_renames(before, (*blocks, *outro))
         blocks, outro = carried[: len(blocks)], carried[len(blocks) :]
     if not project.scoring_enabled:
         blocks = revisions.keep_stored_scores(before, blocks)
-    blocks = revisions.carry_ignored_scores(before, blocks, sent_keys=arranged.sent_keys)
+    blocks = revisions.carry_ignored_scores(before, blocks, sent_keys=ordered.sent_keys)
     draft = replace(
         before,
         blocks=blocks,
         outro=outro_blocks.kept_up(outro, project),
         # What scores is structure, so it cannot begin to count while the project is active.
-        is_scored=before.is_scored or (project.scoring_enabled and any(arranged.sent_keys) and not is_live),
+        is_scored=before.is_scored or (project.scoring_enabled and any(ordered.sent_keys) and not is_live),
     )
     script, new_buckets = _with_buckets(draft, [bucket.name for bucket in before.buckets])
-    violations = [*reading.violations, *faults, *_foreign_ids(arranged, before)]
+    violations = [*parsed.violations, *faults, *_foreign_ids(ordered, before)]
     if is_live and not violations:  # what else a change of structure would break does not matter then
-        _refuse_frozen(before, script, arranged)
-    block_paths = (*arranged.block_paths, *_outro_paths(script, arranged))
+        _refuse_frozen(before, script, ordered)
+    block_paths = (*ordered.block_paths, *_outro_paths(script, ordered))
     in_use = revisions.references_to_removed(before, script, block_paths=block_paths)
     broken = _check(
         script,
-        arranged,
-        reading,
+        ordered,
+        parsed,
         chat=project.response_channel == Project.ResponseChannel.CHAT,
         path="blocks",
     )
     violations += revisions.rename_violations(
-        before, script, block_paths=block_paths, invalid_fields=reading.invalid_fields
+        before, script, block_paths=block_paths, invalid_fields=parsed.invalid_fields
     )
     violations += [*in_use, *revisions.without_reported(broken, in_use)]
     if violations:
         refuse_all(_once(violations))
     if project.is_pending_at(at) and not any(block.asks for block in script.blocks):
         raise Conflict("A project that is about to open needs a question: close it first, to cancel that.")
-    _refuse_new_types(before, script, arranged)
+    _refuse_new_types(before, script, ordered)
     script = _save(project, before, script, new_buckets)
-    return Written(project, script, (*ignored, *reading.ignored))
+    return Written(project, script, (*ignored, *parsed.ignored))
 
 
-def _refuse_frozen(before: Script, script: Script, arranged: OrderedBlocks) -> None:
-    if frozen := revisions.frozen_changes(before, script, block_paths=arranged.block_paths):
+def _refuse_frozen(before: Script, script: Script, ordered: OrderedBlocks) -> None:
+    if frozen := revisions.frozen_changes(before, script, block_paths=ordered.block_paths):
         raise Conflict(
             "The structure of a script cannot change while the project is active: only wording and pictures.",
             violations=_once(frozen),
         )
 
 
-def _refuse_new_types(before: Script, script: Script, arranged: OrderedBlocks) -> None:
+def _refuse_new_types(before: Script, script: Script, ordered: OrderedBlocks) -> None:
     """Refuse another type for a block that has answers: they would mean nothing there (decisions 15.3)."""
     stored = {block.id: block.type for block in before.blocks}
     retyped = [
         (block, block_path)
-        for block, block_path in zip(script.blocks, arranged.block_paths, strict=True)
+        for block, block_path in zip(script.blocks, ordered.block_paths, strict=True)
         if block.id in stored and stored[block.id] != block.type
     ]
     if not retyped:
@@ -350,18 +350,18 @@ def _placed(script: Script) -> Script:
 
 def _check(
     script: Script,
-    arranged: OrderedBlocks,
-    reading: ParsedBlocks,
+    ordered: OrderedBlocks,
+    parsed: ParsedBlocks,
     *,
     chat: bool,
     path: str,
 ) -> list[Violation]:
     return script_rules.check(
         script,
-        block_paths=arranged.block_paths,
+        block_paths=ordered.block_paths,
         chat=chat,
         bucket_keys=script.bucket_keys or None,
-        invalid_fields=reading.invalid_fields,
+        invalid_fields=parsed.invalid_fields,
         path=path,
     )
 
@@ -382,11 +382,11 @@ def first_buckets(script: Script) -> tuple[str, ...]:
     return buckets.derive_names(script.blocks)
 
 
-def _foreign_ids(arranged: OrderedBlocks, before: Script) -> list[Violation]:
+def _foreign_ids(ordered: OrderedBlocks, before: Script) -> list[Violation]:
     """Ids that belong to no block of this script, or to no option of that block (decisions 6.11)."""
     stored = {block.id: block for block in before.blocks}
     faults = []
-    for block, block_path in zip(arranged.blocks, arranged.block_paths, strict=True):
+    for block, block_path in zip(ordered.blocks, ordered.block_paths, strict=True):
         if block.id is not None and block.id not in stored:
             message = f"`id` {block.id} is no block of this script."
             faults.append(Violation(block_path.field("id"), "not_found", message))
@@ -404,23 +404,23 @@ def _outro_known_by_id(blocks: tuple[Block, ...], before: Script) -> tuple[Block
     return tuple(replace(block, section="outro") if block.id in ids else block for block in blocks)
 
 
-def _outro_paths(script: Script, arranged: OrderedBlocks) -> list[BlockPath]:
+def _outro_paths(script: Script, ordered: OrderedBlocks) -> list[BlockPath]:
     """Where the outro blocks were sent, else where a read gives them."""
     sent = {
-        block.id: block_path for block, block_path in zip(arranged.outro, arranged.outro_paths, strict=True)
+        block.id: block_path for block, block_path in zip(ordered.outro, ordered.outro_paths, strict=True)
     }
     numbered = enumerate(script.outro, len(script.blocks))
     return [sent.get(block.id) or BlockPath(f"blocks[{n}]") for n, block in numbered]
 
 
 def _resubmitted_outro(
-    arranged: OrderedBlocks, before: Script, invalid_fields: Set[str]
+    ordered: OrderedBlocks, before: Script, invalid_fields: Set[str]
 ) -> tuple[tuple[Block, ...], list[Violation]]:
     """The outro after a write: what is resubmitted changes its presentation, the rest stays."""
     outro = {block.id: block for block in before.outro}
     faults: list[Violation] = []
     seen: set[int] = set()
-    sent = zip(arranged.outro, arranged.outro_paths, arranged.outro_sent_keys, strict=True)
+    sent = zip(ordered.outro, ordered.outro_paths, ordered.outro_sent_keys, strict=True)
     for block, block_path, sent_keys in sent:
         if block.id is None:
             continue  # told by the intake
