@@ -44,7 +44,7 @@ COMMAS = "Only argmax takes commas. Write a decimal point, as in 0.5."
         ("if 1 then 2 else (3 < 4)", 21, COMPARISON),
         ("([a] > 1) * 2", 6, "Arithmetic cannot contain conditions. Write (if [score] > 5 then 1 else 0)."),
         ("1 - (NOT 1)", 6, "Arithmetic cannot contain conditions. Write (if [score] > 5 then 1 else 0)."),
-        ("if ([a] > 1) + 1 then 1 else 0", 9, "Arithmetic has no conditions in it. "
+        ("if ([a] > 1) + 1 then 1 else 0", 9, "Arithmetic cannot contain conditions. "
          "Write (if [score] > 5 then 1 else 0)."),
         ("if ([a] > 1) == 1 then 1 else 0", 9, "Conditions are not compared: join them by AND, OR and NOT."),
         ("if [a] < [b] < [c] then 1 else 0", 14, CHAIN),
