@@ -1,16 +1,24 @@
-"""Factories of database rows: each makes the smallest row that works. A test names only what it is about."""
+"""Factories of database rows. Each makes the smallest row that works; a test names only what it is about."""
 
 from __future__ import annotations
 
-from factory.declarations import Sequence, SubFactory
+import hashlib
+import secrets
+
+from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Sequence, SubFactory, Trait
 from factory.django import DjangoModelFactory
 
-from communities.models import Community, Member, User
+from communities.models import ApiKey, Community, CommunitySettings, Identity, Member, User
+from surveys.models import Block, Conversation, Option, Project
 from tests.support.moments import NOON
-from webhooks.models import Webhook
+from webhooks.events import EventType
+from webhooks.models import Delivery, Event, Webhook
+from xp.models import EarnedAchievement, Standing, XpEntry
 
 
 class CommunityFactory(DjangoModelFactory[Community]):
+    """A community without settings, of the lowest tier."""
+
     class Meta:
         model = Community
 
@@ -18,11 +26,37 @@ class CommunityFactory(DjangoModelFactory[Community]):
     name = "Chess club"
 
 
+class CommunitySettingsFactory(DjangoModelFactory[CommunitySettings]):
+    class Meta:
+        model = CommunitySettings
+
+    community = SubFactory(CommunityFactory)
+
+
 class UserFactory(DjangoModelFactory[User]):
     class Meta:
         model = User
 
     name = "Ann"
+
+
+class StaffFactory(UserFactory):
+    """A superuser of the installation, without a password."""
+
+    username = Sequence(lambda number: f"staff-{number}")
+    is_staff = True
+    is_superuser = True
+
+
+class IdentityFactory(DjangoModelFactory[Identity]):
+    """An account on the chat platform."""
+
+    class Meta:
+        model = Identity
+
+    user = SubFactory(UserFactory)
+    provider = Identity.Provider.CHAT
+    platform_id = Sequence(lambda number: str(820_000_000_000_000_000 + number))
 
 
 class MemberFactory(DjangoModelFactory[Member]):
@@ -35,8 +69,81 @@ class MemberFactory(DjangoModelFactory[Member]):
     user = SubFactory(UserFactory)
 
 
+class ApiKeyFactory(DjangoModelFactory[ApiKey]):
+    """A key of a user, who has to be a member for the key to be accepted. Requests send `secret`."""
+
+    class Meta:
+        model = ApiKey
+
+    class Params:
+        secret = LazyFunction(lambda: f"cq_live_{secrets.token_urlsafe(32)}")
+
+    community = SubFactory(CommunityFactory)
+    user = SubFactory(UserFactory)
+    name = "Tests"
+    key_prefix = LazyAttribute(lambda key: key.secret[:14])
+    digest = LazyAttribute(lambda key: hashlib.sha256(key.secret.encode()).hexdigest())
+    created_at = NOON
+
+
+class ProjectFactory(DjangoModelFactory[Project]):
+    """An inactive survey without blocks. `is_open` makes it live on the open web."""
+
+    class Meta:
+        model = Project
+
+    class Params:
+        is_open = Trait(
+            status=Project.Status.ACTIVE,
+            participation=Project.Participation.OPEN_WEB,
+            delivery={"audience": {"participation": "open_web"}},
+        )
+
+    community = SubFactory(CommunityFactory)
+    name = "What do you think?"
+    type = Project.Type.CONVO
+    created_at = NOON
+
+
+class BlockFactory(DjangoModelFactory[Block]):
+    """An open question."""
+
+    class Meta:
+        model = Block
+
+    project = SubFactory(ProjectFactory)
+    position = Sequence(int)
+    name = LazyAttribute(lambda block: f"q{block.position}")
+    type = "open_text"
+    prompt = "Why?"
+
+
+class OptionFactory(DjangoModelFactory[Option]):
+    """An option of a single-choice question."""
+
+    class Meta:
+        model = Option
+
+    block = SubFactory(BlockFactory, type="single_punch", prompt="Which?")
+    display_order = Sequence(int)
+    value = LazyAttribute(lambda option: f"Option {option.display_order}")
+
+
+class ConversationFactory(DjangoModelFactory[Conversation]):
+    """A conversation of a nameless respondent that is listed as a response and not finished."""
+
+    class Meta:
+        model = Conversation
+
+    project = SubFactory(ProjectFactory)
+    seed = 1
+    is_listed = True
+    started_at = NOON
+    updated_at = NOON
+
+
 class WebhookFactory(DjangoModelFactory[Webhook]):
-    """A webhook that is on and subscribed to every event."""
+    """An active webhook that listens to all events."""
 
     class Meta:
         model = Webhook
@@ -49,3 +156,59 @@ class WebhookFactory(DjangoModelFactory[Webhook]):
     secret_prefix = "whsec_Ab12"
     created_at = NOON
     updated_at = NOON
+
+
+class EventFactory(DjangoModelFactory[Event]):
+    class Meta:
+        model = Event
+
+    community = SubFactory(CommunityFactory)
+    type = EventType.WEBHOOK_PING
+    body = "{}"
+    created_at = NOON
+
+
+class DeliveryFactory(DjangoModelFactory[Delivery]):
+    """A delivery that is due at once and has never been attempted."""
+
+    class Meta:
+        model = Delivery
+
+    webhook = SubFactory(WebhookFactory)
+    event = SubFactory(EventFactory, community=SelfAttribute("..webhook.community"))
+    lane = 0
+    created_at = SelfAttribute("event.created_at")
+    due_at = SelfAttribute("created_at")
+
+
+class StandingFactory(DjangoModelFactory[Standing]):
+    """A member's totals, of 0 XP, without a ledger."""
+
+    class Meta:
+        model = Standing
+
+    member = SubFactory(MemberFactory)
+    community = SelfAttribute("member.community")
+
+
+class XpEntryFactory(DjangoModelFactory[XpEntry]):
+    """The first entry in a member's ledger. Further ones have to continue its balance."""
+
+    class Meta:
+        model = XpEntry
+
+    member = SubFactory(MemberFactory)
+    delta = 10
+    balance_after = SelfAttribute("delta")
+    source_kind = XpEntry.SourceKind.ADMIN_MANUAL
+    created_at = NOON
+
+
+class EarnedAchievementFactory(DjangoModelFactory[EarnedAchievement]):
+    class Meta:
+        model = EarnedAchievement
+
+    member = SubFactory(MemberFactory)
+    number = Sequence(lambda number: number + 1)
+    name = "Regular"
+    awarded_at = NOON

@@ -13,8 +13,9 @@ from surveys.models import Analysis
 from surveys.pages import theme
 from surveys.services.results import figures
 from tests.support.browser import answered_surveys
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import CHOICE, NOON
+from tests.support.surveys.scenario import CHOICE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,8 +68,8 @@ def analysed(made, **fields):
             "status": "completed",
             "revision": made.revision,
             "changes": figures.changes(made.pk),
-            "created_at": NOON,
-            "completed_at": NOON,
+            "created_at": LUNCHTIME,
+            "completed_at": LUNCHTIME,
             "generated_by": "local",
             "summary": "Most members are content.",
             "blocks_as_json": json.dumps([{"block_id": block.id, "open_text": open_text}]),

@@ -1,4 +1,4 @@
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,8 +12,8 @@ from communities.models import ApiKey, Member
 from communities.services import keys
 from tests.support.api_requests import ask, clear_caller_cache, key_of
 from tests.support.caller import Caller, refusal
+from tests.support.moments import NOON
 
-NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 ALMOST = timedelta(microseconds=1)
 
 

@@ -1,5 +1,4 @@
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 
 import pytest
 from django.db import connections
@@ -8,8 +7,7 @@ from communities.models import Identity, Member, User
 from communities.services import count_projects, members
 from communities.services.members import MemberIdentity, Membership, NoSuchMember
 from tests.support.caller import Caller, counts
-
-NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+from tests.support.moments import NOON
 
 
 def test_a_present_member_is_found_by_either_id(db: None) -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from copy import copy
-from datetime import UTC, datetime
-from itertools import count
 from typing import Any
 
 import orjson
 from django.test import Client
 
 from communities.actors import Actor
-from communities.models import ApiKey, Community, CommunitySettings, Member, User
-
-NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
-_numbers = count(1_000)
+from communities.models import Community, Member
+from tests.factories import ApiKeyFactory, CommunityFactory, CommunitySettingsFactory, MemberFactory
 
 CHOICE: dict[str, Any] = {
     "type": "single_punch",
@@ -40,20 +35,13 @@ class Caller:
         **settings: Any,
     ) -> None:
         if community is None:
-            community = Community.objects.create(id=next(_numbers), name="Chess club", tier=tier)
-            CommunitySettings.objects.create(community=community, **settings)
+            community = CommunityFactory.create(tier=tier)
+            CommunitySettingsFactory.create(community=community, **settings)
         self.community = community
-        self.user = User.objects.create(name=f"A {access}")
-        Member.objects.create(community=community, user=self.user, access=access)
         self.secret = f"cq_live_{secrets.token_urlsafe(32)}"
-        ApiKey.objects.create(
-            community=community,
-            user=self.user,
-            name="Tests",
-            key_prefix=self.secret[:14],
-            digest=hashlib.sha256(self.secret.encode()).hexdigest(),
-            created_at=NOON,
-        )
+        member = MemberFactory.create(community=community, access=access, user__name=f"A {access}")
+        self.user = member.user
+        ApiKeyFactory.create(secret=self.secret, community=community, user=self.user)
         self.client = Client()
 
     @property

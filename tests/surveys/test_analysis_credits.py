@@ -13,7 +13,8 @@ from communities.models import Community
 from surveys.models import Analysis, Answer, Block, Conversation, Project, Tally
 from surveys.services import anonymity
 from surveys.services.analysis import service as analysis
-from tests.support.caller import CHOICE, NOON, TEXT, Caller, refusal
+from tests.support.caller import CHOICE, TEXT, Caller, refusal
+from tests.support.moments import NOON
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (
     DOWN,

@@ -12,10 +12,10 @@ from surveys.services.analysis import service as analysis
 from surveys.services.analysis import worker
 from surveys.tasks import run_analysis
 from tests.support.caller import Caller
+from tests.support.moments import NOON
 from tests.support.surveys.analyses import (
     DOWN,
     LATER,
-    NOON,
     Failing,
     Killed,
     Reads,

@@ -12,6 +12,7 @@ from surveys.models import Analysis, Conversation
 from surveys.services.analysis import service as analysis
 from surveys.services.responses import service as responses
 from tests.support.caller import CHOICE, Caller
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys.analyses import (
     DOWN,
     Failing,
@@ -28,7 +29,6 @@ from tests.support.surveys.analyses import (
     wrote,
 )
 from tests.support.surveys.event_log import bodies, listener
-from tests.support.surveys.scenario import NOON
 from webhooks.models import Delivery, Event
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +83,7 @@ def test_a_response_that_was_deleted_is_quoted_no_more(connect: Any) -> None:
 
     first = Conversation.objects.filter(project=project).order_by("pk").first()
     assert first is not None
-    responses.delete(response_id=first.pk, actor=caller.actor, at=NOON)
+    responses.delete(response_id=first.pk, actor=caller.actor, at=LUNCHTIME)
 
     latest = analysis.latest(project=project)
     assert latest is not None
@@ -216,7 +216,7 @@ def test_an_anonymous_project_keeps_one_analysis_alone(connect: Any) -> None:
     analysed(caller, project)
     wrote(project, "#slow two")
 
-    asked, _ = analysis.ask(project=project, with_ai=False, covers="all", at=NOON)
+    asked, _ = analysis.ask(project=project, with_ai=False, covers="all", at=LUNCHTIME)
     analysis.run(analysis_id=asked.pk)
 
     assert list(Analysis.objects.values_list("pk", flat=True)) == [asked.pk]
@@ -229,7 +229,7 @@ def test_another_privacy_forgets_what_was_analysed_before(connect: Any) -> None:
     project = survey(caller, privacy_mode="semi-private")
     wrote(project, "#slow one")
     analysed(caller, project)
-    responses.delete(response_id=Conversation.objects.get().pk, actor=caller.actor, at=NOON)
+    responses.delete(response_id=Conversation.objects.get().pk, actor=caller.actor, at=LUNCHTIME)
 
     assert caller.patch(f"/projects/{project.pk}", {"privacy_mode": "anonymous"}).status_code == 200
 

@@ -16,11 +16,11 @@ from surveys.services.analysis import worker
 from surveys.services.analysis.texts import Findings
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.kills import die, in_a_process_that_dies
+from tests.support.moments import NOON
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (
     DOWN,
     LATER,
-    NOON,
     Failing,
     Killed,
     Reads,

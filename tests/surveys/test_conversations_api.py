@@ -6,6 +6,7 @@ import pytest
 from communities.models import Member
 from surveys.models import Conversation, Project
 from tests.support.caller import Caller
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
@@ -208,6 +209,6 @@ def test_an_answer_costs_few_statements_at_any_length(admin):
 
 def test_a_scheduled_moment_decides(admin):
     made = project(admin, TEXT)
-    Project.objects.filter(pk=made.pk).update(closes_at=scenario.NOON - timedelta(days=1000))
+    Project.objects.filter(pk=made.pk).update(closes_at=LUNCHTIME - timedelta(days=1000))
 
     assert begin(admin, made).status_code == 409

@@ -6,9 +6,10 @@ from communities.errors import Conflict, InvalidRequest
 from surveys.models import Conversation
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
+from tests.support.moments import LUNCHTIME
 from tests.support.refusals import refused
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import CHOICE, NOON, SAYING
+from tests.support.surveys.scenario import CHOICE, SAYING
 
 pytestmark = pytest.mark.django_db
 
@@ -19,7 +20,7 @@ def vote(made, who, place, **more):
         project_id=made.pk,
         respondent=admission.external(external_id=who) if who else admission.NAMELESS,
         raw={"block_id": question.id, "option_id": question.options[place].id, **more},
-        at=NOON,
+        at=LUNCHTIME,
     )
 
 
@@ -39,7 +40,7 @@ def test_the_question_of_a_poll_is_never_skipped(sent):
 
     with pytest.raises(InvalidRequest) as refusal:
         conversations.answer(
-            conversation_id=told.conversation.pk, raw={"block_id": told.step.block.id, **sent}, at=NOON
+            conversation_id=told.conversation.pk, raw={"block_id": told.step.block.id, **sent}, at=LUNCHTIME
         )
 
     assert told.step.block.required is True
@@ -69,7 +70,7 @@ def test_without_change_a_vote_stands():
 
     refused(Conflict, scenario.back, told)
     refused(Conflict, scenario.begin, made, "ann")
-    refused(Conflict, conversations.retract, conversation_id=told.conversation.pk, at=NOON)
+    refused(Conflict, conversations.retract, conversation_id=told.conversation.pk, at=LUNCHTIME)
 
 
 class TestWhereVotesMayBeChanged:
@@ -87,7 +88,7 @@ class TestWhereVotesMayBeChanged:
         assert opened.step.reply == {"option_ids": [opened.step.block.options[1].id]}
         assert scenario.stored(opened) == [("q0", 0, "green")]
 
-        changed = scenario.say(opened, 0, at=NOON + timedelta(minutes=1))
+        changed = scenario.say(opened, 0, at=LUNCHTIME + timedelta(minutes=1))
 
         assert scenario.stored(changed) == [("q0", 0, "red")]
         assert (changed.step, changed.thank_you) == (None, "Thank you.")
@@ -95,7 +96,7 @@ class TestWhereVotesMayBeChanged:
             scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 1, "listed": 1}
         )
         assert scenario.completions(made) == [1]
-        assert changed.conversation.completed_at == NOON
+        assert changed.conversation.completed_at == LUNCHTIME
 
     def test_from_the_end_back_leads_to_the_vote_past_the_words_after_it(self):
         made = scenario.project(CHOICE, SAYING, SAYING, type="poll", change_poll=True)
@@ -112,12 +113,12 @@ class TestWhereVotesMayBeChanged:
         made.save()
 
         refused(Conflict, scenario.back, told)
-        refused(Conflict, conversations.retract, conversation_id=told.conversation.pk, at=NOON)
+        refused(Conflict, conversations.retract, conversation_id=told.conversation.pk, at=LUNCHTIME)
 
     def test_a_vote_taken_back_leaves_every_count_and_may_be_cast_anew(self, made):
         told = scenario.say(scenario.begin(made, "ann"), 1)
 
-        conversations.retract(conversation_id=told.conversation.pk, at=NOON)
+        conversations.retract(conversation_id=told.conversation.pk, at=LUNCHTIME)
 
         assert (
             scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}

@@ -8,9 +8,10 @@ from surveys.models import Conversation, Project
 from surveys.services import anonymity
 from surveys.services.conversations import admission, repository
 from surveys.services.conversations import service as conversations
+from tests.support.moments import LUNCHTIME
 from tests.support.refusals import refused
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import CHOICE, NOON, SAYING, TEXT
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -142,7 +143,7 @@ def test_going_on_is_for_statements_and_answering_for_questions():
     told = scenario.begin(scenario.project(SAYING, TEXT))
     statement = {"block_id": told.step.block.id, "value": "x"}
 
-    refused(Conflict, conversations.answer, conversation_id=told.conversation.pk, raw=statement, at=NOON)
+    refused(Conflict, conversations.answer, conversation_id=told.conversation.pk, raw=statement, at=LUNCHTIME)
     told = scenario.go_on(told)
     refused(Conflict, scenario.go_on, told)
     told = scenario.say(told, "x")
@@ -156,7 +157,7 @@ def test_the_answer_just_taken_may_be_sent_again_and_changes_nothing():
     told = scenario.say(first, 0)
     before = Conversation.objects.values().get(pk=told.conversation.pk)
 
-    again = scenario.say(first, 0, at=NOON + timedelta(minutes=5))
+    again = scenario.say(first, 0, at=LUNCHTIME + timedelta(minutes=5))
 
     assert again.step == told.step
     assert Conversation.objects.values().get(pk=told.conversation.pk) == before
@@ -186,7 +187,7 @@ def test_a_bad_answer_names_the_field_and_moves_nothing():
     bad = {"block_id": told.step.block.id, "option_id": 999}
 
     error = refused(
-        InvalidRequest, conversations.answer, conversation_id=told.conversation.pk, raw=bad, at=NOON
+        InvalidRequest, conversations.answer, conversation_id=told.conversation.pk, raw=bad, at=LUNCHTIME
     )
 
     assert error.violations == [
@@ -245,7 +246,7 @@ class TestWhoResponds:
         told = conversations.begin(
             project_id=made.pk,
             respondent=admission.member(community_id=1, member_id=str(member.pk)),
-            at=NOON,
+            at=LUNCHTIME,
         )
 
         row = told.conversation
@@ -263,7 +264,7 @@ class TestWhoResponds:
     def test_a_member_of_another_community_or_one_who_left_is_unknown(self):
         scenario.community(1)
         other, gone = scenario.member(number=2), scenario.member()
-        gone.left_at = NOON
+        gone.left_at = LUNCHTIME
         gone.save()
 
         for member in (other, gone):
@@ -298,9 +299,9 @@ class TestWhenItIsOpen:
         "fields",
         [
             {"status": "inactive"},
-            {"status": "inactive", "opens_at": NOON + timedelta(seconds=1)},
-            {"closes_at": NOON},
-            {"closes_at": NOON - timedelta(seconds=1)},
+            {"status": "inactive", "opens_at": LUNCHTIME + timedelta(seconds=1)},
+            {"closes_at": LUNCHTIME},
+            {"closes_at": LUNCHTIME - timedelta(seconds=1)},
         ],
     )
     def test_nobody_begins_while_it_is_not_open(self, fields):
@@ -309,15 +310,16 @@ class TestWhenItIsOpen:
         refused(Conflict, scenario.begin, made)
 
     @pytest.mark.parametrize(
-        "fields", [{"status": "inactive", "opens_at": NOON}, {"closes_at": NOON + timedelta(seconds=1)}]
+        "fields",
+        [{"status": "inactive", "opens_at": LUNCHTIME}, {"closes_at": LUNCHTIME + timedelta(seconds=1)}],
     )
     def test_the_moment_decides_not_the_scheduler(self, fields):
         assert scenario.begin(scenario.project(TEXT, **fields)).step is not None
 
     def test_an_answer_after_closing_is_refused_and_what_was_saved_stays(self):
-        made = scenario.project(TEXT, TEXT, closes_at=NOON + timedelta(minutes=1))
+        made = scenario.project(TEXT, TEXT, closes_at=LUNCHTIME + timedelta(minutes=1))
         told = scenario.say(scenario.begin(made), "in time")
-        late = NOON + timedelta(minutes=1)
+        late = LUNCHTIME + timedelta(minutes=1)
 
         refused(Conflict, scenario.say, told, "late", at=late)
         refused(Conflict, scenario.back, told, at=late)
@@ -367,7 +369,7 @@ def test_who_only_reads_may_see_the_project_as_it_was_and_the_script_as_it_is_no
     Project.objects.filter(pk=made.pk).update(revision=1)
     monkeypatch.setattr(repository, "find", lambda **_: read_before)
 
-    again = conversations.get(conversation_id=told.conversation.pk, at=NOON)
+    again = conversations.get(conversation_id=told.conversation.pk, at=LUNCHTIME)
 
     assert [exchange.block.name for exchange in again.history()] == ["q0", "q2"][: 2 if is_over else 1]
     assert (again.step and again.step.block.name) == (None if is_over else "q2")
@@ -382,7 +384,7 @@ def test_what_is_over_stays_over_where_the_script_has_a_question_more():
     made.revision = 1
     made.save()
 
-    again = conversations.get(conversation_id=told.conversation.pk, at=NOON)
+    again = conversations.get(conversation_id=told.conversation.pk, at=LUNCHTIME)
 
     assert (again.is_completed, again.step, again.thank_you) == (True, None, "Thank you.")
 

@@ -11,7 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from surveys.models import FiredAction
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
-from tests.support.caller import NOON, TEXT, Caller
+from tests.support.caller import TEXT, Caller
+from tests.support.moments import NOON
 from tests.support.surveys import scenario
 from tests.support.surveys.participants import (
     QUESTION,

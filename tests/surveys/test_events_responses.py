@@ -14,6 +14,7 @@ from surveys.services.conversations import service as conversations
 from surveys.services.conversations.loading import LimitReached
 from surveys.services.projects import schedule
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import event_log, scenario
 from tests.support.surveys.participants import Talk, a_member
 from tests.support.surveys.visitor import Visitor
@@ -222,9 +223,9 @@ def test_beside_an_anonymous_response_no_exact_time_is_kept(
         project_id=made.pk,
         respondent=admission.NAMELESS,
         raw={"block_id": scenario.script(made).blocks[0].id, "value": "red"},
-        at=scenario.NOON,
+        at=LUNCHTIME,
     )
-    conversations.retract(conversation_id=told.conversation.pk, at=scenario.NOON)
+    conversations.retract(conversation_id=told.conversation.pk, at=LUNCHTIME)
 
     events, deliveries = list(Event.objects.all()), list(Delivery.objects.all())
     written: list[Any] = [*events, *deliveries]
@@ -241,14 +242,14 @@ def test_beside_an_anonymous_response_no_exact_time_is_kept(
 
 def test_the_first_to_enter_an_anonymous_project_leaves_its_opening_to_the_tick(caller: Caller) -> None:
     made = scenario.poll(
-        community=caller.community, privacy_mode="anonymous", status="inactive", opens_at=scenario.NOON
+        community=caller.community, privacy_mode="anonymous", status="inactive", opens_at=LUNCHTIME
     )
     event_log.listener(caller.community.pk, "project.opened")
     raw = {"block_id": scenario.script(made).blocks[0].id, "value": "red"}
 
-    conversations.vote(project_id=made.pk, respondent=admission.NAMELESS, raw=raw, at=scenario.NOON)
+    conversations.vote(project_id=made.pk, respondent=admission.NAMELESS, raw=raw, at=LUNCHTIME)
     told_with_the_vote = [type for type, _ in heard(caller)]
-    schedule.open_and_close_due(at=scenario.NOON)
+    schedule.open_and_close_due(at=LUNCHTIME)
 
     assert told_with_the_vote == ["response.submitted"]
     assert Event.objects.filter(type="project.opened").count() == 1
@@ -281,7 +282,7 @@ def test_telling_takes_one_statement_however_many_listen(listeners: int) -> None
     vote = {"block_id": scenario.script(made).blocks[0].id, "value": "red"}
 
     def cast(respondent: admission.Respondent) -> None:
-        conversations.vote(project_id=made.pk, respondent=respondent, raw=vote, at=scenario.NOON)
+        conversations.vote(project_id=made.pk, respondent=respondent, raw=vote, at=LUNCHTIME)
 
     members = [scenario.member(name) for name in ("Ann", "Ben")]
     first, second = (

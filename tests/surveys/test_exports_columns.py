@@ -7,9 +7,10 @@ import pytest
 from surveys.models import Answer, Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import FIXED, answered, content, in_sheet, lines, questions, write_again
-from tests.support.surveys.scenario import NOON, TEXT
+from tests.support.surveys.scenario import TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -64,7 +65,7 @@ def test_the_first_columns_tell_who_and_when_as_the_listing_does():
     made = scenario.project(TEXT, TEXT)
     member = scenario.member("Ann", chat_id="4711")
     person = admission.member(community_id=1, member_id=str(member.pk))
-    first = scenario.say(conversations.begin(project_id=made.pk, respondent=person, at=NOON), "a", "b")
+    first = scenario.say(conversations.begin(project_id=made.pk, respondent=person, at=LUNCHTIME), "a", "b")
     second = answered(made, "c", who="=cmd|' /C calc'!A0")
 
     told = lines(content(made))

@@ -15,9 +15,10 @@ from surveys.services.exports import service as exports
 from surveys.services.exports import xlsx as export_xlsx
 from surveys.services.responses import service as responses
 from surveys.services.results.figures import Selection
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import answered, content, lines, sheets
-from tests.support.surveys.scenario import NOON, TEXT
+from tests.support.surveys.scenario import TEXT
 
 FORMATS = ["csv", "xlsx", "json", "ndjson"]
 
@@ -34,7 +35,7 @@ def made(db):
 @pytest.fixture
 def nine(made):
     """Completed ones and partial ones by turns, a minute apart."""
-    times = [NOON + timedelta(minutes=n) for n in range(9)]
+    times = [LUNCHTIME + timedelta(minutes=n) for n in range(9)]
     told = [scenario.begin(made, f"person {n}", at=at) for n, at in enumerate(times)]
     for n, (each, at) in enumerate(zip(told, times, strict=True)):
         scenario.say(each, *["said"] * (1 + n % 2), at=at)
@@ -96,8 +97,8 @@ def test_nothing_is_read_before_the_first_chunk_is_asked_for(made, nine, monkeyp
         (Selection(), range(9)),
         (Selection(covers="completed"), (1, 3, 5, 7)),
         (Selection(covers="partial"), (0, 2, 4, 6, 8)),
-        (Selection(submitted_after=NOON + timedelta(minutes=3)), (3, 5, 7)),
-        (Selection(submitted_before=NOON + timedelta(minutes=3)), (1,)),
+        (Selection(submitted_after=LUNCHTIME + timedelta(minutes=3)), (3, 5, 7)),
+        (Selection(submitted_before=LUNCHTIME + timedelta(minutes=3)), (1,)),
         (Selection(provider="web"), range(9)),
         (Selection(provider="chat"), ()),
     ],

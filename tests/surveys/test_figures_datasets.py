@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from surveys.models import Answer, Conversation, Tally
-from tests.support.caller import NOON, Caller
+from tests.support.caller import Caller
 from tests.support.datasets import admission_test, students
+from tests.support.moments import NOON
 from tests.support.surveys.results import OPEN_WEB, converse, counts, results
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,8 @@ from surveys.ai.provider import ScriptDraft, ScriptRequest
 from surveys.models import Generation, Project
 from surveys.services import generation
 from surveys.services.projects import service as projects
-from tests.support.caller import CHOICE, NOON, Caller, counts, faults, refusal
+from tests.support.caller import CHOICE, Caller, counts, faults, refusal
+from tests.support.moments import NOON
 from tests.support.surveys.draft_provider import (
     BAD,
     GOOD,

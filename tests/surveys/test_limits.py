@@ -13,8 +13,9 @@ from surveys.services.conversations import service as conversations
 from surveys.services.projects import service as projects
 from surveys.services.responses import service as responses
 from tests.support.actors import actor
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import NOON, SAYING, TEXT
+from tests.support.surveys.scenario import SAYING, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -89,7 +90,7 @@ def test_ten_devices_of_one_member_do_not_exceed_the_limit(most):
 
     def again_and_again():
         for _ in range(most + 1):
-            told = conversations.begin(project_id=made.pk, respondent=person, at=NOON)
+            told = conversations.begin(project_id=made.pk, respondent=person, at=LUNCHTIME)
             while told.step is not None:
                 told = scenario.say(told, "a")
 
@@ -106,7 +107,7 @@ def test_ten_devices_of_one_member_do_not_exceed_the_limit(most):
 
 
 def again_and_again_until_the_limit(made, person):
-    told = conversations.begin(project_id=made.pk, respondent=person, at=NOON)
+    told = conversations.begin(project_id=made.pk, respondent=person, at=LUNCHTIME)
     while told.step is not None:
         told = scenario.say(told, "a")
 
@@ -119,7 +120,7 @@ def test_votes_of_one_person_at_once_count_once_where_they_may_be_changed():
     at_once(
         *[
             lambda: conversations.vote(
-                project_id=made.pk, respondent=admission.external(external_id="ann"), raw=raw, at=NOON
+                project_id=made.pk, respondent=admission.external(external_id="ann"), raw=raw, at=LUNCHTIME
             )
         ]
         * 6
@@ -136,7 +137,7 @@ def test_strangers_voting_at_once_are_all_counted():
     at_once(
         *[
             lambda n=n: conversations.vote(
-                project_id=made.pk, respondent=admission.external(external_id=f"p{n}"), raw=raw, at=NOON
+                project_id=made.pk, respondent=admission.external(external_id=f"p{n}"), raw=raw, at=LUNCHTIME
             )
             for n in range(10)
         ]
@@ -165,7 +166,7 @@ def test_deleting_a_project_and_answering_it_at_once_harm_neither():
 
 def _close_and_delete(made):
     Project.objects.filter(pk=made.pk).update(status="inactive")
-    projects.delete_project(actor=actor(), project_id=made.pk, at=NOON)
+    projects.delete_project(actor=actor(), project_id=made.pk, at=LUNCHTIME)
 
 
 def test_a_response_deleted_while_it_is_answered():
@@ -174,7 +175,7 @@ def test_a_response_deleted_while_it_is_answered():
 
     at_once(
         lambda: scenario.say(told, "b"),
-        lambda: responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON),
+        lambda: responses.delete(response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME),
     )
 
     assert scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}

@@ -9,7 +9,8 @@ from surveys.models import Project
 from surveys.services import lookup
 from surveys.services.projects import opening, schedule
 from surveys.services.representations.project import project_as_json
-from tests.support.caller import CHOICE, NOON, SAYING, TEXT, Caller, counts, faults, refusal
+from tests.support.caller import CHOICE, SAYING, TEXT, Caller, counts, faults, refusal
+from tests.support.moments import NOON
 
 pytestmark = pytest.mark.django_db
 

@@ -4,8 +4,8 @@ import pytest
 from cachetools import FIFOCache
 
 from surveys.services.results import poll as poll_results
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import NOON
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +27,7 @@ def vote(made, votes):
 
 
 def voters(block, *, after=0.0):
-    return poll_results.count(block=block, at=NOON + timedelta(seconds=after)).voters
+    return poll_results.count(block=block, at=LUNCHTIME + timedelta(seconds=after)).voters
 
 
 def test_few_votes_are_counted_for_every_look():
@@ -52,12 +52,12 @@ def test_many_votes_are_counted_every_other_second():
 
 def test_while_one_counts_the_others_see_what_was_counted_before(monkeypatch, django_assert_num_queries):
     _, block = poll_of(3)
-    before = poll_results.count(block=block, at=NOON)
+    before = poll_results.count(block=block, at=LUNCHTIME)
     seen = []
     count = poll_results._count
 
     def slowly(block):
-        seen.append(poll_results.count(block=block, at=NOON + timedelta(seconds=5)))
+        seen.append(poll_results.count(block=block, at=LUNCHTIME + timedelta(seconds=5)))
         return count(block)
 
     monkeypatch.setattr(poll_results, "_count", slowly)

@@ -16,14 +16,15 @@ from surveys.services.responses import service as responses
 from tests.support.actors import actor
 from tests.support.caller import Caller
 from tests.support.dumps import dump
+from tests.support.moments import LUNCHTIME
 from tests.support.refusals import refused
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import CHOICE, NOON, TEXT
+from tests.support.surveys.scenario import CHOICE, TEXT
 
 USER_ID, MEMBER_ID, CHAT_ID, NAME = 7_770_001_117, 8_880_002_228, "9990003339", "Ann Onymous"
 EXTERNAL_ID = "crm-55500055"
 STANDING = "xp_standing"
-BEGAN, ANSWERED, ENDED = NOON, NOON + timedelta(seconds=11), NOON + timedelta(seconds=22)
+BEGAN, ANSWERED, ENDED = LUNCHTIME, LUNCHTIME + timedelta(seconds=11), LUNCHTIME + timedelta(seconds=22)
 
 anonymous: dict[str, Any] = {"privacy_mode": "anonymous", "max_completes_per_user": 1}
 
@@ -58,7 +59,7 @@ def traces(rows) -> list[str]:
 def test_nothing_that_an_anonymous_conversation_stores_tells_who_it_was(who):
     made = scenario.project(CHOICE, {**TEXT, "prompt": "Well, [UserName]?"}, **anonymous)
     respondent = who()
-    made.created_at = NOON - timedelta(days=1)
+    made.created_at = LUNCHTIME - timedelta(days=1)
     made.created_at = made.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
     made.save()
     before = dump()
@@ -82,7 +83,7 @@ def test_nothing_that_an_anonymous_conversation_stores_tells_who_it_was(who):
     assert row["provider"] == respondent.provider
     for nothing in ("user_id", "platform_id", "respondent", "session_number", "sealed_respondent"):
         assert row[nothing] is None
-    hour = NOON.replace(minute=0, second=0, microsecond=0)
+    hour = LUNCHTIME.replace(minute=0, second=0, microsecond=0)
     assert {row[at] for at in ("started_at", "updated_at", "completed_at")} == {hour}
 
 
@@ -123,7 +124,7 @@ def test_more_anonymous_rounds_to_the_day():
     row = scenario.say(talk(made, external()), "end", at=ENDED).conversation
 
     assert {row.started_at, row.updated_at, row.completed_at} == {
-        NOON.replace(hour=0, minute=0, second=0, microsecond=0)
+        LUNCHTIME.replace(hour=0, minute=0, second=0, microsecond=0)
     }
 
 
@@ -150,7 +151,7 @@ def test_a_response_tells_nobody_and_keeps_its_provider():
     made = scenario.project(CHOICE, TEXT, **anonymous)
     told = scenario.say(talk(made, member()), "end")
 
-    response = responses.get(response_id=told.conversation.pk, actor=actor(), at=NOON)
+    response = responses.get(response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME)
 
     assert (response["user_id"], response["platform_id"], response["session_number"]) == (None, None, None)
     assert (response["provider"], response["id"]) == ("chat", str(told.conversation.pk))
@@ -181,15 +182,15 @@ class TestSilence:
         Conversation.objects.filter(pk=scenario.begin(made, "x").conversation.pk).update(
             sealed_respondent=b"\x00" * 9
         )
-        scenario.begin(made, "late", at=NOON + timedelta(hours=20))
+        scenario.begin(made, "late", at=LUNCHTIME + timedelta(hours=20))
 
-        assert anonymity.forget_silent(at=NOON + timedelta(days=1)) == 6
-        assert anonymity.forget_silent(at=NOON + timedelta(days=1)) == 0
+        assert anonymity.forget_silent(at=LUNCHTIME + timedelta(days=1)) == 6
+        assert anonymity.forget_silent(at=LUNCHTIME + timedelta(days=1)) == 0
 
 
 class TestSealing:
     here: dict[str, Any] = {"project_id": 1, "conversation_id": uuid.UUID(int=5)}
-    known = RememberedRespondent("ab" * 32, 17, NOON)
+    known = RememberedRespondent("ab" * 32, 17, LUNCHTIME)
 
     def test_what_is_sealed_is_read_again_by_this_conversation_alone(self):
         sealed = anonymity.seal(**self.here, remembered=self.known)
@@ -200,7 +201,9 @@ class TestSealing:
 
     def test_it_is_never_the_same_and_always_as_long(self):
         sealed = [anonymity.seal(**self.here, remembered=self.known) for _ in range(3)]
-        sealed.append(anonymity.seal(**self.here, remembered=RememberedRespondent("00" * 32, None, NOON)))
+        sealed.append(
+            anonymity.seal(**self.here, remembered=RememberedRespondent("00" * 32, None, LUNCHTIME))
+        )
 
         assert len(set(sealed)) == 4
         assert len({len(each) for each in sealed}) == 1

@@ -17,6 +17,7 @@ from django.utils import timezone
 from surveys.models import Answer, Conversation
 from surveys.services import anonymity
 from tests.support.caller import Caller
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.participants import QUESTION, Talk, a_member, giving
 
@@ -141,17 +142,17 @@ def test_who_is_forgotten_after_a_day_of_silence_is_settled_anew() -> None:
 
 def test_a_more_anonymous_one_waits_until_its_day_is_over() -> None:
     made = scenario.project(scenario.CHOICE, privacy_mode="anonymous", rounds_times_to_day=True)
-    scenario.say(scenario.begin(made, "somebody", at=scenario.NOON), 0, at=scenario.NOON)
+    scenario.say(scenario.begin(made, "somebody", at=LUNCHTIME), 0, at=LUNCHTIME)
 
-    assert anonymity.settle(at=scenario.NOON + timedelta(hours=11)) == 0
-    assert anonymity.settle(at=scenario.NOON + timedelta(hours=12)) == 1
+    assert anonymity.settle(at=LUNCHTIME + timedelta(hours=11)) == 0
+    assert anonymity.settle(at=LUNCHTIME + timedelta(hours=12)) == 1
 
 
 def test_what_is_not_anonymous_is_left_alone() -> None:
     made = scenario.project(scenario.CHOICE)
     scenario.say(scenario.begin(made, "somebody"), 0)
 
-    assert anonymity.settle(at=scenario.NOON + timedelta(days=2)) == 0
+    assert anonymity.settle(at=LUNCHTIME + timedelta(days=2)) == 0
 
 
 @contextmanager

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from surveys.models import Answer, Block, Completion, Conversation, Option, Project, Tally
-from tests.support.caller import CHOICE, NOON, TEXT, Caller, counts, faults, refusal
+from tests.support.caller import CHOICE, TEXT, Caller, counts, faults, refusal
+from tests.support.moments import NOON
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,8 @@ from datetime import timedelta
 import pytest
 
 from surveys.models import Project
-from tests.support.caller import NOON, TEXT, Caller, faults, refusal
+from tests.support.caller import TEXT, Caller, faults, refusal
+from tests.support.moments import NOON
 
 pytestmark = pytest.mark.django_db
 

@@ -1,7 +1,8 @@
 import pytest
 
 from surveys.models import Conversation, Project
-from tests.support.caller import CHOICE, NOON, Caller, faults, refusal
+from tests.support.caller import CHOICE, Caller, faults, refusal
+from tests.support.moments import NOON
 from tests.support.surveys.project_fields import DELIVERY, EVERYTHING, INVITATION, SETTINGS
 
 pytestmark = pytest.mark.django_db

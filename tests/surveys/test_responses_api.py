@@ -4,8 +4,9 @@ import pytest
 
 from surveys.models import Project
 from tests.support.caller import Caller
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import CHOICE, NOON, TEXT
+from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -183,7 +184,7 @@ def test_an_anonymous_response_is_told_with_rounded_times_and_nobody(admin):
 @pytest.mark.parametrize("count", [1, 30])
 def test_a_page_costs_four_statements_at_most(admin, made, count):
     for _ in range(count):
-        scenario.say(scenario.begin(made, at=NOON), 0)
+        scenario.say(scenario.begin(made, at=LUNCHTIME), 0)
     listed(admin, made)
 
     with scenario.at_most(4):

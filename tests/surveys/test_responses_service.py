@@ -9,9 +9,10 @@ from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.responses import service as responses
 from tests.support.actors import actor
+from tests.support.moments import LUNCHTIME
 from tests.support.refusals import refused
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import CHOICE, NOON, SAYING, TEXT
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
 EVERYTHING = {"filters": {}, "descending": False, "page": 1, "per_page": 25}
@@ -44,8 +45,8 @@ def test_a_response_tells_everything_in_script_order():
     )
     member = scenario.member("Ann", chat_id="4711")
     person = admission.member(community_id=1, member_id=str(member.pk))
-    told = conversations.begin(project_id=made.pk, respondent=person, at=NOON)
-    told = scenario.say(told, [1, 0], "4", 0, "because", None, at=NOON + timedelta(minutes=1))
+    told = conversations.begin(project_id=made.pk, respondent=person, at=LUNCHTIME)
+    told = scenario.say(told, [1, 0], "4", 0, "because", None, at=LUNCHTIME + timedelta(minutes=1))
     blocks = scenario.script(made).blocks
 
     (response,) = listed(made).data
@@ -55,8 +56,8 @@ def test_a_response_tells_everything_in_script_order():
         "project_id": str(made.pk),
         "session_number": 1,
         "status": "completed",
-        "started_at": NOON,
-        "submitted_at": NOON + timedelta(minutes=1),
+        "started_at": LUNCHTIME,
+        "submitted_at": LUNCHTIME + timedelta(minutes=1),
         "user_id": str(member.user_id),
         "platform_id": "4711",
         "provider": "chat",
@@ -77,15 +78,15 @@ def test_a_response_tells_everything_in_script_order():
             ]
         ],
     }
-    assert responses.get(response_id=told.conversation.pk, actor=actor(), at=NOON) == response
+    assert responses.get(response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME) == response
 
 
 def test_what_has_no_answer_is_no_response(made):
     told = scenario.begin(made)
 
     assert listed(made).data == []
-    refused(NotFound, responses.get, response_id=told.conversation.pk, actor=actor(), at=NOON)
-    refused(NotFound, responses.delete, response_id=told.conversation.pk, actor=actor(), at=NOON)
+    refused(NotFound, responses.get, response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME)
+    refused(NotFound, responses.delete, response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME)
 
 
 @pytest.fixture
@@ -93,10 +94,12 @@ def three(made):
     """A completed response, a partial one, and a completed one, a minute apart."""
     first = scenario.say(scenario.begin(made, "ann"), 0, "a")
     second = scenario.say(
-        scenario.begin(made, "bob", at=NOON + timedelta(minutes=1)), 1, at=NOON + timedelta(minutes=1)
+        scenario.begin(made, "bob", at=LUNCHTIME + timedelta(minutes=1)),
+        1,
+        at=LUNCHTIME + timedelta(minutes=1),
     )
-    third = scenario.begin(made, "ann", at=NOON + timedelta(minutes=2))
-    third = scenario.say(third, 0, "b", at=NOON + timedelta(minutes=2))
+    third = scenario.begin(made, "ann", at=LUNCHTIME + timedelta(minutes=2))
+    third = scenario.say(third, 0, "b", at=LUNCHTIME + timedelta(minutes=2))
     scenario.begin(made, "has said nothing")
     return [first, second, third]
 
@@ -136,12 +139,12 @@ def test_a_page_after_a_response_goes_on_behind_it(made, three, descending):
         ({"status": "partial"}, [1]),
         ({"provider": "web"}, [0, 1, 2]),
         ({"provider": "chat"}, []),
-        ({"submitted_after": NOON}, [0, 2]),
-        ({"submitted_after": NOON + timedelta(seconds=1)}, [2]),
-        ({"submitted_before": NOON + timedelta(seconds=1)}, [0]),
-        ({"submitted_before": NOON}, []),
-        ({"updated_after": NOON + timedelta(minutes=1)}, [1, 2]),
-        ({"updated_after": NOON + timedelta(minutes=1), "status": "completed"}, [2]),
+        ({"submitted_after": LUNCHTIME}, [0, 2]),
+        ({"submitted_after": LUNCHTIME + timedelta(seconds=1)}, [2]),
+        ({"submitted_before": LUNCHTIME + timedelta(seconds=1)}, [0]),
+        ({"submitted_before": LUNCHTIME}, []),
+        ({"updated_after": LUNCHTIME + timedelta(minutes=1)}, [1, 2]),
+        ({"updated_after": LUNCHTIME + timedelta(minutes=1), "status": "completed"}, [2]),
         ({"user_id": "ann"}, [0, 2]),
         ({"user_id": "ann", "session_number": 2}, [2]),
         ({"user_id": "ann", "session_number": 3}, []),
@@ -189,7 +192,7 @@ def test_answers_to_removed_blocks_and_options_keep_their_names(made):
 class TestDeleting:
     def test_it_takes_the_rows_out_of_every_count(self, made, three):
         for told in three[:2]:
-            responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
+            responses.delete(response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME)
 
         assert ids(listed(made)) == [key(three[2])]
         assert (
@@ -201,7 +204,7 @@ class TestDeleting:
         made = scenario.project(CHOICE, max_completes_per_user=1)
         told = scenario.say(scenario.begin(made, "ann"), 0)
 
-        responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
+        responses.delete(response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME)
 
         assert scenario.say(scenario.begin(made, "ann"), 0).conversation.session_number == 2
 
@@ -210,7 +213,7 @@ class TestDeleting:
         scenario.say(scenario.go_on(scenario.say(scenario.begin(made, "ann"), 0)), 1)
         told = scenario.say(scenario.begin(made, "ann"), 0)
 
-        responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
+        responses.delete(response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME)
 
         assert scenario.completions(made) == [1]
 
@@ -218,7 +221,7 @@ class TestDeleting:
         made = scenario.poll(change_poll=True)
         told = scenario.say(scenario.begin(made, "ann"), 0)
 
-        responses.delete(response_id=told.conversation.pk, actor=actor(), at=NOON)
+        responses.delete(response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME)
 
         assert (
             scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
@@ -258,9 +261,9 @@ def test_who_may_read_responses(fields, role, user_id, expected):
     reader = actor(role, user_id=user_id)
 
     if expected is None:
-        access.require_responses_reader(actor=reader, project=made, at=NOON)
+        access.require_responses_reader(actor=reader, project=made, at=LUNCHTIME)
     else:
-        refused(expected, access.require_responses_reader, actor=reader, project=made, at=NOON)
+        refused(expected, access.require_responses_reader, actor=reader, project=made, at=LUNCHTIME)
 
 
 def test_voters_may_read_a_poll_for_voters():
@@ -269,4 +272,4 @@ def test_voters_may_read_a_poll_for_voters():
 
     voter = actor("member", user_id=told.conversation.user_id)
 
-    access.require_responses_reader(actor=voter, project=made, at=NOON)
+    access.require_responses_reader(actor=voter, project=made, at=LUNCHTIME)

@@ -4,6 +4,7 @@ import pytest
 
 from surveys.services.results import counting
 from tests.support.caller import CHOICE, TEXT, Caller, faults, refusal
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.results import OPEN_WEB, converse, counts, results
 
@@ -55,7 +56,7 @@ def test_a_status_selects_conversations(admin, project, status, size, red):
 def test_moments_of_completion_select_the_first_inclusive_the_second_exclusive(admin):
     made = scenario.project(scenario.CHOICE, community=admin.community, author=admin.user)
     for hours in (0, 1, 2):
-        scenario.say(scenario.begin(made), 0, at=scenario.NOON + timedelta(hours=hours))
+        scenario.say(scenario.begin(made), 0, at=LUNCHTIME + timedelta(hours=hours))
     scenario.begin(made)
     first, last = "2026-01-31T12:34:56Z", "2026-01-31T14:34:56Z"
 

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from communities.models import CommunitySettings
 from surveys.models import Analysis, Option
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import CHOICE, NOON, SAYING, TEXT
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -224,7 +225,7 @@ def analysed(made, block, *, sentiment, status="completed"):
         status=status,
         revision=made.revision,
         changes=0,
-        created_at=NOON,
+        created_at=LUNCHTIME,
         summary="ALL SUMMARY",
         blocks_as_json=json.dumps([{"block_id": block.id, "open_text": open_text}]),
     )

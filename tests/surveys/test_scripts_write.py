@@ -2,7 +2,8 @@ import pytest
 
 from surveys.models import Answer, Block, Conversation, Option, Project
 from surveys.services.scripts import editing as scripts
-from tests.support.caller import CHOICE, NOON, SAYING, TEXT, Caller, faults, refusal
+from tests.support.caller import CHOICE, SAYING, TEXT, Caller, faults, refusal
+from tests.support.moments import NOON
 from tests.support.surveys.script_paths import block_path, path_of
 
 pytestmark = pytest.mark.django_db

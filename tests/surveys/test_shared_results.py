@@ -7,8 +7,9 @@ from cachetools import LRUCache
 
 from surveys.services.results import cache, figures
 from surveys.services.results import shared as shared_results
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import CHOICE, NOON, TEXT
+from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,7 @@ def vote(made, votes=1):
 
 
 def look(made, *, after=0.0):
-    return shared_results.read(project=made, at=NOON + timedelta(seconds=after))
+    return shared_results.read(project=made, at=LUNCHTIME + timedelta(seconds=after))
 
 
 def test_nothing_is_counted_again_while_nothing_changes(counts):

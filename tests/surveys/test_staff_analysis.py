@@ -8,8 +8,9 @@ import pytest
 from communities.errors import PaymentRequired
 from communities.models import Community
 from surveys.models import Analysis
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import NOON, TEXT
+from tests.support.surveys.scenario import TEXT
 from tests.support.surveys.staff import address, analysis, look, respond, staff_member, superuser
 
 pytestmark = pytest.mark.django_db
@@ -156,7 +157,7 @@ def test_a_running_analysis_tells_how_far_it_is_and_then_has_the_page_loaded_ane
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in seen
     assert "Analyse" not in seen.partition("<main")[2]
     assert "Reading the answers: 40%." in part.content.decode()
-    Analysis.objects.filter(pk=running.pk).update(status="completed", completed_at=NOON)
+    Analysis.objects.filter(pk=running.pk).update(status="completed", completed_at=LUNCHTIME)
     done = client.get(address(made, "analysis"))
     assert (done.status_code, done["HX-Refresh"]) == (204, "true")
 

@@ -3,7 +3,8 @@ from datetime import timedelta
 import pytest
 
 from communities.models import Member, User
-from tests.support.caller import NOON, Caller, faults, refusal
+from tests.support.caller import Caller, faults, refusal
+from tests.support.moments import NOON
 from tests.support.surveys.scenario import at_most
 from tests.support.xp.leaderboard import leave, member
 from xp.models import XpEntry

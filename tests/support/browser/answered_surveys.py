@@ -8,8 +8,8 @@ from typing import Any
 
 from surveys.engine.script import Scale
 from surveys.models import Answer, Conversation, Project, Tally
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import NOON
 
 QUESTIONS: list[dict[str, Any]] = [
     {"type": "content_block", "prompt": "Hello!"},
@@ -79,7 +79,7 @@ def fill(made: Project, said: list[list[Any]], people: int, *, stopping: int = 0
     for n in range(people):
         is_done = n < people - stopping
         length = len(blocks) if is_done else 2 + n % (len(blocks) - 2)
-        moment = NOON + timedelta(days=n % 30)
+        moment = LUNCHTIME + timedelta(days=n % 30)
         conversation = Conversation(
             project=made,
             seed=n,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from surveys.engine.language.formulas import Value, parse
+from surveys.engine.language.formulas import parse
+from surveys.engine.language.values import Value
 
 VALUES: Mapping[str, Value] = {
     "a": Decimal(1),

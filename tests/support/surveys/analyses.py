@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -29,11 +29,11 @@ from surveys.models import Analysis, Project
 from surveys.services import jobs
 from surveys.services.analysis import service as analysis
 from tests.support.caller import TEXT, Caller
+from tests.support.moments import NOON
 from tests.support.surveys import scenario
 
 OPEN_WEB = {"delivery": {"audience": {"participation": "open_web"}}}
 DOWN = ProviderError("The provider is down.")
-NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 LATER = NOON + jobs.LEASE + timedelta(seconds=1)  # once a lease that was taken at noon has run out
 
 

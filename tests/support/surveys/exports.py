@@ -13,8 +13,8 @@ from surveys.models import Answer, Conversation, Project
 from surveys.services.exports import service as exports
 from surveys.services.scripts import editing as scripts
 from tests.support.actors import actor
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import NOON
 
 FIXED = ["id", "status", "session_number", "started_at", "submitted_at", "user_id", "platform_id", "provider"]
 
@@ -65,7 +65,7 @@ def write_again(made: Project, *blocks: dict[str, Any]) -> None:
         project_id=made.pk,
         body={"blocks": list(blocks)},
         revisions_allowed=None,
-        at=NOON,
+        at=LUNCHTIME,
     )
     made.refresh_from_db()
 

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model
 
-from communities.models import ApiKey, Community, Identity, Member, User
+from communities.models import Community, Member, User
 from surveys.models import Project
 from surveys.services import anonymity, people
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
+from tests.factories import ApiKeyFactory, IdentityFactory, MemberFactory, UserFactory
 from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from xp.models import RoleGrant, XpEntry
 from xp.services import ledger
 
-AT = datetime(2026, 1, 31, 12, 34, 56, tzinfo=UTC)
+AT = LUNCHTIME.replace(microsecond=0)
 USER_ID, MEMBER_ID = 7_770_001_117, 8_880_002_228
 CHAT_ID, EXTERNAL_ID, NAME, NICK = "9990003339", "crm-55500055", "Ann Onymous", "Annikin"
 EMAIL, USERNAME, AVATAR = "ann@harbour.example", "ann.at.harbour", "https://pictures.example/ann.png"
@@ -69,11 +70,11 @@ class Person:
 
 
 def person(community: Community) -> Member:
-    user = User.objects.create(
+    user = UserFactory.create(
         pk=USER_ID, name=NAME, username=USERNAME, email=EMAIL, password=PASSWORD, last_login=AT
     )
-    Identity.objects.create(user=user, provider="chat", platform_id=CHAT_ID)
-    return Member.objects.create(
+    IdentityFactory.create(user=user, platform_id=CHAT_ID)
+    return MemberFactory.create(
         pk=MEMBER_ID, community=community, user=user, nick=NICK, avatar_url=AVATAR, joined_at=AT
     )
 
@@ -83,8 +84,8 @@ def everywhere(caller: Caller) -> Person:
     community = caller.community
     made = Person(person(community))
     user = made.member.user
-    Identity.objects.create(user=user, provider="web", platform_id=EXTERNAL_ID, community=community)
-    key = ApiKey.objects.create(
+    IdentityFactory.create(user=user, provider="web", platform_id=EXTERNAL_ID, community=community)
+    key = ApiKeyFactory.create(
         community=community,
         user=user,
         name=KEY_NAME,
@@ -130,9 +131,9 @@ def elsewhere() -> tuple[Caller, dict[str, Any]]:
     """The same person in another community: their place, an answer, XP, a key, a name."""
     other = Caller()
     user = User.objects.get(pk=USER_ID)
-    there = Member.objects.create(community=other.community, user=user, nick="Stranger")
-    Identity.objects.create(user=user, provider="web", platform_id="another-name", community=other.community)
-    ApiKey.objects.create(
+    there = MemberFactory.create(community=other.community, user=user, nick="Stranger")
+    IdentityFactory.create(user=user, provider="web", platform_id="another-name", community=other.community)
+    ApiKeyFactory.create(
         community=other.community,
         user=user,
         name="Another key",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from communities.models import Member, User
+from tests.factories import MemberFactory
 from tests.support.caller import Caller
 
 XP_BLOCK: dict[str, Any] = {
@@ -28,8 +28,7 @@ def giving(kind: str = "give_xp", *, prompt: str = "Here you are.", **config: An
 
 def a_member(caller: Caller, name: str = "Ann") -> str:
     """A new member's id."""
-    user = User.objects.create(name=name)
-    return str(Member.objects.create(community=caller.community, user=user).pk)
+    return str(MemberFactory.create(community=caller.community, user__name=name).pk)
 
 
 class Talk:

@@ -9,8 +9,8 @@ from surveys.models import Project
 from surveys.services.projects import opening
 from surveys.services.projects import service as projects
 from tests.support.actors import actor
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import NOON
 from tests.support.surveys.visitor import Visitor
 
 QUESTION: dict[str, Any] = {
@@ -39,13 +39,13 @@ def project(*blocks: dict[str, Any], audience: dict[str, str] = PRIVATE, **field
         actor=author,
         fields={"name": "What do you think?", "type": "convo", "privacy_mode": "transparent", **fields},
         script={"blocks": list(blocks)},
-        at=NOON,
+        at=LUNCHTIME,
     )
     return opening.open_project(
         actor=author,
         project_id=made.project.pk,
         fields={"delivery": {"audience": audience}},
-        at=NOON,
+        at=LUNCHTIME,
     )
 
 

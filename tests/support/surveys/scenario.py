@@ -8,21 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from communities.models import Community, Identity, Member, User
+from communities.models import Community, Member
 from surveys.engine.script import Block, Option, Script
 from surveys.models import Answer, Completion, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.view import ConversationView
 from surveys.services.scripts import editing as scripts
+from tests.factories import IdentityFactory, MemberFactory, ProjectFactory
+from tests.support.moments import LUNCHTIME
 
-NOON = datetime(2026, 1, 31, 12, 34, 56, 789000, tzinfo=UTC)
 CHOICE = {"type": "single_punch", "options": ["red", "green"]}
 TEXT = {"type": "open_text"}
 SAYING = {"type": "content_block"}
@@ -34,29 +35,18 @@ def community(number: int = 1) -> Community:
 
 
 def member(name: str = "Ann", *, chat_id: str | None = None, number: int = 1) -> Member:
-    user = User.objects.create(name=name)
+    member = MemberFactory.create(community=community(number), user__name=name)
     if chat_id:
-        Identity.objects.create(user=user, provider="chat", platform_id=chat_id)
-    return Member.objects.create(community=community(number), user=user)
+        IdentityFactory.create(user=member.user, platform_id=chat_id)
+    return member
 
 
 def project(*blocks: Mapping[str, Any], thanks: str = "Thank you.", **fields: Any) -> Project:
     """An open project on the open web, with these blocks named q0, q1, ..."""
-    made = Project.objects.create(
-        **{
-            "community": community(),
-            "name": "What do you think?",
-            "type": "convo",
-            "created_at": NOON,
-            "status": "active",
-            "participation": "open_web",
-            "delivery": {"audience": {"participation": "open_web"}},
-            "script_is_scored": True,
-            **fields,
-        }
-    )
-    write(made, *blocks, thanks=thanks)
-    return made
+    own_fields = {"community": community(), "created_at": LUNCHTIME, "script_is_scored": True, **fields}
+    project = ProjectFactory.create(is_open=True, **own_fields)
+    write(project, *blocks, thanks=thanks)
+    return project
 
 
 def write(made: Project, *blocks: Mapping[str, Any], thanks: str = "Thank you.") -> None:
@@ -82,7 +72,7 @@ def poll(**fields: Any) -> Project:
     return project(CHOICE, **{"type": "poll", **fields})
 
 
-def begin(made: Project, who: str | None = None, *, at: datetime = NOON) -> Any:
+def begin(made: Project, who: str | None = None, *, at: datetime = LUNCHTIME) -> Any:
     respondent = admission.external(external_id=who) if who else admission.NAMELESS
     return conversations.begin(project_id=made.pk, respondent=respondent, at=at)
 
@@ -99,18 +89,18 @@ def raw(told: ConversationView, said: object) -> dict[str, Any]:
     return {"block_id": block.id, "skip": True} if said is None else {"block_id": block.id, "value": said}
 
 
-def say(told: ConversationView, *said: object, at: datetime = NOON) -> Any:
+def say(told: ConversationView, *said: object, at: datetime = LUNCHTIME) -> Any:
     """Answer the current block and the ones that follow; statements are gone past."""
     for each in said:
         told = conversations.answer(conversation_id=told.conversation.pk, raw=raw(told, each), at=at)
     return told
 
 
-def go_on(told: ConversationView, *, at: datetime = NOON) -> Any:
+def go_on(told: ConversationView, *, at: datetime = LUNCHTIME) -> Any:
     return conversations.go_on(conversation_id=told.conversation.pk, at=at)
 
 
-def back(told: ConversationView, *, at: datetime = NOON) -> Any:
+def back(told: ConversationView, *, at: datetime = LUNCHTIME) -> Any:
     return conversations.back(conversation_id=told.conversation.pk, at=at)
 
 

@@ -9,8 +9,8 @@ from django.urls import reverse
 from communities.models import User
 from surveys.models import Analysis
 from surveys.services.results import figures
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
-from tests.support.surveys.scenario import NOON
 
 
 def staff_member(*permissions, **fields):
@@ -51,8 +51,8 @@ def analysis(made, status="completed", **fields):
             "status": status,
             "revision": made.revision,
             "changes": figures.changes(made.pk),
-            "created_at": NOON,
-            "completed_at": NOON if status == "completed" else None,
+            "created_at": LUNCHTIME,
+            "completed_at": LUNCHTIME if status == "completed" else None,
             "generated_by": "local",
             "summary": "All is well.",
             **fields,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
 
 from communities.models import Community
-from tests.factories import WebhookFactory
+from tests.factories import DeliveryFactory, WebhookFactory
+from tests.support.moments import LUNCHTIME
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
 from webhooks.sender import EndpointResponse
@@ -17,7 +18,7 @@ from webhooks.services import outbox, outcomes
 from webhooks.services.outcomes import Attempt
 from webhooks.services.pending import PendingDelivery
 
-MID_HOUR = datetime(2026, 1, 31, 12, 34, 56, tzinfo=UTC)  # a moment that rounding changes
+MID_HOUR = LUNCHTIME.replace(microsecond=0)
 
 
 def get_community(number: int = 1) -> Community:
@@ -87,5 +88,4 @@ def create_delivery(webhook: Webhook, event: Event, **fields: Any) -> Delivery:
     """Save an event, and a delivery as old as the event and due since then."""
     event.community_id = webhook.community_id
     event.save()
-    defaults = {"lane": 0, "due_at": event.created_at, "created_at": event.created_at}
-    return Delivery.objects.create(webhook=webhook, event=event, **{**defaults, **fields})
+    return DeliveryFactory.create(webhook=webhook, event=event, **fields)

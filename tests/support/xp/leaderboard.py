@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from itertools import count
 from typing import Any
 
-from communities.models import Identity, Member
-from tests.factories import MemberFactory
+from communities.models import Member
+from tests.factories import EarnedAchievementFactory, IdentityFactory, MemberFactory, StandingFactory
 from tests.support.caller import Caller
-from xp.models import EarnedAchievement, Standing
+from xp.models import EarnedAchievement
 
 JANUARY = date(2026, 1, 1)
 LATE_IN_JANUARY = datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC)
-_numbers = count(1)
 
 
 def member(
@@ -30,11 +28,10 @@ def member(
     """A new member of the caller's community. Without `xp` it has no standing. `month` defaults to now."""
     member = MemberFactory.create(community=caller.community, user__name=name, **fields)
     if chat is not None:
-        Identity.objects.create(user=member.user, provider="chat", platform_id=chat)
+        IdentityFactory.create(user=member.user, platform_id=chat)
     if xp is not None:
-        Standing.objects.create(
+        StandingFactory.create(
             member=member,
-            community=caller.community,
             xp_total=xp,
             xp_in_month=in_month,
             month=month or datetime.now(UTC).date().replace(day=1),
@@ -45,8 +42,7 @@ def member(
 
 def achievement(member: Member, **fields: Any) -> EarnedAchievement:
     """An achievement earned by the member, of a number that no other test uses."""
-    columns = {"number": next(_numbers), "name": "Regular", "awarded_at": LATE_IN_JANUARY, **fields}
-    return EarnedAchievement.objects.create(member=member, **columns)
+    return EarnedAchievementFactory.create(member=member, **{"awarded_at": LATE_IN_JANUARY, **fields})
 
 
 def leave(member: Member) -> None:
