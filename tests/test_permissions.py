@@ -172,7 +172,7 @@ OF_CLOSED_ONES = {"analysis.retrieve", "response.list", "results.retrieve", "exp
     "action",
     [action for action, row in TABLE.items() if "{project}" in row[1] and action not in OF_CLOSED_ONES],
 )
-def test_a_project_that_a_member_does_not_see_is_not_found_by_them(action: str) -> None:
+def test_a_project_that_a_member_must_not_see_is_not_found(action: str) -> None:
     hidden = scene(is_open=False)
 
     assert hidden.status(action, "member") == 404
@@ -225,7 +225,7 @@ def test_another_communitys_objects_look_exactly_like_absent_ones(action: str) -
     assert answers[0].content == answers[1].content
 
 
-def test_ids_of_another_community_under_ones_own_address_are_not_found() -> None:
+def test_ids_of_another_community_are_not_found_under_the_own_one() -> None:
     here = scene()
     stranger = Caller("admin")
     found = {}
@@ -242,7 +242,7 @@ def test_ids_of_another_community_under_ones_own_address_are_not_found() -> None
     assert {action: status for action, status in found.items() if status != 404} == {}
 
 
-def test_a_restricted_key_of_an_admin_may_what_a_creator_may() -> None:
+def test_a_restricted_key_of_an_admin_may_do_what_a_creator_may() -> None:
     admin = Caller("admin")
     admin.community.api_keys.update(restricted_to="creator")
 

@@ -1,4 +1,4 @@
-"""What an actor may claim by role and tier (decisions 2.2 and interface 5.6)."""
+"""The claims of an actor by role and tier (decisions 2.2 and interface 5.6)."""
 
 from __future__ import annotations
 

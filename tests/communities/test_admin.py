@@ -1,4 +1,4 @@
-"""Staff can look at and correct everything but what the machine writes for itself."""
+"""Staff can read all rows, and correct all except those that the service writes for itself."""
 
 import pytest
 from django.db.models import Model
@@ -46,12 +46,12 @@ def test_each_model_is_listed_searched_and_shown(staff: Client, caller: Caller, 
 
 
 @pytest.mark.parametrize("model", [User, Community, Member])
-def test_what_staff_may_add_has_a_form(staff: Client, model: type) -> None:
+def test_rows_that_staff_may_add_have_a_form(staff: Client, model: type) -> None:
     assert staff.get(address(model, "add")).status_code == 200
 
 
 @pytest.mark.parametrize("model", [ApiKey, IdempotentRequest])
-def test_what_only_the_machine_makes_has_none(staff: Client, model: type) -> None:
+def test_rows_that_only_the_service_writes_have_no_form(staff: Client, model: type) -> None:
     assert staff.get(address(model, "add")).status_code == 403
 
 

@@ -33,7 +33,7 @@ def caller_with(access: str = "admin", *, tier: str = "custom", **of_key: Any) -
     return key_of(caller), caller.secret
 
 
-def test_a_key_tells_who_calls(db: None) -> None:
+def test_a_key_identifies_the_caller(db: None) -> None:
     key, secret = caller_with("creator", tier="vip")
 
     caller = authenticate(secret, at=NOON)
@@ -77,7 +77,7 @@ def test_a_request_without_a_key_is_refused(db: None) -> None:
 
 
 @pytest.mark.parametrize("key", ["x", "cq_live_" + "a" * 43, "cq_live_" + "a" * 5000, "ключ", "\x00", "a b"])
-def test_with_a_key_that_nobody_made(db: None, key: str) -> None:
+def test_an_unknown_key_is_refused(db: None, key: str) -> None:
     answer = ask("GET", "/v1/communities", key=key)
 
     assert refusal(answer) == (401, "invalid_api_key")
@@ -192,7 +192,7 @@ def test_another_communitys_path_is_absent(db: None) -> None:
 @pytest.mark.parametrize(
     "community", ["0", "-1", "01", "1.0", "٣", "9" * 19, "9" * 40, "%00", "a%0Ab", "%ff", ""]
 )
-def test_what_is_no_community_is_absent(db: None, community: str) -> None:
+def test_an_id_that_is_no_community_is_not_found(db: None, community: str) -> None:
     answer = ask("GET", f"/v1/communities/{community}/settings", key=Caller().secret)
 
     assert refusal(answer) == (404, "not_found")

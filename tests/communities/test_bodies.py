@@ -1,4 +1,4 @@
-"""What a body may be (decisions 1.5, 14.8): anything else is refused in the usual shape, and harms nobody."""
+"""Request bodies: what is accepted, and how other bodies are refused (decisions 1.5, 14.8)."""
 
 from io import BytesIO
 from typing import Any
@@ -51,7 +51,7 @@ def named(text: str) -> bytes:
         (b" ", "line 1"),
     ],
 )
-def test_malformed_json_is_told_with_its_place(caller: Caller, body: bytes, place: str) -> None:
+def test_malformed_json_is_refused_with_its_position(caller: Caller, body: bytes, place: str) -> None:
     answer = patch(caller, body)
 
     assert refusal(answer) == (400, "invalid_request")
@@ -86,14 +86,16 @@ def test_anything_but_an_object(caller: Caller, body: bytes) -> None:
         (b'{"\\ud800": 1}', "?", "invalid"),
     ],
 )
-def test_what_nobody_can_keep_is_refused_by_name(caller: Caller, body: bytes, field: str, code: str) -> None:
+def test_values_that_cannot_be_stored_are_refused_by_field(
+    caller: Caller, body: bytes, field: str, code: str
+) -> None:
     answer = patch(caller, body)
 
     assert refusal(answer) == (400, "invalid_request")
     assert faults(answer) == {(field, code)}
 
 
-def test_all_that_nobody_can_keep_is_told_at_once(caller: Caller) -> None:
+def test_all_values_that_cannot_be_stored_are_refused_at_once(caller: Caller) -> None:
     answer = patch(caller, b'{"xp_name": "\\u0000", "locale": NaN, "x": 1e999}')
 
     assert {field for field, _ in faults(answer)} == {"xp_name", "locale", "x"}
@@ -108,7 +110,7 @@ def test_all_that_nobody_can_keep_is_told_at_once(caller: Caller) -> None:
         ('"[{[{"', "[{[{"),
     ],
 )
-def test_what_only_looks_bad_is_taken(caller: Caller, text: str, value: str) -> None:
+def test_values_that_only_look_bad_are_accepted(caller: Caller, text: str, value: str) -> None:
     answer = patch(caller, named(text))
 
     assert answer.json()["xp_name"] == value
@@ -121,7 +123,7 @@ def test_numbers_of_64_bits_are_read(number: float) -> None:
 
 @pytest.mark.parametrize("open_and_shut", [(b'{"a":', b"}"), (b"[", b"]")])
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 1_000, 10_000, 100_000])
-def test_what_is_nested_too_deep_is_refused(
+def test_nesting_that_is_too_deep_is_refused(
     caller: Caller, open_and_shut: tuple[bytes, bytes], depth: int
 ) -> None:
     first, last = open_and_shut
@@ -302,6 +304,6 @@ def test_an_error_of_ours_while_chunks_are_read_is_a_500(caller: Caller) -> None
     assert refusal(answer) == (500, "internal_error")
 
 
-def test_what_has_no_form_in_json_is_a_fault_of_ours() -> None:
+def test_a_value_that_json_cannot_represent_is_an_error_of_ours() -> None:
     with pytest.raises(TypeError):
         wire.render({"a": object()})

@@ -64,14 +64,14 @@ def test_a_community_that_cannot_be(wrong: list[str]) -> None:
     assert Community.objects.count() == 0
 
 
-def test_an_id_that_is_taken() -> None:
+def test_the_id_of_another_community_is_refused() -> None:
     told("create_community", "--name", "Chess", "--id", "5")
 
     with pytest.raises(CommandError, match="5 is the id of another community"):
         say("create_community", "--name", "Another", "--id", "5")
 
 
-def test_a_member_is_made_with_its_user() -> None:
+def test_a_member_is_created_with_a_user() -> None:
     community = told("create_community", "--name", "Chess")["id"]
 
     answer = told("create_member", "--community", community, "--name", "Ada", "--access", "creator")
@@ -90,7 +90,7 @@ def test_a_members_access_is_member() -> None:
 
 
 @pytest.mark.parametrize("role", ["admin", "creator", "member"])
-def test_a_key_with_an_owner_made_for_it(role: str) -> None:
+def test_a_key_is_created_with_a_new_owner(role: str) -> None:
     community = told("create_community", "--name", "Chess")["id"]
 
     answer = told("create_api_key", "--community", community, "--role", role, "--name", "Website")
@@ -109,7 +109,7 @@ def test_a_key_is_an_admins_unless_said_otherwise() -> None:
     assert Member.objects.get().access == "admin"
 
 
-def test_a_key_for_a_member_who_is_there() -> None:
+def test_a_key_is_created_for_an_existing_member() -> None:
     community = told("create_community", "--name", "Chess")["id"]
     member = told("create_member", "--community", community, "--name", "Ada", "--access", "creator")
 
@@ -139,7 +139,7 @@ def test_where_there_is_no_such_community_or_member() -> None:
     assert (ApiKey.objects.count(), Member.objects.count()) == before
 
 
-def test_a_51st_key_is_refused_and_leaves_nobody_behind() -> None:
+def test_a_51st_key_is_refused_and_leaves_no_new_member() -> None:
     caller = Caller()
     for _ in range(49):
         caller.post("/api_keys", {"name": "x"})

@@ -137,7 +137,7 @@ def test_all_settings_may_be_null(caller: Caller) -> None:
     assert caller.patch("/settings", nothing).json() == {"community_id": str(caller.community.pk), **nothing}
 
 
-def test_what_was_read_can_be_sent_back(caller: Caller) -> None:
+def test_settings_that_were_read_can_be_sent_back(caller: Caller) -> None:
     read = caller.get("/settings").json()
 
     answer = caller.patch("/settings", read)
@@ -146,7 +146,7 @@ def test_what_was_read_can_be_sent_back(caller: Caller) -> None:
     assert "X-Ignored-Fields" not in answer
 
 
-def test_only_what_is_sent_changes(caller: Caller) -> None:
+def test_only_settings_that_are_sent_change(caller: Caller) -> None:
     caller.patch("/settings", {"locale": "de"})
 
     assert caller.patch("/settings", {"use_xp": False}).json()["locale"] == "de"
@@ -214,7 +214,7 @@ def test_settings_past_their_bounds(caller: Caller, field: str, bad: object, cod
     assert caller.get("/settings").json()["use_xp"] is True
 
 
-def test_all_faults_are_told_at_once(caller: Caller) -> None:
+def test_all_violations_are_reported_at_once(caller: Caller) -> None:
     answer = caller.patch("/settings", {"xp_name": 1, "use_xp": 1, "locale": 1, "unknown": 1})
 
     assert {field for field, _ in faults(answer)} == {"xp_name", "use_xp", "locale"}

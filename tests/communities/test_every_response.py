@@ -1,4 +1,4 @@
-"""Every response under /v1, from whatever layer: JSON in the one shape, a request id, the limit's headers."""
+"""Every response under /v1, from any layer, is JSON in one form, with a request id and limit headers."""
 
 import json
 import re
@@ -72,14 +72,14 @@ def test_every_refusal_has_the_one_shape(
     assert is_told_properly(answer)
 
 
-def test_a_wrong_method_is_told_the_right_ones(caller: Caller) -> None:
+def test_a_wrong_method_is_answered_with_the_allowed_ones(caller: Caller) -> None:
     path = f"/v1/communities/{caller.community.pk}/settings"
 
     assert ask("DELETE", path, key=caller.secret)["Allow"] == "GET, PATCH"
     assert ask("POST", "/v1/openapi.json")["Allow"] == "GET, HEAD"
 
 
-def test_options_tells_the_methods_and_counts(caller: Caller) -> None:
+def test_options_lists_the_methods_and_counts_towards_the_limit(caller: Caller) -> None:
     answer = ask("OPTIONS", f"/v1/communities/{caller.community.pk}/settings", key=caller.secret)
 
     assert (answer.status_code, answer["Allow"], answer.content) == (204, "GET, PATCH", b"")
@@ -101,7 +101,7 @@ def test_a_host_that_is_not_ours(caller: Caller) -> None:
     assert is_told_properly(answer)
 
 
-def test_without_a_key_nothing_is_told_of_what_there_is(db: None) -> None:
+def test_without_a_key_no_object_is_revealed(db: None) -> None:
     for path in ("/v1/communities", "/v1/nothing", "/v1/communities/1/settings"):
         answer = ask("GET", path)
 
@@ -174,7 +174,7 @@ def test_a_fault_in_another_layer(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("given", ["a", "A-b_9", "x" * 64])
-def test_the_callers_request_id_is_kept(caller: Caller, given: str) -> None:
+def test_the_callers_request_id_is_used(caller: Caller, given: str) -> None:
     for path in ("/v1/communities", "/v1/nothing", "/healthz"):
         answer = ask("GET", path, key=caller.secret, headers={"X-Request-Id": given})
 
@@ -205,7 +205,7 @@ def test_each_request_is_one_line_in_the_log(caller: Caller) -> None:
     assert caller.secret not in str(log)
 
 
-def test_what_one_request_bound_is_gone_in_the_next(caller: Caller) -> None:
+def test_log_context_does_not_leak_into_the_next_request(caller: Caller) -> None:
     ask("GET", "/v1/communities", key=caller.secret)
     with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as log:
         ask("GET", "/healthz")
@@ -214,7 +214,7 @@ def test_what_one_request_bound_is_gone_in_the_next(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize(("path", "is_ours"), [("/v1", True), ("/v1/x", True), ("/v1x", False), ("/", False)])
-def test_what_is_the_interface(path: str, is_ours: bool) -> None:
+def test_which_paths_belong_to_the_interface(path: str, is_ours: bool) -> None:
     request = HttpRequest()
     request.path_info = path
 
@@ -230,7 +230,7 @@ def _log_may_be_captured() -> Iterator[None]:
     structlog.configure(**known)
 
 
-def test_what_a_key_reads_is_kept_by_no_shared_cache(caller: Caller) -> None:
+def test_no_shared_cache_stores_a_response(caller: Caller) -> None:
     told = [caller.get("/projects"), caller.get("/nothing"), caller.client.get("/v1/openapi.json")]
 
     assert [answer["Cache-Control"] for answer in told] == [*["private, no-cache"] * 2, "max-age=300"]
@@ -249,7 +249,7 @@ def test_a_query_that_a_write_does_not_know_is_refused_before_anything_is_writte
     assert caller.get("/settings").json()["xp_name"] == "XP"
 
 
-def test_what_refers_to_something_that_goes_at_this_moment_is_a_conflict_and_is_logged(
+def test_a_reference_to_an_object_that_is_just_being_deleted_is_a_conflict_and_is_logged(
     db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def erased(**_: object) -> None:

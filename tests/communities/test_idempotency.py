@@ -1,4 +1,4 @@
-"""A write with an Idempotency-Key is done once. The write here makes an API key, which is easily counted."""
+"""A write with an Idempotency-Key is done once. Here it creates an API key, which is easy to count."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -61,7 +61,7 @@ def test_an_answer_without_a_body_is_replayed_too(db: None) -> None:
     assert "Content-Type" not in answers[1]
 
 
-def test_what_was_ignored_is_told_again(db: None) -> None:
+def test_ignored_fields_are_replayed(db: None) -> None:
     caller = Caller()
 
     answers = [caller.patch("/settings", {"xp_nam": "x"}, **{"Idempotency-Key": ONE}) for _ in range(2)]
@@ -69,7 +69,7 @@ def test_what_was_ignored_is_told_again(db: None) -> None:
     assert [answer["X-Ignored-Fields"] for answer in answers] == ["xp_nam", "xp_nam"]
 
 
-def test_an_etag_is_told_again(db: None) -> None:
+def test_an_etag_is_replayed(db: None) -> None:
     caller = Caller()
     project = caller.make()
     script = {"blocks": [{"type": "open_text", "prompt": "Why?"}]}
@@ -164,7 +164,7 @@ def test_a_fault_of_ours_leaves_the_key_free(db: None, monkeypatch: pytest.Monke
     caller = Caller()
     caller.client.raise_request_exception = False
     with monkeypatch.context() as broken:
-        broken.setattr(keys_api.KeyViewSet, "_told", lambda *_: 1 / 0)
+        broken.setattr(keys_api.KeyViewSet, "_as_json", lambda *_: 1 / 0)
         assert refusal(make_key(caller)) == (500, "internal_error")
 
     assert count_keys() == 0
@@ -184,14 +184,14 @@ def test_after_a_day_a_key_is_free(db: None, monkeypatch: pytest.MonkeyPatch) ->
     assert IdempotentRequest.objects.get().expires_at > timezone.now() + timedelta(hours=23)
 
 
-def test_a_stored_answer_expires_on_the_hour_and_so_tells_no_exact_time(db: None) -> None:
+def test_a_stored_response_expires_on_the_hour_and_reveals_no_exact_time(db: None) -> None:
     make_key(Caller())
 
     row = IdempotentRequest.objects.get()
     assert row.expires_at == rounding.down(row.expires_at, Rounding.HOUR)
 
 
-def test_nothing_sent_or_told_can_be_read_in_the_table(db: None) -> None:
+def test_neither_request_nor_response_can_be_read_in_the_table(db: None) -> None:
     caller = Caller()
     secret = make_key(caller, "a-key-of-ours").json()["key"]
 
@@ -216,7 +216,7 @@ def test_a_write_costs_two_statements_more(
         caller.patch("/settings", {"xp_name": "b"}, **{"Idempotency-Key": ONE})
 
 
-def test_sweeping_forgets_what_is_over_and_nothing_else(db: None) -> None:
+def test_only_expired_rows_are_deleted(db: None) -> None:
     caller = Caller()
     make_key(caller, "old")
     IdempotentRequest.objects.update(expires_at=timezone.now())
@@ -228,7 +228,7 @@ def test_sweeping_forgets_what_is_over_and_nothing_else(db: None) -> None:
     assert outcome(make_key(caller, "new", name="New"))[2]
 
 
-def test_sweeping_goes_on_until_all_are_gone(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deletion_continues_until_no_expired_row_is_left(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("communities.services.housekeeping.BATCH_SIZE", 2)
     over = timezone.now()
     IdempotentRequest.objects.bulk_create(
@@ -279,7 +279,7 @@ def test_a_twin_of_one_that_is_refused_is_done() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_twin_that_waited_too_long_may_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_request_that_waited_too_long_may_retry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotency, "SECONDS_TO_WAIT", 0.2)
     caller = Caller()
     other = connections.create_connection("default")
@@ -298,7 +298,7 @@ def test_a_twin_that_waited_too_long_may_try_again(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_row_that_is_taken_over_is_not_swept_away() -> None:
+def test_a_row_that_a_request_takes_over_is_not_deleted() -> None:
     caller = Caller()
     make_key(caller)
     IdempotentRequest.objects.update(expires_at=timezone.now() - timedelta(hours=1))

@@ -1,4 +1,4 @@
-"""A process is really killed at each step of a write: the effect and its memory are both there or neither."""
+"""Kills a process at each step of a write: its effect and its stored response exist both, or neither."""
 
 import pytest
 from django.db import connection

@@ -19,7 +19,7 @@ def use(secret: str) -> int:
     return ask("GET", "/v1/communities", key=secret).status_code
 
 
-def test_a_key_is_made_and_its_secret_told_once(caller: Caller) -> None:
+def test_a_key_is_created_and_its_secret_is_shown_once(caller: Caller) -> None:
     before = timezone.now().replace(microsecond=0)
 
     answer = caller.post("/api_keys", {"name": "Website", "description": "For the front page."})
@@ -44,7 +44,7 @@ def test_a_key_is_made_and_its_secret_told_once(caller: Caller) -> None:
     assert "key" not in caller.get("/api_keys").json()["data"][0]
 
 
-def test_only_a_digest_is_kept(caller: Caller) -> None:
+def test_only_a_digest_is_stored(caller: Caller) -> None:
     secret = caller.post("/api_keys", {"name": "Website"}).json()["key"]
 
     row = ApiKey.objects.filter(name="Website").values().get()
@@ -64,7 +64,7 @@ def test_keys_are_listed_newest_first(caller: Caller) -> None:
     assert listed["pagination"] == {"page": 1, "per_page": 2, "total": 3, "has_more": True}
 
 
-def test_a_key_may_be_held_to_creator(caller: Caller) -> None:
+def test_a_key_may_be_restricted_to_creator(caller: Caller) -> None:
     secret = caller.post("/api_keys", {"name": "Website", "role": "creator"}).json()["key"]
 
     answer = ask("GET", f"/v1/communities/{caller.community.pk}/api_keys", key=secret)
@@ -72,7 +72,7 @@ def test_a_key_may_be_held_to_creator(caller: Caller) -> None:
     assert refusal(answer) == (403, "forbidden")
 
 
-def test_a_key_may_end(caller: Caller) -> None:
+def test_a_key_may_expire(caller: Caller) -> None:
     ends = (timezone.now() + timedelta(hours=1)).replace(microsecond=0)
 
     made = caller.post("/api_keys", {"name": "Website", "expires_at": ends.isoformat()}).json()
@@ -116,7 +116,7 @@ def test_fields_at_their_bounds(caller: Caller) -> None:
     assert caller.post("/api_keys", body).status_code == 201
 
 
-def test_what_nobody_knows_is_named(caller: Caller) -> None:
+def test_unknown_fields_are_named(caller: Caller) -> None:
     answer = caller.post("/api_keys", {"name": "Website", "rôle": "creator", "id": "5", "is_active": False})
 
     assert answer.json()["is_active"] is True
@@ -198,7 +198,7 @@ def test_keys_differ() -> None:
     assert all(secret.isascii() and len(secret) == 51 for secret in secrets)
 
 
-def test_times_are_told_without_parts_of_a_second(caller: Caller) -> None:
+def test_times_have_no_fractions_of_a_second(caller: Caller) -> None:
     ApiKey.objects.update(created_at=datetime(2026, 1, 31, 9, 30, 0, 999_999, tzinfo=UTC))
 
     assert caller.get("/api_keys").json()["data"][0]["created_at"] == "2026-01-31T09:30:00Z"

@@ -31,7 +31,7 @@ def test_a_member_is_known_by_nick_and_chat_account(db: None) -> None:
     assert members.display_name(community_id=caller.community.pk, user_id=caller.user.pk) == "Rook"
 
 
-def test_who_left_or_is_elsewhere_is_not_found(db: None) -> None:
+def test_a_member_who_left_or_of_another_community_is_not_found(db: None) -> None:
     caller, other = Caller(), Caller()
 
     assert members.find_identity(community_id=other.community.pk, user_id=caller.user.pk) is None
@@ -39,7 +39,7 @@ def test_who_left_or_is_elsewhere_is_not_found(db: None) -> None:
     assert members.find_identity(community_id=caller.community.pk, user_id=caller.user.pk) is None
 
 
-def test_the_place_of_a_member_is_told_also_when_they_have_left(db: None) -> None:
+def test_the_membership_of_a_member_who_left_is_found(db: None) -> None:
     caller, other = Caller(), Caller()
     member_id = caller.community.members.get().pk
     here = {"community_id": caller.community.pk, "member_id": member_id}

@@ -1,4 +1,4 @@
-"""A live site whose servers go away: no database is 503 in the one shape, no Redis is no limit."""
+"""A running site that loses its servers: 503 without the database, no limits without Redis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A query parameter that an address does not know is refused when reading (decisions 1.2)."""
+"""Reading with an unknown query parameter is refused (decisions 1.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waking a worker costs a writer nothing, whatever the broker does."""
+"""Waking a worker never delays a request, whatever state the broker is in."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_queue_that_is_long_enough_takes_no_more(redis: Any, monkeypatch: pyte
     assert redis.llen("webhooks") == 2
 
 
-def test_what_is_rolled_back_wakes_nobody(sender: Sender) -> None:
+def test_a_rolled_back_transaction_wakes_no_worker(sender: Sender) -> None:
     with transaction.atomic():
         wake("some.task", number=1)
         transaction.set_rollback(True)
@@ -259,7 +259,7 @@ def test_a_broker_that_takes_nothing_is_tried_again(folder: Path, use_broker: Ca
 @pytest.mark.parametrize(
     "fault", [OperationalError(), ConnectionError(), redis_py.ResponseError("OOM"), KeyError()]
 )
-def test_an_outage_is_told_once_when_it_begins_and_once_when_it_ends(
+def test_an_outage_is_logged_once_when_it_begins_and_once_when_it_ends(
     sender: Sender, fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", logger="colloquy.queue")

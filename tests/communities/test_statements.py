@@ -1,4 +1,4 @@
-"""Statements written by hand: prepared once they repeat, and told in Django's log of queries."""
+"""Hand-written statements are prepared once they repeat, and appear in Django's query log."""
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -30,7 +30,7 @@ def test_a_statement_that_repeats_is_prepared() -> None:
 
 
 @pytest.mark.django_db
-def test_a_statement_is_told_in_the_log_of_queries() -> None:
+def test_a_statement_is_in_the_query_log() -> None:
     with CaptureQueriesContext(connection) as queries:
         _ask(1)
 

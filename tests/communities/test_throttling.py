@@ -73,7 +73,7 @@ def test_resets_when_the_oldest_hit_leaves() -> None:
     assert begun + 60 <= resets[0] <= math.ceil(time.time() + 60)
 
 
-def test_after_waiting_as_told_one_is_let_in() -> None:
+def test_a_request_after_retry_after_is_accepted() -> None:
     take("name", 1)
     age("name", 30.5)
 
@@ -119,7 +119,7 @@ def test_many_at_once_get_no_more_than_allowed() -> None:
     assert sorted(each.remaining for each in allowances if not each.is_used_up) == list(range(50))
 
 
-def test_a_redis_that_forgot_the_script_is_told_it_again() -> None:
+def test_the_script_is_sent_again_after_redis_has_lost_it() -> None:
     get_redis_connection().script_flush()
 
     assert not take("name", 1).is_used_up
@@ -149,7 +149,7 @@ def test_a_tier_that_changed_holds_within_seconds(db: None) -> None:
     assert left(ask("GET", "/v1/communities", key=caller.secret))[:2] == ["600", "598"]
 
 
-def test_too_many_requests_are_told_when_to_come_again(db: None) -> None:
+def test_too_many_requests_get_retry_after(db: None) -> None:
     caller = Caller(tier="basic")
     for _ in range(60):
         throttling.take_for_key(key_of(caller).pk, 60)

@@ -1,4 +1,4 @@
-"""What a serializer finds, in the interface's words; and what nobody knows, by its path."""
+"""Violations in the interface's form, and unknown fields by their paths."""
 
 from typing import Any
 
@@ -122,7 +122,7 @@ def test_all_violations_at_once() -> None:
         ({"small": [1], "pair": {"a": 1}, "text": {"a": 1}}, []),
     ],
 )
-def test_fields_that_nobody_knows_are_ignored_by_their_path(sent: dict[str, Any], ignored: list[str]) -> None:
+def test_unknown_fields_are_ignored_by_their_path(sent: dict[str, Any], ignored: list[str]) -> None:
     assert list(ignored_paths(Shape(data=sent), sent)) == ignored
 
 
@@ -170,7 +170,7 @@ def test_the_header_of_ignored_fields_stays_short() -> None:
         ("2026-01-31T09:30:00.999999Z", "2026-01-31T09:30:00Z"),
     ],
 )
-def test_a_moment_is_told_in_utc(text: str, moment: str) -> None:
+def test_a_time_is_rendered_in_utc(text: str, moment: str) -> None:
     assert UtcDateTimeField().to_representation(UtcDateTimeField().run_validation(text)) == moment
 
 
@@ -178,7 +178,7 @@ def test_a_moment_is_told_in_utc(text: str, moment: str) -> None:
     "text",
     ["", "tomorrow", "2026-01-31", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", 5, "2" * 99],
 )
-def test_what_is_no_moment(text: object) -> None:
+def test_a_value_that_is_no_time_is_refused(text: object) -> None:
     with pytest.raises(serializers.ValidationError):
         UtcDateTimeField().run_validation(text)
 
@@ -220,7 +220,7 @@ def test_if_match_is_read_as_revisions(if_match: str | None, revisions: set[int]
 
 
 @pytest.mark.parametrize("if_match", ["", "7x", '"7', '"7" "8"', "*, *", '"a"b"'])
-def test_what_is_no_if_match(if_match: str) -> None:
+def test_an_invalid_if_match_is_refused(if_match: str) -> None:
     with pytest.raises(InvalidRequest):
         parse_if_match(if_match)
 

@@ -31,6 +31,7 @@ from surveys.services.results import figures
 
 __all__ = [
     "RUN",
+    "TEXTS_FOR_A_PRICE",
     "as_json",
     "ask",
     "give_up",

@@ -25,7 +25,7 @@ from surveys.services.results.counting import ALL, AnswerCounts, Asked, Selectio
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.storage import StoredScript
 
-__all__ = ["ALL", "Figures", "Selection", "changes", "count"]
+__all__ = ["ALL", "MOST_LINES_OF_SEGMENTS", "Figures", "Selection", "changes", "count", "kept"]
 
 # Every segment tells every line of every block: with 60 choices of 100 options by one of them 600,000, which
 # took 16 s. These take about one.

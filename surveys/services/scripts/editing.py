@@ -34,14 +34,20 @@ from xp.services import achievements
 
 __all__ = [
     "Catalogue",
+    "NewScript",
     "Written",
     "add",
+    "add_buckets",
     "catalogue",
+    "faults_of_new",
+    "first_buckets",
     "load",
     "patch_block",
     "read_new",
     "replace_script",
+    "reserve_achievements",
     "save_outro",
+    "write_script",
 ]
 
 _EMPTY = Script(blocks=())
