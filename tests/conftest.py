@@ -144,14 +144,14 @@ def _connection_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs close their connection before a long wait; the one that holds a test's transaction stays open."""
     from surveys.services import jobs  # noqa: PLC0415 - once Django is set up
 
-    close = jobs.let_go
+    close = jobs.close_connection
 
     def close_outside_tests() -> None:
         blocks = connection.atomic_blocks
         if not (blocks and getattr(blocks[-1], "_from_testcase", False)):
             close()
 
-    monkeypatch.setattr(jobs, "let_go", close_outside_tests)
+    monkeypatch.setattr(jobs, "close_connection", close_outside_tests)
 
 
 @pytest.fixture(autouse=True)

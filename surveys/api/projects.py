@@ -31,7 +31,7 @@ from surveys.models import ProjectQuerySet
 from surveys.services import generation, lookup
 from surveys.services.projects import cloning, opening
 from surveys.services.projects import service as projects
-from surveys.services.projects.service import Created
+from surveys.services.projects.service import CreatedProject
 from surveys.services.representations import script as script_json
 from surveys.services.representations.project import project_as_json
 from surveys.services.scripts import editing as scripts
@@ -171,7 +171,9 @@ class ProjectViewSet(OwnWorkViewSet):
         except InvalidRequest as refused:
             _refuse_with_faults_of_script(refused, self.body)
 
-    def _told_new(self, created: Created, *, credits_used: int = 0, has_script: bool = True) -> Response:
+    def _told_new(
+        self, created: CreatedProject, *, credits_used: int = 0, has_script: bool = True
+    ) -> Response:
         script = script_json.told(created.project, created.script) if has_script else None
         told = {**self._told(created.project), "script": script, "credits_used": credits_used}
         return Response(told, status=201)

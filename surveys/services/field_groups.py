@@ -1,7 +1,7 @@
-"""The groups of a project's fields: their empty forms, how what is sent is laid over them, their rules.
+"""The groups of a project's fields: their empty forms, how a submitted group is merged, and their rules.
 
-A group is plain JSON as the interface tells it, with every key present; times in it are texts like
-`2026-01-31T09:30:00Z`. Group fields that are sent change, the others stay; nested groups alike.
+A group is plain JSON as in the interface, with every key present; its times are texts like
+`2026-01-31T09:30:00Z`. Submitted fields change and the others stay, in nested groups too.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ def empty(name: str) -> Group:
     }
 
 
-def laid_over(name: str, stored: Group | None, sent: Mapping[str, Any] | None) -> Group | None:
+def merged(name: str, stored: Group | None, sent: Mapping[str, Any] | None) -> Group | None:
     """The group after a write: null clears it, an object changes the fields that it holds."""
     if sent is None:
         return None
-    merged = empty(name) if stored is None else deepcopy(stored)
+    group = empty(name) if stored is None else deepcopy(stored)
     for key, value in sent.items():
         if key in _EMPTY:
-            merged[key] = laid_over(key, merged.get(key), value)
+            group[key] = merged(key, group.get(key), value)
         else:
-            merged[key] = as_text(value) if isinstance(value, datetime) else value
-    return merged
+            group[key] = as_text(value) if isinstance(value, datetime) else value
+    return group
 
 
 def as_text(moment: datetime) -> str:

@@ -39,7 +39,7 @@ from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
 from surveys.services import jobs
 from surveys.services.projects import service as projects
-from surveys.services.projects.service import Created, ProjectPlan
+from surveys.services.projects.service import CreatedProject, ProjectPlan
 from surveys.services.scripts import editing as scripts
 
 MAKE = "surveys.make_script"
@@ -69,7 +69,7 @@ class Prepared:
 class CreatedFromIntent:
     """A project created from an intent. If `is_pending`, its script comes later."""
 
-    created: Created
+    created: CreatedProject
     credits_used: int
     is_pending: bool
 
@@ -164,7 +164,7 @@ def wait(*, generation_id: int) -> None:
     with _seconds_to_wait() as seconds:
         deadline, pause = time.monotonic() + seconds, _MIN_PAUSE
         while (remaining := deadline - time.monotonic()) > 0 and not _has_ended(generation_id):
-            jobs.let_go()
+            jobs.close_connection()
             time.sleep(min(pause, remaining))
             pause = min(pause * 1.3, _MAX_PAUSE)
 
@@ -252,9 +252,9 @@ def _valid_draft(job: Generation) -> ScriptDraft:
     provider, request = ai.get_provider(), _request_of(job)
     correction = None
     for _ in range(1 + MOST_CORRECTIONS):
-        jobs.keep(job, at=timezone.now(), generated_by=provider.name)
+        jobs.renew(job, at=timezone.now(), generated_by=provider.name)
         job.generated_by = provider.name
-        jobs.let_go()
+        jobs.close_connection()
         draft = provider.draft_script(request, correction)
         if request.scoring is not None:
             draft = replace(draft, scoring_enabled=request.scoring)
@@ -357,7 +357,7 @@ def _write_script(project: Project, generation: Generation, at: datetime) -> str
 
 def take_up(*, at: datetime) -> None:
     """Wake workers for waiting and abandoned work, and delete work that nobody fetched."""
-    for generation_id in jobs.given_up(Generation, at=at):
+    for generation_id in jobs.abandoned(Generation, at=at):
         _give_up(generation_id, at)
     undelivered = Generation.objects.filter(project__isnull=False).exclude(Job.UNFINISHED)
     for generation_id in [*jobs.waiting(Generation, at=at), *undelivered.values_list("pk", flat=True)[:1000]]:
@@ -368,7 +368,7 @@ def take_up(*, at: datetime) -> None:
 @in_transaction
 def _give_up(generation_id: int, at: datetime) -> None:
     generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
-    if generation is not None and generation_id in jobs.given_up(
+    if generation is not None and generation_id in jobs.abandoned(
         Generation, at=at
     ):  # checked again under the lock
         _end_as_failed(generation, SCRIPT_FAILED)

@@ -126,7 +126,7 @@ def test_one_whose_workers_all_died_is_given_up_with_its_credits(connect: Any) -
 
     analysis.run(analysis_id=job.pk, now=clock(at))
     assert told(caller, job)["status"] == "running"
-    assert jobs.given_up(Analysis, at=at) == [job.pk]
+    assert jobs.abandoned(Analysis, at=at) == [job.pk]
     for _ in range(2):
         analysis.give_up(analysis_id=job.pk, at=at)
 

@@ -304,7 +304,7 @@ def test_nothing_may_wait_for_a_model_inside_a_transaction(caller):
         pytest.raises(RuntimeError, match="transaction"),
         transaction.atomic(),
     ):
-        jobs.let_go()
+        jobs.close_connection()
 
 
 # --- All at once ------------------------------------------------------------------------------------
@@ -345,15 +345,15 @@ def test_twins_pay_once_and_get_one_project(monkeypatch, settings):
     caller.community.bot_credits = 7
     caller.community.save()
     are_waiting = Event()
-    let_go, waiting = jobs.let_go, set()
+    close_connection, waiting = jobs.close_connection, set()
 
     def noticed() -> None:
-        let_go()
+        close_connection()
         waiting.add(get_ident())
         if len(waiting) == 2:
             are_waiting.set()
 
-    monkeypatch.setattr(jobs, "let_go", noticed)
+    monkeypatch.setattr(jobs, "close_connection", noticed)
 
     def ask(_: int) -> tuple[int, bytes]:
         try:

@@ -49,7 +49,7 @@ def test_a_step_is_kept_and_no_other_is_begun(job: Generation) -> None:
     jobs.give_back(at=LATER)
 
     with pytest.raises(jobs.TakenOver):
-        jobs.keep(job, at=LATER, generated_by="local")
+        jobs.renew(job, at=LATER, generated_by="local")
 
     job.refresh_from_db()
     assert (job.generated_by, job.leased_until) == ("local", LATER)

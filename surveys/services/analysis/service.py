@@ -80,7 +80,7 @@ def ask(*, project: Project, with_ai: bool, covers: str, at: datetime) -> tuple[
 
 def take_up(*, at: datetime) -> None:
     """Wake workers for what waits or was left by one that died; end what was attempted too often."""
-    for analysis_id in jobs.given_up(Analysis, at=at):
+    for analysis_id in jobs.abandoned(Analysis, at=at):
         give_up(analysis_id=analysis_id, at=at)
     for analysis_id in jobs.waiting(Analysis, at=at):
         wake(RUN, analysis_id=analysis_id)

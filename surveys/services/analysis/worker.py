@@ -78,7 +78,7 @@ def give_up(*, analysis_id: int, at: datetime) -> None:
     """End an analysis as failed that `jobs.given_up` names; one that has ended meanwhile stays as it is."""
     own = Analysis.objects.filter(pk=analysis_id).values_list("project_id", flat=True).first()
     project = own and Project.objects.select_for_update(no_key=True).filter(pk=own).first()
-    if project and analysis_id in jobs.given_up(Analysis, at=at):
+    if project and analysis_id in jobs.abandoned(Analysis, at=at):
         _end_in_vain(
             Analysis.objects.select_for_update().get(pk=analysis_id), project, ANALYSIS_FAILED, at=at
         )
@@ -105,7 +105,7 @@ def _note_what_is_seen(job: Analysis, project: Project, now: Clock) -> None:
     A worker that takes over leaves it as it is: some of the texts were read by then.
     """
     seen = figures.kept(project.pk)
-    jobs.keep(job, at=now(), revision=project.revision, checkpoint={}, **seen)
+    jobs.renew(job, at=now(), revision=project.revision, checkpoint={}, **seen)
 
 
 @dataclass(slots=True)
@@ -197,7 +197,7 @@ class _Reader:
     def _let_others_have_a_turn(self) -> None:
         """Hundreds of thousands of texts take hours, and scripts wait for the same threads."""
         self._keep(self._progress())
-        jobs.hand_on(self.job, at=self.now())
+        jobs.pause(self.job, at=self.now())
         wake(RUN, analysis_id=self.job.pk)
         raise jobs.TakenOver
 
@@ -225,14 +225,14 @@ class _Reader:
     def _wait(self, progress: float) -> None:
         """Before a provider is asked: keep what there is, with a new lease, and hold nothing."""
         self._keep(progress)
-        jobs.let_go()
+        jobs.close_connection()
 
     def _keep(self, progress: float) -> None:
         self.job.progress = max(self.job.progress, round(progress, 3))
         found = {block_id: findings.as_json() for block_id, findings in self.found.items()}
         got_on = {"deaths": 0} if self.has_got_on else {}
         self.has_got_on = False
-        jobs.keep(self.job, at=self.now(), progress=self.job.progress, checkpoint={"found": found}, **got_on)
+        jobs.renew(self.job, at=self.now(), progress=self.job.progress, checkpoint={"found": found}, **got_on)
 
     def _overview(self) -> AnalysisOverview:
         """All that was found, but for what people said themselves: a summary needs none of it."""

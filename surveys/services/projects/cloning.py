@@ -37,8 +37,8 @@ _COPIED = (
 def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at: datetime) -> Project:
     """A copy of a project, inactive, in the actor's community.
 
-    The source may be another community's while that one is cloneable. Rewards are not copied, so the outro
-    is left with its thanks. Raises NotFound.
+    The source may belong to another community, if it is cloneable. Rewards are not copied, so the outro
+    keeps only its thanks. Raises NotFound.
     """
     source = Project.objects.filter(pk=project_id).prefetch_related("buckets").first()
     if source is None or (source.community_id != actor.community_id and not source.is_cloneable):
@@ -55,7 +55,7 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
     projects.insert(
         copy,
         _without_ids(script.blocks),
-        _without_ids(outro.kept_up(script.outro, copy)),
+        _without_ids(outro.updated(script.outro, copy)),
         like=script,
         bucket_names=[bucket.name for bucket in buckets_in_order(source)],
     )

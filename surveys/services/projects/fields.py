@@ -1,4 +1,4 @@
-"""Fields of a project as a caller sent them, laid over a project in memory; and what of them cannot be."""
+"""Applies the submitted fields to a project in memory, and reports violations."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _PLAIN_SETTINGS = (
 )
 
 
-def lay_over(
+def apply_fields(
     project: Project,
     fields: Mapping[str, Any],
     *,
     default_privacy: tuple[str, bool],
     at: datetime,
 ) -> list[Violation]:
-    """Put the fields sent into the project, in memory; tells what of them cannot be."""
+    """Apply the submitted fields to a project in memory. Returns the violations."""
     violations: list[Violation] = []
     if "name" in fields:
         project.name = fields["name"]
@@ -40,34 +40,32 @@ def lay_over(
     for key in _PLAIN_SETTINGS:
         if key in settings:
             setattr(project, key, settings[key])
-    violations += _lay_privacy_over(project, fields, default_privacy)
+    violations += _apply_privacy(project, fields, default_privacy)
     for name in ("rewards", "presentation"):
         if name in fields:
-            setattr(project, name, field_groups.laid_over(name, getattr(project, name), fields[name]))
+            setattr(project, name, field_groups.merged(name, getattr(project, name), fields[name]))
     if "delivery" in fields:
-        violations += lay_delivery_over(project, fields["delivery"], at=at)
-    violations += _lay_scoring_over(project, fields)
+        violations += apply_delivery(project, fields["delivery"], at=at)
+    violations += _apply_scoring(project, fields)
     return violations
 
 
-def lay_delivery_over(project: Project, sent: Mapping[str, Any] | None, *, at: datetime) -> list[Violation]:
-    """Put a delivery group into the project, and what is decided by it into its columns."""
+def apply_delivery(project: Project, sent: Mapping[str, Any] | None, *, at: datetime) -> list[Violation]:
+    """Merge a delivery group into the project and set the columns that depend on it. Returns violations."""
     before = project.delivery
-    project.delivery = after = field_groups.laid_over("delivery", before, sent)
+    project.delivery = after = field_groups.merged("delivery", before, sent)
     audience = (after or field_groups.empty("delivery"))["audience"]
     project.participation = audience["participation"]
     project.response_channel = audience["response_channel"]
     return list(field_groups.check_delivery(after, before=before, at=at)) if after else []
 
 
-def _lay_privacy_over(
-    project: Project, fields: Mapping[str, Any], default: tuple[str, bool]
-) -> list[Violation]:
-    """Privacy is told in `settings` and may be sent there or beside it; both have to say the same."""
+def _apply_privacy(project: Project, fields: Mapping[str, Any], default: tuple[str, bool]) -> list[Violation]:
+    """Apply `privacy_mode`, which may be sent in `settings`, beside it, or in both places with one value."""
     settings = fields.get("settings") or {}
     sent = [each["privacy_mode"] for each in (fields, settings) if "privacy_mode" in each]
     if len(sent) == 2 and sent[0] != sent[1]:
-        message = "`settings.privacy_mode` and `privacy_mode` say different things."
+        message = "`settings.privacy_mode` and `privacy_mode` have different values."
         return [Violation("settings.privacy_mode", "conflicting", message)]
     if not sent:
         return []
@@ -86,7 +84,7 @@ def clears_privacy(fields: Mapping[str, Any]) -> bool:
     )
 
 
-def _lay_scoring_over(project: Project, fields: Mapping[str, Any]) -> list[Violation]:
+def _apply_scoring(project: Project, fields: Mapping[str, Any]) -> list[Violation]:
     sent = [fields["scoring_enabled"]] if "scoring_enabled" in fields else []
     if "scoring" in fields:
         scoring = fields["scoring"]

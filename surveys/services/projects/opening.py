@@ -26,24 +26,24 @@ _STATE = ["status", "opens_at", "closes_at"]
 def open_project(
     *, actor: Actor, project_id: int, fields: Mapping[str, Any] | None = None, at: datetime
 ) -> Project:
-    """Let respondents in, now or at the scheduled moment. `fields` may hold a `delivery` group.
+    """Open a project now, or schedule its opening. `fields` may hold a `delivery` group, which is merged.
 
-    Refuses a project that is open or pending, that has nothing to ask, whose times lie in the past, or
-    whose channel is not there.
+    Refuses a project that is open or pending, has no question, has times in the past, or whose channel is
+    missing.
     """
     project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
     if project.is_live_at(at):
         raise Conflict("The project is active already.")
     if project.is_pending_at(at):
-        raise Conflict("The project waits for its scheduled opening already: close it to take that back.")
+        raise Conflict("The project waits for its scheduled opening already: close it to cancel that.")
 
     before = project.delivery
     violations = []
     if fields and "delivery" in fields:
-        violations += project_fields.lay_delivery_over(project, fields["delivery"], at=at)
+        violations += project_fields.apply_delivery(project, fields["delivery"], at=at)
     if project.delivery is None:  # reads show from now on how it was delivered (decisions 15.1)
-        violations += project_fields.lay_delivery_over(project, {}, at=at)
+        violations += project_fields.apply_delivery(project, {}, at=at)
     if project.delivery and not violations:
         violations += field_groups.check_delivery(project.delivery, before=None, at=at)
     if violations:
@@ -60,7 +60,7 @@ def open_project(
     project.save(update_fields=[*_STATE, "delivery", "participation", "response_channel"])
     communities.count_projects(community_id=actor.community_id, active=1)
     opened = lookup.get(community_id=actor.community_id, project_id=project_id)
-    if opened.opens_at is None:  # else it is told when its moment comes
+    if opened.opens_at is None:  # a scheduled opening is reported when its time comes
         events.project_changed(EventType.PROJECT_OPENED, opened, at=at)
     return opened
 

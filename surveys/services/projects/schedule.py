@@ -1,6 +1,7 @@
-"""What time alone changes: projects open and close when their moment has come.
+"""Scheduled opening and closing of projects.
 
-The moment decides, not the tick (`Project.is_live_at`); here the rows only catch up with it.
+The scheduled time decides whether a project is live (`Project.is_live_at`). The functions here bring the rows
+up to date with it.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from surveys.services import events, field_groups, lookup
 from webhooks.events import EventType
 
 log = structlog.get_logger("colloquy.schedules")
-BATCH = 500  # projects a tick brings up to date at most; the next tick takes the rest
+BATCH = 500  # projects that one tick updates at most; the next tick takes the rest
 
 
 def settle(project: Project, *, at: datetime) -> bool:
-    """Bring a locked project's state up to the moment, in memory, and tell of it. True: it must be saved.
+    """Bring a locked project to its state at a moment, in memory, and emit events. Returns whether to save.
 
-    Whoever changes a project calls this first, so its scheduled opening and closing are told once, whether a
-    tick comes on time, late, twice or never. They are told as of their own moment.
+    Every change of a project calls this first. So a scheduled opening or closing is reported exactly once,
+    with its scheduled time, whether a tick comes on time, late, twice or never.
     """
     opens_at = project.opens_at if project.opens_at and project.opens_at <= at else None
     closes_at = project.closes_at if project.closes_at and project.closes_at <= at else None
@@ -46,23 +47,23 @@ def settle(project: Project, *, at: datetime) -> bool:
 
 
 def follow_delivery(project: Project, *, at: datetime) -> None:
-    """Put new times of the delivery group into force, where the project is live or pending.
+    """Apply changed times of the delivery group to a project that is live or pending.
 
-    Refuses to make a pending opening a manual one, because closing is what takes it back.
+    Refuses to make a pending opening manual: closing the project cancels it.
     """
     if project.is_live_at(at):
         project.closes_at = field_groups.time_of(project.delivery, "closing")
     elif project.is_pending_at(at):
         project.opens_at = field_groups.time_of(project.delivery, "opening")
         if project.opens_at is None:
-            raise Conflict("The project waits for its scheduled opening: close it to take that back.")
+            raise Conflict("The project waits for its scheduled opening: close it to cancel that.")
         project.closes_at = field_groups.time_of(project.delivery, "closing")
 
 
 def open_and_close_due(*, at: datetime) -> int:
-    """Bring every project up to the moment whose opening or closing has come; tells how many.
+    """Open and close all projects whose scheduled time has come. Returns how many changed.
 
-    It may run twice or beside itself: a row that another run holds is left to that run.
+    Runs may overlap: each skips the rows that another holds.
     """
     due = Project.objects.due_to_change(at=at).order_by("pk").values_list("pk", flat=True)[:BATCH]
     changed = 0
@@ -71,7 +72,7 @@ def open_and_close_due(*, at: datetime) -> int:
             changed += _settle_one(project_id, at=at)
         except SoftTimeLimitExceeded:
             raise
-        except Exception:  # one that has a fault shall not hold up the others
+        except Exception:  # a fault in one project does not delay the others
             log.exception("schedules.fault", project_id=project_id)
             if not connection.is_usable():
                 raise
@@ -79,10 +80,10 @@ def open_and_close_due(*, at: datetime) -> int:
 
 
 def catch_up(project: Project, *, at: datetime) -> None:
-    """Settle a project that respondents enter before the tick, so that it is told open before their answers.
+    """Update a project that a respondent enters before the tick, so that its opening precedes their answers.
 
-    One that somebody else holds is left to them. An anonymous one is left to the tick: what is written with
-    the first respondent's answer would tell when they came.
+    Skips a project that another transaction holds. Anonymous projects wait for the tick, because a row
+    written together with the first answer would show when that respondent came.
     """
     if not project.is_anonymous and project.opens_at is not None and project.opens_at <= at:
         _settle_one(project.pk, at=at)

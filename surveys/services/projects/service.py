@@ -31,15 +31,15 @@ from webhooks.events import EventType
 
 
 @dataclass(frozen=True)
-class Created:
-    """A new project, its script, and paths of script fields that nobody knows."""
+class CreatedProject:
+    """A new project, its script, and the paths of unknown script fields."""
 
     project: Project
     script: Script
     ignored: tuple[str, ...]
 
 
-# --- Making ---------------------------------------------------------------------------------------
+# --- Creating -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ProjectPlan:
 @in_transaction
 def create_project(
     *, actor: Actor, fields: Mapping[str, Any], script: object = None, at: datetime
-) -> Created:
+) -> CreatedProject:
     """Create an inactive project with the script sent, or an empty one. Refuses as `plan_project` does."""
     return save_plan(plan=plan_project(actor=actor, fields=fields, script=script, at=at), at=at)
 
@@ -66,22 +66,22 @@ def save_plan(
     plan: ProjectPlan,
     generation: Mapping[str, object] | None = None,
     at: datetime,
-) -> Created:
+) -> CreatedProject:
     """Save a planned project with its script. `generation` describes how AI writes the script, if it does."""
     project, new = plan.project, plan.new
     project.generation = generation
     scripts.reserve_achievements(project.community_id, new.script)
     outro.number_achievement(project)
     project.script_is_scored = new.script.is_scored
-    told = insert(
+    script = insert(
         project,
         new.script.blocks,
-        outro.made(project, plan.settings),
+        outro.initial(project, plan.settings),
         like=new.script,
         bucket_names=plan.bucket_names,
     )
     events.project_changed(EventType.PROJECT_CREATED, project, at=at)
-    return Created(project, told, new.ignored)
+    return CreatedProject(project, script, new.ignored)
 
 
 def plan_project(
@@ -103,7 +103,7 @@ def plan_project(
         rounds_times_to_day=rounds,
         max_completes_per_user=1 if fields["type"] == Project.Type.POLL else None,
     )
-    violations = project_fields.lay_over(project, fields, default_privacy=(privacy_mode, rounds), at=at)
+    violations = project_fields.apply_fields(project, fields, default_privacy=(privacy_mode, rounds), at=at)
     declared = project_fields.bucket_names(fields) or ()
     new, faults = _read_script(project, script, declared)
     violations += faults
@@ -145,7 +145,7 @@ def insert(
     like: Script,
     bucket_names: Sequence[str],
 ) -> Script:
-    """Save a new project with its script and buckets, ready to be told of."""
+    """Save a new project with its script and buckets, with the counts that its representation needs."""
     project.revision = 1 if blocks else 0
     project.block_count = len(blocks)
     project.question_count = sum(block.asks for block in blocks)
@@ -174,7 +174,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
     if project_fields.clears_privacy(fields):
         settings = communities.get_settings(community_id=actor.community_id)
         default_privacy = project_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
-    violations = list(project_fields.lay_over(project, fields, default_privacy=default_privacy, at=at))
+    violations = list(project_fields.apply_fields(project, fields, default_privacy=default_privacy, at=at))
     violations += _settle_scoring(project, was, fields, at=at)
     if project.response_channel != was.response_channel:
         violations += chat_faults(project, scripts.load(project_id=project.pk, revision=was.revision))
@@ -188,37 +188,37 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         if project.is_live_at(at) or project.is_pending_at(at):
             require_post_channel(project)
             require_chat_platform(project)
-    _keep_outro_up(project, was)
+    _update_outro(project, was)
     project.save()
     return lookup.get(community_id=actor.community_id, project_id=project_id)
 
 
-def _keep_outro_up(project: Project, was: Project) -> None:
-    """Let the outro give what the rewards say now, also while the project is active."""
+def _update_outro(project: Project, was: Project) -> None:
+    """Make the outro give what the rewards say, also while the project is active."""
     outro.number_achievement(project, was=was)
     if project.rewards == was.rewards and project.name == was.name:
         return
     script = scripts.load(project_id=project.pk, revision=was.revision)
-    outro_blocks = outro.kept_up(script.outro, project, was=was)
+    outro_blocks = outro.updated(script.outro, project, was=was)
     if scripts.save_outro(project, script, outro_blocks) and project.revision == was.revision:
         project.revision += 1
 
 
 def chat_faults(project: Project, script: Script) -> list[Violation]:
-    """What of the script the chat platform could not show, where that is the project's channel."""
+    """Violations of a script that the chat platform could not show, if chat is the project's channel."""
     if project.response_channel != Project.ResponseChannel.CHAT:
         return []
     return script_rules.check_chat(script)
 
 
 def require_post_channel(project: Project) -> None:
-    """Refuse delivery by chat that names no channel for its invitation."""
+    """Refuse delivery by chat without a channel for the invitation."""
     if project.response_channel != Project.ResponseChannel.CHAT:
         return
     invitation = (project.delivery or {}).get("invitation") or {}
     if not invitation.get("post_channel_id"):
         field = "delivery.invitation.post_channel_id"
-        message = f"`{field}` is required where `response_channel` is `chat`."
+        message = f"`{field}` is required if `response_channel` is `chat`."
         raise ChannelRequired(message, violations=[violation(field, "required", message)])
 
 
@@ -229,12 +229,12 @@ def require_chat_platform(project: Project) -> None:
 
 
 def _change_privacy(project: Project) -> None:
-    """Conversations that have begun without an answer yet are begun anew, under the other rules."""
+    """Delete conversations without answers: they began under other rules. Refuses if there are responses."""
     conversations = Conversation.objects.filter(project=project)
     if conversations.filter(is_listed=True).exists():
         raise Conflict("`privacy_mode` cannot change once there are responses.")
-    _give_back_what_analyses_took(project)
-    Analysis.objects.filter(project=project).delete()  # of responses that were deleted since
+    _refund_running_analyses(project)
+    Analysis.objects.filter(project=project).delete()  # of responses that have been deleted
     with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
         cursor.execute("DELETE FROM surveys_conversation WHERE project_id = %s", [project.pk])
 
@@ -242,16 +242,16 @@ def _change_privacy(project: Project) -> None:
 def _settle_scoring(
     project: Project, was: Project, fields: Mapping[str, Any], *, at: datetime
 ) -> list[Violation]:
-    """Write the buckets sent, and hold the stored script against them and the switch.
+    """Save the submitted buckets, and check the stored script against them.
 
-    Scoring off reads back without buckets: an empty list that is sent then says nothing.
+    With scoring off, reads show no buckets, so an empty list sent back changes nothing.
     """
     stored = [bucket.name for bucket in buckets_in_order(project)]
     names = project_fields.bucket_names(fields)
     if names is None or (not names and not project.scoring_enabled and fields.get("scoring") is not None):
         names = tuple(stored)
-    is_told_to_score = "scoring" in fields or not was.scoring_enabled
-    if not names and project.scoring_enabled and is_told_to_score:
+    sets_scoring = "scoring" in fields or not was.scoring_enabled
+    if not names and project.scoring_enabled and sets_scoring:
         script = scripts.load(project_id=project.pk, revision=project.revision)
         names = scripts.first_buckets(replace(script, scoring_enabled=True))
     if project.scoring_enabled == was.scoring_enabled and list(names) == stored:
@@ -288,15 +288,15 @@ def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
         raise Conflict("An active project cannot be deleted: close it first.")
     if project.is_pending_at(at):
         communities.count_projects(community_id=actor.community_id, active=-1)
-    told = lookup.get(community_id=actor.community_id, project_id=project_id)
-    events.project_changed(EventType.PROJECT_DELETED, told, at=at)
-    _give_back_what_analyses_took(project)
+    deleted = lookup.get(community_id=actor.community_id, project_id=project_id)
+    events.project_changed(EventType.PROJECT_DELETED, deleted, at=at)
+    _refund_running_analyses(project)
     _delete_rows(project.pk)
     project.delete()
 
 
-def _give_back_what_analyses_took(project: Project) -> None:
-    """Of those that were going on, which go with the project: nobody will read them (decisions 11.4)."""
+def _refund_running_analyses(project: Project) -> None:
+    """Return the credits of running analyses, which are deleted with the project (decisions 11.4)."""
     going_on = Analysis.objects.filter(Analysis.UNFINISHED, project=project)
     taken = going_on.aggregate(credits=Sum("credits_used"))["credits"]
     communities.return_credits(community_id=project.community_id, amount=taken or 0)

@@ -39,17 +39,17 @@ class Catalogue:
 
     @cached_property
     def labels(self) -> Mapping[int, str]:
-        """Option id → what a reader sees of it."""
+        """Option id → its displayed text."""
         return {option_id: option.display_text for option_id, option in self.options.items()}
 
     @cached_property
     def rank(self) -> Mapping[int, int]:
-        """Block id → its place in the order in which answers are told."""
+        """Block id → its position in the order of a response's answers."""
         return {block_id: n for n, block_id in enumerate(self.blocks)}
 
     @cached_property
     def points(self) -> Mapping[tuple[int, str], str]:
-        """Labels of scale points, by block and number: scale answers are told without an option id."""
+        """Labels of scale points by block and number, since scale answers have no option id."""
         return {
             (block_id, option.value): option.label
             for block_id, block in self.blocks.items()
@@ -82,7 +82,7 @@ class CachedScript:
         )
 
     def rendered_blocks(self, *, outro: bool) -> bytes:
-        """The array of blocks as JSON, made once."""
+        """The array of blocks as JSON, rendered once."""
         known = self._rendered.get(outro)
         if known is None:
             known = self._rendered[outro] = orjson.dumps(script_as_json(self.script, outro=outro))
@@ -91,18 +91,18 @@ class CachedScript:
     def rendered_warnings(
         self, *, uses_xp: bool, is_anonymous: bool, known_achievements: frozenset[int]
     ) -> bytes:
-        """The array of warnings as JSON, made once for what it depends on besides the script."""
-        now = (uses_xp, is_anonymous, known_achievements)
-        known = self._warned.get(now)
+        """The array of warnings as JSON, cached for the latest arguments."""
+        key = (uses_xp, is_anonymous, known_achievements)
+        known = self._warned.get(key)
         if known is None:
-            told = warnings(
+            found = warnings(
                 self.script,
                 uses_xp=uses_xp,
                 is_anonymous=is_anonymous,
                 known_achievements=known_achievements,
             )
-            self._warned.clear()  # what it was before will hardly come again
-            known = self._warned[now] = orjson.dumps(told)
+            self._warned.clear()  # earlier arguments hardly come again
+            known = self._warned[key] = orjson.dumps(found)
         return known
 
 
@@ -115,9 +115,9 @@ _lock = Lock()
 
 
 def get(project_id: int, revision: int) -> CachedScript:
-    """The script of a project at this revision, or at a newer one that has come since.
+    """The script of a project at this revision or a newer one.
 
-    One statement where it is not in memory. Raises NotFound where the project is gone.
+    Runs one statement if it is not in memory. Raises NotFound if the project was deleted.
     """
     key = (project_id, revision)
     with _lock:

@@ -123,7 +123,7 @@ def _unreadable(field: str, code: str, message: str) -> tuple[NewScript, list[Vi
 
 
 def add(project_id: int, blocks: Iterable[Block], *, outro: Iterable[Block], like: Script) -> Script:
-    """Write the script of a project that was just created; `like` tells what kind of script it is."""
+    """Write the script of a project that was just created; `like` gives the script's settings."""
     blocks, outro = tuple(blocks), tuple(outro)
     numbered = storage.with_ids((*blocks, *outro))
     script = _placed(replace(like, blocks=numbered[: len(blocks)], outro=numbered[len(blocks) :]))
@@ -212,7 +212,7 @@ def _patch_outro(
 def _before(project: Project, revisions_allowed: Collection[int] | None) -> Script:
     if revisions_allowed is not None and project.revision not in revisions_allowed:
         raise Conflict(
-            f"The script is at revision {project.revision} by now: read it again, and make the change anew."
+            f"The script is at revision {project.revision} now. Read it again and repeat your change."
         )
     return load(project_id=project.pk, revision=project.revision)
 
@@ -240,7 +240,7 @@ def _write(
     draft = replace(
         before,
         blocks=blocks,
-        outro=outro_blocks.kept_up(outro, project),
+        outro=outro_blocks.updated(outro, project),
         # What scores is structure, so it cannot begin to count while the project is active.
         is_scored=before.is_scored or (project.scoring_enabled and any(ordered.sent_keys) and not is_live),
     )
@@ -288,7 +288,7 @@ def _refuse_new_types(before: Script, script: Script, ordered: OrderedBlocks) ->
     ]
     if not retyped:
         return
-    ids = [block.id for block, _ in retyped]
+    ids = [block.id or 0 for block, _ in retyped]
     answered = set(Answer.objects.filter(block_id__in=ids).values_list("block_id", flat=True).distinct())
     violations = [
         Violation(
@@ -328,7 +328,7 @@ def reserve_achievements(community_id: int, script: Script) -> None:
 
 
 def save_outro(project: Project, before: Script, outro: Iterable[Block]) -> bool:
-    """Write another outro for a script that stays as it is. Tells whether that changed anything."""
+    """Save another outro for an unchanged script. Returns whether anything changed."""
     script = _placed(replace(before, outro=storage.with_ids(outro)))
     if script.outro == before.outro:
         return False
@@ -429,7 +429,7 @@ def _resubmitted_outro(
     sent = zip(ordered.outro, ordered.outro_paths, ordered.outro_sent_keys, strict=True)
     for block, block_path, sent_keys in sent:
         if block.id is None:
-            continue  # told by the intake
+            continue  # the intake has reported it
         if block.id not in outro:
             message = f"`id` {block.id} is no outro block of this script."
             faults.append(Violation(block_path.field("id"), "not_found", message))

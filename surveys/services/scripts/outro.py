@@ -1,11 +1,11 @@
-"""The end of a script, which the service makes itself (interface 2.4): thanks, and what the project gives.
+"""The outro of a script, which the service creates (interface 2.4): thanks, and what the project gives.
 
-    made(project, settings)            the outro of a new project
-    kept_up(outro, project, was=…)     the same after a change: what is there keeps its id and its words
-    with_amounts(script, …)            with the XP that is given at this moment, for telling and for giving
+    initial(project, settings)         the outro of a new project
+    updated(outro, project, was=…)     the outro after a change; existing blocks keep their ids and texts
+    with_amounts(script, …)            with the XP that it gives now
 
-Thanks are chosen when the project is made and stay as they are. The others come and go with the project's
-rewards; their names say what they are, to those who fire them too.
+The thanks are chosen when the project is created and do not change. The other blocks come and go with the
+project's rewards; their names identify them.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ Described = Mapping[int, Achievement]
 # --- Its blocks -----------------------------------------------------------------------------------
 
 
-def made(project: Project, settings: CommunitySettings) -> tuple[Block, ...]:
-    """The outro of a new project, in the community's words."""
-    return kept_up([_thank_you(project, settings)], project)
+def initial(project: Project, settings: CommunitySettings) -> tuple[Block, ...]:
+    """The outro of a new project, with the community's thank-you text."""
+    return updated([_thank_you(project, settings)], project)
 
 
-def kept_up(outro: Sequence[Block], project: Project, *, was: Project | None = None) -> tuple[Block, ...]:
-    """The outro that the project has to have, made of the one that it has.
+def updated(outro: Sequence[Block], project: Project, *, was: Project | None = None) -> tuple[Block, ...]:
+    """The outro that fits the project's rewards, based on the current one.
 
-    Blocks that stay keep their ids, and what was edited of them. `was` is the project before the change:
-    words and pictures that are still as they were made then follow it.
+    Blocks that stay keep their ids and what was edited. `was` is the project before the change: texts and
+    pictures that nobody has edited since change with the project.
     """
     described = _described(project, was)
     stored = {block.name: block for block in outro}
