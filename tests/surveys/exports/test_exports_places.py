@@ -29,7 +29,7 @@ from tests.support.caller import Caller, refusal
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import TEXT
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)
