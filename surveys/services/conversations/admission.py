@@ -1,4 +1,4 @@
-"""Who asks to respond, and whether a project lets them in (decisions 13.1)."""
+"""Who responds, and whether a project admits them (decisions 13.1)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from surveys.models import Project
 class Respondent:
     """Somebody who responds, as far as they are known.
 
-    `who` tells one from another within a community, for limits and for resuming; None for the nameless,
-    each of whom is new. `platform_id` and `provider` are what a Response tells. `user_id` is None for web
-    visitors, and for an `external_id` until the caller's name for them is kept (never on anonymous projects).
+    `who` identifies them within a community, for limits and for resuming; None for a nameless respondent, who
+    is always new. `platform_id` and `provider` appear in a Response. `user_id` is None for web visitors, and
+    for an `external_id` until a user is stored for it (never on anonymous projects).
     """
 
     who: str | None = None
@@ -32,33 +32,33 @@ MOST_DIGITS = 18  # of an id: below 2**63
 
 
 def member(*, community_id: int, member_id: str) -> Respondent:
-    """A member by id. Refuses an id that no present member of the community has."""
+    """A present member of the community by id. Refuses any other id."""
     found = None
     if member_id.isascii() and member_id.isdigit() and len(member_id) <= MOST_DIGITS:
         found = members.find_identity(community_id=community_id, member_id=int(member_id))
     if found is None:
-        refuse("member_id", "not_found", "`member_id` is the id of no present member of this community.")
+        refuse("member_id", "not_found", "`member_id` is not the id of a present member of this community.")
     return _of(found)
 
 
 def signed_in(*, community_id: int, user_id: int) -> Respondent | None:
-    """A signed-in person as a member of the community; None where they are none."""
+    """A signed-in person as a member of the community; None if they are not a member."""
     found = members.find_identity(community_id=community_id, user_id=user_id)
     return None if found is None else _of(found)
 
 
 def external(*, external_id: str) -> Respondent:
-    """Somebody by the caller's own name for them."""
+    """A respondent of the caller's own, known by the caller's name for them."""
     return Respondent(who=f"external:{external_id}", platform_id=external_id, external_id=external_id)
 
 
 def visitor(*, visitor_id: str) -> Respondent:
-    """A browser that is known by its cookie."""
+    """A browser, known by its visitor id."""
     return Respondent(who=f"visitor:{visitor_id}")
 
 
 def check(*, project: Project, respondent: Respondent) -> None:
-    """Refuses whoever this project does not let in."""
+    """Refuse a respondent whom this project does not admit."""
     audience = (project.delivery or {}).get("audience") or {}
     if audience.get("required_role_ids") or audience.get("verified_source_ids"):
         raise Forbidden(

@@ -1,19 +1,19 @@
-"""What a move sets off: XP, achievements, roles, a participation. Each exactly once (decisions 9.3).
+"""Effects of a move: XP, achievements, roles and participation, each exactly once (decisions 9.3).
 
-    recipient_of(conversation=…, earner=…, at=…)  whom it goes to; None for whoever is no member
-    reach(recipient, script, state, blocks)       action blocks that were reached
+    recipient_of(conversation=…, earner=…, at=…)  the member who receives them; None for everybody else
+    reach(recipient, script, state, blocks)       fires action blocks that were reached
     due_at_end(recipient, script, state)          what the end gives: a poll's vote, the outro's actions
-    complete(recipient, script, state, gifts)     those of it that fire, and a participation
-    unwind(recipient)                             a vote that is taken back, of a known voter
+    complete(recipient, script, state, gifts)     gives what fires at the end, and counts the participation
+    unwind(recipient)                             takes back what a retracted vote gave its voter
 
-All of it happens in the move's own transaction, after the conversation is locked and before the counts, and
-under a lock of the member, before the limit is locked: two moves of one member go one after the other.
-Actions that fire are rows (FiredAction); those of the end fire in the statement that counts the completion,
-so that a vote takes one statement less. Only members of the community earn anything. What a person gets out
-of an anonymous conversation stands nowhere beside the answers: not in its state, and in the ledger without
-session number and to the day; what would tell an answer by itself, a score or an action behind a condition,
-is not given there. `privacy.settle` takes away the order and the transaction that the rows of both have in
-common.
+Effects happen in the move's own transaction. The conversation is locked first, then the member, then the
+limit, then the counts, so two moves of one member run one after the other. An action that fires is a row
+(FiredAction). Those of the end fire in the statement that counts the completion, which saves a vote one
+statement. Only members of the community earn anything.
+
+On anonymous projects nothing joins gifts to answers. The conversation's state holds none, and the ledger has
+no session number and times to the day. A gift that would reveal an answer, from a score or behind a
+condition, is not given. `anonymity.settle` removes the order and the transaction that the rows share.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Earner:
 
 @dataclass(slots=True)
 class Recipient:
-    """A member to whom a move gives something. `participation` waits to be counted with their next XP."""
+    """A member who receives effects. `participation` is counted together with their next XP."""
 
     project: Project
     conversation: Conversation
@@ -64,15 +64,15 @@ class Recipient:
     participation: int = 0
 
     @property
-    def told_at(self) -> datetime:
+    def recorded_at(self) -> datetime:
         """The time to store in a row about the member: rounded to the day on anonymous projects."""
         return rounding.down(self.at, Rounding.DAY if self.project.is_anonymous else None)
 
     def session(self, *, ends: int = 0) -> str:
-        """This session of the respondent's, hashed.
+        """A hash that identifies this session of the respondent.
 
-        On anonymous projects, where one may begin as often as one likes, it is told by how many are
-        completed, and `ends` are about to be; a conversation's id would mark a member's answers.
+        On anonymous projects it depends on the number of completed sessions, plus `ends` that are about to
+        be completed: a hash of the conversation's id would mark a member's answers.
         """
         session = str(self.conversation.pk)
         if self.project.is_anonymous:
@@ -81,7 +81,7 @@ class Recipient:
         return anonymity.session_hash(project_id=self.project.pk, session=session)
 
     def award(self, amount: int, kind: XpEntry.SourceKind) -> int:
-        """Change the member's XP; the effective change. A participation that waits goes along."""
+        """Change the member's XP and count a waiting participation. Returns the effective change."""
         if not amount:
             return 0
         is_of_session = kind != XpEntry.SourceKind.ACTION_BLOCK and not self.project.is_anonymous
@@ -91,7 +91,7 @@ class Recipient:
             amount=amount,
             kind=kind,
             at=self.at,
-            recorded_at=self.told_at,
+            recorded_at=self.recorded_at,
             participation=self.participation,
             source_ref=self.project.pk,
             session_number=self.conversation.session_number if is_of_session else None,
@@ -101,7 +101,7 @@ class Recipient:
         return entry.delta
 
     def participate(self) -> None:
-        """Count a participation that has not gone along with XP."""
+        """Count a participation that no XP award has counted."""
         if self.participation:
             ledger.count_participation(
                 member_id=self.member_id, community_id=self.project.community_id, change=self.participation
@@ -110,7 +110,7 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class Gift:
-    """What the end of a conversation gives by one of its blocks, unless `action` has fired in `scope`."""
+    """What the end of a conversation gives for one block, unless `action` has already fired in `scope`."""
 
     action: str
     scope: str
@@ -121,9 +121,9 @@ class Gift:
 def recipient_of(
     *, conversation: Conversation, earner: Earner | None, held: LockedMember | None = None, at: datetime
 ) -> Recipient | None:
-    """Who gets what a conversation gives; None where they are no present member of the community.
+    """The member who receives the effects of a conversation; None if the earner is not a present member.
 
-    `held` is their member, where it is held already.
+    `held` is the member, if they are locked already.
     """
     if earner is None:
         return None
@@ -135,7 +135,7 @@ def recipient_of(
 
 
 def reach(recipient: Recipient, script: Script, state: State, blocks: Iterable[Block]) -> State:
-    """Fire action blocks that the walk has come to; the state with what they gave."""
+    """Fire the action blocks that were reached. Returns the state with what they gave."""
     project_id = recipient.project.pk
     may_fire = [block for block in blocks if _may_fire(recipient, script, state, block)]
     due = [
@@ -149,7 +149,7 @@ def reach(recipient: Recipient, script: Script, state: State, blocks: Iterable[B
 
 
 def due_at_end(recipient: Recipient, script: Script, state: State) -> list[Gift]:
-    """What the end of this conversation gives, where it has not been given yet."""
+    """What the end of this conversation gives, as far as it has not been given yet."""
     project, settings = recipient.project, recipient.settings
     gifts = []
     if project.is_poll and project.uses_xp and settings.gives_xp:
@@ -163,7 +163,7 @@ def due_at_end(recipient: Recipient, script: Script, state: State) -> list[Gift]
 
 
 def complete(recipient: Recipient, script: Script, state: State, gifts: Iterable[Gift]) -> State:
-    """Give what fires at the end of a conversation, and count the participation; the state with it."""
+    """Give what fires at the end, and count the participation. Returns the state with what was given."""
     recipient.participation = 1
     for gift in gifts:
         if gift.kind == XpEntry.SourceKind.POLL_VOTE:
@@ -178,7 +178,7 @@ def complete(recipient: Recipient, script: Script, state: State, gifts: Iterable
 def unwind(recipient: Recipient) -> None:
     """Take back what a vote gave its voter."""
     state = State.from_json(recipient.conversation.state)
-    if state.fired.keys() & state.replies.keys():  # else an earlier vote of theirs was what fired
+    if state.fired.keys() & state.replies.keys():  # otherwise an earlier vote of theirs fired it
         repository.unfire(project_id=recipient.project.pk, action="vote", scope=recipient.respondent)
     recipient.participation = -1
     recipient.award(-sum(state.fired.values()), XpEntry.SourceKind.POLL_UNWIND)
@@ -186,11 +186,11 @@ def unwind(recipient: Recipient) -> None:
 
 
 def _may_fire(recipient: Recipient, script: Script, state: State, block: Block) -> bool:
-    """Whether an action block gives something here, if it has not given it yet."""
+    """Whether an action block gives this recipient something that it has not given yet."""
     if block.action_kind is None or block.id in state.fired:
         return False
     if recipient.project.is_anonymous and block.precondition is not None:
-        return False  # what it gives would tell what was answered
+        return False  # the gift would reveal an answer
     if block.action_kind != "give_xp":
         return True
     config = block.action_config or NO_CONFIG
@@ -200,7 +200,7 @@ def _may_fire(recipient: Recipient, script: Script, state: State, block: Block) 
 
 
 def _scope(recipient: Recipient, block: Block, *, ends: int = 0) -> str:
-    """For whom an action fires once: each respondent, or each of their sessions."""
+    """The scope in which an action fires once: the respondent, or one of their sessions."""
     is_of_session = (block.action_config or NO_CONFIG).fire_scope == "session"
     return recipient.session(ends=ends) if is_of_session else recipient.respondent
 
@@ -220,10 +220,10 @@ def _carry_out(
 
 
 def xp_amount(project: Project, script: Script, state: State, config: ActionConfig) -> int | None:
-    """What a `give_xp` block awards at this point: its amount, or the score that it names.
+    """The XP that a `give_xp` block awards at this point: its amount, or the score that it names.
 
-    A score is rounded half up to a whole number, within a million either way. None where it is no variable
-    of the script, and on an anonymous project, where the amount in the ledger would tell what was answered.
+    A score is rounded half up to a whole number, within a million either way. None if it is not a variable of
+    the script, and on anonymous projects, where the amount in the ledger would reveal answers.
     """
     if config.source_key is None:
         return config.xp_amount or 0
@@ -236,7 +236,7 @@ def xp_amount(project: Project, script: Script, state: State, config: ActionConf
 
 
 def _grant_achievement(recipient: Recipient, number: int, *, is_own: bool) -> None:
-    """Grant an achievement as it is described; `is_own` says that it is the project's, from its rewards."""
+    """Grant an achievement as it is described. `is_own` marks the project's own, from its rewards."""
     project = recipient.project
     described = achievements.by_number(community_id=project.community_id, numbers=[number]).get(number)
     named = {key: getattr(described, key, None) for key in ("name", "image_url", "role_id")}
@@ -250,7 +250,7 @@ def _grant_achievement(recipient: Recipient, number: int, *, is_own: bool) -> No
         name=named["name"] or by_default,
         image_url=named["image_url"],
         project_id=project.pk,
-        at=recipient.told_at,
+        at=recipient.recorded_at,
     )
     if is_new and named["role_id"]:
         _grant_role(recipient, named["role_id"])
@@ -262,7 +262,7 @@ def _grant_role(recipient: Recipient, role_id: str) -> None:
         role_id=role_id,
         project_id=recipient.project.pk,
         project_name=recipient.project.name,
-        at=recipient.told_at,
+        at=recipient.recorded_at,
     )
 
 

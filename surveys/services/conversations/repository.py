@@ -1,12 +1,11 @@
-"""How conversations are read and written: few statements, written out by hand.
+"""Reads and writes conversations with few, hand-written SQL statements.
 
-The ORM builds a query in about 0.3 ms, more than PostgreSQL needs to run it, and cannot lock two tables
-differently or write three in one statement. Measured on an answer in mid-script, CPU of both sides: see
-each function.
+The ORM builds a query in about 0.3 ms, more than PostgreSQL needs to run it. It cannot lock two tables in
+different modes or write three in one statement.
 
-Every reader that will write locks the project's row against deletion (`KEY SHARE`) before the
-conversation's, so whoever deletes or changes a project under `FOR UPDATE` waits for answers that are being
-taken, and later ones find it gone or changed.
+A read that precedes a write locks the project's row against deletion (`KEY SHARE`) before the conversation's.
+So a transaction that deletes or changes a project (`FOR UPDATE`) waits for moves under way, and later moves
+find the project gone or changed.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from surveys.services.representations.response import StoredAnswers
 
 @dataclass(frozen=True, slots=True)
 class TallyChange:
-    """What a change adds to the project's tally."""
+    """What a move adds to the project's counts."""
 
     answered: int = 0
     completed: int = 0
@@ -40,10 +39,10 @@ class TallyChange:
 
 @dataclass(frozen=True, slots=True)
 class MoveChanges:
-    """What a move changes.
+    """What a move writes.
 
-    `given` are the rows of the reply to `block_id`; `replaces` says that earlier rows of that block may
-    stand. `drops` are blocks whose rows go. `is_new` inserts the conversation.
+    `given` are the rows of the reply to `block_id`. `replaces` says that the block may have earlier rows.
+    The rows of the blocks in `drops` are deleted. `is_new` inserts the conversation.
     """
 
     conversation: Conversation
@@ -57,7 +56,7 @@ class MoveChanges:
 
 @dataclass(frozen=True, slots=True)
 class CountedCompletion:
-    """A completion that was counted, and which of the actions due fired with it."""
+    """A counted completion, and the actions that fired with it."""
 
     session_number: int
     fired: Collection[str]
@@ -65,7 +64,7 @@ class CountedCompletion:
 
 @dataclass(frozen=True, slots=True)
 class RespondentHistory:
-    """A project, with what one respondent has there already."""
+    """A project, and what one respondent has done there."""
 
     project: Project
     conversation: Conversation | None
@@ -78,7 +77,7 @@ def find_for_respondent(*, project_id: int, respondent: str | None) -> Responden
 
 
 def look_for_respondent(*, project_id: int, respondent: str | None) -> RespondentHistory | None:
-    """The same, to be read."""
+    """The same without a lock, for reading."""
     return _for_respondent(project_id, respondent, "")
 
 
@@ -103,21 +102,21 @@ def _for_respondent(project_id: int, respondent: str | None, locking: str) -> Re
 
 
 def find(*, conversation_id: uuid.UUID) -> Conversation | None:
-    """A conversation with its project, to be read. One statement."""
+    """A conversation with its project, for reading. One statement."""
     return _one(conversation_id, "")
 
 
 def lock(*, conversation_id: uuid.UUID) -> Conversation | None:
-    """A conversation with its project, to be changed: moves at one time are taken one after the other.
+    """A conversation with its project, under a row lock: concurrent moves run one after the other.
 
-    Looked for twice: a row that was waited for may have been written anew meanwhile (`privacy.settle`).
+    Reads twice if needed, because `anonymity.settle` may have rewritten the row while we waited for its lock.
     """
     locking = "FOR KEY SHARE OF p FOR UPDATE OF c"
     return _one(conversation_id, locking) or _one(conversation_id, locking)
 
 
 def insert(*, conversation: Conversation) -> bool:
-    """Write a new conversation. False where the respondent has an open one here: one that came between."""
+    """Insert a new conversation. False if a concurrent request has begun one for this respondent."""
     names, values = _as_row(conversation)
     sql = f"""
         INSERT INTO surveys_conversation ({", ".join(names)}) VALUES ({", ".join(["%s"] * len(names))})
@@ -129,7 +128,7 @@ def insert(*, conversation: Conversation) -> bool:
 
 
 def save(move: MoveChanges) -> None:
-    """Write a move in one statement: the conversation, the answer given, answers dropped, the tally."""
+    """Write a move in one statement: the conversation, the new answer, dropped answers, the counts."""
     parts, values = _parts(move)
     if move.counts or move.given or move.drops:
         last, more = _tally(move.conversation.project_id, move.counts)
@@ -140,9 +139,9 @@ def save(move: MoveChanges) -> None:
 
 
 def save_last(move: MoveChanges) -> StoredAnswers:
-    """Write the move that ends a conversation, and read what is stored of it, still in one statement.
+    """Write the move that ends a conversation and return all its answers, in one statement.
 
-    A statement sees the rows as they were before it, so what it gives and drops is reckoned in.
+    The statement sees the rows from before it. So it adds the rows it inserts and skips those it deletes.
     """
     parts, values = _parts(move)
     if move.counts or move.given or move.drops:
@@ -172,10 +171,10 @@ def save_last(move: MoveChanges) -> StoredAnswers:
 def complete(
     *, project_id: int, respondent: str, at_most: int | None, actions: Collection[tuple[str, str]] = ()
 ) -> CountedCompletion | None:
-    """Count a completion, if the limit allows, and fire the actions (each with its scope) that had not yet.
+    """Count a completion, if the limit allows, and fire the actions that have not fired in their scope.
 
-    None at the limit. One atomic statement: two at once wait for each other on the row and cannot both take
-    the last place, nor fire twice.
+    Returns None at the limit. It is one atomic statement: two concurrent completions wait for each other on
+    the row, so they cannot both take the last place or fire an action twice.
     """
     sql = """
         WITH counted AS (
@@ -193,7 +192,7 @@ def complete(
         )
         SELECT last_session, ARRAY(SELECT action FROM fired) FROM counted
     """
-    due = sorted(actions)  # two that fire the same wait for each other in one order
+    due = sorted(actions)  # in one order, so that concurrent completions do not deadlock
     names, scopes = [action for action, _ in due], [scope for _, scope in due]
     with prepared() as cursor:
         cursor.execute(sql, [project_id, respondent, at_most, at_most, project_id, names, scopes])
@@ -204,8 +203,8 @@ def complete(
 def delete(*, conversation: Conversation) -> None:
     """Delete a locked conversation with its answers, and take it out of the limit.
 
-    What else follows from it comes after this, and the counts (`count`) last: in the order in which whoever
-    completes locks them, or the two could wait for each other.
+    Further effects come after this and the counts (`count`) last: a completion locks them in the same order,
+    so the two cannot deadlock.
     """
     is_counted = conversation.completed_at is not None
     with prepared() as cursor:
@@ -225,14 +224,14 @@ def delete(*, conversation: Conversation) -> None:
 
 
 def count(*, project_id: int, counts: TallyChange) -> None:
-    """Change a project's counts by themselves."""
+    """Change a project's counts without a move."""
     if counts:
         with prepared() as cursor:
             cursor.execute(*_tally(project_id, counts))
 
 
 def fire(*, project_id: int, action: str, scope: str) -> bool:
-    """Note that an action fires. False where it has already; one that fires now elsewhere is waited for."""
+    """Record that an action fires; False if it has already. Waits for a concurrent firing to commit."""
     with prepared() as cursor:
         cursor.execute(
             "INSERT INTO surveys_firedaction (project_id, action, scope) VALUES (%s, %s, %s)"
@@ -243,7 +242,7 @@ def fire(*, project_id: int, action: str, scope: str) -> bool:
 
 
 def sessions(*, project_id: int, respondent: str) -> int:
-    """How many sessions of a project a respondent has completed, those deleted since too."""
+    """How many sessions of a project a respondent has completed, including deleted ones."""
     with prepared() as cursor:
         cursor.execute(
             "SELECT last_session FROM surveys_completion WHERE project_id = %s AND respondent = %s",
@@ -263,7 +262,7 @@ def unfire(*, project_id: int, action: str, scope: str) -> None:
 
 
 def _parts(move: MoveChanges) -> tuple[list[str], list[Any]]:
-    """A move but for its counts, as parts of a statement, and their values."""
+    """The parts of a move's statement, without its counts, and their values."""
     parts: list[str] = []
     values: list[Any] = []
     conversation_id = move.conversation.pk
@@ -275,7 +274,7 @@ def _parts(move: MoveChanges) -> tuple[list[str], list[Any]]:
         )
         values += [conversation_id, list(move.drops), move.block_id, len(move.given)]
     if move.given:
-        # A row that is replaced is updated, not deleted and inserted: one statement may touch a row once.
+        # A replaced row is updated: one statement cannot delete and insert the same row.
         parts.append(
             "given AS (INSERT INTO surveys_answer"
             " (conversation_id, block_id, ordinal, option_id, value, number)"
