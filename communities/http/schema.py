@@ -12,18 +12,19 @@ from typing import Any
 from drf_spectacular.openapi import AutoSchema as SpectacularSchema
 from drf_spectacular.utils import OpenApiParameter
 
+from communities.http import idempotency
 from communities.http import schema_words as words
 
 SECURITY = {
     "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "`cq_live_…`"},
 }
 IDEMPOTENCY_KEY = OpenApiParameter(
-    "Idempotency-Key",
+    idempotency.HEADER,
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
     OpenApiParameter.HEADER,
     description=(
-        "A UUID v4 (any 1 to 255 visible ASCII characters are taken). The same request sent again within "
-        "24 hours gets the first answer again."
+        "A UUID v4 (any 1 to 255 visible ASCII characters are accepted). If the same request is repeated "
+        "within 24 hours, it gets the first response again."
     ),
 )
 

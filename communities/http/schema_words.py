@@ -190,7 +190,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
             "violations": {
                 "type": "array",
                 "items": {"$ref": "#/components/schemas/Violation"},
-                "description": "Every fault that was found, where fields are at fault.",
+                "description": "All violations, if fields are wrong.",
             },
         },
     },

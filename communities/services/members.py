@@ -90,7 +90,7 @@ class LockedMember:
 def lock_member(*, community_id: int, user_id: int) -> LockedMember | None:
     """Lock a user's present membership until the transaction ends, so that they can be given something.
 
-    Nobody else can give to the member or erase them meanwhile. None if they are no present member.
+    Until then nobody else can give to the member or erase them. None if they are no present member.
     """
     with prepared() as cursor:
         cursor.execute(
