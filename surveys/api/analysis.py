@@ -159,9 +159,9 @@ class AnalysisViewSet(OwnWorkViewSet):
     def _answer(
         self, project: Project, *, covers: str | None, with_ai: bool | None = None, is_whole: bool = True
     ) -> Response:
-        told = analysis.rendered(project_id=project.pk, covers=covers, with_ai=with_ai)
-        if told is None:
+        newest = analysis.rendered(project_id=project.pk, covers=covers, with_ai=with_ai)
+        if newest is None:
             raise NotFound(NO_ANALYSIS)
         if not is_whole:
-            told = analysis.in_aggregate(told, least=anonymity.least_answers(project))
-        return Response(told)
+            newest = analysis.in_aggregate(newest, least=anonymity.least_answers(project))
+        return Response(newest)

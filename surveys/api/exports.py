@@ -24,19 +24,19 @@ from surveys.services.results.figures import Selection
 
 CSV, XLSX, NDJSON = "text/csv", exports.MEDIA_TYPES["xlsx"], exports.MEDIA_TYPES["ndjson"]
 _DESCRIPTION = (
-    "All responses that the listing would tell, in its order, as a file; who may read the listing may take "
-    "it. `json` and `ndjson` tell each as the listing does.\n\n"
+    "All responses of the listing, in its order, as a file. Keys that may read the listing may export it. "
+    "`json` and `ndjson` contain the same objects as the listing.\n\n"
     "`csv` and `xlsx` have a row for each response. The first columns are `id`, `status`, `session_number`, "
     "`started_at`, `submitted_at`, `user_id`, `platform_id` and `provider`; then comes a column for each "
     "question in script order, headed by its prompt, and one for each option of a multi punch or ranking, "
     "headed `prompt: option label`; then removed questions that have answers. Equal headers get the block's "
     "name in parentheses; where that is not enough, also the option's value, or the id. A cell holds the "
-    "chosen option's label, the number, or the text; of a multi punch `1` for what was chosen and `0` for "
-    "what was not, of a ranking the rank. What was not answered or not ranked is empty. A text or header "
-    "that a spreadsheet could take for a formula stands behind an apostrophe.\n\n"
-    "`csv` is UTF-8 with lines ended by CR LF; `xlsx` goes on in a further sheet after 1,048,575 responses "
-    "and is refused where there would be more than 16,384 columns. The file is made while it is sent, so "
-    "there is no `Content-Length`; should it fail in the middle, the connection breaks off."
+    "chosen option's label, the number, or the text; for multi punch `1` if the option was chosen and `0` if "
+    "not, for a ranking the rank. Cells without an answer are empty. A text or header that a spreadsheet "
+    "could read as a formula starts with an apostrophe.\n\n"
+    "`csv` is UTF-8 with lines ended by CR LF. `xlsx` continues in another sheet after 1,048,575 responses, "
+    "and is refused if it needs more than 16,384 columns. The file is written while it is sent, so there is "
+    "no `Content-Length`, and the connection breaks off if an error occurs in the middle."
 )
 
 

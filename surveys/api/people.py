@@ -22,7 +22,7 @@ from communities.models import ApiKey, Identity, Member
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut
 from surveys.services import people
-from surveys.services.people import Held
+from surveys.services.people import PersonData
 from xp.serializers import EARNED_EXAMPLE, ENTRY_EXAMPLE, TAG, EarnedAchievementOut, XpEntryOut
 
 EXAMPLE: dict[str, Any] = {
@@ -267,7 +267,7 @@ class PersonViewSet(CommunityViewSet):
         return Response(status=204)
 
 
-def _drawn(held: Held) -> Iterator[bytes]:
+def _drawn(held: PersonData) -> Iterator[bytes]:
     """The JSON object, in pieces: of a long history only the text is in memory, not a thing for each word."""
     yield wire.render(held.facts)[:-1]
     yield b',"xp_ledger":['

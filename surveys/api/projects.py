@@ -94,7 +94,7 @@ class ProjectViewSet(OwnWorkViewSet):
         query = self.query(ListIn)
         found = _filtered(self.visible(), query, live=self.visible().live_at(self.at))
         ordered = found.order_by(*_ORDER[query["sort"]])
-        rows = partial(lookup.told_in_order, ordered)
+        rows = partial(lookup.load_page, ordered)
         return self.page(rows, query, as_json=self._told, total=found.count())
 
     def _prepare_script(self, claim: Claim | None) -> generation.Prepared | None:
@@ -174,7 +174,7 @@ class ProjectViewSet(OwnWorkViewSet):
     def _told_new(
         self, created: CreatedProject, *, credits_used: int = 0, has_script: bool = True
     ) -> Response:
-        script = script_json.told(created.project, created.script) if has_script else None
+        script = script_json.serialize(created.project, created.script) if has_script else None
         told = {**self._told(created.project), "script": script, "credits_used": credits_used}
         return Response(told, status=201)
 

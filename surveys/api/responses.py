@@ -1,4 +1,4 @@
-"""Responses: what was answered (interface 2.7, decisions 8.4)."""
+"""Responses: listed, read and deleted (interface 2.7, decisions 8.4)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ResponsesIn(PageIn):
 
     after = serializers.UUIDField(
         required=False,
-        help_text="A response's id: the page begins behind it, at one cost at any depth. Without `page`.",
+        help_text="A response's id: the page starts after it, at one cost at any depth. Without `page`.",
     )
     order = serializers.ChoiceField(
         choices=["asc", "desc"], default="asc", help_text="Oldest first, or newest first."
@@ -54,7 +54,7 @@ class ResponsesIn(PageIn):
             )
         if "after" in attrs and "page" in self.initial_data:
             raise serializers.ValidationError(
-                {"after": "`after` cannot be sent with `page`: it says itself where the page begins."},
+                {"after": "`after` cannot be sent with `page`: it already says where the page starts."},
                 code="conflicting",
             )
         return attrs
@@ -71,7 +71,8 @@ class AnswerOut(serializers.Serializer[Any]):
     option_id = serializers.IntegerField(allow_null=True)
     block_name = serializers.CharField(allow_null=True)
     label = serializers.CharField(  # type: ignore[assignment]
-        allow_null=True, help_text="What a reader sees of the option or the scale's point; null for others."
+        allow_null=True,
+        help_text="The text shown for the option or the scale's point; null for others.",
     )
 
 
@@ -136,7 +137,7 @@ class ResponseViewSet(CommunityViewSet):
         operation_id="responses_get",
         tags=[TAG],
         summary="Read a response",
-        description="Who may read the listing may read each of its responses.",
+        description="Keys that may read the listing may read each of its responses.",
         responses=ResponseOut,
         examples=[OpenApiExample("A response", RESPONSE, response_only=True)],
     )

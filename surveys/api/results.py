@@ -1,4 +1,4 @@
-"""Results: what the answers come to, counted as they stand now (interface 2.11, decisions 11.7)."""
+"""Results: figures over the answers as they are now (interface 2.11, decisions 11.7)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WHOLE_ALONE = (
 
 
 class ResultsIn(serializers.Serializer[Any]):
-    """Which responses are counted, and what they are divided by."""
+    """Which responses are counted, and how they are segmented."""
 
     status = serializers.ChoiceField(choices=STATUSES, default="all")
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
@@ -44,7 +44,7 @@ class ResultsIn(serializers.Serializer[Any]):
         required=False,
         min_value=1,
         max_value=MAX_ID,
-        help_text="A choice or scale of this project by its id: each block is told for each of its options.",
+        help_text="The id of a choice or scale: each block's figures are repeated for each of its options.",
     )
 
 

@@ -114,7 +114,7 @@ class ScriptViewSet(OwnWorkViewSet):
             revisions_allowed=parse_if_match(request.headers.get("If-Match")),
             at=self.at,
         )
-        return self._answer(written, script_json.told(written.project, written.script))
+        return self._answer(written, script_json.serialize(written.project, written.script))
 
     @_changes_block(
         operation_id="blocks_patch",
@@ -144,7 +144,7 @@ class ScriptViewSet(OwnWorkViewSet):
             revisions_allowed=parse_if_match(request.headers.get("If-Match")),
             at=self.at,
         )
-        return self._answer(written, script_json.block_told(written.project, written.script, block_id))
+        return self._answer(written, script_json.serialize_block(written.project, written.script, block_id))
 
     def _answer(self, written: Written, told: dict[str, object]) -> Response:
         self.ignore(written.ignored)

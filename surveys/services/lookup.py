@@ -17,7 +17,7 @@ def visible(*, actor: Actor, at: datetime) -> ProjectQuerySet:
 
 
 def one(projects: ProjectQuerySet, project_id: int) -> Project:
-    """The project of this id among these. Raises NotFound."""
+    """The project with this id in a queryset. Raises NotFound."""
     project = projects.filter(pk=project_id).first()
     if project is None:
         raise NotFound(access.NO_PROJECT)
@@ -25,18 +25,18 @@ def one(projects: ProjectQuerySet, project_id: int) -> Project:
 
 
 def get(*, community_id: int, project_id: int) -> Project:
-    """A project with all that is told of it. Raises NotFound."""
+    """A project with everything that its JSON shows. Raises NotFound."""
     return one(Project.objects.in_community(community_id).for_telling(), project_id)
 
 
-def told_in_order(projects: ProjectQuerySet, offset: int, length: int) -> list[Project]:
-    """A part of these projects, in their order, each with all that is told of it.
+def load_page(projects: ProjectQuerySet, offset: int, length: int) -> list[Project]:
+    """A page of these projects, in their order, with everything that their JSON shows.
 
-    Their ids come first, so that counts are summed for this part alone, not for all to be sorted.
+    The ids are read first, so that counts are summed for the projects of this page only.
     """
     ids = list(projects.values_list("pk", flat=True)[offset : offset + length])
     loaded = Project.objects.for_telling().in_bulk(ids)
-    return [loaded[each] for each in ids if each in loaded]
+    return [loaded[project_id] for project_id in ids if project_id in loaded]
 
 
 def lock(*, actor: Actor, project_id: int) -> Project:

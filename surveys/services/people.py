@@ -1,13 +1,13 @@
-"""What is held about a person in one community: told, and erased (decisions 4 and 8.8).
+"""The data that one community stores about a person: read, and erased (decisions 4 and 8.8).
 
-A person is a member, present or not, with their user. What other communities hold of the same user is not
-told and stays; the user goes with the last of them.
+A person is a member, present or not, with their user. Data of the same user in other communities is not
+shown and not erased; the user itself is erased with the last community.
 
-Answers stay when a person is erased, as those of a nameless respondent: nothing in a conversation leads to
-them any more. So what was answered, and when, is still told and counted, though not by whom. A person's own
-words stay too, whatever they say. What they gave to others stays in the others' ledgers, with their user's id
-in place of a name. Three things are out of reach: answers kept for Idempotency-Keys (encrypted, under a keyed
-hash of the key, gone within 25 hours), what webhooks have told to others, and the server's logs.
+The answers of an erased person stay, as those of a nameless respondent: nothing in a conversation leads to
+the person any more, but the answers are still listed and counted, texts included. XP that they gave to
+others stays in the others' ledgers, with their user id in place of a name. Three things cannot be erased:
+responses stored for Idempotency-Keys (encrypted under a keyed hash of the key, deleted within 25 hours),
+events that webhooks have already delivered, and the server's logs.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from surveys.models import Conversation, Project
 from surveys.services import anonymity
 from surveys.services.responses import service as responses
 from webhooks.services import personal_data as webhook_data
-from xp.services import people as earnings
+from xp.services import people as rewards
 
 Json = dict[str, object]
-AT_ONCE = 1_000
+BATCH = 1_000
 
 _COMPLETED = """
     SELECT done.project_id, done.completions, done.last_session
@@ -50,9 +50,10 @@ _FORGET_COMPLETED = """
     USING unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
     WHERE (done.project_id, done.respondent) = (theirs.project_id, theirs.hash)
 """
-# The action is the key's second column. From one action of a project to the next, and to the person's own,
-# takes one look into the index (`OFFSET 0` has it so); else every action that ever fired there is read.
-_FOUND = """
+# A loose index scan: the action is the second column of the primary key, so going from one action of a
+# project to the next, and to the person's own rows, takes one index lookup each (`OFFSET 0` keeps the
+# planner to it). Otherwise PostgreSQL reads every action that ever fired in the project.
+_FIRED_ACTIONS = """
     WITH RECURSIVE theirs AS (
         SELECT * FROM unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
     ), known AS (
@@ -74,21 +75,21 @@ _FOUND = """
         ) fired
     )
 """
-_FIRED = f"{_FOUND} SELECT project_id, action FROM found ORDER BY project_id, action"
+_FIRED = f"{_FIRED_ACTIONS} SELECT project_id, action FROM found ORDER BY project_id, action"
 _FORGET_FIRED = f"""
-    {_FOUND}
+    {_FIRED_ACTIONS}
     DELETE FROM surveys_firedaction fired USING found
     WHERE (fired.project_id, fired.action, fired.scope) = (found.project_id, found.action, found.scope)
 """
-# The project before the conversation, like whoever answers (surveys/services/rows.py).
+# Locks the project before the conversation, in the same order as a respondent who answers.
 _LOCK = """
     SELECT c.id FROM surveys_conversation c JOIN surveys_project p ON p.id = c.project_id
     WHERE c.id = ANY(%s) ORDER BY c.project_id, c.id
     FOR KEY SHARE OF p FOR UPDATE OF c
 """
-# A browser's own seed would join these answers to what it gives later, and what was given tells that a member
-# answered. When it changed last stays: one moment for all would join the answers to each other, as would one
-# transaction, so anonymous ones are settled anew.
+# The seed is replaced, because a browser's own seed would join these answers to later ones, and `fired` is
+# removed, because it shows that a member answered. `updated_at` stays: one time for all rows would join the
+# answers to each other. One transaction would do so too, so anonymous rows are settled again.
 _MAKE_NAMELESS = """
     UPDATE surveys_conversation
     SET user_id = NULL, platform_id = NULL, respondent = NULL, session_number = NULL,
@@ -99,11 +100,11 @@ _MAKE_NAMELESS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """All that is held about a person.
+class PersonData:
+    """Everything that a community stores about a person.
 
-    What is no fact is read as it is asked for, a page at a time; the facts are at most a few rows for each
-    project.
+    `facts` are at most a few rows for each project. The iterators read in pages while the caller consumes
+    them.
     """
 
     facts: Json
@@ -112,12 +113,12 @@ class Held:
     webhook_events: Iterator[Json]
 
 
-def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
-    """Everything that a community holds about one of its members. Refuses whoever is none.
+def data_of(*, community_id: int, member_id: int, at: datetime) -> PersonData:
+    """Everything that a community stores about one of its members. Raises NotFound for anybody else.
 
-    On anonymous projects that is how often they completed them and what that gave them: nobody knows their
-    answers. Never told are secrets, which are kept as digests alone, and what a running anonymous
-    conversation keeps encrypted of its respondent, for a day at most.
+    For anonymous projects this is how often the person completed them and what that gave them: nobody knows
+    their answers. Not included are secrets, which are stored as digests, and the respondents of running
+    anonymous conversations, who stay encrypted for a day at most.
     """
     person = membership_data.get_person(community_id=community_id, member_id=member_id)
     projects = Project.objects.in_community(community_id).order_by("pk")
@@ -127,11 +128,11 @@ def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
         **membership_data.export_data(person=person),
         "projects": [{"id": str(pk), "name": name} for pk, name in authored],
         "participation": _participation(person, dict(projects.values_list("pk", "name"))),
-        **earnings.personal_data(**whose, user_id=person.user_id, at=at),
+        **rewards.personal_data(**whose, user_id=person.user_id, at=at),
     }
-    return Held(
+    return PersonData(
         facts,
-        xp_ledger=earnings.ledger_entries(**whose),
+        xp_ledger=rewards.ledger_entries(**whose),
         responses=_responses(person),
         webhook_events=webhook_data.events_naming(community_id=community_id, user_id=person.user_id),
     )
@@ -139,22 +140,22 @@ def data_of(*, community_id: int, member_id: int, at: datetime) -> Held:
 
 @in_transaction
 def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
-    """Erase a person: their answers stay as a nameless respondent's, everything else goes.
+    """Erase a person. Their answers stay as those of a nameless respondent, everything else is deleted.
 
-    Refuses whoever is no member, whoever erases themselves, and, with a time to wait, the rare case of
-    somebody who has begun and goes on answering while being erased. What the person is given in this moment
-    is waited for; afterwards they can neither begin nor earn anything, and open conversations go on as
-    nameless ones.
+    Raises NotFound for somebody who is no member, Conflict for people who erase themselves, and Conflict with
+    `retry_after` in the rare case that the person begins and answers a conversation at this moment. Rewards
+    in progress are waited for. Afterwards the person can neither begin nor earn anything, and their open
+    conversations continue as nameless ones.
 
-    Locks come in the order of whoever answers: projects, conversations, the member, then what else is theirs,
-    and last what webhooks are told. As the member is held by whoever begins a conversation for them
-    (`members.lock_member`), none begins after that, and nothing is told of them any more.
+    Locks are taken in the same order as by a respondent who answers: projects, conversations, the member,
+    other rows of the person, and webhook events last. Beginning a conversation locks the member too
+    (`members.lock_member`), so none begins and no event names the person after that.
     """
     person = membership_data.get_person(community_id=community_id, member_id=member_id)
     if person.user_id == by_user_id:
-        raise Conflict("This API key belongs to this very person: another admin has to erase them.")
+        raise Conflict("This API key belongs to the person to erase: use the key of another admin.")
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")  # or a history that is long enough would stay
+        cursor.execute("SET LOCAL statement_timeout = 0")  # a long history would exceed it
     Project.objects.in_community(community_id).filter(author_id=person.user_id).update(author=None)
     conversations = _conversations(person)
     _lock(conversations)
@@ -166,7 +167,7 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
         cursor.execute(_MAKE_NAMELESS, [list(conversations)])
         cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
-    earnings.erase(member_id=member_id)
+    rewards.erase(member_id=member_id)
     membership_data.erase_member(community_id=community_id, member_id=member_id, user_id=person.user_id)
     webhook_data.erase(community_id=community_id, user_id=person.user_id)
     if not _is_known_elsewhere(person.user_id):
@@ -178,16 +179,16 @@ def _is_known_elsewhere(user_id: int) -> bool:
     return is_respondent or Project.objects.filter(author_id=user_id).exists()
 
 
-# --- Whose is what ----------------------------------------------------------------------------------
+# --- Identifying rows ----------------------------------------------------------------------------------
 
 
 def _names(person: Person) -> list[str]:
-    """What the person's keyed hashes are made of."""
+    """The names that the person's keyed hashes are made from."""
     return [f"user:{person.user_id}", *(f"external:{name}" for name in person.external_ids)]
 
 
 def _hashes(person: Person) -> tuple[list[int], list[str]]:
-    """Project ids, and beside each a hash that is the person's there."""
+    """Two parallel lists: project ids, and the person's hash in that project."""
     projects = Project.objects.in_community(person.community_id).values_list("pk", flat=True)
     whose = [(project_id, name) for project_id in projects for name in _names(person)]
     return (
@@ -197,7 +198,7 @@ def _hashes(person: Person) -> tuple[list[int], list[str]]:
 
 
 def _scopes(person: Person, conversations: Mapping[uuid.UUID, int]) -> tuple[list[int], list[str]]:
-    """Project ids, and beside each what the person's actions may have fired for: them, and their sessions."""
+    """Two parallel lists: project ids, and hashes of the person and of their sessions there."""
     project_ids, hashes = _hashes(person)
     with connection.cursor() as cursor:
         cursor.execute(_SESSIONS, [project_ids, hashes])
@@ -210,7 +211,7 @@ def _scopes(person: Person, conversations: Mapping[uuid.UUID, int]) -> tuple[lis
 
 
 def _conversations(person: Person) -> dict[uuid.UUID, int]:
-    """The person's conversations, each with its project's id: those that name them or know them sealed."""
+    """The person's conversations with their project ids: those that name them, and sealed anonymous ones."""
     named = Conversation.objects.filter(
         user_id=person.user_id, project__community_id=person.community_id
     ).values_list("pk", "project_id")
@@ -220,28 +221,26 @@ def _conversations(person: Person) -> dict[uuid.UUID, int]:
 def _sealed(person: Person) -> Iterator[tuple[uuid.UUID, int]]:
     """Running anonymous conversations of this person.
 
-    All that run have to be opened. Whoever is silent for a day is forgotten, so they are not many.
+    Every running one has to be decrypted. They are few, because silent respondents are forgotten after a day.
     """
     last = uuid.UUID(int=0)
     running = Conversation.objects.filter(
         sealed_respondent__isnull=False, project__community_id=person.community_id
     ).order_by("pk")
     while True:
-        rows = list(
-            running.filter(pk__gt=last).values_list("pk", "project_id", "sealed_respondent")[:AT_ONCE]
-        )
+        rows = list(running.filter(pk__gt=last).values_list("pk", "project_id", "sealed_respondent")[:BATCH])
         for key, project_id, sealed in rows:
             known = anonymity.unseal(project_id=project_id, conversation_id=key, sealed=bytes(sealed or b""))
             theirs = (anonymity.respondent_hash(project_id=project_id, who=name) for name in _names(person))
             if known is not None and known.respondent in theirs:
                 yield key, project_id
-        if len(rows) < AT_ONCE:
+        if len(rows) < BATCH:
             return
         last = rows[-1][0]
 
 
 def _lock(conversations: Collection[uuid.UUID], *, waits: bool = True) -> None:
-    """Lock conversations. One that cannot be waited for is refused: who holds it may be waiting for us."""
+    """Lock conversations. Without `waits`, raises Conflict if one is locked: its holder may wait for us."""
     if not conversations:
         return
     try:
@@ -249,23 +248,25 @@ def _lock(conversations: Collection[uuid.UUID], *, waits: bool = True) -> None:
             cursor.execute(_LOCK if waits else f"{_LOCK} NOWAIT", [list(conversations)])
     except OperationalError as error:
         if not waits and isinstance(error.__cause__, LockNotAvailable):
-            raise Conflict("This person is answering at this moment.", retry_after=1) from None
+            raise Conflict(
+                "This person is answering at this moment; please retry shortly.", retry_after=1
+            ) from None
         raise
 
 
-# --- Telling ----------------------------------------------------------------------------------------
+# --- Reading ----------------------------------------------------------------------------------------
 
 
 def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
-    """What is kept by hashes: how often the person completed each project, and what it gave them once."""
+    """Rows stored by hash: how often the person completed each project, and actions that fired for them."""
     with connection.cursor() as cursor:
         cursor.execute(_COMPLETED, _hashes(person))
         completed = cursor.fetchall()
         cursor.execute(_FIRED, _scopes(person, _conversations(person)))
         fired = cursor.fetchall()
-    told: dict[int, dict[str, Any]] = {}
+    by_project: dict[int, dict[str, Any]] = {}
     for project_id in sorted({row[0] for row in (*completed, *fired)}):
-        told[project_id] = {
+        by_project[project_id] = {
             "project_id": str(project_id),
             "project_name": projects.get(project_id),
             "completions": 0,
@@ -273,15 +274,15 @@ def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
             "actions": [],
         }
     for project_id, completions, last_session in completed:
-        told[project_id]["completions"] += completions
-        told[project_id]["sessions"] += last_session
+        by_project[project_id]["completions"] += completions
+        by_project[project_id]["sessions"] += last_session
     for project_id, action in fired:
-        told[project_id]["actions"].append(action)
-    return list(told.values())
+        by_project[project_id]["actions"].append(action)
+    return list(by_project.values())
 
 
 def _responses(person: Person) -> Iterator[Json]:
-    """Project after project, oldest first."""
+    """The person's responses, project after project, oldest first."""
     own = Conversation.objects.filter(
         user_id=person.user_id, project__community_id=person.community_id
     ).values("project_id")

@@ -135,7 +135,7 @@ def test_a_member_of_whom_nothing_is_held_but_that() -> None:
 
 def test_a_long_history_is_told_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(earnings, "PAGE_LENGTH", 2)
-    monkeypatch.setattr(responses, "AT_ONCE", 2)
+    monkeypatch.setattr(responses, "HISTORY_BATCH", 2)
     caller = Caller()
     ann = known_person.person(caller.community)
     survey = caller.make_open(TEXT, **AUDIENCE)

@@ -1,10 +1,10 @@
-"""Analyses: asked for, paid, read. Made they are in `analysis_run`.
+"""Analyses: requested, paid and read. `worker` performs them.
 
-    ask(project=…, with_ai=…, covers=…, at=…)   one that is to be made, is being made, or still holds
-    latest(project=…)                           the newest, whatever has become of it
-    is_current(done, project=…, changes=…)      whether a finished one still holds
+    ask(project=…, with_ai=…, covers=…, at=…)   a new analysis, the running one, or one that is still current
+    latest(project=…)                           the newest one, whatever its status
+    is_current(done, project=…, changes=…)      whether a finished one is still up to date
     run(analysis_id=…)                          for the worker
-    take_up(at=…)                               for the sweep
+    take_up(at=…)                               for the periodic sweep
 
 Who may read them is decided in `surveys.services.access`.
 """
@@ -31,7 +31,7 @@ from surveys.services.results import figures
 
 __all__ = [
     "RUN",
-    "TEXTS_FOR_A_PRICE",
+    "TEXTS_PER_CREDIT_UNIT",
     "as_json",
     "ask",
     "give_up",
@@ -45,41 +45,41 @@ __all__ = [
     "take_up",
 ]
 
-TEXTS_FOR_A_PRICE = 100
+TEXTS_PER_CREDIT_UNIT = 100
 
 
 @in_transaction
 def ask(*, project: Project, with_ai: bool, covers: str, at: datetime) -> tuple[Analysis, bool]:
-    """The analysis that answers this, and whether it was begun just now.
+    """The analysis for this request, and whether it is new.
 
-    One that is going on is joined, a finished one given back while nothing has changed since; neither costs
-    anything. Two at once make one: the project's row is locked, answers go on all the same. Refuses where
-    there are too few credits.
+    A running analysis is joined, and a finished one is returned while nothing has changed since; neither
+    costs anything. Two requests at once start one analysis, because the project's row is locked; answers do
+    not wait for that lock. Raises PaymentRequired if there are too few credits.
     """
     locked = Project.objects.select_for_update(no_key=True).filter(pk=project.pk).first()
     if locked is None:
         raise NotFound(access.NO_PROJECT)
-    seen = figures.kept(locked.pk)
+    totals = figures.totals(locked.pk)
     alike = Analysis.objects.filter(project=locked, with_ai=with_ai, covers=covers)
-    if (known := _still_good(alike.defer("checkpoint").order_by("-pk"), locked, seen["changes"])) is not None:
+    if (known := _reusable(alike.defer("checkpoint").order_by("-pk"), locked, totals["changes"])) is not None:
         return known, False
     cost = price(project=locked, covers=covers) if with_ai else 0
     communities.spend_credits(community_id=locked.community_id, amount=cost)
-    made = Analysis.objects.create(
+    analysis = Analysis.objects.create(
         project=locked,
         with_ai=with_ai,
         covers=covers,
         revision=locked.revision,
-        **seen,
+        **totals,
         credits_used=cost,
         created_at=anonymity.rounded(project=locked, at=at),
     )
-    wake(RUN, analysis_id=made.pk)
-    return made, True
+    wake(RUN, analysis_id=analysis.pk)
+    return analysis, True
 
 
 def take_up(*, at: datetime) -> None:
-    """Wake workers for what waits or was left by one that died; end what was attempted too often."""
+    """Wake workers for analyses that wait or that a dead worker left; end those attempted too often."""
     for analysis_id in jobs.abandoned(Analysis, at=at):
         give_up(analysis_id=analysis_id, at=at)
     for analysis_id in jobs.waiting(Analysis, at=at):
@@ -89,19 +89,19 @@ def take_up(*, at: datetime) -> None:
 def latest(
     *, project: Project, covers: str | None = None, with_ai: bool | None = None, status: str | None = None
 ) -> Analysis | None:
-    """The newest analysis, whatever its status where none is named, that covers this and was asked for so."""
-    found = Analysis.objects.filter(project=project).defer("checkpoint")
+    """The newest analysis of those that match these arguments; None matches any."""
+    analyses = Analysis.objects.filter(project=project).defer("checkpoint")
     if status is not None:
-        found = found.filter(status=status)
+        analyses = analyses.filter(status=status)
     if covers is not None:
-        found = found.filter(covers=covers)
+        analyses = analyses.filter(covers=covers)
     if with_ai is not None:
-        found = found.filter(with_ai=with_ai)
-    return found.order_by("-pk").first()
+        analyses = analyses.filter(with_ai=with_ai)
+    return analyses.order_by("-pk").first()
 
 
-def _still_good(alike: QuerySet[Analysis], project: Project, changes: int) -> Analysis | None:
-    """One that is going on, or was finished and could only be made the same again."""
+def _reusable(alike: QuerySet[Analysis], project: Project, changes: int) -> Analysis | None:
+    """A running analysis, or a finished one that a new analysis would only repeat."""
     running = alike.filter(Analysis.UNFINISHED).first()
     if running is not None:
         return running
@@ -110,25 +110,25 @@ def _still_good(alike: QuerySet[Analysis], project: Project, changes: int) -> An
 
 
 def is_current(done: Analysis, *, project: Project, changes: int) -> bool:
-    """Whether a finished analysis is the answer to being asked anew: nothing has changed, nor is it outdone.
+    """Whether a new analysis would only repeat a finished one.
 
-    `changes` are those of the project now (`figures.changes`).
+    `changes` is the project's current `figures.changes`.
     """
     if has_changed(done, project=project, changes=changes):
         return False
-    # A provider that has been connected since reads better than the texts' statistics.
+    # A provider connected since then reads texts better than the local statistics do.
     is_outdone = done.generated_by == LOCAL and not provider_is_free()
     return not (is_outdone and open_texts.count(project_id=project.pk, covers=done.covers))
 
 
 def has_changed(done: Analysis, *, project: Project, changes: int) -> bool:
-    """Whether the script or what is counted is another than the analysis saw."""
+    """Whether the script or the answers have changed since the analysis."""
     return (done.revision, done.changes) != (project.revision, changes)
 
 
 def price(*, project: Project, covers: str) -> int:
-    """Credits that an analysis with AI takes now; nothing where no model reads the texts."""
+    """Credits that an analysis with AI takes now; 0 if the provider is free."""
     if provider_is_free():
         return 0
     texts = open_texts.count(project_id=project.pk, covers=covers)
-    return settings.CREDITS_FOR_100_TEXTS * -(-texts // TEXTS_FOR_A_PRICE)
+    return settings.CREDITS_FOR_100_TEXTS * -(-texts // TEXTS_PER_CREDIT_UNIT)

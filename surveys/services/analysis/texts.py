@@ -1,8 +1,8 @@
-"""Answers to open questions: read in batches, and what was found in them, counted by us (decisions 11.6).
+"""Answers to open questions: read in batches, and the themes found in them (decisions 11.6).
 
-A provider assigns answers to themes and names these. All that it says is held against the answers: what
-names no theme, is no mood, or is quoted from nowhere is dropped; an answer about which nothing sound is said
-counts as not analysed.
+An AI provider names themes and assigns answers to them; counts are computed here. Everything the provider
+returns is checked against the answers: unknown themes and sentiments are dropped, and so are quotes that
+occur in no answer. An answer with nothing valid said about it counts as not analysed.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from surveys.ai.provider import (
 )
 from surveys.services import anonymity
 
-MOST_TOLD = 12  # themes of a question
-# More are followed, so that a new one can grow past those that were there first. Of those that another
-# analysis knew so few are taken over that some places are left, for which new ones compete.
-MOST_FOLLOWED = 24
-MOST_KNOWN = 18
-MOST_NEW, LEAST_NEW = 8, 3  # to be named in one batch
-MOST_QUOTES = 3
-LONGEST_SUMMARY = 2_000
+MAX_REPORTED_THEMES = 12  # for each question
+# More themes are tracked than reported, so that a new one can overtake earlier ones. Fewer are taken over
+# from an earlier analysis, so that new themes can compete for the places that are left.
+MAX_TRACKED_THEMES = 24
+MAX_KNOWN_THEMES = 18
+MAX_NEW_THEMES, MIN_NEW_THEMES = 8, 3  # named in one batch
+MAX_QUOTES = 3
+MAX_SUMMARY = 2_000
 
 _COVERS = {"completed": "AND c.completed_at IS NOT NULL", "partial": "AND c.completed_at IS NULL"}
-Title = tuple[str, str]  # a theme's title and description
+ThemeTitle = tuple[str, str]  # a theme's title and description
 
 
 # --- In the database --------------------------------------------------------------------------------
 
 
 def count(*, project_id: int, covers: str) -> int:
-    """How many answers to open questions there are, to removed ones too."""
+    """How many answers to open questions there are, removed questions included."""
     narrowed = ""
     if covers in _COVERS:
         narrowed = f"JOIN surveys_conversation c ON c.id = a.conversation_id {_COVERS[covers]}"
@@ -58,10 +58,10 @@ def count(*, project_id: int, covers: str) -> int:
 def batch(
     *, project_id: int, block_id: int, covers: str, after: str | None, length: int
 ) -> list[tuple[uuid.UUID, str]]:
-    """The next answers to a question, in the order of their conversations' ids: a few, at any depth.
+    """The next answers to a question, by conversation id, at the same cost at any depth.
 
-    Each conversation is asked for its one answer. As a plain join PostgreSQL would walk through all answers
-    from the first, each time: 50 ms for the 100 behind the 150,000th, in place of 1 ms.
+    Hand-written SQL that looks up one answer for each conversation. With a plain join PostgreSQL reads all
+    answers from the first one: 50 ms for the 100 after the 150,000th, instead of 1 ms.
     """
     sql = f"""
         SELECT c.id, a.value
@@ -74,12 +74,12 @@ def batch(
     return fetch_rows(sql, [block_id, project_id, after or uuid.UUID(int=0), length])
 
 
-# --- What was found ---------------------------------------------------------------------------------
+# --- Themes ---------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
-class Followed:
-    """A theme, the moods of its answers, and some of their words."""
+class TrackedTheme:
+    """A theme, the sentiments of its answers, and a few quotes from them."""
 
     title: str
     description: str
@@ -93,34 +93,37 @@ class Followed:
 
     @property
     def mood(self) -> Sentiment:
-        """The most frequent among its answers."""
+        """The most frequent sentiment among its answers."""
         return max(SENTIMENTS, key=lambda each: self.moods[each])
 
 
 @dataclass(slots=True)
-class Findings:
-    """What the answers to one question came to so far: small, however many they are."""
+class QuestionThemes:
+    """The themes and sentiments in the answers to one question so far. Stays small."""
 
-    themes: dict[str, Followed] = field(default_factory=dict)  # by title, as titles are compared
+    themes: dict[str, TrackedTheme] = field(default_factory=dict)  # by normalised title
     moods: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SENTIMENTS, 0))
     answer_count: int = 0
-    last: str | None = None  # the conversation up to which they are read
+    last: str | None = None  # id of the last conversation that was read
     is_read: bool = False
     summary: str | None = None
 
     @classmethod
-    def knowing(cls, titles: Sequence[Title]) -> Self:
-        """Nothing yet, but the themes of an earlier analysis, which keep their titles."""
-        known = [Followed(title, description, is_known=True) for title, description in titles[:MOST_KNOWN]]
-        return cls(themes={_compared(theme.title): theme for theme in known})
+    def with_known(cls, titles: Sequence[ThemeTitle]) -> Self:
+        """No answers yet, but the themes of an earlier analysis, which keep their titles."""
+        known = [
+            TrackedTheme(title, description, is_known=True)
+            for title, description in titles[:MAX_KNOWN_THEMES]
+        ]
+        return cls(themes={_theme_key(theme.title): theme for theme in known})
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Self:
-        themes = [Followed(**theme) for theme in kept["themes"]]
-        return cls(**{**kept, "themes": {_compared(theme.title): theme for theme in themes}})
+    def from_checkpoint(cls, checkpoint: Mapping[str, Any]) -> Self:
+        themes = [TrackedTheme(**theme) for theme in checkpoint["themes"]]
+        return cls(**{**checkpoint, "themes": {_theme_key(theme.title): theme for theme in themes}})
 
-    def as_json(self) -> dict[str, Any]:
-        """All of it, for a worker that takes over."""
+    def to_checkpoint(self) -> dict[str, Any]:
+        """Everything, as JSON for a worker that takes over."""
         return {**asdict(self), "themes": [asdict(theme) for theme in self.themes.values()]}
 
     @property
@@ -133,62 +136,60 @@ class Findings:
 
     @property
     def room(self) -> int:
-        """How many new themes may be named."""
-        return max(LEAST_NEW, min(MOST_NEW, MOST_FOLLOWED - len(self.themes)))
+        """How many new themes the provider may name in the next batch."""
+        return max(MIN_NEW_THEMES, min(MAX_NEW_THEMES, MAX_TRACKED_THEMES - len(self.themes)))
 
     def add(self, texts: Sequence[str], reading: BatchReading) -> None:
-        """Count a batch of answers by what was made of it, as far as that can be."""
+        """Count a batch of answers as the provider read it, as far as its reading is valid."""
         new = self._named(reading)
         self.answer_count += len(texts)
         if len(reading.texts) != len(texts):
-            return  # nobody knows which is about which
+            return  # the provider's readings cannot be matched to the answers
         for text, read in zip(texts, reading.texts, strict=True):
             if read is not None and read.sentiment in SENTIMENTS:
                 self._count(text, read, new)
         self._drop_least()
 
-    def _named(self, reading: BatchReading) -> dict[str, Followed]:
-        new: dict[str, Followed] = {}
+    def _named(self, reading: BatchReading) -> dict[str, TrackedTheme]:
+        new: dict[str, TrackedTheme] = {}
         for theme in reading.themes:
-            title = words(theme.title, MAX_THEME_TITLE)
-            key = _compared(title)
+            title = clean_text(theme.title, MAX_THEME_TITLE)
+            key = _theme_key(title)
             if title and key not in self.themes and key not in new and len(new) < self.room:
-                new[key] = Followed(title, words(theme.description, MAX_THEME_DESCRIPTION))
+                new[key] = TrackedTheme(title, clean_text(theme.description, MAX_THEME_DESCRIPTION))
         return new
 
-    def _count(self, text: str, read: TextReading, new: Mapping[str, Followed]) -> None:
+    def _count(self, text: str, read: TextReading, new: Mapping[str, TrackedTheme]) -> None:
         self.moods[read.sentiment] += 1
         themes = []
-        for key in dict.fromkeys(_compared(words(title, MAX_THEME_TITLE)) for title in read.themes):
+        for key in dict.fromkeys(_theme_key(clean_text(title, MAX_THEME_TITLE)) for title in read.themes):
             if key in new:
                 self.themes.setdefault(key, new[key])
             if key in self.themes:
                 themes.append(self.themes[key])
         for theme in themes:
             theme.moods[read.sentiment] += 1
-        self._quote(quoted(read.quote, text), themes)
+        self._quote(verbatim_quote(read.quote, text), themes)
 
     def _drop_least(self) -> None:
-        """Follow no more themes than there are places: of the new ones those that fewest answers have go."""
+        """Drop the new themes with the fewest answers until no more than `MAX_TRACKED_THEMES` are left."""
         new = [key for key, theme in self.themes.items() if not theme.is_known]
-        places = MOST_FOLLOWED - (len(self.themes) - len(new))
+        places = MAX_TRACKED_THEMES - (len(self.themes) - len(new))
         for key in sorted(new, key=lambda key: -self.themes[key].count)[places:]:
             del self.themes[key]
 
-    def _quote(self, quote: str | None, themes: Sequence[Followed]) -> None:
-        """Keep somebody's words once, with the first of their themes that has a place left."""
+    def _quote(self, quote: str | None, themes: Sequence[TrackedTheme]) -> None:
+        """Keep a quote once, with the first of its themes that has fewer than `MAX_QUOTES`."""
         if quote is None or any(quote in theme.quotes for theme in self.themes.values()):
             return
         for theme in themes:
-            if len(theme.quotes) < MOST_QUOTES:
+            if len(theme.quotes) < MAX_QUOTES:
                 theme.quotes.append(quote)
                 return
 
-    # --- Told -----------------------------------------------------------------------------------------
-
-    def counted(self) -> list[tuple[Followed, CountedTheme]]:
-        """The themes that answers have, the most frequent first; of equal ones the first that was known."""
-        ranked = sorted(self.themes.values(), key=lambda theme: -theme.count)[:MOST_TOLD]
+    def ranked(self) -> list[tuple[TrackedTheme, CountedTheme]]:
+        """The themes that have answers, the most frequent first, then in the order they were found."""
+        ranked = sorted(self.themes.values(), key=lambda theme: -theme.count)[:MAX_REPORTED_THEMES]
         return [
             (
                 theme,
@@ -204,8 +205,8 @@ class Findings:
             if theme.count
         ]
 
-    def told(self, *, least: int | None) -> dict[str, Any]:
-        """`open_text` as the interface tells it (decisions 11.5).
+    def report(self, *, least: int | None) -> dict[str, Any]:
+        """The `open_text` of an AnalysisBlock (decisions 11.5).
 
         `least` is from `anonymity.least_answers`. Where it is set, nobody is quoted if fewer than that have
         answered, nor if only one of them mentioned the theme.
@@ -218,35 +219,35 @@ class Findings:
                     **asdict(counted),
                     "quotes": theme.quotes if may_quote and (counted.count > 1 or least is None) else [],
                 }
-                for theme, counted in self.counted()
+                for theme, counted in self.ranked()
             ],
             "sentiment": self.moods,
             "answer_count": self.answer_count,
             "analysed_count": self.analysed_count,
         }
 
-    def titles(self) -> list[Title]:
-        """What a later analysis shall know: themes told now, then those that nobody has, or few."""
-        told = [theme for theme, _ in self.counted()]
-        others = [theme for theme in self.themes.values() if theme not in told]
-        return [(theme.title, theme.description) for theme in [*told, *others]][:MOST_KNOWN]
+    def titles(self) -> list[ThemeTitle]:
+        """The themes that a later analysis starts with: the reported ones, then the rest."""
+        reported = [theme for theme, _ in self.ranked()]
+        others = [theme for theme in self.themes.values() if theme not in reported]
+        return [(theme.title, theme.description) for theme in [*reported, *others]][:MAX_KNOWN_THEMES]
 
 
-# --- Words of a provider ----------------------------------------------------------------------------
+# --- Texts of a provider ----------------------------------------------------------------------------
 
-_NO_SIGNS = {"Cc", "Cs"}  # control characters, and halves of what is none
+_UNPRINTABLE = {"Cc", "Cs"}  # control characters and lone surrogates
 
 
-def words(text: object, longest: int) -> str:
-    """Text of a provider as it may be kept: one line, without what is no sign, cut at its longest."""
+def clean_text(text: object, longest: int) -> str:
+    """A provider's text on one line, without unprintable characters, cut to `longest` characters."""
     if not isinstance(text, str):
         return ""
-    signs = "".join(" " if unicodedata.category(each) in _NO_SIGNS else each for each in text)
-    return " ".join(signs.split())[:longest].strip()
+    characters = "".join(" " if unicodedata.category(each) in _UNPRINTABLE else each for each in text)
+    return " ".join(characters.split())[:longest].strip()
 
 
-def quoted(quote: object, text: str) -> str | None:
-    """A quote as it may be told: a part of this very answer, letter by letter; None where it is none."""
+def verbatim_quote(quote: object, text: str) -> str | None:
+    """A quote that is a verbatim part of this answer, shortened if it is too long; None if it is not."""
     if not isinstance(quote, str):
         return None
     quote = quote.strip()
@@ -259,5 +260,5 @@ def quoted(quote: object, text: str) -> str | None:
     return (at_word or quote[:MAX_QUOTE])[:MAX_QUOTE].strip()
 
 
-def _compared(title: str) -> str:
+def _theme_key(title: str) -> str:
     return unicodedata.normalize("NFKC", title).casefold()

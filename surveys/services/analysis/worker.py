@@ -1,11 +1,11 @@
-"""The work of an analysis, as a worker does it: figures from the database, words from a provider of AI.
+"""The work of an analysis in a worker: figures from the database, texts from an AI provider.
 
-    run(analysis_id=…)              from where it stands to its end
+    run(analysis_id=…)              from its last checkpoint to its end
     give_up(analysis_id=…, at=…)    end one whose workers died too often
 
-Nothing is held while a provider works. What has been read is kept in the row before each of its answers is
-waited for, so a worker that takes over goes on there. However it ends, one short transaction ends it, with
-its event and its credits.
+No lock and no transaction is held while the provider works. Progress is saved as a checkpoint before each
+call, so that another worker can take over. One short transaction ends the analysis, with its event and its
+credits.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from surveys.ai.provider import LOCAL, AnalysisOverview, Provider, ProviderError
 from surveys.models import Analysis, Job, Project
 from surveys.services import anonymity, events, jobs
 from surveys.services.analysis import texts as open_texts
-from surveys.services.analysis.texts import LONGEST_SUMMARY, Findings, Title, words
+from surveys.services.analysis.texts import MAX_SUMMARY, QuestionThemes, ThemeTitle, clean_text
 from surveys.services.results import figures
 from surveys.services.results.figures import Figures, Selection
 
 RUN = "surveys.run_analysis"
 TURN = timedelta(minutes=2)
-MOST_TEXTS_AT_ONCE = 5_000
-MOST_CHARACTERS_AT_ONCE = 200_000  # a provider has to be done with them well within a lease
+MAX_TEXTS_PER_BATCH = 5_000
+MAX_CHARACTERS_PER_BATCH = 200_000  # a provider must finish a batch well within a lease
 ANALYSIS_FAILED = "The analysis could not be made. No credits were charged; please request it again."
-# How far it is once everything is counted, and once all texts are read.
+# Progress once everything is counted, and once all texts are read.
 COUNTED, READ = 0.05, 0.9
 
 Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What came of it. `memory` is for the analysis after it: themes by question, and who named them."""
+class AnalysisResult:
+    """The outcome of an analysis. `memory` is for the next one: themes by question, and who named them."""
 
     blocks: Sequence[Mapping[str, Any]]
     summary: str | None = None
@@ -56,12 +56,12 @@ class Result:
 
 
 def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
-    """Make an analysis that waits, or was left by a worker that died. Who comes second changes nothing."""
+    """Perform an analysis that waits, or that a dead worker left. A second worker changes nothing."""
     job = jobs.take(Analysis, analysis_id, at=now())
     if job is None:
         return
     try:
-        _complete(job, _made(job, now), at=now())
+        _complete(job, _analyse(job, now), at=now())
     except jobs.TakenOver:
         return
     except ProviderError as failure:
@@ -75,11 +75,11 @@ def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
 
 @in_transaction
 def give_up(*, analysis_id: int, at: datetime) -> None:
-    """End an analysis as failed that `jobs.given_up` names; one that has ended meanwhile stays as it is."""
+    """End an analysis that `jobs.abandoned` names as failed; one that has ended since then is left alone."""
     own = Analysis.objects.filter(pk=analysis_id).values_list("project_id", flat=True).first()
     project = own and Project.objects.select_for_update(no_key=True).filter(pk=own).first()
     if project and analysis_id in jobs.abandoned(Analysis, at=at):
-        _end_in_vain(
+        _end_as_failed(
             Analysis.objects.select_for_update().get(pk=analysis_id), project, ANALYSIS_FAILED, at=at
         )
 
@@ -87,30 +87,30 @@ def give_up(*, analysis_id: int, at: datetime) -> None:
 # --- The work -------------------------------------------------------------------------------------
 
 
-def _made(job: Analysis, now: Clock) -> Result:
+def _analyse(job: Analysis, now: Clock) -> AnalysisResult:
     project = Project.objects.filter(pk=job.project_id).first()
     if project is None:
         raise jobs.TakenOver
     if job.checkpoint is None:
-        _note_what_is_seen(job, project, now)
+        _note_starting_point(job, project, now)
     counted = figures.count(project=project, selection=Selection(covers=job.covers))
     if not job.with_ai:
-        return Result(counted.blocks)
-    return _Reader.of(job, project, counted, now).read()
+        return AnalysisResult(counted.blocks)
+    return _TextAnalysis.of(job, project, counted, now).read()
 
 
-def _note_what_is_seen(job: Analysis, project: Project, now: Clock) -> None:
-    """As of before anything is counted, so that whatever comes meanwhile makes it out of date.
+def _note_starting_point(job: Analysis, project: Project, now: Clock) -> None:
+    """Store the state of the answers before counting, so that later answers make the analysis out of date.
 
-    A worker that takes over leaves it as it is: some of the texts were read by then.
+    A worker that takes over keeps the first state, because some texts were read then.
     """
-    seen = figures.kept(project.pk)
-    jobs.renew(job, at=now(), revision=project.revision, checkpoint={}, **seen)
+    totals = figures.totals(project.pk)
+    jobs.renew(job, at=now(), revision=project.revision, checkpoint={}, **totals)
 
 
 @dataclass(slots=True)
-class _Reader:
-    """Reads all open texts of a project and puts everything into words."""
+class _TextAnalysis:
+    """The part of an analysis that reads open texts and writes summaries."""
 
     job: Analysis
     project: Project
@@ -118,15 +118,15 @@ class _Reader:
     locale: str | None
     now: Clock
     turn_ends_at: datetime
-    found: dict[str, Findings]  # by block id
-    memory: Mapping[str, Any]  # of an earlier analysis: themes by block id, and by whom
-    has_got_on: bool = False  # since it was last kept
+    themes: dict[str, QuestionThemes]  # by block id
+    memory: Mapping[str, Any]  # from an earlier analysis: themes by block id, and the provider
+    has_progressed: bool = False  # since the last checkpoint
 
     @classmethod
     def of(cls, job: Analysis, project: Project, counted: Figures, now: Clock) -> Self:
         done = Analysis.objects.filter(project=project, with_ai=True, status=Job.Status.COMPLETED)
         memory = done.order_by("-pk").values_list("checkpoint", flat=True).first()
-        found = (job.checkpoint or {}).get("found", {})
+        stored = (job.checkpoint or {}).get("found", {})
         return cls(
             job=job,
             project=project,
@@ -134,109 +134,113 @@ class _Reader:
             locale=communities.get_settings(community_id=project.community_id).locale,
             now=now,
             turn_ends_at=now() + TURN,
-            found={block_id: Findings.from_json(kept) for block_id, kept in found.items()},
+            themes={block_id: QuestionThemes.from_checkpoint(each) for block_id, each in stored.items()},
             memory=memory or {},
         )
 
-    def read(self) -> Result:
+    def read(self) -> AnalysisResult:
         questions = [block for block in self.counted.blocks if block["block_type"] == "open_text"]
         if not any(block["response_count"] for block in questions):
             return self._without_model(questions)
-        self._keep(COUNTED)
+        self._save(COUNTED)
         provider = ai.get_provider()
-        self._know_earlier_themes(questions, provider)
+        self._start_from_earlier_themes(questions, provider)
         for block in questions:
             self._read_question(block, provider)
         for block in questions:
             self._summarize_texts(block, provider)
-        self._wait(READ)
-        summary = words(provider.summarize_analysis(self._overview()), LONGEST_SUMMARY)
+        self._release_before_call(READ)
+        summary = clean_text(provider.summarize_analysis(self._overview()), MAX_SUMMARY)
         for block in questions:
-            block["open_text"] = self._told(block)
-        return Result(self.counted.blocks, summary or None, provider.name, self._memory(provider.name))
+            block["open_text"] = self._open_text(block)
+        return AnalysisResult(
+            self.counted.blocks, summary or None, provider.name, self._memory(provider.name)
+        )
 
-    def _without_model(self, questions: Sequence[dict[str, Any]]) -> Result:
-        """Where nobody wrote anything no model is asked: the figures are put into words here."""
+    def _without_model(self, questions: Sequence[dict[str, Any]]) -> AnalysisResult:
+        """The result if nobody has written anything: a summary of the figures, without a model."""
         for block in questions:
-            block["open_text"] = Findings().told(least=anonymity.least_answers(self.project))
-        return Result(self.counted.blocks, summarize_analysis(self._overview()), LOCAL, self.memory)
+            block["open_text"] = QuestionThemes().report(least=anonymity.least_answers(self.project))
+        return AnalysisResult(self.counted.blocks, summarize_analysis(self._overview()), LOCAL, self.memory)
 
-    def _know_earlier_themes(self, questions: Sequence[Mapping[str, Any]], provider: Provider) -> None:
-        """Those of the same provider: another's titles are no measure."""
+    def _start_from_earlier_themes(self, questions: Sequence[Mapping[str, Any]], provider: Provider) -> None:
+        """Only themes of the same provider, because another provider names them differently."""
         known = self.memory.get("known", {}) if self.memory.get("by") == provider.name else {}
         for block in questions:
             block_id = str(block["block_id"])
-            if block_id not in self.found:
+            if block_id not in self.themes:
                 titles = [(title, description) for title, description in known.get(block_id, ())]
-                self.found[block_id] = Findings.knowing(titles)
+                self.themes[block_id] = QuestionThemes.with_known(titles)
 
     def _read_question(self, block: Mapping[str, Any], provider: Provider) -> None:
-        findings = self.found[str(block["block_id"])]
-        length = max(1, min(provider.max_batch_size, MOST_TEXTS_AT_ONCE))
-        while not findings.is_read:
+        tracked = self.themes[str(block["block_id"])]
+        length = max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH))
+        while not tracked.is_read:
             answers = open_texts.batch(
                 project_id=self.project.pk,
                 block_id=block["block_id"],
                 covers=self.job.covers,
-                after=findings.last,
+                after=tracked.last,
                 length=length,
             )
             is_last = len(answers) < length
             if answers:
-                texts = _within([text for _, text in answers], MOST_CHARACTERS_AT_ONCE)
+                texts = _leading_texts([text for _, text in answers], MAX_CHARACTERS_PER_BATCH)
                 is_last = is_last and len(texts) == len(answers)
-                batch = TextBatch(block["prompt"], texts, findings.known, findings.room, self.locale)
-                self._wait(self._progress())
-                findings.add(texts, provider.read_texts(batch))
-                findings.last = str(answers[len(texts) - 1][0])
-                self.has_got_on = True
-            findings.is_read = is_last
+                batch = TextBatch(block["prompt"], texts, tracked.known, tracked.room, self.locale)
+                self._release_before_call(self._progress())
+                tracked.add(texts, provider.read_texts(batch))
+                tracked.last = str(answers[len(texts) - 1][0])
+                self.has_progressed = True
+            tracked.is_read = is_last
             if not is_last and self.now() >= self.turn_ends_at:
-                self._let_others_have_a_turn()
+                self._hand_on()
 
-    def _let_others_have_a_turn(self) -> None:
-        """Hundreds of thousands of texts take hours, and scripts wait for the same threads."""
-        self._keep(self._progress())
+    def _hand_on(self) -> None:
+        """Free this thread for waiting jobs: hundreds of thousands of texts take hours."""
+        self._save(self._progress())
         jobs.pause(self.job, at=self.now())
         wake(RUN, analysis_id=self.job.pk)
         raise jobs.TakenOver
 
     def _summarize_texts(self, block: Mapping[str, Any], provider: Provider) -> None:
-        findings = self.found[str(block["block_id"])]
-        if findings.summary is not None or not findings.analysed_count:
+        tracked = self.themes[str(block["block_id"])]
+        if tracked.summary is not None or not tracked.analysed_count:
             return
         counted = TextFigures(
             prompt=block["prompt"],
-            answer_count=findings.answer_count,
-            themes=[theme for _, theme in findings.counted()],
-            sentiment=findings.moods,
+            answer_count=tracked.answer_count,
+            themes=[theme for _, theme in tracked.ranked()],
+            sentiment=tracked.moods,
             locale=self.locale,
         )
-        self._wait(READ)
-        findings.summary = words(provider.summarize_texts(counted), LONGEST_SUMMARY)
+        self._release_before_call(READ)
+        tracked.summary = clean_text(provider.summarize_texts(counted), MAX_SUMMARY)
 
     def _progress(self) -> float:
         wanted: int = sum(
             block["response_count"] for block in self.counted.blocks if block["block_type"] == "open_text"
         )
-        read = sum(findings.answer_count for findings in self.found.values())
+        read = sum(tracked.answer_count for tracked in self.themes.values())
         return COUNTED + (READ - COUNTED) * min(1.0, read / wanted)
 
-    def _wait(self, progress: float) -> None:
-        """Before a provider is asked: keep what there is, with a new lease, and hold nothing."""
-        self._keep(progress)
+    def _release_before_call(self, progress: float) -> None:
+        """Before a call to the provider: save a checkpoint with a new lease, and release the connection."""
+        self._save(progress)
         jobs.close_connection()
 
-    def _keep(self, progress: float) -> None:
+    def _save(self, progress: float) -> None:
         self.job.progress = max(self.job.progress, round(progress, 3))
-        found = {block_id: findings.as_json() for block_id, findings in self.found.items()}
-        got_on = {"deaths": 0} if self.has_got_on else {}
-        self.has_got_on = False
-        jobs.renew(self.job, at=self.now(), progress=self.job.progress, checkpoint={"found": found}, **got_on)
+        checkpoint = {
+            "found": {block_id: tracked.to_checkpoint() for block_id, tracked in self.themes.items()}
+        }
+        reset = {"deaths": 0} if self.has_progressed else {}
+        self.has_progressed = False
+        jobs.renew(self.job, at=self.now(), progress=self.job.progress, checkpoint=checkpoint, **reset)
 
     def _overview(self) -> AnalysisOverview:
-        """All that was found, but for what people said themselves: a summary needs none of it."""
-        told = [
+        """Everything that was found, without quotes: a summary does not need people's own words."""
+        blocks = [
             block if block["block_type"] != "open_text" else {**block, "open_text": self._counts(block)}
             for block in self.counted.blocks
         ]
@@ -244,28 +248,28 @@ class _Reader:
             name=self.project.name,
             completion_count=self.counted.completion_count,
             conversation_count=self.counted.conversation_count,
-            blocks=told,
+            blocks=blocks,
             locale=self.locale,
         )
 
     def _counts(self, block: Mapping[str, Any]) -> dict[str, Any]:
-        told = self._told(block)
-        return {**told, "themes": [{**theme, "quotes": []} for theme in told["themes"]]}
+        open_text = self._open_text(block)
+        return {**open_text, "themes": [{**theme, "quotes": []} for theme in open_text["themes"]]}
 
-    def _told(self, block: Mapping[str, Any]) -> dict[str, Any]:
-        findings = self.found.get(str(block["block_id"])) or Findings()
-        return findings.told(least=anonymity.least_answers(self.project))
+    def _open_text(self, block: Mapping[str, Any]) -> dict[str, Any]:
+        tracked = self.themes.get(str(block["block_id"])) or QuestionThemes()
+        return tracked.report(least=anonymity.least_answers(self.project))
 
     def _memory(self, by: str) -> dict[str, Any]:
-        """For the analysis after this one: themes that come back later come back under their titles."""
+        """For the next analysis: themes that occur again keep their titles."""
         earlier = self.memory.get("known", {}) if self.memory.get("by") == by else {}
-        known: dict[str, Sequence[Title]] = dict(earlier)
-        known |= {block_id: titles for block_id, each in self.found.items() if (titles := each.titles())}
+        known: dict[str, Sequence[ThemeTitle]] = dict(earlier)
+        known |= {block_id: titles for block_id, each in self.themes.items() if (titles := each.titles())}
         return {"by": by, "known": known}
 
 
-def _within(texts: Sequence[str], most: int) -> list[str]:
-    """The first of these texts, as many as have so many characters together; one at least."""
+def _leading_texts(texts: Sequence[str], most: int) -> list[str]:
+    """The first texts, as many as fit into `most` characters together; at least one."""
     ends = accumulate(map(len, texts))
     return [text for n, (text, end) in enumerate(zip(texts, ends, strict=True)) if n == 0 or end <= most]
 
@@ -274,8 +278,8 @@ def _within(texts: Sequence[str], most: int) -> list[str]:
 
 
 @in_transaction
-def _complete(job: Analysis, result: Result, *, at: datetime) -> None:
-    """The project is locked first, as by whoever deletes it. Raises TakenOver."""
+def _complete(job: Analysis, result: AnalysisResult, *, at: datetime) -> None:
+    """Locks the project first, in the same order as deleting a project does. Raises TakenOver."""
     project = Project.objects.select_for_update(no_key=True).filter(pk=job.project_id).first()
     own = jobs.locked(job)
     assert project is not None  # or its analysis would be gone
@@ -283,34 +287,34 @@ def _complete(job: Analysis, result: Result, *, at: datetime) -> None:
     own.blocks_as_json = wire.render(list(result.blocks)).decode()
     own.summary, own.generated_by = result.summary, result.generated_by
     own.progress, own.checkpoint = 1.0, dict(result.memory)
-    if result.generated_by == LOCAL:  # what was to be read was deleted meanwhile
+    if result.generated_by == LOCAL:  # the texts were deleted before they could be read
         _return_credits(own, project)
     _end(own, project, at=at)
     finished = [Job.Status.COMPLETED, Job.Status.FAILED]
-    if project.is_anonymous:  # the difference between two would be what a single person answered
+    if project.is_anonymous:  # the difference between two analyses would show what one person answered
         Analysis.objects.filter(project=project, status__in=finished).exclude(pk=own.pk).delete()
-    else:  # of those like it the one before has done its work
-        _like(own).filter(status__in=finished).delete()
+    else:  # earlier analyses of the same kind are replaced
+        _earlier_alike(own).filter(status__in=finished).delete()
 
 
 @in_transaction
 def _fail(job: Analysis, message: str, *, at: datetime) -> bool:
-    """End it as failed; False where it is in other hands, or gone."""
+    """End the analysis as failed. Returns False if another worker has it, or if it was deleted."""
     project = Project.objects.select_for_update(no_key=True).filter(pk=job.project_id).first()
     try:
         own = jobs.locked(job)
     except jobs.TakenOver:
         return False
     assert project is not None
-    _end_in_vain(own, project, message, at=at)
+    _end_as_failed(own, project, message, at=at)
     return True
 
 
-def _end_in_vain(own: Analysis, project: Project, message: str, *, at: datetime) -> None:
+def _end_as_failed(own: Analysis, project: Project, message: str, *, at: datetime) -> None:
     _return_credits(own, project)
     own.status, own.error, own.checkpoint = Job.Status.FAILED, message, None
     _end(own, project, at=at)
-    _like(own).filter(status=Job.Status.FAILED).delete()
+    _earlier_alike(own).filter(status=Job.Status.FAILED).delete()
 
 
 def _return_credits(own: Analysis, project: Project) -> None:
@@ -324,8 +328,8 @@ def _end(own: Analysis, project: Project, *, at: datetime) -> None:
     events.analysis_ended(own, project, at=at)
 
 
-def _like(own: Analysis) -> Any:
-    """Those before it that cover the same and were made alike."""
+def _earlier_alike(own: Analysis) -> Any:
+    """Earlier analyses of the same project that cover the same responses, and equally with or without AI."""
     return Analysis.objects.filter(
         project_id=own.project_id, with_ai=own.with_ai, covers=own.covers, pk__lt=own.pk
     )

@@ -1,4 +1,4 @@
-"""Responses as a file: CSV, XLSX, JSON or NDJSON, made a part at a time (decisions 8.15, 14.5, 14.6)."""
+"""Responses as a file: CSV, XLSX, JSON or NDJSON, written while it is sent (decisions 8.15, 14.5, 14.6)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ MEDIA_TYPES = {
     "json": "application/json",
     "ndjson": "application/x-ndjson",
 }
-CHUNK = 65_536  # bytes
-LONGEST_NAME = 120  # bytes
+CHUNK_BYTES = 65_536  # bytes
+MAX_NAME_BYTES = 120  # bytes
 BYTE_ORDER_MARK = "\ufeff".encode()
 _NOT_IN_FILE_NAMES = frozenset('\\/:*?"<>|')
-_JOINERS = frozenset("\u200c\u200d")  # inside emoji and words of some languages
+_JOINERS = frozenset("\u200c\u200d")  # part of emoji and of words in some languages
 
 Chunks = Generator[bytes, None, None]
 Rows = Iterator[Sequence[Any]]
@@ -34,10 +34,10 @@ Rows = Iterator[Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file to be sent. Nothing is read before the first of `chunks` is asked for.
+    """A file to send. Nothing is read before the first chunk is requested.
 
-    A workbook is then made as a whole, on the disk; all others come as they are read. Close `chunks` where
-    they are not all taken. A fault may come out of any of them, and what was taken is then no whole file.
+    A workbook is then written as a whole to the disk; other formats are produced while they are read. Close
+    `chunks` if you do not consume all of them. Any chunk may raise, and the file is then incomplete.
     """
 
     content_type: str
@@ -46,36 +46,36 @@ class Export:
 
 
 def export(*, project: Project, format: str, selection: Selection = ALL, with_bom: bool = False) -> Export:
-    """A project's responses in one of `MEDIA_TYPES`, oldest first. `with_bom` marks the bytes of a CSV.
+    """A project's responses in one of `MEDIA_TYPES`, oldest first. `with_bom` adds a byte order mark to CSV.
 
-    Refuses a workbook of more columns than spreadsheets have.
+    Refuses a workbook with more columns than a spreadsheet can hold.
     """
     filters = _filters(selection)
-    rows = (row for part in responses.batches(project=project, filters=filters) for row in part)
+    rows = (row for batch in responses.batches(project=project, filters=filters) for row in batch)
     return Export(
-        MEDIA_TYPES[format], file_name(project.name, format), _MADE[format](project, rows, with_bom)
+        MEDIA_TYPES[format], file_name(project.name, format), _FORMATS[format](project, rows, with_bom)
     )
 
 
 def file_name(name: str, extension: str) -> str:
-    """A project's name as that of a file: without what file systems refuse and what turns text around."""
+    """A file name from a project's name, without characters that file systems refuse or that reverse text."""
     safe = "".join(
         " " if sign.isspace() else sign
         for sign in unicodedata.normalize("NFC", name)
         if sign not in _NOT_IN_FILE_NAMES
         and (sign.isspace() or sign in _JOINERS or unicodedata.category(sign)[0] != "C")
     )
-    cut = " ".join(safe.split()).strip(". ").encode()[:LONGEST_NAME].decode(errors="ignore")
+    cut = " ".join(safe.split()).strip(". ").encode()[:MAX_NAME_BYTES].decode(errors="ignore")
     return f"{cut.rstrip('. ') or 'responses'}.{extension}"
 
 
 def _filters(selection: Selection) -> Mapping[str, object]:
-    told = asdict(selection)
-    return {"status": told.pop("covers"), **told}
+    filters = asdict(selection)
+    return {"status": filters.pop("covers"), **filters}
 
 
 def _csv(project: Project, rows: Rows, with_bom: bool) -> Chunks:
-    table = export_columns.table(project)
+    table = export_columns.response_table(project)
 
     def lines() -> Iterator[bytes]:
         yield BYTE_ORDER_MARK if with_bom else b""
@@ -87,60 +87,60 @@ def _csv(project: Project, rows: Rows, with_bom: bool) -> Chunks:
 
 
 def _json(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
-    told = _told(project, rows)
+    responses_json = _serialized(project, rows)
 
     def parts() -> Iterator[bytes]:
         yield b'{"data":['
-        yield next(told, b"")
-        for each in told:
-            yield b"," + each
+        yield next(responses_json, b"")
+        for response_bytes in responses_json:
+            yield b"," + response_bytes
         yield b"]}"
 
     return _in_chunks(parts())
 
 
 def _ndjson(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
-    return _in_chunks(each + b"\n" for each in _told(project, rows))
+    return _in_chunks(line + b"\n" for line in _serialized(project, rows))
 
 
-def _told(project: Project, rows: Rows) -> Iterator[bytes]:
-    tell = response_json.response_serializer(project)
-    return (wire.render(tell(row)) for row in rows)
+def _serialized(project: Project, rows: Rows) -> Iterator[bytes]:
+    serialize = response_json.response_serializer(project)
+    return (wire.render(serialize(row)) for row in rows)
 
 
 def _xlsx(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
-    from surveys.services.exports import xlsx as export_xlsx  # noqa: PLC0415 - 12 MB, only for workbooks
+    from surveys.services.exports import xlsx as export_xlsx  # noqa: PLC0415 - 12 MB of memory, needed for workbooks only
 
-    table = export_columns.table(project)
-    if len(table.headers) > export_xlsx.MOST_COLUMNS:
+    table = export_columns.response_table(project)
+    if len(table.headers) > export_xlsx.MAX_COLUMNS:
         message = (
-            f"`format` cannot be xlsx: there would be {len(table.headers):,} columns, and a sheet holds "
-            f"{export_xlsx.MOST_COLUMNS:,}. Take csv."
+            f"`format` cannot be xlsx: the responses need {len(table.headers):,} columns, and a sheet holds "
+            f"{export_xlsx.MAX_COLUMNS:,}. Use csv instead."
         )
         refuse("format", "too_many", message)
     cells = (table.cells(row) for row in rows)
-    return _read(lambda: export_xlsx.workbook(table.headers, cells, name="Responses"))
+    return _file_chunks(lambda: export_xlsx.workbook(table.headers, cells, name="Responses"))
 
 
-def _read(make: Callable[[], BinaryIO]) -> Chunks:
+def _file_chunks(make: Callable[[], BinaryIO]) -> Chunks:
     with make() as file:
-        while chunk := file.read(CHUNK):
+        while chunk := file.read(CHUNK_BYTES):
             yield chunk
 
 
 def _in_chunks(parts: Iterable[bytes]) -> Chunks:
-    gathered: list[bytes] = []
+    pending: list[bytes] = []
     size = 0
     for part in parts:
-        gathered.append(part)
+        pending.append(part)
         size += len(part)
-        if size >= CHUNK:
-            yield b"".join(gathered)
-            gathered, size = [], 0
-    yield b"".join(gathered)
+        if size >= CHUNK_BYTES:
+            yield b"".join(pending)
+            pending, size = [], 0
+    yield b"".join(pending)
 
 
-_MADE: Mapping[str, Callable[[Project, Rows, bool], Chunks]] = {
+_FORMATS: Mapping[str, Callable[[Project, Rows, bool], Chunks]] = {
     "csv": _csv,
     "xlsx": _xlsx,
     "json": _json,

@@ -1,6 +1,6 @@
-"""Tables of cells as workbooks for spreadsheets.
+"""Rows of cells as workbooks for spreadsheets.
 
-The library is large: import this where a workbook is made, so that other processes go without.
+The library takes much memory, so this module is imported only when a workbook is written.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from xlsxwriter import Workbook
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from surveys.services.exports.columns import Cell, Number
+from surveys.services.exports.columns import Cell, NumberText
 
-MOST_COLUMNS = 16_384  # of a sheet
-MOST_ROWS = 1_048_576
-NARROWEST, WIDEST = 10, 48  # characters
+MAX_COLUMNS = 16_384  # in a sheet
+MAX_ROWS = 1_048_576
+MIN_WIDTH, MAX_WIDTH = 10, 48  # characters
 FOLDER = "colloquy-export-"
 
 
 def workbook(headers: Sequence[str], rows: Iterator[Sequence[Cell]], *, name: str) -> BinaryIO:
-    """A workbook in a file that is gone once it is closed, or with this process.
+    """A workbook in a temporary file, which is deleted when it is closed or the process ends.
 
-    Rows go to the disk as they come. What does not fit one sheet goes on in another.
+    Rows are written to the disk one by one. Rows that do not fit into one sheet continue in another.
     """
     with TemporaryDirectory(prefix=FOLDER) as folder:
         path = Path(folder) / "workbook"
@@ -48,7 +48,7 @@ def _fill(book: Workbook, headers: Sequence[str], rows: Iterator[Sequence[Cell]]
     for number in count(1):
         sheet = book.add_worksheet(name if number == 1 else f"{name} {number}", _Sheet)
         _begin(sheet, headers, bold)
-        for n in range(1, MOST_ROWS):
+        for n in range(1, MAX_ROWS):
             if row is None:
                 return
             _write(sheet, n, row)
@@ -59,28 +59,28 @@ def _fill(book: Workbook, headers: Sequence[str], rows: Iterator[Sequence[Cell]]
 
 class _Sheet(Worksheet):  # type: ignore[misc] # of a library without types
     def _xml_rich_inline_string(self, string: str, attributes: Any = None) -> None:
-        """A text that someone wrote as `<r>…</r>` is a text too: unasked, it would be taken for markup."""
+        """Write a text like `<r>…</r>` as text: the library would treat it as markup."""
         self._xml_inline_string(string, True, attributes)
 
 
 def _begin(sheet: Worksheet, headers: Sequence[str], bold: Format) -> None:
     sheet.freeze_panes(1, 0)
     for n, header in enumerate(headers):
-        sheet.set_column(n, n, min(max(len(header) + 2, NARROWEST), WIDEST))
-        _put(sheet.write_string(0, n, header, bold))
+        sheet.set_column(n, n, min(max(len(header) + 2, MIN_WIDTH), MAX_WIDTH))
+        _check_written(sheet.write_string(0, n, header, bold))
 
 
 def _write(sheet: Worksheet, n: int, cells: Sequence[Cell]) -> None:
     for column, cell in enumerate(cells):
         if cell is None:
             continue
-        if isinstance(cell, Number):
-            _put(sheet.write_number(n, column, float(cell)))
+        if isinstance(cell, NumberText):
+            _check_written(sheet.write_number(n, column, float(cell)))
         else:
-            _put(sheet.write_string(n, column, cell))
+            _check_written(sheet.write_string(n, column, cell))
 
 
-def _put(fault: int) -> None:
-    """Nothing is left out or cut in silence."""
-    if fault:
+def _check_written(error: int) -> None:
+    """Raise instead of leaving a cell out or cutting it silently."""
+    if error:
         raise ValueError("A cell does not fit a workbook.")

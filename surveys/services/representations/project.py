@@ -1,4 +1,4 @@
-"""A project as the interface tells it (interface 2.3): the same JSON wherever a project is told of."""
+"""A project as JSON, the same in the interface and in events (interface 2.3)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from surveys.services import field_groups
 
 
 def project_as_json(project: Project, *, at: datetime) -> dict[str, object]:
-    """Every field, with the status that holds at this moment.
+    """Every field, with the status at this moment.
 
-    `project` comes from `Project.objects.for_telling()`: author, buckets and counts are loaded with it.
+    `project` comes from `Project.objects.for_telling()`, which loads its author, buckets and counts.
     """
     is_live = project.is_live_at(at)
     return {
@@ -58,10 +58,10 @@ def project_as_json(project: Project, *, at: datetime) -> dict[str, object]:
 
 
 def web_url(project: Project) -> str:
-    """Where a respondent finds it on the web."""
+    """The address of the respondent's page."""
     return f"{settings.BASE_URL}/s/{project.slug}"
 
 
 def results_url(project: Project) -> str:
-    """Where its results are shown to anybody, while they are shared."""
+    """The address of the public results page, which works while the results are shared."""
     return f"{settings.BASE_URL}/r/{project.results_token}"

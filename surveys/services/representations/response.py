@@ -54,7 +54,7 @@ def response_serializer(project: Project) -> Callable[[Sequence[Any]], ResponseJ
             options,
             texts,
         ) = row
-        given = zip(blocks or (), options or (), texts or (), strict=True)
+        answers = zip(blocks or (), options or (), texts or (), strict=True)
         return {
             "id": str(key),
             "project_id": project_id,
@@ -65,7 +65,7 @@ def response_serializer(project: Project) -> Callable[[Sequence[Any]], ResponseJ
             "user_id": None if is_anonymous else user_id,
             "platform_id": None if is_anonymous else platform_id,
             "provider": provider,
-            "answers": [answer(*one) for one in sorted(given, key=lambda one: rank.get(one[0], len(rank)))],
+            "answers": [answer(*one) for one in sorted(answers, key=lambda one: rank.get(one[0], len(rank)))],
         }
 
     return serialize

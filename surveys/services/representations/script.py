@@ -1,9 +1,9 @@
-"""A script as the interface tells it (interface 2.4), with warnings about what it will not do.
+"""A script as JSON (interface 2.4), with warnings about parts of it that will have no effect.
 
-    told(project, script)              after a write; block_told(…) one block of it
-    rendered(project, outro=…)         for a read: the parts as JSON already, kept from one read to the next
+    serialize(project, script)         after a write; serialize_block(…) for one block
+    rendered(project, outro=…)         for a read: parts that are JSON text already, cached between reads
 
-Warnings are about the script as it stands beside the project's rewards and privacy at this moment.
+Warnings depend on the project's current rewards and privacy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from surveys.services.scripts import outro as outro_blocks
 from xp.services import achievements
 
 
-def told(project: Project, script: Script) -> dict[str, object]:
+def serialize(project: Project, script: Script) -> dict[str, object]:
     """The Script object, without its outro."""
     return {
         "project_id": str(project.pk),
@@ -36,30 +36,30 @@ def told(project: Project, script: Script) -> dict[str, object]:
 
 
 def rendered(project: Project, *, outro: bool) -> tuple[int, dict[str, object]]:
-    """The revision, and the Script object; with its outro blocks where they are asked for.
+    """The revision and the Script object, with its outro blocks if `outro` is set.
 
-    One statement where the script is not in memory. Two more are needed by few scripts: the achievements
-    that a script grants, and the community's settings where the outro gives XP.
+    Takes one statement if the script is not in memory. Few scripts take two more: for the achievements that
+    the script grants, and for the community's settings if the outro gives XP.
     """
-    kept = script_cache.get(project.pk, project.revision)
-    told_warnings = kept.rendered_warnings(
+    cached = script_cache.get(project.pk, project.revision)
+    warnings_text = cached.rendered_warnings(
         uses_xp=project.uses_xp,
         is_anonymous=project.is_anonymous,
-        known_achievements=_known_achievements(project, kept.script),
+        known_achievements=_known_achievements(project, cached.script),
     )
     blocks = None
     if outro and outro_blocks.gives_xp(project):
-        blocks = script_as_json(_with_amounts(project, kept.script), outro=True)
-    return kept.stored.revision, {
+        blocks = script_as_json(_with_amounts(project, cached.script), outro=True)
+    return cached.stored.revision, {
         "project_id": str(project.pk),
-        "revision": kept.stored.revision,
-        "blocks": orjson.Fragment(kept.rendered_blocks(outro=outro)) if blocks is None else blocks,
-        "warnings": orjson.Fragment(told_warnings),
+        "revision": cached.stored.revision,
+        "blocks": orjson.Fragment(cached.rendered_blocks(outro=outro)) if blocks is None else blocks,
+        "warnings": orjson.Fragment(warnings_text),
     }
 
 
-def block_told(project: Project, script: Script, block_id: int) -> dict[str, object]:
-    """One block of the script, also of its outro."""
+def serialize_block(project: Project, script: Script, block_id: int) -> dict[str, object]:
+    """One block of the script or of its outro."""
     blocks = script.blocks
     if block_id not in script.index_by_id:
         blocks = _with_amounts(project, script).outro
@@ -73,7 +73,7 @@ def _with_amounts(project: Project, script: Script) -> Script:
 
 
 def _known_achievements(project: Project, script: Script) -> frozenset[int]:
-    """Those of the achievements in the script that are described; nobody is asked where it grants none."""
+    """The achievements in the script that have a description. Takes no query if the script grants none."""
     if not script.achievements:
         return frozenset()
     known = achievements.by_number(community_id=project.community_id, numbers=script.achievements)

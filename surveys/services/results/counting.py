@@ -1,4 +1,4 @@
-"""How many answers of each kind a project has: everything that figures are made of, in one statement."""
+"""Counts of a project's answers: everything that figures are computed from, in one statement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from surveys.services.scripts.storage import StoredScript
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which responses are counted: those that all of this holds for. Times are of completion."""
+    """Which responses to count: those that match every field. Times are times of completion."""
 
     covers: str = "all"
     submitted_after: datetime | None = None
@@ -29,7 +29,7 @@ class Selection:
 
 
 ALL = Selection()
-_BY_HASHES_ALONE = "SET LOCAL work_mem = '64MB'" + "".join(
+_HASH_JOINS_ONLY = "SET LOCAL work_mem = '64MB'" + "".join(
     f"; SET LOCAL enable_{way} = off" for way in ("nestloop", "mergejoin", "sort", "incremental_sort")
 )
 _COVERS = {
@@ -44,8 +44,8 @@ _CONDITIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A block that is told of: where, and with the options that it had once."""
+class ReportedBlock:
+    """A block with figures: its position, and the options that were removed from it."""
 
     block: Block
     position: int
@@ -60,7 +60,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCounts:
-    """What the database counted. `unfinished` are those not completed, by the block they stand at."""
+    """Counts from the database. `unfinished` are conversations not completed, by the block they stand at."""
 
     listed: int
     completed: int
@@ -70,14 +70,14 @@ class AnswerCounts:
     of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]]
 
 
-def counted(
+def count_answers(
     project_id: int,
     stored: StoredScript,
-    asked: Sequence[Asked],
+    reported: Sequence[ReportedBlock],
     selection: Selection,
-    dividing: Asked | None,
+    dividing: ReportedBlock | None,
 ) -> AnswerCounts:
-    questions = [each.block for each in asked if each.block.asks]
+    questions = [each.block for each in reported if each.block.asks]
     where, values = _where(project_id, selection)
     parts = [
         _totals(project_id, where, values),
@@ -89,10 +89,10 @@ def counted(
     sql = f"SELECT {', '.join(f'({part})::text' for part, _ in parts)}"
     everything = [value for _, values in parts for value in values]
     ((*texts,),) = (
-        fetch_rows(sql, everything) if len(parts) == 3 and not where else _found_by_joining(sql, everything)
+        fetch_rows(sql, everything) if len(parts) == 3 and not where else _rows_by_hash_join(sql, everything)
     )
     (listed, completed), unfinished, groups, *more = (orjson.loads(text or "[]") for text in texts)
-    standing = _standing(stored.script, stored.revision, unfinished)
+    standing = _drop_off(stored.script, stored.revision, unfinished)
     return AnswerCounts(
         listed=listed,
         completed=completed,
@@ -107,19 +107,19 @@ Part = tuple[str, list[Any]]  # a statement that comes to one JSON value, and it
 
 
 @in_transaction
-def _found_by_joining(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The rows of a statement that puts answers and conversations together, by the million.
+def _rows_by_hash_join(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The rows of a statement that joins millions of answers and conversations.
 
-    Only by hashes, with room for a million ids: 5 s of CPU over 10 million rows, 11 s with the 4 MB that are
-    usual. Both sides are one project's, found by an index; other ways of joining looked cheap and took 40 s.
+    Allows hash joins only, with memory for a million ids: 5 s of CPU over 10 million rows, and 11 s with the
+    default of 4 MB. An index finds both sides; the planner prefers other joins, and they took 40 s.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_BY_HASHES_ALONE)
+        cursor.execute(_HASH_JOINS_ONLY)
     return fetch_rows(sql, values)
 
 
 def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
-    """What holds for the selected conversations `c`; nothing where all are."""
+    """The condition for selected conversations `c`; empty if all are selected."""
     parts = [_COVERS[selection.covers]] if selection.covers in _COVERS else []
     values: list[Any] = []
     for name, condition in _CONDITIONS.items():
@@ -130,7 +130,7 @@ def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
 
 
 def _totals(project_id: int, where: str, values: list[Any]) -> Part:
-    """How many conversations are listed, and completed: kept, and counted only where some are selected."""
+    """How many conversations are listed, and completed: stored sums, or counts if only some are selected."""
     if not where:
         return (
             "SELECT json_build_array(coalesce(sum(listed), 0), coalesce(sum(completed), 0))"
@@ -145,8 +145,8 @@ def _totals(project_id: int, where: str, values: list[Any]) -> Part:
 
 
 def _unfinished(project_id: int, revision: int, where: str, values: list[Any]) -> Part:
-    """Where unfinished conversations stand, in which revision, what they passed last; and how many of
-    them have no answer."""
+    """Unfinished conversations, grouped by the block and revision they stand at and the block passed last,
+    with the number of those without an answer."""
     return (
         f"""
         SELECT json_agg(standing) FROM (
@@ -161,15 +161,21 @@ def _unfinished(project_id: int, revision: int, where: str, values: list[Any]) -
     )
 
 
-def _groups(questions: Sequence[Block], where: str, values: list[Any], dividing: Asked | None) -> Part:
+def _groups(
+    questions: Sequence[Block], where: str, values: list[Any], dividing: ReportedBlock | None
+) -> Part:
     """The answer rows of each block, grouped by option and point, and by option and point of `dividing`.
 
-    What is grouped by number first is grouped by point, or not, then: sums are exact and the same in
-    whatever order rows come, and of a million different numbers one row leaves the database.
+    Rows are grouped by number first, then by point. So sums are exact in any order of rows, and a million
+    different numbers leave the database as one row.
     """
     ranked = [block.id for block in questions if block.type == "ranking"]
     by_point = [block.id for block in questions if block.type in SCALES or block.type == "ranking"]
-    alike, more = _alike(questions, where, values, dividing) if where or dividing else _all_alike(questions)
+    rows, more = (
+        _groups_of_some(questions, where, values, dividing)
+        if where or dividing
+        else _groups_of_all(questions)
+    )
     return (
         f"""
         SELECT json_agg(json_build_array(segment_option, segment_point, block_id, option_id, point,
@@ -185,20 +191,20 @@ def _groups(questions: Sequence[Block], where: str, values: list[Any], dividing:
             FROM (
                 SELECT segment_option, segment_point, block_id, option_id, ordinal, row_count,
                     CASE WHEN block_id = ANY(%s) THEN ordinal + 1 ELSE number END AS number
-                FROM ({alike}) alike
+                FROM ({rows}) answer_rows
             ) numbered
             GROUP BY 1, 2, 3, 4, 5
-        ) told
+        ) grouped
         """,
         [by_point, ranked, *more],
     )
 
 
-def _all_alike(questions: Sequence[Block]) -> Part:
+def _groups_of_all(questions: Sequence[Block]) -> Part:
     """The rows of all answers, counted from two indexes alone, block by block, in the order of the index.
 
-    Measured for 10 million rows, CPU: 0.7 s; 0.9 s for all blocks at once over one index of blocks, options
-    and numbers, 1.0 s where that holds the ordinal too, 6.8 s where ordinals are looked up in the table.
+    CPU for 10 million rows: 0.7 s. All blocks at once over one index of blocks, options and numbers take
+    0.9 s, 1.0 s if that index has the ordinal too, and 6.8 s if ordinals are looked up in the table.
     """
     numeric = [block.id for block in questions if block.type in NUMBERS]
     others = [block.id for block in questions if block.type not in NUMBERS]
@@ -209,7 +215,7 @@ def _all_alike(questions: Sequence[Block]) -> Part:
             SELECT option_id, ordinal, count(*) AS row_count
             FROM surveys_answer WHERE block_id = block.id {{}}
             GROUP BY option_id, ordinal
-        ) alike
+        ) answer_rows
     """
     of_numbers = f"""
         {counted}, NULL, number, 0, row_count
@@ -217,15 +223,17 @@ def _all_alike(questions: Sequence[Block]) -> Part:
             SELECT number, count(*) AS row_count
             FROM surveys_answer WHERE block_id = block.id AND option_id IS NULL
             GROUP BY number
-        ) alike
+        ) answer_rows
     """
-    # A block of numbers has options where it was a choice once.
+    # A block of numbers has options if it was a choice before.
     parts = [of_options.format(""), of_numbers, of_options.format("AND option_id IS NOT NULL")]
     return " UNION ALL ".join(parts), [others, numeric, numeric]
 
 
-def _alike(questions: Sequence[Block], where: str, values: list[Any], dividing: Asked | None) -> Part:
-    """The rows of some answers, or those of each segment's conversations."""
+def _groups_of_some(
+    questions: Sequence[Block], where: str, values: list[Any], dividing: ReportedBlock | None
+) -> Part:
+    """The rows of selected answers, or of each segment's conversations."""
     joins, conditions = "", ["a.block_id = ANY(%s)"]
     segment, grouped = "NULL::bigint AS segment_option, NULL::int AS segment_point", ""
     more: list[Any] = [[block.id for block in questions]]
@@ -258,26 +266,26 @@ def _is_point(number: str) -> str:
 
 
 def _by_block(rows: Sequence[Sequence[Any]]) -> dict[EntryKey, dict[int, list[AnswerGroup]]]:
-    """What came of it: by segment, then by block."""
-    told: dict[EntryKey, dict[int, list[AnswerGroup]]] = {}
+    """The groups by segment, then by block."""
+    by_segment: dict[EntryKey, dict[int, list[AnswerGroup]]] = {}
     for segment_option, segment_point, block_id, option_id, point, *counts, total, lowest, highest in rows:
         row_count, people, numbers = counts
         group = AnswerGroup(option_id, point, row_count, people, numbers, Decimal(total), lowest, highest)
-        told.setdefault((segment_option, segment_point), {}).setdefault(block_id, []).append(group)
-    return told
+        by_segment.setdefault((segment_option, segment_point), {}).setdefault(block_id, []).append(group)
+    return by_segment
 
 
-def _standing(script: Script, revision: int, rows: Sequence[Sequence[Any]]) -> dict[int, int]:
+def _drop_off(script: Script, revision: int, rows: Sequence[Sequence[Any]]) -> dict[int, int]:
     """How many unfinished conversations stand at each block.
 
-    One that was left before the script was written anew stands where it stood, unless blocks came in
-    before that: then behind the last block that it passed.
+    A conversation from before a change of the script stands where it stood, or after the last block that it
+    passed if blocks were inserted before its place.
     """
-    told: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for at, seen, last, number, _ in rows:
         passed = script.index_by_id.get(last, -1) if last is not None else -1
         index = at if seen == revision or at > passed else passed + 1
         if 0 <= index < len(script.blocks):
             block_id = script.blocks[index].id or 0
-            told[block_id] = told.get(block_id, 0) + number
-    return told
+            counts[block_id] = counts.get(block_id, 0) + number
+    return counts

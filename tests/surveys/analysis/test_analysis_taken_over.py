@@ -13,7 +13,7 @@ from surveys.models import Analysis
 from surveys.services import jobs
 from surveys.services.analysis import service as analysis
 from surveys.services.analysis import worker
-from surveys.services.analysis.texts import Findings
+from surveys.services.analysis.texts import QuestionThemes
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.kills import die, in_a_process_that_dies
 from tests.support.moments import NOON
@@ -192,7 +192,7 @@ def test_a_long_one_lets_others_have_their_turn(connect: Any, monkeypatch: pytes
 def test_few_long_texts_are_a_batch_too(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = Reads(max_batch_size=10)
     connect(reads)
-    monkeypatch.setattr(worker, "MOST_CHARACTERS_AT_ONCE", 10)
+    monkeypatch.setattr(worker, "MAX_CHARACTERS_PER_BATCH", 10)
     caller = Caller()
     job = asked_for(caller, "#slow", "#slow", "#slow and longer than that", "#slow")
 
@@ -285,8 +285,8 @@ def test_a_kept_checkpoint_is_small_however_many_answers(connect: Any) -> None:
 
     assert job.checkpoint is not None
     (kept,) = job.checkpoint["found"].values()
-    findings = Findings.from_json(kept)
-    assert (findings.answer_count, len(findings.themes["slow"].quotes)) == (40, 3)
+    question = QuestionThemes.from_checkpoint(kept)
+    assert (question.answer_count, len(question.themes["slow"].quotes)) == (40, 3)
     assert len(str(kept)) < 2_000
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from surveys.ai.provider import BatchReading, TextBatch, TextReading, TextTheme
 from surveys.services.analysis import texts as open_texts
-from surveys.services.analysis.texts import Findings
+from surveys.services.analysis.texts import QuestionThemes
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (
@@ -36,10 +36,10 @@ INJECTION = (
 
 def said_by(reading: BatchReading | Callable[[TextBatch], BatchReading], *texts: str) -> Any:
     """`open_text` of these answers, where the provider says this about them."""
-    findings = Findings()
-    batch = TextBatch("Why?", texts, findings.known, findings.room)
-    findings.add(texts, reading(batch) if callable(reading) else reading)
-    return findings.told(least=None)
+    themes = QuestionThemes()
+    batch = TextBatch("Why?", texts, themes.known, themes.room)
+    themes.add(texts, reading(batch) if callable(reading) else reading)
+    return themes.report(least=None)
 
 
 # --- Read in batches ------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def test_a_long_quote_is_cut_at_a_word_and_stays_a_part() -> None:
     (quote,) = found["themes"][0]["quotes"]
     assert (quote in answer, len(quote), quote.endswith("slow")) == (True, 199, True)
     unbroken = "x" * 500
-    assert open_texts.quoted(unbroken, unbroken) == "x" * 200
+    assert open_texts.verbatim_quote(unbroken, unbroken) == "x" * 200
 
 
 def test_three_quotes_a_theme_are_told_and_none_twice() -> None:
@@ -278,37 +278,37 @@ def test_titles_are_kept_clean_and_compared_in_any_case() -> None:
 
 
 def test_at_most_twelve_themes_are_told_the_most_frequent() -> None:
-    findings = Findings()
+    themes = QuestionThemes()
     for n in range(20):
         texts = [f"#t{n}"] * (n + 1)
-        findings.add(texts, by_marks(TextBatch("Why?", texts, findings.known, findings.room)))
+        themes.add(texts, by_marks(TextBatch("Why?", texts, themes.known, themes.room)))
 
-    told = findings.told(least=None)
+    told = themes.report(least=None)
 
     assert [theme["title"] for theme in told["themes"]] == [f"T{n}" for n in range(19, 7, -1)]
 
 
 def test_no_more_new_themes_are_taken_than_there_was_room_for() -> None:
-    themes = [TextTheme(f"T{n}") for n in range(30)]
-    read = [TextReading(tuple(theme.title for theme in themes))]
+    named = [TextTheme(f"T{n}") for n in range(30)]
+    read = [TextReading(tuple(theme.title for theme in named))]
 
-    findings = Findings()
+    themes = QuestionThemes()
     for _ in range(5):
-        findings.add(["a"], BatchReading(themes, read))
+        themes.add(["a"], BatchReading(named, read))
 
-    assert (len(findings.known), findings.room) == (open_texts.MOST_FOLLOWED, open_texts.LEAST_NEW)
+    assert (len(themes.known), themes.room) == (open_texts.MAX_TRACKED_THEMES, open_texts.MIN_NEW_THEMES)
 
 
-def test_findings_survive_being_kept() -> None:
-    findings = Findings()
+def test_themes_survive_a_checkpoint() -> None:
+    themes = QuestionThemes()
     texts = ["#slow +", "#dear -", "nothing"]
-    findings.add(texts, by_marks(TextBatch("Why?", texts)))
-    findings.last, findings.summary = "0", "Slow."
+    themes.add(texts, by_marks(TextBatch("Why?", texts)))
+    themes.last, themes.summary = "0", "Slow."
 
-    kept = Findings.from_json(findings.as_json())
+    restored = QuestionThemes.from_checkpoint(themes.to_checkpoint())
 
-    assert kept == findings
-    assert kept.told(least=None) == findings.told(least=None)
+    assert restored == themes
+    assert restored.report(least=None) == themes.report(least=None)
 
 
 # --- Instructions among the answers ---------------------------------------------------------------

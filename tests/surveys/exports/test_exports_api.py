@@ -262,7 +262,7 @@ def _break_after_the_first_part(monkeypatch):
         raise OperationalError("a text that somebody wrote")
 
     monkeypatch.setattr(responses, "batches", broken)
-    monkeypatch.setattr(exports, "CHUNK", 1)
+    monkeypatch.setattr(exports, "CHUNK_BYTES", 1)
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "ndjson"])
@@ -287,7 +287,7 @@ def test_a_fault_in_mid_stream_breaks_off_and_is_logged_without_its_words(
 @pytest.fixture
 def begun(admin, made, three, monkeypatch):
     """A response that has begun, as a web server holds it, without the test client's care."""
-    monkeypatch.setattr(exports, "CHUNK", 1)
+    monkeypatch.setattr(exports, "CHUNK_BYTES", 1)
     closed = []
     make = exports.export
 

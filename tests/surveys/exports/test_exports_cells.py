@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from surveys.services.exports import columns as export_columns
 from surveys.services.exports import csv as export_csv
 from surveys.services.exports import xlsx as export_xlsx
-from surveys.services.exports.columns import Number
+from surveys.services.exports.columns import NumberText
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import answered, content, in_sheet, lines, questions, sheets
 from tests.support.surveys.scenario import TEXT
@@ -50,12 +50,12 @@ HARMLESS = ["1+1=2", "a-b", "", "'=1", "(=1)", "mail@example.com", '"=1"', "\u20
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_what_could_be_a_formula_stands_behind_an_apostrophe(text):
-    assert export_columns.neutral(text) == f"'{text}"
+    assert export_columns.neutralise(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_is_no_formula_stays_as_it_is(text):
-    assert export_columns.neutral(text) == text
+    assert export_columns.neutralise(text) == text
 
 
 @pytest.mark.django_db
@@ -145,10 +145,10 @@ def test_what_does_not_fit_a_workbook_is_never_cut_in_silence():
 
 
 def test_more_rows_than_a_sheet_has_go_on_in_the_next(monkeypatch):
-    monkeypatch.setattr(export_xlsx, "MOST_ROWS", 3)
+    monkeypatch.setattr(export_xlsx, "MAX_ROWS", 3)
 
     def written(count):
-        with export_xlsx.workbook(["n"], iter([[Number(n)] for n in range(count)]), name="R") as file:
+        with export_xlsx.workbook(["n"], iter([[NumberText(n)] for n in range(count)]), name="R") as file:
             return sheets(file.read())
 
     assert written(0) == [[["n"]]]
@@ -158,13 +158,13 @@ def test_more_rows_than_a_sheet_has_go_on_in_the_next(monkeypatch):
 
 
 def test_a_sheet_has_as_many_rows_and_columns_as_spreadsheets_open():
-    assert (export_xlsx.MOST_ROWS, export_xlsx.MOST_COLUMNS) == (1_048_576, 16_384)
+    assert (export_xlsx.MAX_ROWS, export_xlsx.MAX_COLUMNS) == (1_048_576, 16_384)
 
 
 LETTERS = st.characters(exclude_categories=["Cs"])
 
 
-@given(cells=st.lists(st.text(LETTERS).filter(lambda text: text == export_csv.neutral(text)), min_size=2))
+@given(cells=st.lists(st.text(LETTERS).filter(lambda text: text == export_csv.neutralise(text)), min_size=2))
 @settings(deadline=None, database=None)
 def test_any_cells_come_back_from_a_csv_line(cells):
     written = export_csv.line(cells)
@@ -193,7 +193,7 @@ def test_what_other_countries_divide_cells_by_is_quoted_too():
     ],
 )
 def test_what_begins_a_cell_where_semicolons_divide_them_is_no_formula_either(text, seen):
-    assert lines(export_csv.line(["x", export_columns.neutral(text)])) == [["x", seen]]
+    assert lines(export_csv.line(["x", export_columns.neutralise(text)])) == [["x", seen]]
 
 
 @pytest.mark.parametrize(

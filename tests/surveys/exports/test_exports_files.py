@@ -124,7 +124,7 @@ def test_a_selection_chooses_the_rows(made, nine, selection, places):
 
 
 def test_chunks_go_out_as_they_are_made(made, nine, monkeypatch):
-    monkeypatch.setattr(exports, "CHUNK", 100)
+    monkeypatch.setattr(exports, "CHUNK_BYTES", 100)
     monkeypatch.setattr(responses, "FIRST_BATCH", 2)
     read = []
     batches = responses.batches
@@ -159,7 +159,7 @@ def _is_open(descriptor):
 
 @pytest.mark.parametrize("taken", [0, 1, 2, None])
 def test_a_workbook_leaves_nothing_behind(made, nine, folder, monkeypatch, taken):
-    monkeypatch.setattr(exports, "CHUNK", 1_000)
+    monkeypatch.setattr(exports, "CHUNK_BYTES", 1_000)
     chunks = exports.export(project=made, format="xlsx").chunks
 
     for _ in zip(chunks, range(10**6 if taken is None else taken), strict=False):
@@ -187,9 +187,9 @@ def test_a_fault_in_a_workbook_leaves_nothing_behind(made, nine, folder, monkeyp
 
 
 def test_a_workbook_of_more_columns_than_a_sheet_has_is_refused_and_a_csv_is_made(made, monkeypatch):
-    monkeypatch.setattr(export_xlsx, "MOST_COLUMNS", 9)
+    monkeypatch.setattr(export_xlsx, "MAX_COLUMNS", 9)
 
-    with pytest.raises(InvalidRequest, match="Take csv") as refused:
+    with pytest.raises(InvalidRequest, match="Use csv") as refused:
         exports.export(project=made, format="xlsx")
 
     assert refused.value.violations[0]["field"] == "format"
@@ -242,6 +242,6 @@ def test_a_file_is_named_for_its_project(name, file_name):
 def test_columns_are_told_by_id_never_by_words():
     """Two blocks with all their words the same keep their answers apart, wherever they stand."""
     same = scenario._block(0, {**TEXT, "prompt": "Why?", "name": "same"})
-    columns = [export_columns.Column(replace(same, id=number)) for number in (7, 8)]
+    columns = [export_columns.ExportColumn(replace(same, id=number)) for number in (7, 8)]
 
     assert export_columns.headers(columns) == ["Why? (same) (block 7)", "Why? (same) (block 8)"]

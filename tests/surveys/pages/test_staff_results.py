@@ -206,14 +206,14 @@ def test_answers_stand_side_by_side_by_those_to_another_question(client):
 
 
 def test_what_would_be_divided_into_too_much_is_told_undivided_with_a_sentence(client, monkeypatch):
-    monkeypatch.setattr(figures, "MOST_LINES_OF_SEGMENTS", 1)
+    monkeypatch.setattr(figures, "MAX_SEGMENT_NUMBERS", 1)
     made = scenario.project(CHOICE, SCALE)
     respond(made, 0, 5)
     which = scenario.script(made).blocks[0].id
 
     seen = look(client, made, f"?segment_by={which}", status=400)
 
-    assert '<a href="#segment_by">Divided by this question' in seen
+    assert '<a href="#segment_by">This question has' in seen
     assert "<dt>Responses</dt><dd>1</dd>" in seen
     assert "compared</caption>" not in seen
 
@@ -281,12 +281,12 @@ def test_a_file_holds_the_responses(client):
 
 def test_a_workbook_without_room_for_all_columns_is_refused_with_a_sentence(client, monkeypatch):
     made = scenario.project(CHOICE)
-    monkeypatch.setattr("surveys.services.exports.xlsx.MOST_COLUMNS", 8)
+    monkeypatch.setattr("surveys.services.exports.xlsx.MAX_COLUMNS", 8)
 
     response = client.get(address(made, "export") + "?format=xlsx")
 
     assert response.status_code == 400
-    assert "there would be 9 columns" in response.content.decode()
+    assert "the responses need 9 columns" in response.content.decode()
 
 
 def test_a_file_that_breaks_off_ends_without_the_words_of_the_fault(client, monkeypatch):

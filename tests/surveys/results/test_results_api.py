@@ -157,13 +157,13 @@ def test_what_would_be_divided_into_more_than_50000_is_refused_before_it_is_coun
     made = scenario.project(
         *[many] * 4, *[scenario.TEXT] * (100 + more), community=admin.community, author=admin.user
     )
-    counted, count = [], counting.counted
+    counted, count = [], counting.count_answers
 
     def watched(*given):
         counted.append(given)
         return count(*given)
 
-    monkeypatch.setattr(counting, "counted", watched)
+    monkeypatch.setattr(counting, "count_answers", watched)
     block_id = scenario.script(made).blocks[0].id
 
     answer = admin.get(f"/projects/{made.pk}/analysis/results?segment_by={block_id}")
@@ -172,7 +172,7 @@ def test_what_would_be_divided_into_more_than_50000_is_refused_before_it_is_coun
     if told == 400:
         assert refusal(answer) == (400, "invalid_request")
         assert faults(answer) == {("segment_by", "too_many")}
-        assert "would be 50,100 numbers" in answer.json()["message"]
+        assert "makes 50,100 numbers" in answer.json()["message"]
     assert len(counted) == (told == 200)
 
 
