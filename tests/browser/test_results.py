@@ -236,7 +236,7 @@ def test_filters_are_set_by_keyboard_and_live_in_the_address(windows, made):
 def test_a_wrong_filter_is_told_where_it_stands(windows, check_accessibility, made):
     page = for_staff(windows, made, "?submitted_after=2026-02-05&submitted_before=2026-02-01")
 
-    expect(page.get_by_role("alert")).to_contain_text("The last day must not be before the first.")
+    expect(page.get_by_role("alert")).to_contain_text("The last day must not be before the first day.")
     expect(page.get_by_label("to, inclusive")).to_have_attribute("aria-invalid", "true")
     check_accessibility(page)
 

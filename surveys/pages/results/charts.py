@@ -1,4 +1,4 @@
-"""A question's figures as a chart, the numbers beside it and the table behind it: all that a card draws."""
+"""Turns a question's figures into a card: a chart, the numbers beside it and a table of the same data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from surveys.engine.script import SCALES, Block
 from surveys.pages.respondent.widgets import emoji
 from surveys.pages.words import share
 
-Entry = Mapping[str, Any]  # an AnalysisBlock, or a part of one, as JSON
+Entry = Mapping[str, Any]  # an AnalysisBlock as JSON, or one segment of it
 
 KINDS = {
     "single_punch": "One choice",
@@ -29,16 +29,16 @@ NPS_PARTS = {
     "passives": "Passives, 7 and 8",
     "promoters": "Promoters, 9 and 10",
 }
-SEVERAL = "Several could be chosen, so shares may add up to more than 100%."
-LOWER_IS_BETTER = "Average rank, best first. 1 is the first place, so lower is better."
-LONGEST_UNDER_A_COLUMN = 3  # characters; longer labels stand beside bars
-COLUMN_SHARE = 0.72  # of the room that each column has
-HEIGHT_OF_COLUMNS = 100.0
+SEVERAL = "People could choose several answers, so shares may add up to more than 100%."
+LOWER_IS_BETTER = "Average rank, best first. 1 is first place, so lower is better."
+MAX_COLUMN_LABEL = 3  # characters; scales with longer labels are drawn as bars
+COLUMN_SHARE = 0.72  # how much of its slot a column fills; the rest is the gap
+FULL_HEIGHT = 100.0  # percent of the drawing
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """`width` is of the full bar, in percent as SVG reads it; `share` is the same as people read it."""
+class ChartBar:
+    """`width` is the bar's length in percent, formatted for SVG; `share` is the text shown beside it."""
 
     text: str
     count: int
@@ -50,8 +50,8 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """One point of a scale. Places and sizes are percent of the drawing."""
+class ChartColumn:
+    """One point of a scale. Positions and sizes are percent of the drawing."""
 
     text: str
     share: str
@@ -60,12 +60,12 @@ class Column:
     width: str
     height: str
     top: str
-    is_none: bool
+    is_empty: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a bar that is divided, drawn from `x` on."""
+class BarPart:
+    """One part of a stacked bar, starting at `x`. Positions and sizes are percent of the bar."""
 
     key: str
     text: str
@@ -77,30 +77,34 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """A line from the lowest to the highest with the mean on it."""
+    """A line from the lowest to the highest value, with a dot at the mean. Screen readers get `summary`."""
 
     low: str
     high: str
     mean: str
     x: str
-    told: str
+    summary: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
+    """A figure with its label."""
+
     name: str
     value: str
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DataTable:
+    """The data of a chart as a table of texts."""
+
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One question. `notice` stands in place of a chart where there is nothing to draw."""
+    """One question. `notice` replaces the chart if there is nothing to draw."""
 
     id: int
     number: int
@@ -109,21 +113,21 @@ class Card:
     answered: str
     notice: str = ""
     is_removed: bool = False
-    bars: Sequence[Bar] = ()
-    places: Sequence[Bar] = ()
-    columns: Sequence[Column] = ()
-    parts: Sequence[Part] = ()
+    bars: Sequence[ChartBar] = ()
+    places: Sequence[ChartBar] = ()
+    columns: Sequence[ChartColumn] = ()
+    parts: Sequence[BarPart] = ()
     marker: Track | None = None
     track: Track | None = None
     facts: Sequence[Fact] = ()
     note: str = ""
-    table: Table | None = None
-    drawn: str = ""  # what a drawing without text of its own shows, in words
+    table: DataTable | None = None
+    description: str = ""  # describes the columns to screen readers
 
 
-def card(entry: Entry, block: Block | None, *, number: int) -> Card:
-    """The card of a question. `block` is the question in the script, whose options nobody may have chosen."""
-    made = Card(
+def draw_card(entry: Entry, block: Block | None, *, number: int) -> Card:
+    """Return the card of a question. `block` is the question in the script; it adds options with no votes."""
+    card = Card(
         id=entry["block_id"],
         number=number,
         prompt=entry["prompt"],
@@ -133,30 +137,30 @@ def card(entry: Entry, block: Block | None, *, number: int) -> Card:
     )
     count = entry["response_count"]
     if count is None:
-        return made
-    made = replace(made, answered=answers(count))
+        return card
+    card = replace(card, answered=answers(count))
     if not count:
-        return replace(made, notice="Nobody has answered this yet.")
+        return replace(card, notice="Nobody has answered this yet.")
     match entry["block_type"]:
         case "single_punch" | "multi_punch":
-            return _choices(made, entry, block)
+            return _choices(card, entry, block)
         case "nps":
-            return _nps(_scale(made, entry, block), entry)
+            return _nps(_scale(card, entry, block), entry)
         case "rating" | "opinion_scale":
-            return _scale(made, entry, block)
+            return _scale(card, entry, block)
         case "open_numeric":
-            return _numbers(made, entry)
+            return _numbers(card, entry)
         case "ranking":
-            return _ranking(made, entry)
-    return made
+            return _ranking(card, entry)
+    return card
 
 
-def bars_of(entry: Entry, block: Block | None) -> list[Bar]:
-    """A bar for each option of the script, those nobody chose too, then for what was removed since."""
-    told = entry["distribution"] or []
+def bars_of(entry: Entry, block: Block | None) -> list[ChartBar]:
+    """Return a bar for each option of the script, chosen or not, then for chosen options removed since."""
+    distribution = entry["distribution"] or []
     if entry["block_type"] in SCALES:
-        return [_point(each, block) for each in told]
-    by_option = {each["option_id"]: each for each in told}
+        return [_point(each, block) for each in distribution]
+    by_option = {each["option_id"]: each for each in distribution}
     bars = []
     for option in block.options if block else ():
         each = by_option.pop(option.id, None)
@@ -169,64 +173,64 @@ def bars_of(entry: Entry, block: Block | None) -> list[Bar]:
     ]
 
 
-def _choices(made: Card, entry: Entry, block: Block | None) -> Card:
+def _choices(card: Card, entry: Entry, block: Block | None) -> Card:
     bars = bars_of(entry, block)
     note = SEVERAL if entry["block_type"] == "multi_punch" else ""
-    return replace(made, bars=bars, note=note, table=table_of(bars, "Answer"))
+    return replace(card, bars=bars, note=note, table=table_of(bars, "Answer"))
 
 
-def _scale(made: Card, entry: Entry, block: Block | None) -> Card:
+def _scale(card: Card, entry: Entry, block: Block | None) -> Card:
     bars, mean = bars_of(entry, block), (entry["stats"] or {}).get("mean")
-    if entry["block_type"] == "nps" or all(len(bar.text) <= LONGEST_UNDER_A_COLUMN for bar in bars):
-        drawn = f"Columns from {bars[0].text} to {bars[-1].text}"
-        made = replace(made, columns=_columns(bars), drawn=f"{drawn}. The table below has the numbers.")
+    if entry["block_type"] == "nps" or all(len(bar.text) <= MAX_COLUMN_LABEL for bar in bars):
+        description = f"Columns from {bars[0].text} to {bars[-1].text}. The table below has the numbers."
+        card = replace(card, columns=_columns(bars), description=description)
     else:
-        made = replace(made, bars=bars)
+        card = replace(card, bars=bars)
     if mean is not None:
         points = [float(each["value"]) for each in entry["distribution"]]
         marker = _track(points[0], points[-1], mean)
-        if made.columns:
-            marker = replace(marker, x=_percent(_place(points, mean)))
+        if card.columns:
+            marker = replace(marker, x=_percent(_position(points, mean)))
         facts = [Fact("Mean", f"{number(mean)} of {number(points[0])} to {number(points[-1])}")]
-        made = replace(made, marker=marker, facts=facts)
-    return replace(made, table=table_of(bars, "Point"))
+        card = replace(card, marker=marker, facts=facts)
+    return replace(card, table=table_of(bars, "Point"))
 
 
-def _place(points: Sequence[float], value: float) -> float:
-    """Where a value stands among columns, each of which has its point in its middle."""
+def _position(points: Sequence[float], value: float) -> float:
+    """Return the position of a value in percent. Each column has its point at its centre."""
     for n, (low, high) in enumerate(pairwise(points)):
         if low <= value <= high:
             return (n + 0.5 + (value - low) / (high - low)) / len(points) * 100
     return 50.0
 
 
-def _nps(made: Card, entry: Entry) -> Card:
+def _nps(card: Card, entry: Entry) -> Card:
     nps = entry["nps"]
     if nps["score"] is None:
-        return made
+        return card
     score = Fact(f"Score, from {number(-100)} to 100", signed(nps["score"]))
-    return replace(made, parts=nps_parts(nps), facts=[score, *made.facts])
+    return replace(card, parts=nps_parts(nps), facts=[score, *card.facts])
 
 
-def _numbers(made: Card, entry: Entry) -> Card:
+def _numbers(card: Card, entry: Entry) -> Card:
     stats = entry["stats"] or {}
     mean, low, high = stats.get("mean"), stats.get("min"), stats.get("max")
     if mean is None:
-        return replace(made, notice="None of the answers is a number.")
+        return replace(card, notice="None of the answers is a number.")
     rows = [("Mean", mean), ("Lowest", low), ("Highest", high)]
     facts = [Fact(name, number(value)) for name, value in rows if value is not None]
     track = None
     if low is not None and high is not None:
         track = _track(low, high, mean)
-    table = Table(
+    table = DataTable(
         ("Figure", "Value"),
         [(fact.name, fact.value) for fact in facts] + [("Numbers", f"{stats['count']:,}")],
     )
-    return replace(made, track=track, facts=facts, table=table)
+    return replace(card, track=track, facts=facts, table=table)
 
 
-def _ranking(made: Card, entry: Entry) -> Card:
-    """Best first. A longer bar is a better place: full for first, nearly none for last."""
+def _ranking(card: Card, entry: Entry) -> Card:
+    """Sort items best first. A longer bar is a better rank: full for first place, shortest for last."""
     items = sorted(
         entry["ranking"] or [],
         key=lambda item: (
@@ -239,39 +243,41 @@ def _ranking(made: Card, entry: Entry) -> Card:
     for item in items:
         rank = item["average_rank"]
         if rank is None:
-            places.append(Bar(_label(item), 0, "\N{EN DASH}", "0", note="Nobody ranked this."))
+            places.append(ChartBar(_label(item), 0, "\N{EN DASH}", "0", note="Nobody ranked this."))
             continue
         width = (len(items) - rank + 1) / len(items) * 100
         first = item["first_choice_count"]
         note = f"first for {first:,}, ranked by {item['ranked_count']:,}"
-        places.append(Bar(_label(item), item["ranked_count"], f"{rank:.2f}", _percent(width), note=note))
+        places.append(ChartBar(_label(item), item["ranked_count"], f"{rank:.2f}", _percent(width), note=note))
     rows = [
         (_label(item), _rank(item), f"{item['first_choice_count']:,}", f"{item['ranked_count']:,}")
         for item in items
     ]
-    table = Table(("Item", "Average rank", "First choice of", "Ranked by"), rows)
-    return replace(made, places=places, note=LOWER_IS_BETTER, table=table)
+    table = DataTable(("Item", "Average rank", "First choice of", "Ranked by"), rows)
+    return replace(card, places=places, note=LOWER_IS_BETTER, table=table)
 
 
-def nps_parts(nps: Entry) -> Sequence[Part]:
+def nps_parts(nps: Entry) -> Sequence[BarPart]:
+    """Return the stacked bar of a net promoter score: detractors, passives and promoters."""
     return divide([(key, text, nps[key]) for key, text in NPS_PARTS.items()])
 
 
-def divide(parts: Sequence[tuple[str, str, int]]) -> list[Part]:
-    """A bar divided into parts, each by its key, what it is called and its count."""
+def divide(parts: Sequence[tuple[str, str, int]]) -> list[BarPart]:
+    """Return the parts of a stacked bar, given the key, text and count of each part."""
     total = sum(count for _, _, count in parts)
-    made, x = [], 0.0
+    divided, x = [], 0.0
     for key, text, count in parts:
         width = count / total * 100 if total else 0.0
-        made.append(Part(key, text, count, share(width), _percent(x), _percent(width)))
+        divided.append(BarPart(key, text, count, share(width), _percent(x), _percent(width)))
         x += width
-    return made
+    return divided
 
 
 # --- Parts ------------------------------------------------------------------------------------------
 
 
-def table_of(bars: Sequence[Bar], name: str) -> Table:
+def table_of(bars: Sequence[ChartBar], name: str) -> DataTable:
+    """Return the bars as a table. `name` is the header of the first column."""
     rows = [
         (
             f"{bar.text} (removed)" if bar.is_removed else bar.text,
@@ -280,15 +286,15 @@ def table_of(bars: Sequence[Bar], name: str) -> Table:
         )
         for bar in bars
     ]
-    return Table((name, "Answers", "Share"), rows)
+    return DataTable((name, "Answers", "Share"), rows)
 
 
-def _bar(text: str, count: int, percentage: float, sign: str = "") -> Bar:
-    return Bar(text, count, share(percentage), _percent(percentage), sign)
+def _bar(text: str, count: int, percentage: float, sign: str = "") -> ChartBar:
+    return ChartBar(text, count, share(percentage), _percent(percentage), sign)
 
 
-def _point(each: Entry, block: Block | None) -> Bar:
-    """A point of a scale: its number, and its label or emoji where it has one."""
+def _point(each: Entry, block: Block | None) -> ChartBar:
+    """Return the bar of a scale point: its number, with its label and emoji if it has them."""
     options = {option.value: option for option in (block.options if block else ())}
     option = options.get(each["value"])
     text = each["value"]
@@ -297,23 +303,23 @@ def _point(each: Entry, block: Block | None) -> Bar:
     return _bar(text, each["count"], each["percentage"], emoji(option) if option else "")
 
 
-def _columns(bars: Sequence[Bar]) -> list[Column]:
-    """As high as their share of the highest, so that the shape is seen."""
-    most = max(float(bar.width) for bar in bars) or 1.0
+def _columns(bars: Sequence[ChartBar]) -> list[ChartColumn]:
+    """Return columns scaled to the highest one, so that the shape of the distribution shows."""
+    highest = max(float(bar.width) for bar in bars) or 1.0
     step = 100 / len(bars)
     columns = []
     for n, bar in enumerate(bars):
-        height = float(bar.width) / most * HEIGHT_OF_COLUMNS
+        height = float(bar.width) / highest * FULL_HEIGHT
         columns.append(
-            Column(
+            ChartColumn(
                 text=bar.emoji or bar.text,
                 share=bar.share,
                 x=_percent(n * step + step * (1 - COLUMN_SHARE) / 2),
                 middle=_percent((n + 0.5) * step),
                 width=_percent(step * COLUMN_SHARE),
                 height=_percent(height),
-                top=_percent(HEIGHT_OF_COLUMNS - height),
-                is_none=not bar.count,
+                top=_percent(FULL_HEIGHT - height),
+                is_empty=not bar.count,
             )
         )
     return columns
@@ -321,8 +327,8 @@ def _columns(bars: Sequence[Bar]) -> list[Column]:
 
 def _track(low: float, high: float, mean: float) -> Track:
     x = (mean - low) / (high - low) * 100 if high > low else 50.0
-    told = f"Mean {number(mean)}, between {number(low)} and {number(high)}"
-    return Track(number(low), number(high), number(mean), _percent(x), told)
+    summary = f"Mean {number(mean)}, between {number(low)} and {number(high)}"
+    return Track(number(low), number(high), number(mean), _percent(x), summary)
 
 
 def _label(each: Entry) -> str:
@@ -337,16 +343,18 @@ def _rank(item: Entry) -> str:
 
 
 def answers(count: int) -> str:
+    """Return a count of answers: `1 answer`, `1,200 answers`."""
     return plural(count, "answer")
 
 
 def number(value: float) -> str:
-    """With two decimals at most, and a sign that is one."""
+    """Format a number with at most two decimals and a true minus sign (U+2212)."""
     text = f"{value:,.2f}".rstrip("0").rstrip(".")
     return text.replace("-", "\N{MINUS SIGN}")
 
 
 def signed(value: float) -> str:
+    """Format a number like `number`, with a plus sign if it is positive."""
     return number(value) if value <= 0 else f"+{number(value)}"
 
 

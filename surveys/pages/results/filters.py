@@ -1,4 +1,4 @@
-"""Which responses staff look at, and by what they are divided: a form that lives in the address."""
+"""The filters of the staff results page: a form whose values are kept in the URL's query string."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from surveys.engine.statistics import SEGMENT_TYPES
 from surveys.services.results.figures import Selection
 
 LAST_DAY = date(2999, 12, 31)
-LONGEST_PROMPT = 70
+MAX_PROMPT = 70
 COVERS = {"all": "All", "completed": "Completed", "partial": "Not completed"}
 
 
 class ResultsForm(forms.Form):
-    """Days are whole ones, UTC, the last one included."""
+    """Filters by status, date and channel, and the question to compare by. Days are UTC and inclusive."""
 
     status = forms.ChoiceField(choices=list(COVERS.items()), required=False)
     submitted_after = forms.DateField(required=False, validators=[MaxValueValidator(LAST_DAY)])
@@ -30,11 +30,11 @@ class ResultsForm(forms.Form):
     provider = forms.ChoiceField(required=False)
     segment_by = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
 
-    def __init__(self, sent: QueryDict, blocks: Mapping[int, Block]) -> None:
-        super().__init__(sent)
+    def __init__(self, data: QueryDict, blocks: Mapping[int, Block]) -> None:
+        super().__init__(data)
         self._choices("provider", [("", "All"), *((each.value, each.label) for each in Identity.Provider)])
-        dividing = [(str(pk), _short(block)) for pk, block in blocks.items() if block.type in SEGMENT_TYPES]
-        self._choices("segment_by", [("", "Nothing"), *dividing])
+        questions = [(str(pk), _short(block)) for pk, block in blocks.items() if block.type in SEGMENT_TYPES]
+        self._choices("segment_by", [("", "Nothing"), *questions])
 
     def _choices(self, name: str, choices: list[tuple[str, Any]]) -> None:
         field = self.fields[name]
@@ -44,7 +44,7 @@ class ResultsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         first, last = self.cleaned_data.get("submitted_after"), self.cleaned_data.get("submitted_before")
         if first and last and last < first:
-            self.add_error("submitted_before", "The last day must not be before the first.")
+            self.add_error("submitted_before", "The last day must not be before the first day.")
         return self.cleaned_data
 
     @property
@@ -58,7 +58,7 @@ class ResultsForm(forms.Form):
 
     @property
     def selection(self) -> Selection:
-        """What is asked for; what cannot be read is left out, and said so beside it."""
+        """The filters as a query. Invalid fields are left out; the form shows their errors."""
         first, last = self._cleaned("submitted_after"), self._cleaned("submitted_before")
         return Selection(
             covers=self.covers,
@@ -69,7 +69,7 @@ class ResultsForm(forms.Form):
 
     @property
     def is_narrowed(self) -> bool:
-        """By more than the status."""
+        """Whether responses are filtered by date or channel."""
         selection = self.selection
         return any((selection.submitted_after, selection.submitted_before, selection.provider))
 
@@ -90,6 +90,4 @@ def _midnight(day: date) -> datetime:
 
 def _short(block: Block) -> str:
     prompt = " ".join(block.prompt.split())
-    return (
-        prompt if len(prompt) <= LONGEST_PROMPT else f"{prompt[: LONGEST_PROMPT - 1]}\N{HORIZONTAL ELLIPSIS}"
-    )
+    return prompt if len(prompt) <= MAX_PROMPT else f"{prompt[: MAX_PROMPT - 1]}\N{HORIZONTAL ELLIPSIS}"

@@ -1,4 +1,4 @@
-"""What stands above and between a project's questions for staff: participation, drop-off, the analysis."""
+"""The staff results page beyond its charts: participation, drop-off, text analysis, segments."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from communities.words import plural
 from surveys.models import Analysis, Project
-from surveys.pages.results.charts import Bar, Card, Fact, Table, card
-from surveys.pages.results.segments import Segments, legend_of, segments_of
-from surveys.pages.results.texts import Reading, reading, sentiment_parts
+from surveys.pages.results.charts import Card, ChartBar, DataTable, Fact, draw_card
+from surveys.pages.results.segments import SegmentComparison, compare, legend_of
+from surveys.pages.results.texts import TextAnalysis, sentiment_parts, text_analysis
 from surveys.pages.words import share
 from surveys.services.analysis import service as analysis
 from surveys.services.results import figures
@@ -22,27 +22,28 @@ COMPLETED, FAILED = Analysis.Status.COMPLETED, Analysis.Status.FAILED
 
 @dataclass(frozen=True, slots=True)
 class StaffCard:
-    """A question's card with what only staff see."""
+    """A question's card with the details that only staff see."""
 
     card: Card
-    left: str
-    reading: Reading | None
-    segments: Segments | None
+    drop_off: str
+    text_analysis: TextAnalysis | None
+    comparison: SegmentComparison | None
 
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """Who was still there after each question."""
+    """How many people remained after each question."""
 
-    bars: Sequence[Bar]
-    table: Table
+    bars: Sequence[ChartBar]
+    table: DataTable
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """How the analysis of texts stands: the last that was finished, and the one that goes on or failed.
+class AnalysisStatus:
+    """The newest completed analysis, and the newest one if it is running or has failed.
 
-    `has_changed` is what it covers; `can_be_asked` is true where a new one would be made.
+    `has_changed`: the responses or questions changed since the completed one.
+    `can_be_asked`: a request would start a new analysis. `price` is its cost in credits, empty if free.
     """
 
     done: Analysis | None
@@ -53,78 +54,84 @@ class Outlook:
     price: str
 
 
-def facts_of(counted_now: Figures) -> Sequence[Fact]:
-    completed = counted_now.completion_count
-    whole = counted_now.conversation_count
-    done = f"{completed:,}"
-    if whole and completed <= whole:
-        done = f"{done} ({share(completed / whole * 100)})"
+def facts_of(counted: Figures) -> Sequence[Fact]:
+    """Return the participation figures."""
+    completed = counted.completion_count
+    total = counted.conversation_count
+    completed_text = f"{completed:,}"
+    if total and completed <= total:
+        completed_text = f"{completed_text} ({share(completed / total * 100)})"
     return (
-        Fact("Responses", f"{whole:,}"),
-        Fact("Completed", done),
-        Fact("Answered questions", f"{counted_now.response_count:,}"),
+        Fact("Responses", f"{total:,}"),
+        Fact("Completed", completed_text),
+        Fact("Answered questions", f"{counted.response_count:,}"),
     )
 
 
-def funnel_of(counted_now: Figures) -> Funnel | None:
-    """None where nobody left: then there is nothing to see that the numbers do not tell."""
-    blocks = [block for block in counted_now.blocks if not block["is_archived"]]
-    left = [block["drop_off"]["left"] for block in blocks]
-    begun = counted_now.completion_count + sum(left)
-    if not sum(left):
+def funnel_of(counted: Figures) -> Funnel | None:
+    """Return how many people remained after each question; None if nobody left."""
+    blocks = [block for block in counted.blocks if not block["is_archived"]]
+    drop_offs = [block["drop_off"]["left"] for block in blocks]
+    begun = counted.completion_count + sum(drop_offs)
+    if not sum(drop_offs):
         return None
     remaining, bars, rows = begun, [], []
-    for block, gone in zip(blocks, left, strict=True):
-        remaining -= gone
+    for block, left in zip(blocks, drop_offs, strict=True):
+        remaining -= left
         percentage = remaining / begun * 100
-        note = f"{gone:,} left here" if gone else ""
+        note = _left_here(left)
         prompt = " ".join(block["prompt"].split())
-        bars.append(Bar(prompt, remaining, share(percentage), f"{percentage:.2f}", note=note))
-        rows.append((prompt, f"{gone:,}", share(gone / begun * 100), f"{remaining:,}", share(percentage)))
-    head = ("Question", "Left here", "Share", "Went on", "Share")
-    return Funnel(bars, Table(head, rows))
+        bars.append(ChartBar(prompt, remaining, share(percentage), f"{percentage:.2f}", note=note))
+        rows.append((prompt, f"{left:,}", share(left / begun * 100), f"{remaining:,}", share(percentage)))
+    head = ("Question", "Left here", "Share", "Continued", "Share")
+    return Funnel(bars, DataTable(head, rows))
 
 
 def cards_of(
     project: Project,
-    counted_now: Figures,
+    counted: Figures,
     done: Analysis | None,
     *,
     divided_by: int | None,
     with_quotes: bool,
 ) -> list[StaffCard]:
-    """The questions of the script, then those that were removed since. What divides is not divided itself."""
+    """Return the questions of the script, then removed ones. The `divided_by` question is not compared."""
     blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
     texts = {block["block_id"]: block.get("open_text") for block in (done.blocks if done else ())}
-    legend = legend_of(counted_now.segments or ())
-    questions = [entry for entry in counted_now.blocks if entry["block_type"] != "content_block"]
+    legend = legend_of(counted.segments or ())
+    questions = [entry for entry in counted.blocks if entry["block_type"] != "content_block"]
     cards = []
     for number, entry in enumerate(questions, start=1):
         block = blocks.get(entry["block_id"])
-        drawn, segments = card(entry, block, number=number), None
-        if legend and not drawn.notice and drawn.id != divided_by:
-            segments = segments_of(entry, block, legend)
-        made = _staff_card(drawn, entry["drop_off"]["left"], texts.get(drawn.id), segments)
-        cards.append(made if with_quotes else _without_quotes(made))
+        card, comparison = draw_card(entry, block, number=number), None
+        if legend and not card.notice and card.id != divided_by:
+            comparison = compare(entry, block, legend)
+        staff_card = _staff_card(card, entry["drop_off"]["left"], texts.get(card.id), comparison)
+        cards.append(staff_card if with_quotes else _without_quotes(staff_card))
     return cards
 
 
-def _staff_card(drawn: Card, left: int, open_text: Any, segments: Segments | None) -> StaffCard:
-    told = f"{left:,} left here" if left else ""
-    if not open_text or drawn.notice:
-        return StaffCard(drawn, told, None, segments)
-    drawn = replace(drawn, parts=sentiment_parts(open_text["sentiment"]))
-    return StaffCard(drawn, told, reading(open_text), segments)
+def _staff_card(card: Card, left: int, open_text: Any, comparison: SegmentComparison | None) -> StaffCard:
+    if not open_text or card.notice:
+        return StaffCard(card, _left_here(left), None, comparison)
+    card = replace(card, parts=sentiment_parts(open_text["sentiment"]))
+    return StaffCard(card, _left_here(left), text_analysis(open_text), comparison)
 
 
-def _without_quotes(made: StaffCard) -> StaffCard:
-    if made.reading is None:
-        return made
-    themes = [replace(theme, quotes=()) for theme in made.reading.themes]
-    return replace(made, reading=replace(made.reading, themes=themes))
+def _left_here(count: int) -> str:
+    return f"{count:,} left here" if count else ""
 
 
-def outlook_of(project: Project, *, covers: str) -> Outlook:
+def _without_quotes(staff_card: StaffCard) -> StaffCard:
+    analysed = staff_card.text_analysis
+    if analysed is None:
+        return staff_card
+    themes = [replace(theme, quotes=()) for theme in analysed.themes]
+    return replace(staff_card, text_analysis=replace(analysed, themes=themes))
+
+
+def analysis_status(project: Project, *, covers: str) -> AnalysisStatus:
+    """Return the state of the analysis of all, completed or partial responses (`covers`)."""
     newest = done = analysis.latest(project=project, covers=covers, with_ai=True)
     if newest is not None and newest.status != COMPLETED:
         done = analysis.latest(project=project, covers=covers, with_ai=True, status=COMPLETED)
@@ -132,7 +139,7 @@ def outlook_of(project: Project, *, covers: str) -> Outlook:
     changes = figures.changes(project.pk)
     is_current = done is not None and analysis.is_current(done, project=project, changes=changes)
     can_be_asked = not (is_running or is_current)
-    return Outlook(
+    return AnalysisStatus(
         done=done,
         running=newest if is_running else None,
         failed=newest if newest is not None and newest.status == FAILED else None,
@@ -143,6 +150,6 @@ def outlook_of(project: Project, *, covers: str) -> Outlook:
 
 
 def _price(project: Project, covers: str) -> str:
-    """What another analysis takes, in words, as it is reckoned when it is asked for; blank where free."""
+    """Return the cost of a new analysis as text, by the same rule that charges it; empty if free."""
     cost = analysis.price(project=project, covers=covers)
     return plural(cost, "credit") if cost else ""

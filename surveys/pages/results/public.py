@@ -1,4 +1,4 @@
-"""The shared results of a project: a page for people, JSON for programs, at an address nobody can guess."""
+"""The shared results of a project, as a page and as JSON, at a secret address."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from surveys.services.results.shared import SharedResults
 from surveys.services.scripts import editing as scripts
 
 SAFE = ("GET", "HEAD")
-CACHED = "no-cache"  # results that are no longer shared are gone at once
+REVALIDATE = "no-cache"  # browsers ask again each time, so that results disappear once sharing ends
 
 
-@csrf_exempt  # nothing is changed here, and other methods shall hear so
+@csrf_exempt  # changes nothing, and other methods must get a 405 rather than a CSRF error
 def results(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
-    """The page, or JSON where that is asked for. Unknown parameters are passed over: links come tagged."""
+    """Return the page, or JSON if the Accept header prefers it. Ignores unknown query parameters."""
     wants_json = request.get_preferred_type(["text/html", MEDIA_TYPE]) == MEDIA_TYPE
     response = results_json(request, token) if wants_json else _page(request, token)
     response["Vary"] = "Accept"
@@ -43,7 +43,7 @@ def results(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 
 @csrf_exempt
 def results_json(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
-    """The same as JSON; refusals are in the interface's shape."""
+    """Return the shared results as JSON; errors have the shape of API errors."""
     try:
         if request.method not in SAFE:
             raise MethodNotAllowed(list(SAFE))
@@ -56,7 +56,7 @@ def results_json(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 def _json(token: uuid.UUID, *, at: datetime) -> Mapping[str, object]:
     project = shared_results.find(token=token).project
     if shared_results.waits_for_closing(project=project, at=at):
-        raise Forbidden(_when(project))
+        raise Forbidden(_opening_text(project))
     return shared_results.as_json(project, shared_results.read(project=project, at=at), at=at)
 
 
@@ -65,7 +65,7 @@ def _json(token: uuid.UUID, *, at: datetime) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Why there is nothing to be seen, in place of it."""
+    """A message shown instead of results."""
 
     title: str
     text: str = ""
@@ -75,41 +75,42 @@ class Notice:
 def _page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     at = timezone.now()
     try:
-        found = shared_results.find(token=token)
+        destination = shared_results.find(token=token)
     except NotFound as refusal:
         raise Http404(refusal.message) from None
-    project = found.project
+    project = destination.project
     if shared_results.waits_for_closing(project=project, at=at):
-        context: dict[str, object] = {"notice": Notice("The votes are still coming in.", _when(project))}
-        return _drawn(found, context, status=403)
-    read = shared_results.read(project=project, at=at)
-    return _drawn(found, _seen(project, read))
+        context: dict[str, object] = {
+            "notice": Notice("The votes are still coming in.", _opening_text(project))
+        }
+        return _render(destination, context, status=403)
+    return _render(destination, _context(project, shared_results.read(project=project, at=at)))
 
 
-def _seen(project: Project, read: SharedResults) -> dict[str, object]:
+def _context(project: Project, shared: SharedResults) -> dict[str, object]:
     noun = "vote" if project.is_poll else "response"
     context: dict[str, object] = {
-        "told": plural(read.conversation_count, noun),
-        "counted": f"Counted on {dateformat.format(read.counted_at, 'j F Y, H:i')} UTC",
+        "subtitle": plural(shared.conversation_count, noun),
+        "counted_at_text": f"Counted on {dateformat.format(shared.counted_at, 'j F Y, H:i')} UTC",
     }
-    least = read.least_answers
-    if not read.conversation_count:
+    least = shared.least_answers
+    if not shared.conversation_count:
         return {**context, "notice": Notice(f"No {noun}s yet.", "Please come back a little later.")}
-    if least and read.conversation_count < least:
-        text = f"To protect those who answered, results are shown from {least} {noun}s on."
+    if least and shared.conversation_count < least:
+        text = f"To protect the people who answered, results are shown once there are {least} {noun}s."
         return {**context, "notice": Notice("Too few to show yet.", text)}
     note = (
-        f"To protect those who answered, questions with fewer than {least} answers are not shown,"
-        f" and while this is open new {noun}s are added {least} at a time, or more."
+        f"To protect the people who answered, questions with fewer than {least} answers are not shown."
+        f" While this is open, new {noun}s are added in groups of {least} or more."
     )
-    return {**context, "cards": _cards(project, read), "note": note if least else ""}
+    return {**context, "cards": _cards(project, shared), "note": note if least else ""}
 
 
-def _cards(project: Project, read: SharedResults) -> Sequence[Card]:
+def _cards(project: Project, shared: SharedResults) -> Sequence[Card]:
     blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
     cards = []
-    for number, entry in enumerate(read.blocks, start=1):
-        card = charts.card(entry, blocks.get(entry["block_id"]), number=0 if project.is_poll else number)
+    for number, entry in enumerate(shared.blocks, start=1):
+        card = charts.draw_card(entry, blocks.get(entry["block_id"]), number=0 if project.is_poll else number)
         if entry["is_withheld"]:
             card = replace(card, notice="Too few answers to show yet.")
         elif entry["open_text"] and not card.notice:
@@ -118,25 +119,28 @@ def _cards(project: Project, read: SharedResults) -> Sequence[Card]:
     return cards
 
 
-def _drawn(found: Destination, context: Mapping[str, object], *, status: int = 200) -> HttpResponse:
+def _render(destination: Destination, context: Mapping[str, object], *, status: int = 200) -> HttpResponse:
     page = theme.page_of(
-        project=found.project, community=found.community, locale=found.locale, is_framed=False
+        project=destination.project,
+        community=destination.community,
+        locale=destination.locale,
+        is_framed=False,
     )
     context = {
-        "told": found.community.name,
-        "counted": "",
+        "subtitle": destination.community.name,
+        "counted_at_text": "",
         "notice": None,
         "cards": (),
         "note": "",
         **context,
         "page": replace(page, is_listed=False),
     }
-    drawn = loader.get_template("results/shared.html").render(context)
-    return _with_headers(HttpResponse(drawn, status=status))
+    html = loader.get_template("results/shared.html").render(context)
+    return _with_headers(HttpResponse(html, status=status))
 
 
-def _when(project: Project) -> str:
-    """When a poll's results can be seen."""
+def _opening_text(project: Project) -> str:
+    """Say when a poll's results become visible."""
     if project.closes_at is None:
         return "The results can be seen here once the poll is closed."
     closing = dateformat.format(project.closes_at, "j F Y, H:i")
@@ -145,5 +149,5 @@ def _when(project: Project) -> str:
 
 def _with_headers(response: HttpResponse) -> HttpResponse:
     response["X-Robots-Tag"] = "noindex"
-    response["Cache-Control"] = CACHED if response.status_code == 200 else "no-cache"
+    response["Cache-Control"] = REVALIDATE
     return response

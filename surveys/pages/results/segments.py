@@ -1,4 +1,4 @@
-"""A question's figures side by side, once for each answer to the question that they are divided by."""
+"""Compares a question's figures across segments: the groups of people by their answer to another question."""
 
 from __future__ import annotations
 
@@ -8,54 +8,70 @@ from string import ascii_uppercase
 
 from communities.words import plural
 from surveys.engine.script import Block
-from surveys.pages.results.charts import Bar, Entry, Part, Table, bars_of, nps_parts, number, signed
+from surveys.pages.results.charts import (
+    BarPart,
+    ChartBar,
+    DataTable,
+    Entry,
+    bars_of,
+    nps_parts,
+    number,
+    signed,
+)
 
-MOST_DRAWN = 8
-NONE = "\N{EN DASH}"
+MAX_DRAWN = 8
+NO_VALUE = "\N{EN DASH}"
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One segment: its letter stands at each of its bars, so that no colour has to tell it."""
+    """One segment. Its letter labels each of its bars, so that nobody depends on colours."""
 
     letter: str
     text: str
-    told: str
+    count_text: str
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SegmentBar:
+    """The bar of one option in one segment."""
+
     series: Series
-    bar: Bar
+    bar: ChartBar
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """What one option, or one item, comes to in each segment."""
+class OptionComparison:
+    """One option or scale point in each segment."""
 
     text: str
     emoji: str
-    lines: Sequence[Line]
+    bars: Sequence[SegmentBar]
 
 
 @dataclass(frozen=True, slots=True)
-class Divided:
+class SegmentScore:
+    """The net promoter score of one segment, with its stacked bar."""
+
     series: Series
     score: str
-    parts: Sequence[Part]
+    parts: Sequence[BarPart]
 
 
 @dataclass(frozen=True, slots=True)
-class Segments:
+class SegmentComparison:
+    """One question compared across segments. `scores` is for net promoter scores, `groups` for the others."""
+
     legend: Sequence[Series]
-    groups: Sequence[Group]
-    divided: Sequence[Divided]
+    groups: Sequence[OptionComparison]
+    scores: Sequence[SegmentScore]
     note: str
-    table: Table
+    table: DataTable
 
 
 def legend_of(segments: Sequence[Entry]) -> list[Series]:
+    """Return the segments of the figures with their letters, counts and colour classes."""
     return [
         Series(
             _letter(n),
@@ -67,18 +83,18 @@ def legend_of(segments: Sequence[Entry]) -> list[Series]:
     ]
 
 
-def segments_of(entry: Entry, block: Block | None, legend: Sequence[Series]) -> Segments | None:
-    """How a question was answered in each segment; None where its answers cannot be laid side by side."""
+def compare(entry: Entry, block: Block | None, legend: Sequence[Series]) -> SegmentComparison | None:
+    """Return how each segment answered a question; None if no segment has answers."""
     parts = [{**part, "block_type": entry["block_type"]} for part in entry["segments"]]
     shown = [(series, part) for series, part in zip(legend, parts, strict=True) if part["response_count"]]
-    drawn = shown[:MOST_DRAWN]
+    drawn = shown[:MAX_DRAWN]
     if not drawn:
         return None
-    groups: Sequence[Group] = ()
-    divided: Sequence[Divided] = ()
+    groups: Sequence[OptionComparison] = ()
+    scores: Sequence[SegmentScore] = ()
     match entry["block_type"]:
         case "nps":
-            divided = [Divided(series, _score(part), nps_parts(part["nps"])) for series, part in drawn]
+            scores = [SegmentScore(series, _score(part), nps_parts(part["nps"])) for series, part in drawn]
             rows = _rows_of_scale(parts, block)
         case "single_punch" | "multi_punch":
             groups, rows = _groups(drawn, block), _rows_of_bars(parts, block)
@@ -91,19 +107,21 @@ def segments_of(entry: Entry, block: Block | None, legend: Sequence[Series]) -> 
         case _:
             rows = [("Answers", *(f"{part['response_count']:,}" for part in parts))]
     note = ""
-    if len(shown) > len(drawn) and (groups or divided):
-        note = f"The first {len(drawn)} of {len(shown)} are drawn; the table has all."
+    if len(shown) > len(drawn) and (groups or scores):
+        note = f"The first {len(drawn)} of {len(shown)} segments are drawn; the table has all."
     head = ("Answer", *(f"{series.letter} {series.text}" for series in legend))
-    return Segments([series for series, _ in drawn], groups, divided, note, Table(head, rows))
+    return SegmentComparison([series for series, _ in drawn], groups, scores, note, DataTable(head, rows))
 
 
 Drawn = Sequence[tuple[Series, Entry]]
 Rows = list[tuple[str, ...]]
 
 
-def _groups(drawn: Drawn, block: Block | None) -> list[Group]:
-    columns = [[Line(series, bar) for bar in bars_of(part, block)] for series, part in drawn]
-    return [Group(lines[0].bar.text, lines[0].bar.emoji, lines) for lines in zip(*columns, strict=True)]
+def _groups(drawn: Drawn, block: Block | None) -> list[OptionComparison]:
+    columns = [[SegmentBar(series, bar) for bar in bars_of(part, block)] for series, part in drawn]
+    return [
+        OptionComparison(bars[0].bar.text, bars[0].bar.emoji, bars) for bars in zip(*columns, strict=True)
+    ]
 
 
 def _rows_of_bars(parts: Sequence[Entry], block: Block | None) -> Rows:
@@ -143,14 +161,14 @@ def _figure(name: str, key: str, parts: Sequence[Entry]) -> tuple[str, ...]:
 
 def _score(part: Entry) -> str:
     score = part["nps"]["score"]
-    return NONE if score is None else signed(score)
+    return NO_VALUE if score is None else signed(score)
 
 
 def _number(value: float | None) -> str:
-    return NONE if value is None else number(value)
+    return NO_VALUE if value is None else number(value)
 
 
 def _letter(n: int) -> str:
-    """A to Z, then AA and so on."""
+    """Return A to Z, then AA and so on."""
     first, last = divmod(n, len(ascii_uppercase))
     return (ascii_uppercase[first - 1] if first else "") + ascii_uppercase[last]

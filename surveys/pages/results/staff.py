@@ -1,7 +1,7 @@
-"""A project's results for staff of the installation: who sees what is decided by the admin's permissions.
+"""A project's results for staff of the installation, guarded by the admin's permissions.
 
-To look takes `view_project`; to ask for an analysis, which may cost the community credits, `change_project`;
-to read quotes and to take the responses along as a file `view_conversation`, as they are single people's.
+The page requires `view_project`. Starting an analysis, which may cost the community credits, requires
+`change_project`. Quotes and exports show single people's answers and require `view_conversation`.
 """
 
 from __future__ import annotations
@@ -35,15 +35,17 @@ from surveys.services.results import figures
 from surveys.services.results.figures import Figures
 from surveys.services.scripts import editing as scripts
 
-UNREADABLE = 400
-LOOK, ASK, READ = "surveys.view_project", "surveys.change_project", "surveys.view_conversation"
+BAD_REQUEST = 400
+VIEW_RESULTS = "surveys.view_project"
+START_ANALYSIS = "surveys.change_project"
+VIEW_ANSWERS = "surveys.view_conversation"
 FORMATS = {"csv": "CSV", "xlsx": "Excel", "json": "JSON", "ndjson": "NDJSON"}
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def _for_staff(permission: str) -> Callable[[View[P]], View[P]]:
-    """Strangers sign in, at the admin's own page; who may not is told so."""
+    """Require staff with this permission. Visitors are sent to the admin's sign-in page; others get a 403."""
 
     def guarded(view: View[P]) -> View[P]:
         @wraps(view)
@@ -59,20 +61,21 @@ def _for_staff(permission: str) -> Callable[[View[P]], View[P]]:
     return guarded
 
 
-@_for_staff(LOOK)
+@_for_staff(VIEW_RESULTS)
 @require_safe
 def results(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the results page."""
     return _page(request, _project(project_id))
 
 
-@_for_staff(LOOK)
+@_for_staff(VIEW_RESULTS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def analyse(request: HttpRequest, project_id: int) -> HttpResponse:
-    """POST asks for an analysis; GET, by the page itself, tells how far it is."""
+    """POST starts an analysis; GET, polled by the page, returns its progress."""
     project = _project(project_id)
     if request.method != "POST":
         return _progress(request, project)
-    if not request.user.has_perm(ASK):
+    if not request.user.has_perm(START_ANALYSIS):
         raise PermissionDenied
     covers = request.POST.get("covers", "all")
     if covers not in COVERS:
@@ -80,14 +83,14 @@ def analyse(request: HttpRequest, project_id: int) -> HttpResponse:
     try:
         analysis.ask(project=project, with_ai=True, covers=covers, at=timezone.now())
     except Refusal as refusal:
-        return _page(request, project, refusal=refusal, sent={"status": covers})
+        return _page(request, project, refusal=refusal, overrides={"status": covers})
     return HttpResponseRedirect(f"{_address(project)}?status={covers}#analysis", status=303)
 
 
-@_for_staff(READ)
+@_for_staff(VIEW_ANSWERS)
 @require_safe
 def export(request: HttpRequest, project_id: int) -> HttpResponseBase:
-    """The responses that the filters leave, as a file that is sent while it is made."""
+    """Stream the filtered responses as a file."""
     project = _project(project_id)
     form = _form(request, project)
     format = request.GET.get("format", "csv")
@@ -98,7 +101,7 @@ def export(request: HttpRequest, project_id: int) -> HttpResponseBase:
             project=project, format=format, selection=form.selection, with_bom=request.GET.get("bom") == "1"
         )
         return download(request, content_type=file.content_type, file_name=file.file_name, chunks=file.chunks)
-    except Refusal as refusal:  # a workbook has no room for so many columns, or too many files are sent
+    except Refusal as refusal:  # too many columns for a workbook, or too many downloads are running
         return _page(request, project, refusal=refusal)
 
 
@@ -113,10 +116,10 @@ def _address(project: Project) -> str:
     return reverse("pages:staff-results", args=[project.pk])
 
 
-def _form(request: HttpRequest, project: Project, sent: Mapping[str, str] | None = None) -> ResultsForm:
+def _form(request: HttpRequest, project: Project, overrides: Mapping[str, str] | None = None) -> ResultsForm:
     blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
     data = request.GET.copy()
-    data.update(sent or {})
+    data.update(overrides or {})
     return ResultsForm(data, blocks)
 
 
@@ -125,15 +128,15 @@ def _page(
     project: Project,
     *,
     refusal: Refusal | None = None,
-    sent: Mapping[str, str] | None = None,
+    overrides: Mapping[str, str] | None = None,
 ) -> HttpResponse:
     at = timezone.now()
-    form = _form(request, project, sent)
-    reads_people = request.user.has_perm(READ)
-    counted = _counted(project, form)
-    outlook = overview.outlook_of(project, covers=form.covers)
+    form = _form(request, project, overrides)
+    can_view_answers = request.user.has_perm(VIEW_ANSWERS)
+    counted = _count(project, form)
+    analysis_status = overview.analysis_status(project, covers=form.covers)
     cards = overview.cards_of(
-        project, counted, outlook.done, divided_by=form.divided_by, with_quotes=reads_people
+        project, counted, analysis_status.done, divided_by=form.divided_by, with_quotes=can_view_answers
     )
     context = {
         "page": theme.PLAIN,
@@ -148,21 +151,21 @@ def _page(
         "funnel": None if project.is_poll else overview.funnel_of(counted),
         "cards": [each for each in cards if not each.card.is_removed],
         "removed": [each for each in cards if each.card.is_removed],
-        "outlook": outlook,
+        "analysis_status": analysis_status,
         "has_texts": any(block["block_type"] == "open_text" for block in counted.blocks),
-        "refused": refusal.message if refusal else "",
-        "formats": FORMATS if reads_people else {},
-        "hides_quotes": not reads_people and any(each.reading for each in cards),
-        "may_ask": request.user.has_perm(ASK),
+        "refusal": refusal.message if refusal else "",
+        "formats": FORMATS if can_view_answers else {},
+        "hides_quotes": not can_view_answers and any(each.text_analysis for each in cards),
+        "can_start_analysis": request.user.has_perm(START_ANALYSIS),
         "csrf": get_token(request),
         "address": _address(project),
     }
-    status = STATUS[refusal.code] if refusal else 200 if form.is_valid() else UNREADABLE
-    return _drawn("results/staff.html", context, status=status)
+    status = STATUS[refusal.code] if refusal else 200 if form.is_valid() else BAD_REQUEST
+    return _render("results/staff.html", context, status=status)
 
 
-def _counted(project: Project, form: ResultsForm) -> Figures:
-    """What the form asks for; undivided where it cannot be divided so, which is said beside that."""
+def _count(project: Project, form: ResultsForm) -> Figures:
+    """Count what the form asks for. If segments are refused, add the error to the form and count without."""
     form.full_clean()
     try:
         return figures.count(project=project, selection=form.selection, segment_by=form.divided_by)
@@ -172,17 +175,17 @@ def _counted(project: Project, form: ResultsForm) -> Figures:
 
 
 def _progress(request: HttpRequest, project: Project) -> HttpResponse:
-    """How far the newest analysis is; the page loads itself again once there is no more to wait for."""
+    """Return the newest analysis's progress; once it is finished, tell htmx to reload the page."""
     newest = analysis.latest(project=project, covers=request.GET.get("covers", "all"), with_ai=True)
     if newest is None or newest.is_finished:
         response = HttpResponse(status=204)
         response["HX-Refresh"] = "true"
         return response
     context = {"running": newest, "address": _address(project)}
-    return _drawn("results/progress.html", context)
+    return _render("results/progress.html", context)
 
 
-def _drawn(template: str, context: Mapping[str, object], *, status: int = 200) -> HttpResponse:
+def _render(template: str, context: Mapping[str, object], *, status: int = 200) -> HttpResponse:
     return HttpResponse(loader.get_template(template).render(dict(context)), status=status)
 
 

@@ -1,4 +1,4 @@
-"""What people wrote, as far as a results page shows it: sentiments in sum, and for staff the themes."""
+"""Analysed text answers on a results page: sentiment counts for everybody, themes and quotes for staff."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from communities.words import plural
-from surveys.pages.results.charts import Card, Part, Table, divide
+from surveys.pages.results.charts import BarPart, Card, DataTable, divide
 from surveys.pages.words import share
 
 SENTIMENTS = {"positive": "Positive", "neutral": "Neutral", "negative": "Negative"}
-OWN_WORDS = "Written in people's own words, which are not shown here."
+TEXTS_HIDDEN = "People answered in their own words. Their texts are not shown here."
 
 
 @dataclass(frozen=True, slots=True)
-class Theme:
+class ThemeBar:
+    """One theme of the answers. `width` is its share in percent, with two decimals for SVG."""
+
     title: str
     description: str
     count: int
@@ -26,33 +28,35 @@ class Theme:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What an analysis made of the answers to one question."""
+class TextAnalysis:
+    """The analysis of the answers to one text question. `coverage` says how many answers it read."""
 
     summary: str
-    told: str
-    themes: Sequence[Theme]
+    coverage: str
+    themes: Sequence[ThemeBar]
 
 
 def sentiment_card(card: Card, open_text: Mapping[str, Any]) -> Card:
-    """A text question's card without anybody's words: how many are positive, neutral and negative."""
+    """Return the public card of a text question: sentiment counts, without any texts."""
     counts = open_text["sentiment"]
     if not counts:
-        return replace(card, note=OWN_WORDS)
+        return replace(card, note=TEXTS_HIDDEN)
     parts = sentiment_parts(counts)
-    table = Table(
+    table = DataTable(
         ("Sentiment", "Answers", "Share"), [(part.text, f"{part.count:,}", part.share) for part in parts]
     )
-    return replace(card, parts=parts, note=OWN_WORDS, table=table)
+    return replace(card, parts=parts, note=TEXTS_HIDDEN, table=table)
 
 
-def sentiment_parts(counts: Mapping[str, int]) -> Sequence[Part]:
+def sentiment_parts(counts: Mapping[str, int]) -> Sequence[BarPart]:
+    """Return the stacked bar of sentiments."""
     return divide([(key, text, counts.get(key, 0)) for key, text in SENTIMENTS.items()])
 
 
-def reading(open_text: Mapping[str, Any]) -> Reading:
+def text_analysis(open_text: Mapping[str, Any]) -> TextAnalysis:
+    """Build the view of an `open_text` object (AnalysisBlock) for staff."""
     themes = [
-        Theme(
+        ThemeBar(
             title=theme["title"],
             description=theme.get("description") or "",
             count=theme["count"],
@@ -64,7 +68,7 @@ def reading(open_text: Mapping[str, Any]) -> Reading:
         for theme in open_text.get("themes") or ()
     ]
     read, given = open_text["analysed_count"], open_text["answer_count"]
-    told = (
+    coverage = (
         f"Themes of {plural(read, 'answer')}" if read == given else f"Themes of {read:,} of {given:,} answers"
     )
-    return Reading(open_text.get("summary") or "", told, themes)
+    return TextAnalysis(open_text.get("summary") or "", coverage, themes)

@@ -12,7 +12,7 @@ NOTHING = {"distribution": None, "stats": None, "ranking": None, "nps": None}
 
 def card(type, block=None, **figures):
     entry = {**QUESTION, **NOTHING, "block_type": type, **figures}
-    return charts.card(entry, block, number=1)
+    return charts.draw_card(entry, block, number=1)
 
 
 def point(value, count=0, percentage=0.0):
@@ -24,7 +24,7 @@ def chosen(id, value, count, percentage):
 
 
 @pytest.mark.parametrize(
-    ("percentage", "told"),
+    ("percentage", "text"),
     [
         (0.0, "0%"),
         (0.01, "<1%"),
@@ -37,12 +37,12 @@ def chosen(id, value, count, percentage):
         (100.0, "100%"),
     ],
 )
-def test_a_share_in_short_is_never_rounded_to_none_or_all(percentage, told):
-    assert words.share(percentage) == told
+def test_a_share_is_never_rounded_to_none_or_all(percentage, text):
+    assert words.share(percentage) == text
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [
         (4, "4"),
         (4.0, "4"),
@@ -53,8 +53,8 @@ def test_a_share_in_short_is_never_rounded_to_none_or_all(percentage, told):
         (1234567.891, "1,234,567.89"),
     ],
 )
-def test_a_number_has_no_more_decimals_than_it_needs(value, told):
-    assert charts.number(value) == told
+def test_a_number_has_no_more_decimals_than_it_needs(value, text):
+    assert charts.number(value) == text
 
 
 def test_every_option_of_the_script_has_a_bar_and_removed_ones_come_last():

@@ -165,7 +165,7 @@ def test_filters_narrow_what_is_counted(client):
         ("submitted_before=9999-12-31", "less than or equal to"),
         (
             "submitted_after=2026-01-31&submitted_before=2026-01-01",
-            "The last day must not be before the first.",
+            "The last day must not be before the first day.",
         ),
         ("status=gone", "Select a valid choice."),
         ("provider=nobody", "Select a valid choice."),
@@ -227,7 +227,7 @@ def test_many_segments_are_in_the_table_and_the_first_are_drawn(client):
 
     seen = look(client, made, f"?segment_by={which}")
 
-    assert "The first 8 of 30 are drawn; the table has all." in seen
+    assert "The first 8 of 30 segments are drawn; the table has all." in seen
     assert "AD o29" in seen
 
 
