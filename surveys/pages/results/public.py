@@ -80,10 +80,8 @@ def _page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
         raise Http404(refusal.message) from None
     project = destination.project
     if shared_results.waits_for_closing(project=project, at=at):
-        context: dict[str, object] = {
-            "notice": Notice("The votes are still coming in.", _opening_text(project))
-        }
-        return _render(destination, context, status=403)
+        notice = Notice("The votes are still coming in.", _opening_text(project))
+        return _render(destination, {"notice": notice}, status=403)
     return _render(destination, _context(project, shared_results.read(project=project, at=at)))
 
 
