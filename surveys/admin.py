@@ -1,7 +1,7 @@
-"""Staff look at projects, scripts and conversations, and correct words. What decides is read-only here.
+"""Admin pages for projects, scripts and conversations. Staff can correct wording; the rest is read-only.
 
-Tables with composite keys (answers, completions, tallies) cannot be registered in Django's admin: answers
-stand on their conversation's page, counts on their project's. Who completed how often is told nowhere.
+Tables with composite keys (answers, completions, tallies) cannot be registered in Django's admin. The page of
+a conversation shows its answers, the page of a project its counts. Completions are not shown at all.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from surveys.engine.walk.runner import State
 from surveys.models import Block, Bucket, Conversation, Option, Project, ProjectQuerySet
 
 
-class Kept:
-    """Rows that come and go by the interface alone."""
+class NoAddOrDelete:
+    """Admin mixin for rows that only the API adds and deletes."""
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
@@ -34,7 +34,7 @@ class Kept:
         return False
 
 
-class BucketInline(Kept, admin.TabularInline[Bucket, Project]):
+class BucketInline(NoAddOrDelete, admin.TabularInline[Bucket, Project]):
     model = Bucket
     fields = ("name", "order")
     readonly_fields = ("name", "order")
@@ -42,8 +42,8 @@ class BucketInline(Kept, admin.TabularInline[Bucket, Project]):
 
 
 @admin.register(Project)
-class ProjectAdmin(Kept, LockedAdmin[Project]):
-    """Name and cloning are corrected here; the rest has rules, which the interface keeps."""
+class ProjectAdmin(NoAddOrDelete, LockedAdmin[Project]):
+    """Staff can correct the name and `is_cloneable`; other fields have rules and change only in the API."""
 
     list_display = ["name", "id", "community", "type", "status", "privacy_mode", "block_count", "created_at"]
     list_filter = ["type", "status", "privacy_mode", "participation"]
@@ -85,7 +85,7 @@ class ProjectAdmin(Kept, LockedAdmin[Project]):
         return format_html('<a href="{}">Charts, themes and export</a>', address)
 
 
-class OptionInline(Kept, admin.TabularInline[Option, Block]):
+class OptionInline(NoAddOrDelete, admin.TabularInline[Option, Block]):
     model = Option
     fields = ["value", "label", "emoji", "display_order", "anchor_position", "is_archived"]
     readonly_fields = ["value", "display_order", "anchor_position", "is_archived"]
@@ -94,7 +94,7 @@ class OptionInline(Kept, admin.TabularInline[Option, Block]):
 
 
 class WordingForm(ModelForm[Block]):
-    """Words within the bounds that the interface keeps."""
+    """Form for wording, with the same limits as the API."""
 
     def clean_prompt(self) -> str:
         prompt: str = self.cleaned_data["prompt"]
@@ -103,15 +103,15 @@ class WordingForm(ModelForm[Block]):
         return prompt
 
     def clean(self) -> dict[str, Any]:
-        for name, words in list(self.cleaned_data.items()):
-            if isinstance(words, str) and len(words) > MAX_PROMPT:
+        for name, text in list(self.cleaned_data.items()):
+            if isinstance(text, str) and len(text) > MAX_PROMPT:
                 self.add_error(name, f"Must have at most {MAX_PROMPT:,} characters.")
         return self.cleaned_data
 
 
 @admin.register(Block)
-class BlockAdmin(Kept, LockedAdmin[Block]):
-    """Wording may be corrected at any time, as over the interface; structure and logic only there."""
+class BlockAdmin(NoAddOrDelete, LockedAdmin[Block]):
+    """Staff can correct wording at any time; structure and logic change only through the API."""
 
     list_display = ["name", "id", "project", "section", "position", "type", "short_prompt", "is_archived"]
     list_filter = ["type", "section", "is_archived"]
@@ -134,11 +134,11 @@ class BlockAdmin(Kept, LockedAdmin[Block]):
         return block.prompt[:80]
 
     def lock(self, row: Block) -> None:
-        """The project, as whoever writes its script does."""
+        """Lock the project until the transaction ends, as every write of its script does."""
         list(Project.objects.select_for_update().filter(pk=row.project_id))
 
     def save_model(self, request: HttpRequest, obj: Block, form: ModelForm[Block], change: bool) -> None:
-        """What was left alone stays null, where the form says empty."""
+        """Save only the changed fields, because the form turns null into an empty text in the others."""
         obj.save(update_fields=form.changed_data)
 
     def save_related(
@@ -148,14 +148,14 @@ class BlockAdmin(Kept, LockedAdmin[Block]):
         formsets: list[BaseModelFormSet[Any, Any]],
         change: bool,
     ) -> None:
-        """Count a write of the script, so that no process goes on with the words it has in memory."""
+        """Increase the script's revision, so that no process serves the old wording from its cache."""
         super().save_related(request, form, formsets, change)
         Project.objects.filter(pk=form.instance.project_id).update(revision=F("revision") + 1)
 
 
 @admin.register(Conversation)
-class ConversationAdmin(Kept, admin.ModelAdmin[Conversation]):
-    """Read, never edited. What an anonymous one knows of its respondent is in no field here."""
+class ConversationAdmin(NoAddOrDelete, admin.ModelAdmin[Conversation]):
+    """Read-only. No field shows what an anonymous conversation stores about its respondent."""
 
     list_display = ["id", "project", "user", "provider", "session_number", "answers_given", "completed_at"]
     list_filter = ["provider", "is_listed", ("completed_at", admin.EmptyFieldListFilter)]
@@ -179,8 +179,10 @@ class ConversationAdmin(Kept, admin.ModelAdmin[Conversation]):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
-        found = Conversation.objects.defer("sealed_respondent", "respondent")
-        return found if _is_one(request) else found.defer("state").annotate(answer_rows=Count("answers"))
+        conversations = Conversation.objects.defer("sealed_respondent", "respondent")
+        if _is_one(request):
+            return conversations
+        return conversations.defer("state").annotate(answer_rows=Count("answers"))
 
     def has_change_permission(self, request: HttpRequest, obj: Conversation | None = None) -> bool:
         return False
@@ -206,7 +208,7 @@ class ConversationAdmin(Kept, admin.ModelAdmin[Conversation]):
 
     @admin.display(description="what its blocks gave, in XP")
     def gave(self, conversation: Conversation) -> SafeString | str:
-        """Nothing of an anonymous one, where it would join what a member earned to the answers."""
+        """The XP that each block gave. Empty if anonymous: it would link a member's XP to the answers."""
         fired = {} if conversation.project.is_anonymous else State.from_json(conversation.state).fired
         blocks = Block.objects.filter(pk__in=fired).order_by("position", "pk").values_list("pk", "name")
         rows = format_html_join(
@@ -216,6 +218,6 @@ class ConversationAdmin(Kept, admin.ModelAdmin[Conversation]):
 
 
 def _is_one(request: HttpRequest) -> bool:
-    """Whether a single object's page is asked for, not the list."""
+    """Whether the request is for the page of one object, not for the list."""
     match = request.resolver_match
     return match is not None and "object_id" in match.kwargs

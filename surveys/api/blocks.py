@@ -1,8 +1,8 @@
-"""The schemas of a script in the OpenAPI description, generated from the engine's table of fields.
+"""OpenAPI schemas of a script, generated from the engine's table of fields.
 
-`components()` gives the component schemas by name, in the form of OpenAPI 3.1; `ref("Block")` points to one.
-What is required and what is never null holds for writes and reads alike; on reads every key of a Block
-is present.
+`components()` returns the component schemas by name, in OpenAPI 3.1; `ref("Block")` refers to one. Requests
+and responses share these schemas: the same fields are required and the same fields are never null. In
+responses, every key of a Block is present.
 """
 
 from __future__ import annotations
@@ -115,20 +115,21 @@ def _text(kind: TextType) -> Schema:
     if kind.format:
         schema["format"] = kind.format
     if kind.pattern:
-        # Empty text means null in nullable fields.
+        # In nullable fields, an empty text means null.
         schema["pattern"] = f"^$|{kind.pattern}" if kind.empty_is_null else kind.pattern
     return schema
 
 
 def _patch() -> Schema:
-    """A Block without required fields: a field that is not sent stays as it is."""
+    """The Block schema without required fields, for partial updates."""
     schema = _object(fields.BLOCK)
     del schema["required"]
     schema["description"] = (
-        "The fields of a block to change. A field that is not sent stays, null clears. `options` and "
-        "conditions are replaced as a whole; `scale`, `action_config` and `continue` change only in the keys "
-        "that are sent. Sending one of `precondition`, `show_when` and `hide_when` replaces the "
-        "others, and `show_when: null` or `hide_when: null` clears the `precondition` it compiled to as well."
+        "The fields of a block to change. Fields that are not sent stay as they are; null clears a field. "
+        "`options` and conditions are replaced as a whole; in `scale`, `action_config` and `continue` only "
+        "the keys that are sent change. Sending one of `precondition`, `show_when` and `hide_when` replaces "
+        "the other two. `show_when: null` or `hide_when: null` also clears the `precondition` compiled "
+        "from it."
     )
     return schema
 
@@ -139,8 +140,8 @@ def _condition() -> Schema:
     return {
         "type": "object",
         "description": (
-            "A leaf has `block` or `variable`, and `op` and `value`; a group has `all` or `any`. "
-            "Both, or neither, is refused, and so is an empty group."
+            "A comparison has `block` or `variable`, and `op` and `value`; a group has `all` or `any`. "
+            "A condition must be one or the other, and a group must not be empty."
         ),
         "properties": {
             "block": {
@@ -150,7 +151,7 @@ def _condition() -> Schema:
             },
             "variable": {
                 "type": ["string", "null"],
-                "description": "A token instead of a block: `score`, `score_<bucket>`, `q3` and so on.",
+                "description": "A token, in place of a block: `score`, `score_<bucket>`, `q3` and so on.",
                 "examples": ["score"],
             },
             "op": {
@@ -174,13 +175,13 @@ def _script() -> Schema:
     return {
         "type": "object",
         "description": (
-            f"The blocks of a project, in the order intro, main. At most {MAX_BLOCKS} blocks. Blocks are "
-            "sorted by `position`, which defaults to the index in the array. "
-            "Outro blocks are the service's own: `thank_you`, and of the project's `rewards` `xp`, "
-            "`achievement` and `role`. They are read with `?expand=outro` and written by their `id`; only "
+            f"The blocks of a project: first the intro, then the main section. At most {MAX_BLOCKS} blocks. "
+            "Blocks are sorted by `position`, which defaults to the index in the array. The service creates "
+            "the outro blocks: `thank_you`, and `xp`, `achievement` and `role` according to the project's "
+            "`rewards`. `?expand=outro` includes them in a read, and a write refers to them by `id`; only "
             "`prompt`, `image_url`, `thumbnail_url` and the `pause` of `continue` can change. The "
-            "`xp_amount` of `xp` is the community's `xp_per_question` times the script's questions at the "
-            "moment of the read, 0 where the community gives no XP."
+            "`xp_amount` of `xp` is the community's `xp_per_question` times the number of questions in the "
+            "script at the time of the read, or 0 if the community gives no XP."
         ),
         "required": ["blocks"],
         "properties": {
@@ -190,15 +191,15 @@ def _script() -> Schema:
                 "type": "integer",
                 "readOnly": True,
                 "description": (
-                    "Grows with every write, and when the outro or the scoring changes with the project. "
-                    "It is also the `ETag`, for `If-Match`."
+                    "Increases with every write, and when a change of the project changes the outro or the "
+                    "scoring. It is also the `ETag` for `If-Match`."
                 ),
             },
             "warnings": {
                 "type": "array",
                 "readOnly": True,
                 "items": ref("ScriptWarning"),
-                "description": "What is valid in the script but may not do what its author wants.",
+                "description": "Fields that are valid but may not do what the author expects.",
             },
         },
     }
@@ -208,20 +209,20 @@ def _warning() -> Schema:
     return {
         "type": "object",
         "description": (
-            "`scores_ignored`: points sent while scoring was off, or a script written before scoring was "
-            "enabled, which count once the script is written again; or points on a ranking, which never do. "
-            "`not_graded`: a correct answer while scoring is off. `double_award`: XP from a block and from "
-            "`rewards.use_xp` as well. `unknown_variable`: a name in a formula or `source_key` that has no "
-            "value at this block, and counts as 0. `unfilled_token`: a token inside text of a formula, where "
-            "tokens are not filled in. `unknown_achievement`: an achievement without a description. "
-            "`tells_the_answers`: on an anonymous project, an award from a score or with a condition would "
-            "reveal answers, so nothing is given."
+            "`scores_ignored`: points written while scoring was off, which count once the script is written "
+            "again with scoring on, or points on a ranking, which never count. `not_graded`: a correct "
+            "answer while scoring is off. `double_award`: XP both from a block and from `rewards.use_xp`. "
+            "`unknown_variable`: a name in a formula or `source_key` that has no value at this block and "
+            "counts as 0. `unfilled_token`: a token inside quoted text in a formula, which is not filled in. "
+            "`unknown_achievement`: an achievement without a description. `tells_the_answers`: on an "
+            "anonymous project, an award that depends on a score or a condition would reveal answers, so "
+            "nothing is given."
         ),
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {
             "field": {
                 "type": "string",
-                "description": "The path of the field in the script.",
+                "description": "Path of the field in the script.",
                 "examples": ["blocks[0].options"],
             },
             "block_id": {
@@ -234,6 +235,6 @@ def _warning() -> Schema:
                 "description": "The block's name; null if it is about the whole script.",
             },
             "code": {"type": "string", "enum": list(warnings.CODES), "description": "The kind of warning."},
-            "message": {"type": "string", "description": "An explanation, with what to do."},
+            "message": {"type": "string", "description": "What is wrong and what to do."},
         },
     }

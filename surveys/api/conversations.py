@@ -1,4 +1,4 @@
-"""Conversations, for callers that render their own pages (decisions 8.2)."""
+"""Endpoints for conversations, for callers that render their own pages (decisions 8.2)."""
 
 from __future__ import annotations
 
@@ -28,27 +28,31 @@ TAG = "Conversations"
 
 
 class ConversationIn(serializers.Serializer[Any]):
-    """Who responds: a member, or somebody by a name of the caller's own, or, with neither, a stranger."""
+    """The respondent: a member, a respondent that the caller names, or, with neither, a nameless one."""
 
     member_id = StrictTextField(
-        required=False, allow_null=True, allow_blank=False, max_length=40, help_text="A present member's id."
+        required=False,
+        allow_null=True,
+        allow_blank=False,
+        max_length=40,
+        help_text="The id of a current member.",
     )
     external_id = StrictTextField(
         required=False,
         allow_null=True,
         allow_blank=False,
         max_length=128,
-        help_text="The caller's own name for a respondent; told as the Response's `platform_id`.",
+        help_text="The caller's own name for the respondent, returned as `platform_id` of the Response.",
     )
 
 
 @extend_schema_field({"type": ["string", "number"]})
 class Value(serializers.JSONField):
-    """A text or a number. The block decides what it may be, so the engine reads it."""
+    """A text or a number. The engine validates it, because the valid values depend on the block."""
 
 
 class AnswerIn(serializers.Serializer[Any]):
-    """An answer to the current block, in one of its ways. `value` may also name a choice."""
+    """An answer to the current block. Send the one field that suits it; `value` may also name an option."""
 
     block_id = StrictIntegerField(min_value=1, max_value=MAX_ID, help_text="The current block.")
     value = Value(required=False, allow_null=True, help_text="A text, a number, or an option's value.")
@@ -70,7 +74,7 @@ class AnswerIn(serializers.Serializer[Any]):
     skip = StrictBooleanField(
         required=False,
         allow_null=True,
-        help_text="Leaves an optional question unanswered; a poll's never is.",
+        help_text="Leaves an optional question unanswered. The question of a poll is never optional.",
     )
 
 
@@ -84,8 +88,8 @@ class SeenOptionOut(serializers.Serializer[Any]):
 
 
 class SeenBlockOut(serializers.Serializer[Any]):
-    """A Block as the respondent sees it: tokens filled in, options in this respondent's order; no scores,
-    no correct answers, no logic."""
+    """A Block as the respondent sees it: tokens are filled in and options are in this respondent's order.
+    Scores, correct answers and logic are left out."""
 
     id = serializers.IntegerField()
     name = serializers.CharField()
@@ -122,42 +126,44 @@ class ConversationOut(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     project_id = serializers.CharField()
     status = serializers.ChoiceField(
-        choices=["active", "completed"], help_text="A vote that was reopened stays completed."
+        choices=["active", "completed"], help_text="A reopened vote stays completed."
     )
     session_number = serializers.IntegerField(
-        allow_null=True, help_text="Null until completed, and always on anonymous projects."
+        allow_null=True, help_text="Null until completed; always null on anonymous projects."
     )
     feedback = serializers.CharField(
-        allow_null=True, help_text="`when_correct` or `when_incorrect` of the answer just given."
+        allow_null=True,
+        help_text="The block's `when_correct` or `when_incorrect`, for the answer just given.",
     )
-    step = StepOut(allow_null=True, help_text="What waits for the respondent; null at the end.")
-    thank_you = serializers.CharField(allow_null=True, help_text="The words at the end.")
+    step = StepOut(allow_null=True, help_text="The current step; null at the end.")
+    thank_you = serializers.CharField(allow_null=True, help_text="The closing words; null before the end.")
     outro = SeenBlockOut(
         many=True,
         allow_null=True,
         help_text=(
-            "The outro's blocks at the end, null before: the thank-you, and the actions that gave this "
-            "respondent something. On anonymous projects those are told with the last move alone."
+            "The outro blocks: the thank-you, and the actions that gave this respondent something. Null "
+            "before the end. On anonymous projects, only the response to the last move includes the actions."
         ),
     )
 
 
-def as_json(told: ConversationView) -> dict[str, object]:
-    step = told.step
+def as_json(view: ConversationView) -> dict[str, object]:
+    """The ConversationOut object."""
+    step = view.step
     return {
-        "id": str(told.conversation.pk),
-        "project_id": str(told.project.pk),
-        "status": "completed" if told.is_completed else "active",
-        "session_number": told.conversation.session_number,
-        "feedback": told.feedback,
+        "id": str(view.conversation.pk),
+        "project_id": str(view.project.pk),
+        "status": "completed" if view.is_completed else "active",
+        "session_number": view.conversation.session_number,
+        "feedback": view.feedback,
         "step": step
         and {
             "block": presentation.as_json(step.block),
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
-        "thank_you": told.thank_you,
-        "outro": [presentation.as_json(block) for block in told.outro] or None,
+        "thank_you": view.thank_you,
+        "outro": [presentation.as_json(block) for block in view.outro] or None,
     }
 
 
@@ -176,17 +182,19 @@ class ConversationViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Begin a conversation",
         description=(
-            "Begins a conversation for a member, for a respondent of the caller's own (`external_id`), or, "
-            "with neither, for a new nameless web respondent. While the same respondent's conversation is "
-            "active it is given back with `200`; so is the completed one on a poll with `change_poll`. On "
-            "anonymous projects starting again always makes a new one: a conversation is taken up again by "
-            "its id alone. A project that is not live, or a respondent over `max_completes_per_user`, is "
-            "`409 conflict`; on a private project anyone but a member is `403 forbidden`."
+            "Begins a conversation for a member, for a respondent that the caller names (`external_id`), or, "
+            "with neither, for a new nameless web respondent. If the respondent has an active conversation, "
+            "it is returned with `200`; so is the completed one on a poll with `change_poll`. On anonymous "
+            "projects this always begins a new conversation: an earlier one can be resumed only by its id. "
+            "It is `409 conflict` if the project is not live, or if the respondent has reached "
+            "`max_completes_per_user`. On a private project, anyone but a member is `403 forbidden`."
         ),
         request=ConversationIn,
         responses={201: ConversationOut, 200: ConversationOut},
         examples=[
-            OpenApiExample("A respondent of one's own", {"external_id": "customer-42"}, request_only=True),
+            OpenApiExample(
+                "A respondent that the caller names", {"external_id": "customer-42"}, request_only=True
+            ),
             OpenApiExample("Begun", ACTIVE, response_only=True, status_codes=["201"]),
             OpenApiExample("Resumed", ACTIVE, response_only=True, status_codes=["200"]),
         ],
@@ -194,36 +202,38 @@ class ConversationViewSet(OwnWorkViewSet):
     @once
     def create(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
         body = self.read(ConversationIn)
-        told = conversations.begin(
+        view = conversations.begin(
             project_id=project_id,
             respondent=self._respondent(body),
             at=self.at,
             actor=self.actor,
         )
-        return Response(as_json(told), status=200 if told.resumed else 201)
+        return Response(as_json(view), status=200 if view.resumed else 201)
 
     @extend_schema(
         operation_id="conversations_get",
         tags=[TAG],
         summary="Read a conversation",
-        description="The conversation as it stands; `feedback` is told with its answer only.",
+        description=(
+            "Returns the current state. `feedback` is null here; only the response to an answer has it."
+        ),
         responses=ConversationOut,
         examples=[OpenApiExample("Active", ACTIVE, response_only=True)],
     )
     def retrieve(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
-        told = conversations.get(conversation_id=conversation_id, at=self.at, actor=self.actor)
-        return Response(as_json(told))
+        view = conversations.get(conversation_id=conversation_id, at=self.at, actor=self.actor)
+        return Response(as_json(view))
 
     @extend_schema(
         operation_id="conversations_answer",
         tags=[TAG],
         summary="Answer the current block",
         description=(
-            "Takes one answer and tells the next step. Answers are saved as they are given. A bad answer is "
-            "`400` with `violations`, and nothing moves. An answer to a block that is not the current one is "
-            "`409 conflict`, unless it repeats the answer taken last: then nothing changes and the "
-            "conversation is told as it stands. An answer to a content or action block is `409` too, and so "
-            "is one after the project has closed: what was saved stays as a partial response."
+            "Saves one answer and returns the next step. An invalid answer is `400` with `violations`, and "
+            "the conversation stays where it is. An answer to a block that is not the current one is "
+            "`409 conflict`, unless it repeats the last saved answer: then nothing changes and the current "
+            "state is returned. An answer to a content or action block, or after the project has closed, is "
+            "`409 conflict` too; the answers saved by then stay as a partial response."
         ),
         request=AnswerIn,
         responses=ConversationOut,
@@ -239,17 +249,17 @@ class ConversationViewSet(OwnWorkViewSet):
     @once
     def answer(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
         body = self.read(AnswerIn)
-        told = conversations.answer(conversation_id=conversation_id, raw=body, at=self.at, actor=self.actor)
-        return Response(as_json(told))
+        view = conversations.answer(conversation_id=conversation_id, raw=body, at=self.at, actor=self.actor)
+        return Response(as_json(view))
 
     @extend_schema(
         operation_id="conversations_back",
         tags=[TAG],
         summary="Go one step back",
         description=(
-            "Back to the step shown before, whatever its kind; answers stay until they are changed. At the "
-            "end of a poll with `change_poll` this reopens the vote: the earlier one counts until another "
-            "is given. `409 conflict` at the first step and after the end."
+            "Returns to the step shown before, of any block type. Answers stay until they are changed. At "
+            "the end of a poll with `change_poll`, this reopens the vote: the earlier vote counts until a "
+            "new one is given. `409 conflict` at the first step, and after the end otherwise."
         ),
         request=None,
         responses=ConversationOut,
@@ -257,22 +267,25 @@ class ConversationViewSet(OwnWorkViewSet):
     )
     @once
     def back(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
-        told = conversations.back(conversation_id=conversation_id, at=self.at, actor=self.actor)
-        return Response(as_json(told))
+        view = conversations.back(conversation_id=conversation_id, at=self.at, actor=self.actor)
+        return Response(as_json(view))
 
     @extend_schema(
         operation_id="conversations_continue",
         tags=[TAG],
         summary="Go past a content or action block",
-        description="Whatever the block's own `continue` says. `409 conflict` where a question waits.",
+        description=(
+            "Works for every `continue` of the block. If the current block is a question, this is "
+            "`409 conflict`."
+        ),
         request=None,
         responses=ConversationOut,
         examples=[OpenApiExample("The next step", ACTIVE, response_only=True)],
     )
     @once
     def go_on(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
-        told = conversations.go_on(conversation_id=conversation_id, at=self.at, actor=self.actor)
-        return Response(as_json(told))
+        view = conversations.go_on(conversation_id=conversation_id, at=self.at, actor=self.actor)
+        return Response(as_json(view))
 
     def _respondent(self, body: Mapping[str, Any]) -> Respondent:
         member_id, external_id = body.get("member_id"), body.get("external_id")
@@ -280,7 +293,7 @@ class ConversationViewSet(OwnWorkViewSet):
             refuse(
                 "external_id",
                 "conflicting",
-                "`external_id` cannot be sent with `member_id`: a respondent is one or the other.",
+                "`external_id` cannot be sent with `member_id`: send only one of them.",
             )
         if member_id is not None:
             return admission.member(community_id=self.actor.community_id, member_id=member_id)

@@ -1,4 +1,4 @@
-"""Examples for the OpenAPI description: real shapes, as the service tells them."""
+"""Examples of projects and scripts for the OpenAPI description, in the form that the service returns."""
 
 from __future__ import annotations
 

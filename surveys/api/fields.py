@@ -1,4 +1,4 @@
-"""Fields that take exactly the JSON type they name: no number for a text, no text for a number."""
+"""Serializer fields for values with a format: URLs, colours, ids and single characters, as JSON strings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from surveys.engine.intake.field_types import TextType
 from surveys.engine.intake.fields import BLOCK, SNOWFLAKE
 
 
-class _ByKind(StrictTextField):
-    """A text that the table of block fields knows already: the same rule, in the same words."""
+class _BlockTextField(StrictTextField):
+    """A text that follows the rule of a text field of blocks, with the same error messages."""
 
     key: ClassVar[str]
 
@@ -29,22 +29,22 @@ class _ByKind(StrictTextField):
 
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
-class UrlField(_ByKind):
+class UrlField(_BlockTextField):
     """An http or https address."""
 
     key = "image_url"
 
 
 @extend_schema_field({"type": "string", "pattern": "^[0-9A-Fa-f]{6}$"})
-class ColorField(_ByKind):
-    """Six hexadecimal digits."""
+class ColorField(_BlockTextField):
+    """A colour as six hexadecimal digits."""
 
     key = "color"
 
 
 @extend_schema_field({"type": "string", "pattern": SNOWFLAKE.pattern})
 class SnowflakeField(StrictTextField):
-    """An id of the chat platform: digits, as text, because numbers lose some of them."""
+    """An id of the chat platform: digits in a string, because JSON numbers may lose precision."""
 
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
@@ -55,9 +55,9 @@ class SnowflakeField(StrictTextField):
 
 @extend_schema_field({"type": "string", "pattern": "^[1-9][0-9]{0,18}$"})
 class AchievementIdField(StrictTextField):
-    """The number of an achievement, as text."""
+    """The number of an achievement, as a string of digits."""
 
-    default_error_messages = {"invalid": "must be the number of an achievement: digits, as text."}
+    default_error_messages = {"invalid": "must be the number of an achievement: digits in a string."}
 
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
@@ -81,7 +81,7 @@ class OneCharacterField(StrictTextField):
 
 
 class BooleanMapField(serializers.DictField):
-    """A map of texts to true or false."""
+    """A map of strings to booleans."""
 
     child = StrictBooleanField()
 

@@ -1,4 +1,4 @@
-"""What is held about a person: read, and erased (decisions 4, 8.8 and 14.16)."""
+"""Endpoints to read and to erase the personal data of a member (decisions 4, 8.8 and 14.16)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ EXAMPLE: dict[str, Any] = {
 
 
 class PersonMemberOut(serializers.Serializer[Any]):
-    """The place in the community."""
+    """The person's membership of the community."""
 
     id = serializers.CharField()
     community_id = serializers.CharField()
@@ -110,11 +110,11 @@ class PersonMemberOut(serializers.Serializer[Any]):
 
 
 class PersonUserOut(serializers.Serializer[Any]):
-    """The person across communities."""
+    """The person's account, which all communities share."""
 
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
-    username = serializers.CharField(help_text="By which staff sign in; made up for everybody else.")
+    username = serializers.CharField(help_text="Staff sign in with it; generated for everybody else.")
     email = serializers.CharField(allow_null=True)
     is_active = serializers.BooleanField()
     is_staff = serializers.BooleanField()
@@ -123,21 +123,23 @@ class PersonUserOut(serializers.Serializer[Any]):
 
 
 class PersonIdentityOut(serializers.Serializer[Any]):
-    """An account by which a platform, or this community, knows the person."""
+    """The person's id on a platform or in this community."""
 
     provider = serializers.ChoiceField(choices=Identity.Provider.values)
     platform_id = serializers.CharField()
 
 
 class PersonKeyOut(serializers.Serializer[Any]):
-    """An API key that the person made for this community."""
+    """An API key that the person created for this community."""
 
     id = serializers.CharField()
     name = serializers.CharField()
     description = serializers.CharField(allow_null=True)
     key_prefix = serializers.CharField()
     role = serializers.ChoiceField(
-        choices=ApiKey.Restriction.values, allow_null=True, help_text="To which it is restricted."
+        choices=ApiKey.Restriction.values,
+        allow_null=True,
+        help_text="The role that the key is restricted to.",
     )
     created_at = serializers.DateTimeField()
     last_used_at = serializers.DateTimeField(allow_null=True)
@@ -146,28 +148,29 @@ class PersonKeyOut(serializers.Serializer[Any]):
 
 
 class PersonProjectOut(serializers.Serializer[Any]):
-    """A project that the person made."""
+    """A project that the person created."""
 
     id = serializers.CharField()
     name = serializers.CharField()
 
 
 class ParticipationOut(serializers.Serializer[Any]):
-    """What is remembered of the person's part in a project, apart from answers."""
+    """How often the person took part in a project and what it gave them, stored apart from answers."""
 
     project_id = serializers.CharField()
     project_name = serializers.CharField(allow_null=True)
-    completions = serializers.IntegerField(min_value=0, help_text="Counted towards the limit.")
+    completions = serializers.IntegerField(min_value=0, help_text="Counts towards `max_completes_per_user`.")
     sessions = serializers.IntegerField(
-        min_value=0, help_text="Ever completed; not fewer when a response is deleted."
+        min_value=0, help_text="Sessions ever completed; deleting a response does not reduce it."
     )
     actions = serializers.ListField(
-        child=serializers.CharField(), help_text="What was given once, so that it is not given again."
+        child=serializers.CharField(),
+        help_text="Actions that gave something, so that they do not give it again.",
     )
 
 
 class PersonStandingOut(serializers.Serializer[Any]):
-    """What the person's ledger comes to."""
+    """Totals of the person's XP ledger."""
 
     xp_total = serializers.IntegerField(min_value=0)
     xp_monthly = serializers.IntegerField()
@@ -175,32 +178,36 @@ class PersonStandingOut(serializers.Serializer[Any]):
 
 
 class RoleGrantOut(serializers.Serializer[Any]):
-    """A role on the chat platform that the person earned."""
+    """A chat platform role that the person earned."""
 
     role_id = serializers.CharField()
     project_id = serializers.CharField(allow_null=True)
     project_name = serializers.CharField(allow_null=True)
     created_at = serializers.DateTimeField()
-    carried_out_at = serializers.DateTimeField(allow_null=True, help_text="Null while it waits.")
+    carried_out_at = serializers.DateTimeField(
+        allow_null=True, help_text="Null until it is granted on the platform."
+    )
 
 
 class PersonWebhookEventOut(serializers.Serializer[Any]):
-    """What webhooks were told, or are still to be told, and names the person."""
+    """A webhook event that names the person, sent or still to be sent."""
 
     id = serializers.UUIDField()
     type = serializers.CharField(help_text="As in a webhook's `events`.")
     created_at = serializers.DateTimeField()
-    data = serializers.DictField(  # type: ignore[assignment]  # the interface's word, and DRF's own
-        allow_null=True, help_text="As in what is sent; null once it is forgotten, after 30 days."
+    data = serializers.DictField(  # type: ignore[assignment]  # the name is public, and hides DRF's `data`
+        allow_null=True, help_text="As sent to the webhook; deleted after 30 days, and null from then on."
     )
 
 
 class PersonOut(serializers.Serializer[Any]):
-    """Everything that a community holds about a person."""
+    """All the data that a community stores about a person."""
 
     member = PersonMemberOut()
     user = PersonUserOut()
-    set_up_the_community = serializers.BooleanField(help_text="Whether they last completed its setup.")
+    set_up_the_community = serializers.BooleanField(
+        help_text="Whether the person last completed the community's setup."
+    )
     identities = PersonIdentityOut(many=True)
     api_keys = PersonKeyOut(many=True)
     projects = PersonProjectOut(many=True)
@@ -209,11 +216,11 @@ class PersonOut(serializers.Serializer[Any]):
     achievements = EarnedAchievementOut(many=True)
     roles = RoleGrantOut(many=True)
     entries_for_others = serializers.IntegerField(
-        min_value=0, help_text="How often they gave or took XP of other members by hand."
+        min_value=0, help_text="How often the person adjusted the XP of other members by hand."
     )
     xp_ledger = XpEntryOut(many=True, help_text="Newest first.")
     responses = ResponseOut(
-        many=True, help_text="Project after project, oldest first; also those without an answer yet."
+        many=True, help_text="By project, oldest first; includes responses without an answer yet."
     )
     webhook_events = PersonWebhookEventOut(many=True, help_text="Oldest first.")
 
@@ -228,57 +235,58 @@ class PersonViewSet(CommunityViewSet):
     @extend_schema(
         operation_id="members_data_get",
         tags=[TAG],
-        summary="Read everything held about a person",
+        summary="Read all data stored about a person",
         description=(
-            "Of a member, present or not, in this community alone; other communities tell what they hold. Of "
-            "`anonymous` projects it tells how often the person completed them and what that gave, as nobody "
-            "knows their answers. Not told are secrets, of which only digests are kept, and whom an "
-            "unfinished anonymous conversation is with, which is kept encrypted for a day at most. All of it "
-            "comes at once, without pages. Needs the role admin."
+            "Returns all data that this community stores about a current or former member, in one response "
+            "without pages. Data in other communities is not included. For `anonymous` projects it contains "
+            "how often the person completed them and what that gave them, but no answers, because these "
+            "cannot be traced to anyone. Also left out are secrets, which are stored only as digests, and "
+            "the respondent of an unfinished anonymous conversation, who is stored encrypted for at most a "
+            "day. Requires the role admin."
         ),
         responses=PersonOut,
         examples=[OpenApiExample("A person", EXAMPLE, response_only=True)],
     )
     def retrieve(self, request: Request, /, member_id: int, **kwargs: Any) -> HttpResponse:
-        held = people.data_of(community_id=self.actor.community_id, member_id=member_id, at=self.at)
-        return HttpResponse(b"".join(_drawn(held)), content_type=bodies.MEDIA_TYPE)
+        data = people.data_of(community_id=self.actor.community_id, member_id=member_id, at=self.at)
+        return HttpResponse(b"".join(_render(data)), content_type=bodies.MEDIA_TYPE)
 
     @extend_schema(
         operation_id="members_data_erase",
         tags=[TAG],
         summary="Erase a person",
         description=(
-            "For good. The answers stay, listed and counted, as those of a nameless respondent: `user_id`, "
-            "`platform_id` and `session_number` of these responses become null, and an unfinished one stays "
-            "partial. Everything else about the person in this community goes: the member, their XP, "
-            "achievements and roles, their API keys, their names and accounts, and their name on the "
-            "projects they made and on XP they gave to others, which stay. Somebody who is also a member of "
-            "other communities stays so. What the person wrote in answers is not searched for names, "
-            "what was answered under an Idempotency-Key is replayed for its 24 hours, and what webhooks have "
-            "told stays told: only attempts after this send these fields as null. "
-            "`409 conflict` for the person to whom the key that asks belongs. Needs the role admin."
+            "Erases a person permanently. Their answers stay, listed and counted, as those of a nameless "
+            "respondent: `user_id`, `platform_id` and `session_number` of these responses become null, and "
+            "an unfinished response stays partial. All other data about the person in this community is "
+            "deleted: the member, their XP, achievements and roles, their API keys, names and accounts. "
+            "Projects that they created and XP that they gave to others stay, without their name. "
+            "Memberships of other communities stay. The text of answers is not searched for names. Responses "
+            "stored under an Idempotency-Key are replayed for 24 hours. Webhook events that were already "
+            "delivered cannot be recalled; later attempts send these fields as null. `409 conflict` if the "
+            "API key in use belongs to this person. Requires the role admin."
         ),
         responses={204: None},
     )
     @once
     def destroy(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
         people.erase(community_id=self.actor.community_id, member_id=member_id, by_user_id=self.actor.user_id)
-        transaction.on_commit(caller_cache.clear)  # at once in this process; in others within 5 seconds
+        transaction.on_commit(caller_cache.clear)  # other processes follow within 5 seconds
         return Response(status=204)
 
 
-def _drawn(held: PersonData) -> Iterator[bytes]:
-    """The JSON object, in pieces: of a long history only the text is in memory, not a thing for each word."""
-    yield wire.render(held.facts)[:-1]
+def _render(data: PersonData) -> Iterator[bytes]:
+    """Render the JSON object in pieces, so that a long history is in memory only as text, not as objects."""
+    yield wire.render(data.facts)[:-1]
     yield b',"xp_ledger":['
-    yield from _listed(held.xp_ledger)
+    yield from _render_items(data.xp_ledger)
     yield b'],"responses":['
-    yield from _listed(held.responses)
+    yield from _render_items(data.responses)
     yield b'],"webhook_events":['
-    yield from _listed(held.webhook_events)
+    yield from _render_items(data.webhook_events)
     yield b"]}"
 
 
-def _listed(rows: Iterable[object]) -> Iterator[bytes]:
+def _render_items(rows: Iterable[object]) -> Iterator[bytes]:
     for n, row in enumerate(rows):
         yield b"," + wire.render(row) if n else wire.render(row)

@@ -1,4 +1,4 @@
-"""What a project looks like on its way in and out (interface 2.3)."""
+"""Serializers for projects in requests and responses (interface 2.3)."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ MAX_SMALL = 2**31 - 1
 
 @extend_schema_field(ref("Script"))
 class ScriptField(serializers.JSONField):
-    """Raw: the engine reads it, so that all that is wrong with it is told at once."""
+    """A script as raw JSON. The engine validates it, so that one response lists all its errors."""
 
     def to_internal_value(self, data: Any) -> Any:
-        return data  # DRF would write it out as JSON once more, to see whether it can
+        return data  # DRF would serialize it once more, only to check that it is valid JSON
 
 
 class Group(serializers.Serializer[Any]):
-    """A group of fields: those that are sent change, the others stay."""
+    """A group of fields. Fields that are not sent stay as they are."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("required", False)
@@ -52,8 +52,8 @@ class Group(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
-            fault = {"non_field_errors": ["must be an object."]}
-            raise serializers.ValidationError(fault, code="invalid_type")
+            errors = {"non_field_errors": ["must be an object."]}
+            raise serializers.ValidationError(errors, code="invalid_type")
         return super().to_internal_value(data)
 
 
@@ -62,34 +62,33 @@ class Group(serializers.Serializer[Any]):
 
 class ProjectSettingsIn(Group):
     privacy_mode = StrictChoiceField(
-        PRIVACY_MODES, required=False, allow_null=True, help_text="Null: the community's default."
+        PRIVACY_MODES, required=False, allow_null=True, help_text="Null means the community's default."
     )
     max_completes_per_user = StrictIntegerField(
         min_value=1,
         max_value=MAX_SMALL,
         required=False,
         allow_null=True,
-        help_text="Null: unlimited. New polls have 1.",
+        help_text="Null means unlimited. The default for new polls is 1.",
     )
     change_poll = StrictBooleanField(
-        required=False, allow_null=True, help_text="Whether a vote may be changed after it was given."
+        required=False, allow_null=True, help_text="Whether a respondent may change their vote."
     )
     poll_results_mode = StrictChoiceField(
-        Project.PollResultsMode.values, required=False, allow_null=True, help_text="Null: as `hidden`."
+        Project.PollResultsMode.values, required=False, allow_null=True, help_text="Null means `hidden`."
     )
     reveal_results = StrictBooleanField(required=False, allow_null=True, help_text="Post a summary on close.")
     share_results = StrictBooleanField(
         required=False,
-        help_text="Share the results, as aggregates alone: with every member, and on a public page whose "
-        "address is `info.results_url`. Switched off, the page is gone at once; switched on again, it is "
-        "back at the same address.",
+        help_text="Share aggregated results with every member, and on a public page at `info.results_url`. "
+        "Switching this off removes the page at once; switching it on again restores it at the same address.",
     )
 
 
 class TurnIn(Group):
     mode = StrictChoiceField(["manual", "scheduled"], required=False)
     time = UtcDateTimeField(
-        required=False, allow_null=True, help_text="Needed, and in the future, with `scheduled`."
+        required=False, allow_null=True, help_text="Required with `scheduled`; must be in the future."
     )
 
 
@@ -97,19 +96,22 @@ class AudienceIn(Group):
     participation = StrictChoiceField(Project.Participation.values, required=False)
     response_channel = StrictChoiceField(Project.ResponseChannel.values, required=False)
     required_role_ids = serializers.ListField(
-        child=SnowflakeField(), max_length=50, required=False, help_text="Any of these roles."
+        child=SnowflakeField(),
+        max_length=50,
+        required=False,
+        help_text="Respondents need one of these roles.",
     )
     verified_source_ids = serializers.ListField(
         child=StrictIntegerField(min_value=1, max_value=MAX_ID),
         max_length=50,
         required=False,
-        help_text="Any of these sources.",
+        help_text="Respondents need one of these sources.",
     )
 
 
 class EmbedConfigIn(Group):
     info_display = StrictChoiceField(["embed", "button"], required=False, allow_null=True)
-    rows = BooleanMapField(required=False, allow_null=True, help_text="Which rows of the embed are shown.")
+    rows = BooleanMapField(required=False, allow_null=True, help_text="Which rows the embed shows.")
 
 
 class InvitationIn(Group):
@@ -117,8 +119,8 @@ class InvitationIn(Group):
     message = StrictTextField(max_length=4000, required=False, allow_null=True)
     thumbnail_url = UrlField(required=False, allow_null=True)
     image_url = UrlField(required=False, allow_null=True)
-    border_color = ColorField(required=False, allow_null=True, help_text="Hex without `#`, while open.")
-    border_color_closed = ColorField(required=False, allow_null=True, help_text="When closed. Premium.")
+    border_color = ColorField(required=False, allow_null=True, help_text="Hex without `#`; used while open.")
+    border_color_closed = ColorField(required=False, allow_null=True, help_text="Used once closed. Premium.")
     footer = StrictTextField(max_length=2048, required=False, allow_null=True, help_text="Premium.")
     embed_config = EmbedConfigIn(allow_null=True)
     answer_button_label = StrictTextField(
@@ -145,25 +147,27 @@ class RewardsIn(Group):
     achievement_id = AchievementIdField(
         required=False,
         allow_null=True,
-        help_text="Digits. Null: the one it had, else the community's next number, once an achievement is "
-        "enabled.",
+        help_text="Digits. If null once an achievement is enabled, the project keeps its number or gets the "
+        "community's next one.",
     )
     use_xp = StrictBooleanField(
         required=False,
         allow_null=True,
-        help_text="Give `xp_per_question` for each question at the end; on a poll, once, with the vote.",
+        help_text="Award `xp_per_question` for each question on completion; on a poll once, with the vote.",
     )
     achievement_enabled = StrictBooleanField(
         required=False, allow_null=True, help_text="Grant an achievement on completion."
     )
     achievement_image_url = UrlField(
-        required=False, allow_null=True, help_text="Null: as it is described, else a badge that is drawn."
+        required=False,
+        allow_null=True,
+        help_text="Null: the achievement's own image, or else a generated badge.",
     )
     achievement_name = StrictTextField(
         max_length=200,
         required=False,
         allow_null=True,
-        help_text="Null: as it is described, else `Completed: ` and the project's name.",
+        help_text="Null: the achievement's own name, or else `Completed: ` and the project's name.",
     )
     achievement_role_id = SnowflakeField(
         required=False, allow_null=True, help_text="Role granted with the achievement."
@@ -176,7 +180,7 @@ class PresentationIn(Group):
         max_value=MAX_SMALL,
         required=False,
         allow_null=True,
-        help_text="Unknown ones draw the default.",
+        help_text="An unknown id shows the default theme.",
     )
     interviewer_id = StrictIntegerField(min_value=1, max_value=MAX_SMALL, required=False, allow_null=True)
     branding = StrictTextField(max_length=200, required=False, allow_null=True)
@@ -187,51 +191,49 @@ class BucketIn(serializers.Serializer[Any]):
     name = StrictTextField(
         max_length=64,
         help_text=(
-            "Display name. Its variable key is the name in lower case with `_` for spaces; tokens and logic "
-            "can name it where it is made of letters, digits, spaces, `_` and `-`. No brackets, quotes or "
-            "commas, and not `correct` at its beginning."
+            "Display name. The variable key is the name in lower case with `_` for spaces; tokens and logic "
+            "can refer to it if the name has only letters, digits, spaces, `_` and `-`. Must not contain "
+            "brackets, quotes or commas, and must not start with `correct`."
         ),
     )
     order = StrictIntegerField(
-        min_value=0, max_value=MAX_SMALL, required=False, help_text="The index in the array by default."
+        min_value=0, max_value=MAX_SMALL, required=False, help_text="Defaults to the index in the array."
     )
 
     def to_internal_value(self, data: Any) -> Any:
-        if (
-            isinstance(data, Mapping) and "name" not in data
-        ):  # a partial update excuses no bucket from its name
+        if isinstance(data, Mapping) and "name" not in data:  # required in partial updates too
             raise serializers.ValidationError({"name": ["is required."]}, code="required")
         return super().to_internal_value(data)
 
     def validate_name(self, name: str) -> str:
-        if fault := names.bucket_name_problem(name):
-            raise serializers.ValidationError(fault, code="invalid")
+        if problem := names.bucket_name_problem(name):
+            raise serializers.ValidationError(problem, code="invalid")
         return name
 
 
 class ScoringIn(Group):
     enabled = StrictBooleanField(
         required=False,
-        help_text="Scores count once a script is written while this is true: enable it first.",
+        help_text="Scores count only if the script is written while this is true: enable it first.",
     )
     buckets = serializers.ListField(
         child=BucketIn(),
         max_length=100,
         required=False,
-        help_text="Where none are named, the script makes them of the keys of its `score_values`.",
+        help_text="If empty, buckets are created from the keys of the script's `score_values`.",
     )
 
     def validate_buckets(self, buckets: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         keys = [Bucket(bucket["name"]).key.replace("-", "_") for bucket in buckets]
         if len(set(keys)) < len(keys):
             raise serializers.ValidationError(
-                "must have names that differ in their variable keys.", code="duplicate"
+                "must have names with different variable keys.", code="duplicate"
             )
         return buckets
 
 
 class Fields(serializers.Serializer[Any]):
-    """What a create and an update may carry alike. What only reads carry is accepted and passed over."""
+    """Fields shared by create and update. Fields that only responses have are accepted and ignored."""
 
     privacy_mode = StrictChoiceField(
         PRIVACY_MODES, required=False, allow_null=True, help_text="The same as `settings.privacy_mode`."
@@ -254,14 +256,14 @@ class Fields(serializers.Serializer[Any]):
 
 
 class ProjectIn(Fields):
-    """Fields to change. `type` never changes, and the script has an address of its own."""
+    """Fields to change. `type` never changes, and the script has its own endpoint."""
 
     name = StrictTextField(max_length=200, required=False)
     accepted_and_ignored = (*Fields.accepted_and_ignored, "type", "script")
 
 
 class NewProjectIn(Fields):
-    """A project to be made: `name` and `type`, and one of `script`, `intent` and `template`, or none."""
+    """A project to create: `name` and `type`, and at most one of `script`, `intent` and `template`."""
 
     name = StrictTextField(max_length=200)
     type = StrictChoiceField(Project.Type.values)
@@ -270,16 +272,16 @@ class NewProjectIn(Fields):
         required=False,
         allow_null=True,
         allow_blank=False,
-        help_text="A wish in plain words, from which a script is made by AI.",
+        help_text="What to ask, in plain words. AI writes the script from it.",
     )
     template = StrictTextField(
         max_length=64,
         required=False,
         allow_null=True,
-        help_text="The id of a template (`GET /v1/templates`), whose script is copied.",
+        help_text="The id of the template to copy the script from (`GET /v1/templates`).",
     )
     script = ScriptField(required=False, allow_null=True)
-    # What a template is read with, beside its script.
+    # Includes the other fields of a template, so that a template can be sent as it was read.
     accepted_and_ignored = (
         *Fields.accepted_and_ignored,
         "description",
@@ -293,7 +295,7 @@ class NewProjectIn(Fields):
         if len(sent) > 1:
             last, first = sent[-1], sent[0]
             raise serializers.ValidationError(
-                {last: f"`{last}` cannot be sent with `{first}`: one of them makes the script."},
+                {last: f"`{last}` cannot be sent with `{first}`: send only one of them."},
                 code="conflicting",
             )
         return attrs
@@ -306,16 +308,16 @@ class OpenIn(serializers.Serializer[Any]):
 
 
 class CloneIn(serializers.Serializer[Any]):
-    name = StrictTextField(max_length=200, required=False, help_text="`Copy of ...` by default.")
+    name = StrictTextField(max_length=200, required=False, help_text="Defaults to `Copy of ...`.")
 
 
 class ListIn(PageIn):
-    """Filters of the listing."""
+    """Query parameters of the project list."""
 
     status = StrictChoiceField(Project.Status.values, required=False)
     type = StrictChoiceField(Project.Type.values, required=False)
     search = serializers.CharField(
-        max_length=200, required=False, help_text="A part of the name, in any case."
+        max_length=200, required=False, help_text="Part of the name; case is ignored."
     )
     author_id = serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False)
     sort = StrictChoiceField(["created_at", "-created_at", "name"], default="-created_at")
@@ -332,9 +334,9 @@ class InfoOut(serializers.Serializer[Any]):
     author_id = StrictTextField(allow_null=True)
     author_name = StrictTextField(allow_null=True)
     completion_count = StrictIntegerField()
-    response_count = StrictIntegerField(help_text="Answered blocks over all responses.")
+    response_count = StrictIntegerField(help_text="Answered blocks in all responses.")
     web_url = serializers.URLField(help_text="The respondent's page.")
-    scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When a pending opening will be.")
+    scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When the pending opening takes place.")
     results_url = serializers.URLField(
         allow_null=True, help_text="The public page of the results, while `settings.share_results` is on."
     )
@@ -358,22 +360,22 @@ class ScoringOut(serializers.Serializer[Any]):
     enabled = StrictBooleanField()
     buckets = BucketOut(
         many=True,
-        help_text="Empty while scoring is off, and until a script is written with it on.",
+        help_text="Empty while scoring is off, and until a script is written while it is on.",
     )
 
 
 class GenerationOut(serializers.Serializer[Any]):
-    """What became of the `intent` that a project was made from."""
+    """Progress of writing a script from an `intent`."""
 
     status = StrictChoiceField(["pending", "completed", "failed"])
     generated_by = StrictTextField(
-        allow_null=True, help_text="`anthropic`, or `local`: the library of templates."
+        allow_null=True, help_text="`anthropic`, or `local` for the template library."
     )
     error = StrictTextField(allow_null=True, help_text="Why there is no script.")
 
 
 class ProjectOut(serializers.Serializer[Any]):
-    """A survey or poll. `status` is what holds at the moment of the answer."""
+    """A survey or poll. `status` is the status at the time of the response."""
 
     id = StrictTextField()
     community_id = StrictTextField()
@@ -385,11 +387,11 @@ class ProjectOut(serializers.Serializer[Any]):
     rewards = RewardsIn(required=True, allow_null=True)
     presentation = PresentationIn(required=True, allow_null=True)
     scoring = ScoringOut()
-    generation = GenerationOut(allow_null=True, help_text="Null where there was no `intent`.")
+    generation = GenerationOut(allow_null=True, help_text="Null if there was no `intent`.")
 
 
 class NewProjectOut(ProjectOut):
     """A new project with its script."""
 
-    script = ScriptField(allow_null=True, help_text="Null while it is still being made from the `intent`.")
-    credits_used = StrictIntegerField(help_text="0 where no AI worked, or its work is free.")
+    script = ScriptField(allow_null=True, help_text="Null while AI is still writing it.")
+    credits_used = StrictIntegerField(help_text="0 if AI was not used, or was free.")

@@ -1,4 +1,4 @@
-"""Surveys and polls: listed, made, changed, opened, closed, copied (interface 4, decisions 5)."""
+"""Endpoints for surveys and polls: list, create, change, open, close and copy (interface 4, decisions 5)."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ _changes = partial(
 
 
 class OwnWorkViewSet(CommunityViewSet):
-    """What a creator may do to their own projects, and an admin to any (decisions 2.2)."""
+    """Base of project endpoints. Creators may change their own projects, admins any (decisions 2.2)."""
 
     def hide(self, *, project_id: int | None = None, **kwargs: Any) -> None:
-        """A project that a role may not see is not found, whatever it wanted there (decisions 2.2)."""
+        """Raise NotFound for every operation on a project that the actor may not see (decisions 2.2)."""
         if project_id is not None:
             lookup.one(self.visible(), project_id)
 
@@ -85,20 +85,20 @@ class ProjectViewSet(OwnWorkViewSet):
         operation_id="projects_list",
         tags=[TAG],
         summary="List projects",
-        description="Newest first, unless `sort` says otherwise. A member's key sees active projects alone.",
+        description="Newest first, unless `sort` says otherwise. A member's key sees only active projects.",
         parameters=[ListIn],
         responses=ProjectOut(many=True),
         examples=[OpenApiExample("One project", examples.PROJECT, response_only=True)],
     )
     def list(self, request: Request) -> Response:
         query = self.query(ListIn)
-        found = _filtered(self.visible(), query, live=self.visible().live_at(self.at))
-        ordered = found.order_by(*_ORDER[query["sort"]])
+        matches = _filtered(self.visible(), query, live=self.visible().live_at(self.at))
+        ordered = matches.order_by(*_ORDER[query["sort"]])
         rows = partial(lookup.load_page, ordered)
-        return self.page(rows, query, as_json=self._told, total=found.count())
+        return self.page(rows, query, as_json=self._as_json, total=matches.count())
 
     def _prepare_script(self, claim: Claim | None) -> generation.Prepared | None:
-        """Have AI write the script of a project with an `intent`, and wait for it."""
+        """Have AI write the script of a project with an `intent`, and wait for it. None if nothing to do."""
         if self.body.get("intent") is None or idempotency.is_settled(claim):
             return None
         return generation.prepare(
@@ -115,20 +115,21 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Create a project",
         description=(
-            "Makes an inactive project with the `script` sent, that of a `template`, one that AI makes "
-            "from an `intent`, or an empty one. All that is wrong with the fields and with the script is "
-            "told at once. A new poll allows one vote for each person, unless `max_completes_per_user` "
-            "says otherwise. The service makes the outro: thanks in the words of the community's "
-            "`thank_you_type`, and a block for each of the `rewards`.\n\n"
-            "With an `intent` the request waits for the script, up to 60 seconds, and less where many "
-            "wait at once. If that is not enough, `script` is null and `generation.status` `pending`: "
-            "read the project again until it is `completed`, or `failed`, which leaves the project empty "
-            "and gives the credits back. A retry with the same `Idempotency-Key` joins the work that is "
-            "going on. Where the intent needs points, as a quiz does, and nothing is said about scoring, "
-            "scoring is enabled. Too few credits are `402 payment_required`; a provider that fails, or "
-            "writes nothing valid when told twice what was wrong, is `503 unavailable`: no project is "
-            "left and no credits are taken. The `local` provider, which fills the best of the templates, "
-            "is free."
+            "Creates an inactive project. Its script is the `script` in the request, the script of a "
+            "`template`, a script that AI writes from an `intent`, or empty. The response to an invalid "
+            "request lists all errors in the fields and in the script. A new poll allows one vote per "
+            "person, unless `max_completes_per_user` says otherwise. The service adds the outro: a "
+            "thank-you in the style of the community's `thank_you_type`, and a block for each of the "
+            "`rewards`.\n\n"
+            "With an `intent`, the request waits for the script for up to 60 seconds, or for less time if "
+            "many requests are waiting. If the script is not ready by then, `script` is null and "
+            "`generation.status` is `pending`: read the project again until the status is `completed`, or "
+            "`failed`, which leaves the project empty and returns the credits. A retry with the same "
+            "`Idempotency-Key` joins the running work. If the intent needs points, as a quiz does, and the "
+            "request does not mention scoring, scoring is enabled. Too few credits are "
+            "`402 payment_required`. If the provider fails, or its script is still invalid after two "
+            "corrections, the response is `503 unavailable`: no project is created and no credits are "
+            "charged. The `local` provider, which fills in the best matching template, is free."
         ),
         request=NewProjectIn,
         responses={201: NewProjectOut, 402: TOO_FEW_CREDITS},
@@ -138,7 +139,7 @@ class ProjectViewSet(OwnWorkViewSet):
             OpenApiExample("From a template", examples.TEMPLATE_SENT, request_only=True),
             OpenApiExample("Created", examples.NEW_PROJECT, response_only=True, status_codes=["201"]),
             OpenApiExample(
-                "Its script is still being made",
+                "The script is still being written",
                 examples.PENDING_PROJECT,
                 response_only=True,
                 status_codes=["201"],
@@ -148,13 +149,15 @@ class ProjectViewSet(OwnWorkViewSet):
     @once(prepare=_prepare_script)
     def create(self, request: Request, *, prepared: generation.Prepared | None) -> Response:
         if prepared is not None:
-            made = generation.create_project(prepared=prepared, at=self.at)
-            return self._told_new(
-                made.created, credits_used=made.credits_used, has_script=not made.is_pending
+            creation = generation.create_project(prepared=prepared, at=self.at)
+            return self._created(
+                creation.created, credits_used=creation.credits_used, has_script=not creation.is_pending
             )
         fields = self._read_new()
-        if fields.get("intent") is not None:  # its answer was stored a moment ago, and has expired since
-            raise Conflict("The answer to this Idempotency-Key has just expired.", retry_after=1)
+        if fields.get("intent") is not None:  # the stored response expired after `_prepare_script` saw it
+            raise Conflict(
+                "The response to this Idempotency-Key has just expired; please retry.", retry_after=1
+            )
         fields, script = _with_template(fields)
         created = projects.create_project(
             actor=self.actor,
@@ -163,46 +166,47 @@ class ProjectViewSet(OwnWorkViewSet):
             at=self.at,
         )
         self.ignore(created.ignored)
-        return self._told_new(created)
+        return self._created(created)
 
     def _read_new(self) -> dict[str, Any]:
         try:
             return self.read(NewProjectIn)
-        except InvalidRequest as refused:
-            _refuse_with_faults_of_script(refused, self.body)
+        except InvalidRequest as error:
+            _refuse_with_script_violations(error, self.body)
 
-    def _told_new(
+    def _created(
         self, created: CreatedProject, *, credits_used: int = 0, has_script: bool = True
     ) -> Response:
         script = script_json.serialize(created.project, created.script) if has_script else None
-        told = {**self._told(created.project), "script": script, "credits_used": credits_used}
-        return Response(told, status=201)
+        body = {**self._as_json(created.project), "script": script, "credits_used": credits_used}
+        return Response(body, status=201)
 
     @extend_schema(
         operation_id="projects_get",
         tags=[TAG],
         summary="Read a project",
         description=(
-            "`status` is what holds at the moment of the answer, whether or not the scheduler has ticked."
+            "`status` is the status at the time of the response, even if the scheduler has not run since a "
+            "scheduled opening or closing."
         ),
         responses=ProjectOut,
         examples=[OpenApiExample("A project", examples.PROJECT, response_only=True)],
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
         project = lookup.one(self.visible().for_telling(), project_id)
-        return Response(self._told(project))
+        return Response(self._as_json(project))
 
     @_changes(
         operation_id="projects_put",
         summary="Change a project",
         description=(
-            "Changes the fields that are sent, as `PATCH` does. A group sent as an object changes the "
-            "fields in it, nested groups alike; `null` clears `delivery`, `rewards`, `presentation`, "
-            "`scoring` and the invitation. What was read can be sent back. `type` never changes. "
-            "`privacy_mode` cannot change once there are responses, nor scoring while the project is "
-            "active: `409 conflict`. `rewards` may change at any time, and the outro follows: its blocks "
-            "come and go, and those that stay keep their edited words. On the basic tier four fields of the "
-            "invitation are `403 tier_required`."
+            "Changes the fields in the request, as `PATCH` does. A group that is sent as an object changes "
+            "only the fields in it, and so do nested groups; `null` clears `delivery`, `rewards`, "
+            "`presentation`, `scoring` and the invitation. A project can be sent back as it was read. "
+            "`type` never changes. Changing `privacy_mode` once there are responses, or scoring while the "
+            "project is active, is `409 conflict`. `rewards` may change at any time, and the outro follows: "
+            "blocks are added and removed, and those that stay keep their edited wording. On the basic "
+            "tier, four fields of the invitation are `403 tier_required`."
         ),
     )
     @once
@@ -212,7 +216,7 @@ class ProjectViewSet(OwnWorkViewSet):
     @_changes(
         operation_id="projects_patch",
         summary="Change some fields of a project",
-        description="The same as `PUT`: the fields that are sent change, the others stay.",
+        description="Same as `PUT`: changes the fields in the request and leaves the others as they are.",
     )
     @once
     def partial_update(self, request: Request, project_id: int) -> Response:
@@ -225,13 +229,16 @@ class ProjectViewSet(OwnWorkViewSet):
             fields=self.read(ProjectIn, partial=True),
             at=self.at,
         )
-        return Response(self._told(project))
+        return Response(self._as_json(project))
 
     @extend_schema(
         operation_id="projects_delete",
         tags=[TAG],
         summary="Delete a project",
-        description="With its script and all its responses. An active one is `409 conflict`: close it first.",
+        description=(
+            "Deletes the project with its script and all its responses. An active project is "
+            "`409 conflict`: close it first."
+        ),
         responses={204: None},
     )
     @once
@@ -244,12 +251,12 @@ class ProjectViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Open a project",
         description=(
-            "Lets respondents in. `delivery` is merged as by `PATCH`; if none was ever set, the defaults are "
-            "written down: `private`, `web`, and `manual` for both modes. With `opening.mode` `scheduled` and"
-            " a future time the project stays `inactive` until then, and `info.scheduled_open_at` shows "
-            "it. An open or pending project, or one without a question, is `409 conflict`; so is "
-            "`response_channel` `chat` while no chat platform is connected. `chat` without "
-            "`invitation.post_channel_id` is `400 channel_required`."
+            "Starts accepting responses. `delivery` is merged as in `PATCH`; if it was never set, the "
+            "defaults are stored: `private`, `web`, and `manual` for both modes. With `opening.mode` "
+            "`scheduled` and a time in the future, the project stays `inactive` until then, and "
+            "`info.scheduled_open_at` shows that time. Opening is `409 conflict` if the project is already "
+            "open or pending, if it has no question, or if `response_channel` is `chat` while no chat "
+            "platform is connected. `chat` without `invitation.post_channel_id` is `400 channel_required`."
         ),
         request=OpenIn,
         responses=ProjectOut,
@@ -266,14 +273,14 @@ class ProjectViewSet(OwnWorkViewSet):
             fields=self.read(OpenIn, partial=True),
             at=self.at,
         )
-        return Response(self._told(project))
+        return Response(self._as_json(project))
 
     @extend_schema(
         operation_id="projects_close",
         tags=[TAG],
         summary="Close a project",
         description=(
-            "Lets nobody in any more; takes a pending opening back. An inactive project is `409 conflict`."
+            "Stops accepting responses, or cancels a pending opening. An inactive project is `409 conflict`."
         ),
         request=None,
         responses=ProjectOut,
@@ -282,17 +289,18 @@ class ProjectViewSet(OwnWorkViewSet):
     @once
     def close(self, request: Request, project_id: int) -> Response:
         project = opening.close_project(actor=self.actor, project_id=project_id, at=self.at)
-        return Response(self._told(project))
+        return Response(self._as_json(project))
 
     @extend_schema(
         operation_id="projects_clone",
         tags=[TAG],
         summary="Copy a project",
         description=(
-            "Copies script, settings, scoring and presentation into a new inactive project of the key's "
-            "community, never responses, delivery or rewards. Numbers of achievements and roles in action "
-            "blocks are copied too, and mean those of the key's community. Another community's project can "
-            "be copied while it is cloneable; otherwise it is `404 not_found`."
+            "Copies script, settings, scoring and presentation into a new inactive project in the key's "
+            "community; responses, delivery and rewards are not copied. Achievement and role ids in action "
+            "blocks are copied as they are, and refer to achievements and roles of the key's community. A "
+            "project of another community can be copied while it is cloneable; otherwise it is "
+            "`404 not_found`."
         ),
         request=CloneIn,
         responses={201: ProjectOut},
@@ -314,28 +322,30 @@ class ProjectViewSet(OwnWorkViewSet):
             name=self.read(CloneIn).get("name"),
             at=self.at,
         )
-        return Response(self._told(project), status=201)
+        return Response(self._as_json(project), status=201)
 
-    def _told(self, project: Any) -> dict[str, object]:
+    def _as_json(self, project: Any) -> dict[str, object]:
         return project_as_json(project, at=self.at)
 
 
-def _filtered(found: ProjectQuerySet, query: Mapping[str, Any], *, live: ProjectQuerySet) -> ProjectQuerySet:
+def _filtered(
+    matches: ProjectQuerySet, query: Mapping[str, Any], *, live: ProjectQuerySet
+) -> ProjectQuerySet:
     if query.get("status") == "active":
-        found = live
+        matches = live
     elif query.get("status") == "inactive":
-        found = found.exclude(pk__in=live.values("pk"))
+        matches = matches.exclude(pk__in=live.values("pk"))
     if "type" in query:
-        found = found.filter(type=query["type"])
+        matches = matches.filter(type=query["type"])
     if "author_id" in query:
-        found = found.filter(author_id=query["author_id"])
+        matches = matches.filter(author_id=query["author_id"])
     if "search" in query:
-        found = found.filter(name__icontains=query["search"])
-    return found
+        matches = matches.filter(name__icontains=query["search"])
+    return matches
 
 
 def _with_template(fields: dict[str, Any]) -> tuple[dict[str, Any], object]:
-    """The fields with what a template that they name sets, and the script, which may be the template's."""
+    """The fields and the script of a new project. `template` supplies the script and may enable scoring."""
     if fields.get("template") is None:
         return fields, fields.get("script")
     draft = templates.draft(fields["template"], type=fields["type"])
@@ -344,7 +354,7 @@ def _with_template(fields: dict[str, Any]) -> tuple[dict[str, Any], object]:
     return fields, {"blocks": draft.blocks}
 
 
-def _refuse_with_faults_of_script(refused: InvalidRequest, body: Mapping[str, Any]) -> NoReturn:
-    """Refuse the fields again, with the violations of the script beside theirs."""
-    faults = scripts.faults_of_new(body.get("script"), is_poll=body.get("type") == "poll")
-    refuse_all([*refused.violations, *faults])
+def _refuse_with_script_violations(error: InvalidRequest, body: Mapping[str, Any]) -> NoReturn:
+    """Raise InvalidRequest with the violations of the fields and those of the script."""
+    violations = scripts.faults_of_new(body.get("script"), is_poll=body.get("type") == "poll")
+    refuse_all([*error.violations, *violations])

@@ -1,4 +1,4 @@
-"""What drf-spectacular cannot infer: the shapes of scripts, which the engine parses, and events."""
+"""Adds what drf-spectacular cannot infer: the schemas of scripts, which the engine parses, and of events."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from surveys.api import blocks, events
 
 
 def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """drf-spectacular's post-processing hook: adds Script, Block and their parts, and events."""
+    """Post-processing hook of drf-spectacular: add Script, Block, their parts, and events."""
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
     schemas.update(blocks.components() | events.components())
     result["webhooks"] = events.operations()

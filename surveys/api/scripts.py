@@ -1,4 +1,4 @@
-"""Scripts: read with their revision, replaced, changed block by block (decisions 6)."""
+"""Endpoints for scripts: read with a revision, replace, or change one block (decisions 6)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ IF_MATCH = OpenApiParameter(
     str,
     OpenApiParameter.HEADER,
     description=(
-        "The `ETag` of the script that was read; where it has changed since, the write is `409 conflict`."
+        "The `ETag` of the script as it was read. If the script has changed since, the write is "
+        "`409 conflict`."
     ),
 )
 _WRITES = (
-    "All that is wrong is told at once, in `violations`. While the project is active only wording and "
-    "pictures may change; anything else is `409 conflict`, with the places in `violations`."
+    "`violations` lists all errors at once. While the project is active, only wording and images may "
+    "change; any other change is `409 conflict`, and `violations` lists the fields."
 )
 
 _changes_block = partial(
@@ -54,7 +55,7 @@ class ScriptQuery(serializers.Serializer[Any]):
     expand = StrictChoiceField(
         ["outro"],
         required=False,
-        help_text="`outro` shows the blocks that the service made at the end, with the XP they give now.",
+        help_text="`outro` includes the outro blocks that the service adds, with the XP that they give now.",
     )
 
 
@@ -72,8 +73,8 @@ class ScriptViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Read the script of a project",
         description=(
-            "What is read can be sent back by `PUT`. The `ETag` is the script's revision. `warnings` tells "
-            "what may be written but does not do what it seems to."
+            "The script can be sent back with `PUT` as it was read. The `ETag` is the script's revision. "
+            "`warnings` lists fields that are valid but may not do what the author expects."
         ),
         parameters=[ScriptQuery],
         responses={200: ref("Script")},
@@ -82,19 +83,19 @@ class ScriptViewSet(OwnWorkViewSet):
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ScriptQuery)
         project = lookup.one(self.visible(), project_id)
-        revision, told = script_json.rendered(project, outro="expand" in query)
-        return Response(told, headers={"ETag": etag_of(revision)})
+        revision, script = script_json.rendered(project, outro="expand" in query)
+        return Response(script, headers={"ETag": etag_of(revision)})
 
     @extend_schema(
         operation_id="scripts_put",
         tags=[TAG],
         summary="Replace the script of a project",
         description=(
-            "Blocks and options sent with their ids stay the same ones, those without are added, those "
-            "left out are removed. A renamed block is followed by references that this write did not "
-            "change. Outro blocks stay; resubmitted by id, their prompt, pictures and pause change. The "
-            "first write while scoring is on makes the scores count. A block that has answers cannot change "
-            "its type (`409 conflict`): leave it out, which archives it, and add another. "
+            "Blocks and options with an id are updated, those without an id are added, and those left out "
+            "are removed. If a block is renamed, references to it that this request does not change are "
+            "updated. Outro blocks stay; if they are sent with their id, their prompt, images and pause "
+            "change. The first write while scoring is on makes the scores count. A block that has answers "
+            "cannot change its type (`409 conflict`): leave it out, which archives it, and add another. "
             f"{_WRITES}"
         ),
         parameters=[IF_MATCH],
@@ -114,13 +115,13 @@ class ScriptViewSet(OwnWorkViewSet):
             revisions_allowed=parse_if_match(request.headers.get("If-Match")),
             at=self.at,
         )
-        return self._answer(written, script_json.serialize(written.project, written.script))
+        return self._response(written, script_json.serialize(written.project, written.script))
 
     @_changes_block(
         operation_id="blocks_patch",
         description=(
-            "A field that is not sent stays, an explicit null clears, lists are replaced. `position` "
-            f"moves the block. {_WRITES}"
+            "Fields that are not sent stay as they are, null clears a field, and lists are replaced. "
+            f"`position` moves the block. {_WRITES}"
         ),
     )
     @once
@@ -129,7 +130,7 @@ class ScriptViewSet(OwnWorkViewSet):
 
     @_changes_block(
         operation_id="blocks_put",
-        description="The same as `PATCH`: the fields that are sent change.",
+        description="Same as `PATCH`: changes the fields in the request.",
     )
     @once
     def put_block(self, request: Request, project_id: int, block_id: int) -> Response:
@@ -144,8 +145,8 @@ class ScriptViewSet(OwnWorkViewSet):
             revisions_allowed=parse_if_match(request.headers.get("If-Match")),
             at=self.at,
         )
-        return self._answer(written, script_json.serialize_block(written.project, written.script, block_id))
+        return self._response(written, script_json.serialize_block(written.project, written.script, block_id))
 
-    def _answer(self, written: Written, told: dict[str, object]) -> Response:
+    def _response(self, written: Written, body: dict[str, object]) -> Response:
         self.ignore(written.ignored)
-        return Response(told, headers={"ETag": etag_of(written.project.revision)})
+        return Response(body, headers={"ETag": etag_of(written.project.revision)})

@@ -1,4 +1,4 @@
-"""The template library: well-made scripts, to look at and to make projects of."""
+"""Endpoints for the template library: ready-made scripts to read and to create projects from."""
 
 from __future__ import annotations
 
@@ -48,29 +48,31 @@ class TemplatesIn(PageIn):
     search = serializers.CharField(
         max_length=200,
         required=False,
-        help_text="Words that all stand, in any case, in the id, name, description or keywords.",
+        help_text="Words that must all occur in the id, name, description or keywords; case is ignored.",
     )
 
 
 class TemplateOut(serializers.Serializer[Any]):
-    """A survey or poll, ready to be used."""
+    """A ready-made survey or poll."""
 
-    id = StrictTextField(help_text="What `template` means where a project is made.")
+    id = StrictTextField(help_text="The value of `template` when creating a project.")
     name = StrictTextField()
     description = StrictTextField()
     type = StrictChoiceField(Project.Type.values)
     category = StrictChoiceField(templates.categories())
-    question_count = StrictIntegerField(help_text="Blocks that ask something, shown or hidden.")
-    estimated_minutes = StrictIntegerField(help_text="What it takes to answer it, about.")
-    scoring_enabled = StrictBooleanField(help_text="Whether its script has grades or points.")
+    question_count = StrictIntegerField(
+        help_text="Number of questions, including those that conditions may hide."
+    )
+    estimated_minutes = StrictIntegerField(help_text="Approximate time needed to answer.")
+    scoring_enabled = StrictBooleanField(help_text="Whether the script has correct answers or points.")
 
 
 class TemplateScoringOut(serializers.Serializer[Any]):
-    buckets = BucketOut(many=True, help_text="Those that its points are counted in.")
+    buckets = BucketOut(many=True, help_text="The buckets that collect its points.")
 
 
 class TemplateWithScriptOut(TemplateOut):
-    """A template with its script. Sent as it is to `POST .../projects`, it makes a project."""
+    """A template with its script. It can be sent to `POST .../projects` as it is."""
 
     scoring = TemplateScoringOut()
     script = ScriptField()
@@ -88,9 +90,9 @@ class TemplateViewSet(CommunityViewSet):
         tags=[TAG],
         summary="List templates",
         description=(
-            "Surveys and polls that are ready to be used, by category and name. Their texts are English. A "
-            "project is made of one by `template` in `POST .../projects`; where no language model is "
-            "connected, an `intent` picks and fills the best of them."
+            "Ready-made surveys and polls in English, sorted by category and name. To create a project from "
+            "one, send its id as `template` to `POST .../projects`. If no language model is connected, an "
+            "`intent` selects and fills in the best matching template."
         ),
         parameters=[TemplatesIn],
         responses=TemplateOut(many=True),
@@ -98,18 +100,18 @@ class TemplateViewSet(CommunityViewSet):
     )
     def list(self, request: Request) -> Response:
         query = self.query(TemplatesIn)
-        found = templates.search_templates(
+        matches = templates.search_templates(
             type=query.get("type"), category=query.get("category"), search=query.get("search")
         )
-        return self.page(found, query, as_json=templates.as_json)
+        return self.page(matches, query, as_json=templates.as_json)
 
     @extend_schema(
         operation_id="templates_get",
         tags=[TAG],
         summary="Read a template",
         description=(
-            "With its script, whose prompts speak of `our community` or the like where they could name a "
-            "topic. What is read can be sent to `POST .../projects` as it is, or changed before."
+            "Includes the script, whose prompts use a general phrase such as `our community` in place of a "
+            "topic. The template can be sent to `POST .../projects` as it is, or changed first."
         ),
         responses=TemplateWithScriptOut,
         examples=[OpenApiExample("A poll with its script", EXAMPLE_WITH_SCRIPT, response_only=True)],

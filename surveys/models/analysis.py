@@ -1,4 +1,4 @@
-"""An analysis of a project's responses, as they stood when its making began."""
+"""An analysis of a project's responses, as they were when the analysis began."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from surveys.models.project import Project
 
 
 class Analysis(Job):
-    """Numbers over all responses and, with AI, themes of the open texts.
+    """Figures of all responses and, with AI, the themes of open-text answers.
 
-    `revision` and `changes` are those of the project's script and tally that it saw: while they are the same,
-    nothing has changed. `checkpoint` is how far the texts have been read, for a worker that takes over.
+    `revision` and `changes` are those of the project's script and tally when the analysis began: while both
+    are the same, the responses have not changed. `checkpoint` is how far the texts have been read, for a
+    worker that takes over.
     """
 
     class Covers(models.TextChoices):
@@ -33,7 +34,7 @@ class Analysis(Job):
     progress = models.FloatField(default=0.0, help_text="0 to 1.")
     checkpoint = models.JSONField(null=True, blank=True)
     summary = models.TextField(null=True, blank=True)  # noqa: DJ001
-    # As text, since `jsonb` would lose the order in which readers expect the fields.
+    # Text, because `jsonb` would lose the order of the fields.
     blocks_as_json = models.TextField(  # noqa: DJ001
         null=True, blank=True, help_text="AnalysisBlocks, as the interface tells them."
     )
@@ -51,9 +52,9 @@ class Analysis(Job):
 
     @property
     def blocks(self) -> list[dict[str, Any]]:
-        """AnalysisBlocks; none until it is completed."""
-        found: list[dict[str, Any]] = orjson.loads(self.blocks_as_json or "[]")
-        return found
+        """The AnalysisBlocks; empty until the analysis is completed."""
+        blocks: list[dict[str, Any]] = orjson.loads(self.blocks_as_json or "[]")
+        return blocks
 
     def __str__(self) -> str:
         return f"Analysis {self.pk} of project {self.project_id}"

@@ -1,4 +1,4 @@
-"""One participant session, what was answered in it, and what must be remembered beside it."""
+"""Conversations with their answers, and the counts and awards that are stored beside them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from surveys.models.script import Block, Option
 
 
 class Conversation(models.Model):
-    """One participant session; told as a Response once it has an answer or is completed.
+    """One participant session. The API lists it as a Response once it has an answer or is completed.
 
-    On an anonymous project `id` is random (v4), `user`, `platform_id`, `respondent` and
-    `session_number` stay null and every time is rounded; elsewhere `id` is time-ordered (v7).
-    `state` is what the engine needs to go on (engine/runner.py, `State`).
+    On anonymous projects `id` is random (UUID v4), `user`, `platform_id`, `respondent` and `session_number`
+    stay null, and every time is rounded. On other projects `id` is time-ordered (UUID v7). `state` is the
+    JSON form of `surveys.engine.walk.runner.State`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -65,8 +65,8 @@ class Conversation(models.Model):
             ),
         ]
         indexes = [
-            # Of all, for whoever deletes a project; few are unlisted. A condition on `is_listed` would make
-            # the first answer write every index of the row anew.
+            # For deleting a project. Covers all rows, because few are unlisted, and with a condition on
+            # `is_listed` the first answer would rewrite every index entry of the row.
             models.Index(fields=["project", "id"], name="conversation_of_project"),
             models.Index(
                 fields=["project", "respondent"],
@@ -78,8 +78,8 @@ class Conversation(models.Model):
                 condition=Q(completed_at__isnull=False),
                 name="conversation_by_completion",
             ),
-            # On a column that no answer changes: each index on one that does makes PostgreSQL write every
-            # index of the row anew with every answer (0.10 ms of CPU in place of 0.07).
+            # On a column that answers do not change. If an index has a column that answers change, PostgreSQL
+            # rewrites every index entry of the row with every answer (0.10 ms of CPU instead of 0.07).
             models.Index(
                 fields=["started_at"],
                 condition=Q(sealed_respondent__isnull=False),
@@ -98,8 +98,8 @@ class Conversation(models.Model):
 class Answer(models.Model):
     """One stored reply: a row for each chosen option or ranked item, one for every other answer.
 
-    `value` is what the interface tells (for a ranking the rank); `number` is there for counting and
-    comparing (scale points, numerics, ranks).
+    `value` is the value in the API (for a ranking, the rank). `number` is used to count and compare scale
+    points, numeric answers and ranks.
     """
 
     pk = models.CompositePrimaryKey("conversation_id", "block_id", "ordinal")
@@ -112,8 +112,8 @@ class Answer(models.Model):
 
     class Meta:
         indexes = [
-            # Both count answers without a look at the table (services/figures.py). No floating-point number
-            # in the first: only so does PostgreSQL store equal keys once, which makes it a fifth as large.
+            # The first two allow index-only scans when answers are counted. The first has no floating-point
+            # column, so that PostgreSQL can store equal keys once, which makes it a fifth as large.
             models.Index(fields=["block", "option", "ordinal"], name="answer_by_block"),
             models.Index(
                 fields=["block", "number"], condition=Q(option__isnull=True), name="answer_by_number"
@@ -126,10 +126,10 @@ class Answer(models.Model):
 
 
 class Completion(models.Model):
-    """How often a respondent completed a project, kept apart from what they answered.
+    """How often a respondent completed a project, stored apart from their answers.
 
-    `respondent` is a hash keyed with a secret that is not in the database; there is no time and no
-    sequence here (decisions 8.8). `completions` is measured against the limit, `last_session` only grows.
+    `respondent` is a hash, keyed with a secret that is not in the database. The table has no times and no
+    sequence (decisions 8.8). `completions` is compared with the limit; `last_session` never decreases.
     """
 
     pk = models.CompositePrimaryKey("project_id", "respondent")
@@ -143,10 +143,10 @@ class Completion(models.Model):
 
 
 class FiredAction(models.Model):
-    """What has been given already, so that nothing fires twice (decisions 9.3).
+    """An action that has fired, so that it does not fire again (decisions 9.3).
 
-    `action` says what: `block:<id>`, or of the project its `vote`, `xp`, `achievement` or `role`. `scope`
-    says for whom: a keyed hash of the respondent, or of one conversation. There is no time here (8.8).
+    `action` is `block:<id>`, or the project's `vote`, `xp`, `achievement` or `role`. `scope` is a keyed
+    hash of the respondent or of one conversation. The table has no times (decisions 8.8).
     """
 
     pk = models.CompositePrimaryKey("project_id", "action", "scope")
@@ -159,7 +159,7 @@ class FiredAction(models.Model):
 
 
 class Tally(models.Model):
-    """A project's running counts, in slots that are summed, so that a hot poll does not queue on one row."""
+    """A project's counts, as a sum over slots, so that votes on a busy poll do not wait for one row."""
 
     SLOTS = 16
 

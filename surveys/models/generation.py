@@ -1,4 +1,4 @@
-"""A script being made from an intent."""
+"""The job that writes a script from an intent."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from surveys.models.project import Project
 
 
 class Generation(Job):
-    """One request for a script. It is gone once its project has the script, or its caller was refused.
+    """One request for a script. The row is deleted once the result is delivered, or 10 minutes after the end.
 
-    `project` stays null while the caller waits: what they get is made with the script, or not at all.
-    `claim` is their idempotency key, hashed, so that a retry waits for the same work and pays once.
+    `project` is null while the request waits: the project is created together with its script, or without one
+    when the wait is over, and only then set here. `claim` is the hashed idempotency key, so that a retry
+    waits for the same work and pays once.
     """
 
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+")

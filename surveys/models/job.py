@@ -1,4 +1,4 @@
-"""Work that a worker does after the request, as a row: who finds it takes a lease, and does it once."""
+"""Base model of background jobs, which a worker takes under a lease after the request."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from django.db.models import Q
 
 
 class Job(models.Model):
-    """Pending until a worker takes it, running under a lease, then completed or failed for good.
+    """Pending until a worker takes it, running under a lease, and finally completed or failed.
 
-    `attempt` counts the leases. A worker that comes back from its work writes the end only where the attempt
-    is still its own; `deaths` says when to give up (`surveys/services/jobs.py`).
+    `attempt` counts the leases: a worker stores its result only if `attempt` has not changed since it took
+    the job. `deaths` decides when to give up (`surveys.services.jobs`).
     """
 
     class Status(models.TextChoices):

@@ -1,4 +1,4 @@
-"""A survey or poll of one community: its state, its settings, how it is delivered."""
+"""Surveys and polls: state, settings, delivery and rewards."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def new_slug() -> str:
 
 class ProjectQuerySet(models.QuerySet["Project"]):
     def in_community(self, community_id: int) -> Self:
-        """Every read from outside starts here, so no key sees another community's work."""
+        """Projects of one community. Every API read starts here, so no key sees another community's work."""
         return self.filter(community_id=community_id)
 
     def live_at(self, at: datetime) -> Self:
-        """Projects that accept responses at a moment, whether or not a scheduler has ticked since."""
+        """Projects that accept responses at a time, even if the scheduler has not run since they opened."""
         begun = Q(status=Project.Status.ACTIVE) | Q(opens_at__lte=at)
         return self.filter(begun).exclude(closes_at__lte=at)
 
     def for_telling(self) -> Self:
-        """With all that the interface tells of a project: author, buckets and counts."""
+        """Load the author, buckets and counts, which the JSON of a project needs."""
         return self.select_related("author").prefetch_related("buckets").with_counts()
 
     def due_to_change(self, *, at: datetime) -> Self:
@@ -91,7 +91,7 @@ class Project(models.Model):
     block_count = models.PositiveIntegerField(default=0, help_text="Blocks of the script, outro left out.")
     question_count = models.PositiveIntegerField(default=0)
 
-    # State. `opens_at` waits only while an opening is pending; `closes_at` stands only while live or pending.
+    # State. `opens_at` is set only while an opening is pending, `closes_at` only while live or pending.
     status = models.CharField(max_length=8, choices=Status, default=Status.INACTIVE)
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
@@ -103,7 +103,7 @@ class Project(models.Model):
     )
     max_completes_per_user = models.PositiveIntegerField(null=True, blank=True)
     change_poll = models.BooleanField(null=True, blank=True)
-    poll_results_mode = models.CharField(  # noqa: DJ001 (the interface tells null)
+    poll_results_mode = models.CharField(  # noqa: DJ001 (null in the API too)
         max_length=11, choices=PollResultsMode, null=True, blank=True
     )
     reveal_results = models.BooleanField(null=True, blank=True)
@@ -120,7 +120,7 @@ class Project(models.Model):
         null=True, blank=True, help_text="Made from an intent: its status, who generated it, and an error."
     )
 
-    # Groups told as they were set; what decisions are made by stands in columns above and below.
+    # Groups of fields as the caller set them. Values that the code decides by have columns of their own.
     delivery = models.JSONField(null=True, blank=True)
     rewards = models.JSONField(null=True, blank=True)
     presentation = models.JSONField(null=True, blank=True)
@@ -168,12 +168,12 @@ class Project(models.Model):
         return f"{self.name} ({self.pk})"
 
     def is_live_at(self, at: datetime) -> bool:
-        """Whether it accepts responses at a moment: the times decide, not the tick (decisions 5)."""
+        """Whether it accepts responses at a time, even if the scheduler has not run yet (decisions 5)."""
         begun = self.status == self.Status.ACTIVE or (self.opens_at is not None and self.opens_at <= at)
         return begun and (self.closes_at is None or self.closes_at > at)
 
     def is_pending_at(self, at: datetime) -> bool:
-        """Whether an accepted opening still lies ahead."""
+        """Whether it has a scheduled opening that is still in the future."""
         return self.opens_at is not None and self.opens_at > at
 
     @property
@@ -182,7 +182,7 @@ class Project(models.Model):
 
     @property
     def uses_xp(self) -> bool:
-        """Whether it gives XP of its own at its end, or with the vote (`rewards.use_xp`)."""
+        """Whether it gives XP on completion, or on a poll with the vote (`rewards.use_xp`)."""
         return bool((self.rewards or {}).get("use_xp"))
 
     @property

@@ -1,4 +1,4 @@
-"""The script of a project, as rows. Removed blocks and options with answers stay, archived."""
+"""The tables of a script: blocks, options and buckets. Removed rows that have answers are archived."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def buckets_in_order(project: Project) -> list[Bucket]:
 
 
 class Block(models.Model):
-    """One step of a script. Fields mean what interface 2.4 says; null is null there too."""
+    """One step of a script. Interface 2.4 defines the fields; null here is null there."""
 
     class Section(models.TextChoices):
         INTRO = "intro"
