@@ -206,7 +206,7 @@ class ConversationAdmin(NoAddOrDelete, admin.ModelAdmin[Conversation]):
         )
         return format_html("<table>{}</table>", rows)
 
-    @admin.display(description="what its blocks gave, in XP")
+    @admin.display(description="XP given by its blocks")
     def gave(self, conversation: Conversation) -> SafeString | str:
         """The XP that each block gave. Empty if anonymous: it would link a member's XP to the answers."""
         fired = {} if conversation.project.is_anonymous else State.from_json(conversation.state).fired

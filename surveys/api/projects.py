@@ -193,7 +193,7 @@ class ProjectViewSet(OwnWorkViewSet):
         examples=[OpenApiExample("A project", examples.PROJECT, response_only=True)],
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
-        project = lookup.one(self.visible().for_telling(), project_id)
+        project = lookup.one(self.visible().with_details(), project_id)
         return Response(self._as_json(project))
 
     @_changes(

@@ -29,7 +29,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         begun = Q(status=Project.Status.ACTIVE) | Q(opens_at__lte=at)
         return self.filter(begun).exclude(closes_at__lte=at)
 
-    def for_telling(self) -> Self:
+    def with_details(self) -> Self:
         """Load the author, buckets and counts, which the JSON of a project needs."""
         return self.select_related("author").prefetch_related("buckets").with_counts()
 

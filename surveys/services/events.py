@@ -19,7 +19,7 @@ def project_changed(
 ) -> None:
     """Emit an event with the project as it was at `happened_at`, which may be earlier than `at`.
 
-    `project` comes from `Project.objects.for_telling()`, or was created just now.
+    `project` comes from `Project.objects.with_details()`, or was created just now.
     """
     outbox.emit(
         community_id=project.community_id,

@@ -26,7 +26,7 @@ def one(projects: ProjectQuerySet, project_id: int) -> Project:
 
 def get(*, community_id: int, project_id: int) -> Project:
     """A project with everything that its JSON shows. Raises NotFound."""
-    return one(Project.objects.in_community(community_id).for_telling(), project_id)
+    return one(Project.objects.in_community(community_id).with_details(), project_id)
 
 
 def load_page(projects: ProjectQuerySet, offset: int, length: int) -> list[Project]:
@@ -35,7 +35,7 @@ def load_page(projects: ProjectQuerySet, offset: int, length: int) -> list[Proje
     The ids are read first, so that counts are summed for the projects of this page only.
     """
     ids = list(projects.values_list("pk", flat=True)[offset : offset + length])
-    loaded = Project.objects.for_telling().in_bulk(ids)
+    loaded = Project.objects.with_details().in_bulk(ids)
     return [loaded[project_id] for project_id in ids if project_id in loaded]
 
 

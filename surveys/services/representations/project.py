@@ -13,7 +13,7 @@ from surveys.services import field_groups
 def project_as_json(project: Project, *, at: datetime) -> dict[str, object]:
     """Every field, with the status at this moment.
 
-    `project` comes from `Project.objects.for_telling()`, which loads its author, buckets and counts.
+    `project` comes from `Project.objects.with_details()`, which loads its author, buckets and counts.
     """
     is_live = project.is_live_at(at)
     return {
