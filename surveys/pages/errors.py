@@ -1,4 +1,4 @@
-"""Friendly pages for what goes wrong outside a survey. They need nothing but the templates."""
+"""Error pages outside surveys. They need only the templates, no database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def fault(request: HttpRequest) -> HttpResponse:
-    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):  # no database, or it is too busy
+    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):  # the database is down or overloaded
         response = _page("503.html", 503)
         response["Retry-After"] = str(RETRY_AFTER_OUTAGE)
         return response

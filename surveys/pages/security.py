@@ -1,4 +1,4 @@
-"""The headers that tell browsers what a page may load, and who may frame it."""
+"""Security headers: what a page may load (Content-Security-Policy) and which sites may frame it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FRAMED = f"{_OWN}frame-ancestors *"
 
 
 class SecurityHeadersMiddleware:
-    """Sets the policy on every response that has none of its own."""
+    """Adds the security headers to every response that does not set its own."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""How a project's page looks: theme, interviewer, language and direction."""
+"""The look of a project's page: theme, interviewer, language and text direction."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 @dataclass(frozen=True, slots=True)
 class Interviewer:
+    """A drawn character that asks the questions."""
+
     name: str
-    picture: str  # the template that draws it
+    picture: str  # the template of its SVG
 
 
 INTERVIEWERS = tuple(
@@ -31,7 +33,7 @@ INTERVIEWERS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What surrounds a step. `address` is where its forms are sent."""
+    """The frame around a step. `address` is the URL that its forms post to."""
 
     title: str
     description: str
@@ -46,7 +48,7 @@ class Page:
     draws_colours: bool
 
 
-# Around what is no survey's, as the words for a wrong address.
+# For pages that belong to no survey, such as error pages.
 PLAIN = Page(
     title="",
     description="",
@@ -63,7 +65,7 @@ PLAIN = Page(
 
 
 def page_of(*, project: Project, community: Community, locale: str | None, is_framed: bool) -> Page:
-    """The surroundings of a project's page. Numbers beyond the last theme or interviewer wrap around."""
+    """Return the look of a project's page. Numbers beyond the last theme or interviewer wrap around."""
     presentation = project.presentation or {}
     language = _language(locale)
     address = _address(project.slug)
@@ -93,6 +95,6 @@ def _language(locale: str | None) -> str:
 
 
 def _number(presentation: Mapping[str, object], key: str, count: int) -> int:
-    """From 1 to `count`; 1 where nothing was set."""
+    """Return the number at `key`, wrapped to 1 to `count`; 1 if it is not set."""
     wanted = presentation.get(key)
     return (wanted - 1) % count + 1 if isinstance(wanted, int) else 1

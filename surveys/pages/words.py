@@ -1,4 +1,4 @@
-"""The fixed texts of the respondent's pages, apart from what the survey's author wrote."""
+"""The fixed texts of the respondent's pages. All other text comes from the survey's author."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
 WELCOME_BACK = "Welcome back, you were here."
 MOVED_ON = "You answered this already, perhaps in another window. Here is where you are."
 ONCE_MORE = "Please send this once more. Your answer is still here."
-REWRITTEN = "The author has changed the questions. This is the one that waits for you now."
+REWRITTEN = "The author has changed the questions. Please continue here."
 BUSY = "Many answers have come from your network. Please try again later: your answer is still here."
 TAKEN_BACK = "Your vote was taken back."
 
@@ -58,7 +58,7 @@ RIGHT_TO_LEFT = frozenset(
 
 
 def share(percentage: float) -> str:
-    """A percentage without decimals, where some votes never round to 0% nor nearly all to 100%."""
+    """Format a percentage without decimals. Only exactly none is 0%, and only exactly all is 100%."""
     if 0 < percentage < 1:
         return "<1%"
     return ">99%" if 99 < percentage < 100 else f"{percentage:.0f}%"

@@ -14,24 +14,28 @@ from surveys.services.results.poll import PollResults
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ResultBar:
+    """The votes for one option. `width` is the share in percent, formatted for SVG."""
+
     text: str
     emoji: str
     count: int
     share: str
-    width: str  # of the full bar, percent as SVG reads it
+    width: str
     is_own: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ResultsView:
+    """A poll question with its results. `summary` is the number of votes and, for scales, their mean."""
+
     prompt: str
-    bars: Sequence[Bar]
+    bars: Sequence[ResultBar]
     summary: str
 
 
 def draw_results(block: Block, results: PollResults, *, own: Reply | None) -> ResultsView:
-    """Bars in the script's order, with the voter's `own` choice marked. Multi-punch shares may pass 100%."""
+    """Return bars in script order and mark the `own` choice. Multi-punch shares may add up to over 100%."""
     chosen = typed_of(own).chosen
     if block.type in SCALES:
         return _scale(block, results, chosen)
@@ -57,9 +61,9 @@ def _scale(block: Block, results: PollResults, chosen: frozenset[str]) -> Result
     return ResultsView(block.prompt, bars, summary)
 
 
-def _bar(text: str, sign: str, votes: int, results: PollResults, is_own: bool) -> Bar:
+def _bar(text: str, sign: str, votes: int, results: PollResults, is_own: bool) -> ResultBar:
     percentage = votes / results.voters * 100 if results.voters else 0.0
-    return Bar(text, sign, votes, share(percentage), f"{percentage:.2f}", is_own)
+    return ResultBar(text, sign, votes, share(percentage), f"{percentage:.2f}", is_own)
 
 
 def _voters(count: int) -> str:

@@ -1,4 +1,4 @@
-"""What a page's form sends, as the interface's answer; and as what is put back into the controls."""
+"""Converts a submitted form into an API answer, or back into the values of its controls."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d{1,2}")
 
 
 class BadForm(ValueError):
-    """Something the controls allow but no answer is: a rank given twice, say. The text says what to do."""
+    """The form is not a valid answer, for example a rank given twice. The message says what to do."""
 
 
 def raw_answer(block: Block, sent: QueryDict) -> Mapping[str, object]:
-    """The answer object (decisions 8.2) that a form means. Raises BadForm."""
+    """Return the answer object (decisions 8.2) of a form. Raises BadForm."""
     answer: dict[str, object] = {"block_id": block.id}
     if sent.get("do") == "skip":
         return answer | {"skip": True}
@@ -38,14 +38,14 @@ def raw_answer(block: Block, sent: QueryDict) -> Mapping[str, object]:
 
 
 def typed_in(block: Block | None, sent: QueryDict) -> Typed:
-    """What was sent, to stand in the controls again."""
+    """Return the submitted values, to fill the controls again."""
     ranks = {str(option.id): sent.get(f"rank-{option.id}", "") for option in (block.options if block else ())}
     value = sent.get("value", "")
     return Typed(chosen=frozenset([*sent.getlist("option"), value]), ranks=ranks, text=value)
 
 
 def in_words(block: Block | None, sent: QueryDict) -> str:
-    """What was typed, as text to be kept in sight where there is no control for it any more."""
+    """Return the submitted answer as text, for pages that no longer have its control."""
     if block is None:
         return sent.get("value", "")
     chosen = set(sent.getlist("option"))
@@ -54,12 +54,12 @@ def in_words(block: Block | None, sent: QueryDict) -> str:
 
 
 def _clean(value: str) -> str:
-    """Browsers end a form's lines with two signs, and PostgreSQL keeps no null characters."""
+    """Turn the CRLF that browsers send into LF, and remove null characters, which PostgreSQL cannot store."""
     return value.replace("\r\n", "\n").replace("\x00", "")
 
 
 def _ids(sent: list[str]) -> list[int]:
-    """Ids as numbers; what is none becomes 0, which no option has."""
+    """Return ids as numbers. Invalid ids become 0, which no option has."""
     return [int(each) if each.isascii() and each.isdigit() and len(each) < 19 else 0 for each in sent if each]
 
 

@@ -1,7 +1,7 @@
-"""What a respondent earned: a small celebration at the action block, and everything together at the end.
+"""The rewards a respondent has earned: shown at each action block, and together at the end.
 
-Shows only what was really given. Strangers see an action block's text alone, and so does everybody while
-the community has XP switched off.
+Shows only rewards that were given. Visitors who are not members see only the action block's text, and so
+does everybody while the community has XP switched off.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ XP, TAKEN, ACHIEVEMENT, ROLE = "xp", "taken", "achievement", "role"
 
 @dataclass(frozen=True, slots=True)
 class Prize:
-    """One gift. `title` is the amount of XP or the achievement's name; `words` is the author's text."""
+    """One reward. `title` is the amount of XP or the achievement's name; `words` is the author's text."""
 
     kind: str
     title: str = ""
@@ -54,7 +54,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Earned:
-    """Everything that a conversation gave. `in_all` is the total, if the outro names a part of the XP."""
+    """All rewards of a conversation. `in_all` states the total XP if the outro names only a part of it."""
 
     xp: Prize | None
     in_all: str
@@ -63,7 +63,7 @@ class Earned:
 
     @property
     def summary(self) -> str:
-        """All of it as sentences, for screen readers."""
+        """All rewards as sentences, for screen readers."""
         parts = [self.xp.words] if self.xp else []
         parts += [self.level.summary] if self.level else []
         parts += [prize.words or prize.title for prize in self.others]
@@ -71,7 +71,7 @@ class Earned:
 
 
 def at_step(view: ConversationView) -> Prize | None:
-    """What the action block on the page gave; None for other blocks."""
+    """Return the reward of the action block on the page; None for other blocks."""
     if view.step is None:
         return None
     is_given = view.step.block.id in view.state.fired
@@ -79,14 +79,14 @@ def at_step(view: ConversationView) -> Prize | None:
 
 
 def has_given(view: ConversationView) -> bool:
-    """Whether the page has a gift to show now."""
+    """Whether the page has a reward to show now."""
     if view.is_completed:
         return at_the_end(view, is_news=True) is not None
     return at_step(view) is not None
 
 
 def of_block(project: Project, script: Script, block: Block, *, given: int, is_given: bool) -> Prize | None:
-    """What an action block gives: `given` is its XP, `is_given` whether its achievement or role was given."""
+    """Return an action block's reward. `given` is its XP; `is_given`: its achievement or role was given."""
     match block.action_kind:
         case "give_xp" if given:
             return _xp(given, tokens.xp_name(project))
@@ -99,20 +99,20 @@ def of_block(project: Project, script: Script, block: Block, *, given: int, is_g
 
 
 def in_short(view: ConversationView, block: Block) -> str:
-    """The XP that a past step gave, such as “+20 XP”; empty if none."""
+    """Return the XP of a past step, such as “+20 XP”; empty if it gave none."""
     given = view.context.given.get(block.id or 0, 0) if block.action_kind == "give_xp" else 0
     return _amount(given, view.context.xp_name) if given else ""
 
 
 def at_the_end(view: ConversationView, *, is_news: bool) -> Earned | None:
-    """Everything that this conversation gave; None for nothing. `is_news` marks a level just reached."""
-    xp, others = view.earned_xp, _others(view)
+    """Return all rewards of the conversation; None if it gave none. `is_news` marks a level just reached."""
+    xp, others = view.earned_xp, _achievements_and_roles(view)
     if not xp:
         return Earned(None, "", None, others) if others else None
     name = view.context.xp_name
     block = next((block for block in view.outro if block.action_kind == "give_xp"), None)
     at_end = view.context.given.get(block.id or 0, 0) if block else 0
-    words = block.prompt if block and at_end else _plainly(xp, name)
+    words = block.prompt if block and at_end else _xp_sentence(xp, name)
     in_all = f"With what you earned on the way: {xp:,} {name} in all." if at_end not in (0, xp) else ""
     return Earned(_xp(xp, name, words), in_all, _level(view, xp, name, is_news), others)
 
@@ -126,7 +126,7 @@ def _amount(given: int, name: str) -> str:
     return f"{sign}{abs(given):,} {name}"
 
 
-def _plainly(given: int, name: str) -> str:
+def _xp_sentence(given: int, name: str) -> str:
     return f"You have earned {given:,} {name}." if given > 0 else f"{-given:,} {name} taken away."
 
 
@@ -151,8 +151,8 @@ def _level(view: ConversationView, xp: int, name: str, is_news: bool) -> Level |
     )
 
 
-def _others(view: ConversationView) -> list[Prize]:
-    """Achievements of the whole conversation, each once, and the roles that the outro gave."""
+def _achievements_and_roles(view: ConversationView) -> list[Prize]:
+    """Return the conversation's achievements, each once, and the roles that the outro gave."""
     met = [
         block
         for block in view.script.blocks
@@ -186,6 +186,6 @@ def _picture(block: Block, number: int, described: Mapping[int, Achievement]) ->
 
 
 def _number(script: Script, block: Block) -> int:
-    """The achievement's number, from the script: the block that respondents see does not hold it."""
+    """Return the achievement's number from the script; the block as respondents see it does not hold it."""
     source = next((each for each in (*script.blocks, *script.outro) if each.id == block.id), block)
     return (source.action_config and source.action_config.xp_role_id) or 0

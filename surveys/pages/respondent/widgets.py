@@ -1,4 +1,4 @@
-"""A block as a step of the page: which control, with which words around it. Templates only print this."""
+"""Turns a block into a step of the page: its control, choices and texts, ready for the templates."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
 from surveys.engine.walk.answers import MAX_TEXT, Reply
 
-LONG_PROMPT = 160  # characters; from here on the question is set smaller
+LONG_PROMPT = 160  # characters; longer questions are set in smaller type
 FIELDS = "respondent/fields/"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 NPS_ENDS = ("Not at all likely", "Extremely likely")
-ACKNOWLEDGED = "Okay"  # past a statement whose author named no button (interface 2.4)
+ACKNOWLEDGED = "Okay"  # the button of a statement without a label of its own (interface 2.4)
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What stands in the controls: what was answered before, or what was just sent and not taken."""
+    """The values shown in the controls: an earlier answer, or a form that was just refused."""
 
     chosen: frozenset[str] = frozenset()
     ranks: Mapping[str, str] = field(default_factory=dict)  # by option id
@@ -26,18 +26,20 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
+    """One option or scale point in a control. `rank` is its place in a ranking, if one was given."""
+
     id: int | None
     value: str  # what the form sends
     text: str
     emoji: str
-    key: str  # the key that chooses it, empty where there is none
+    key: str  # the keyboard shortcut; empty if there is none
     is_chosen: bool
     rank: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StepWidget:
-    """One step, drawn by respondent/step.html and the control's own template."""
+    """One step, rendered by respondent/step.html and the template of its control (`control`)."""
 
     block_id: int | None
     prompt: str
@@ -76,7 +78,7 @@ def draw(
     button: str = "Continue",
     draws_colours: bool = False,
 ) -> StepWidget:
-    """The view of a block as its respondent sees it (prompt filled in, options in order)."""
+    """Return the widget of a block, whose prompt must be filled in and whose options must be in order."""
     common: dict[str, object] = {
         "block_id": block.id,
         "prompt": block.prompt,
@@ -96,7 +98,7 @@ def draw(
 
 
 def typed_of(reply: Reply | None) -> Typed:
-    """What an earlier reply puts into the controls."""
+    """Return the control values of an earlier reply; no values if there is none."""
     if reply is None:
         return Typed()
     ids = reply.get("option_ids")
@@ -108,7 +110,7 @@ def typed_of(reply: Reply | None) -> Typed:
 
 
 def picture(address: str | None) -> str:
-    """Only pictures that the page's Content-Security-Policy lets in."""
+    """Return the address if it is https, as the page's Content-Security-Policy requires; otherwise empty."""
     return address if address and address.startswith("https://") else ""
 
 
@@ -139,11 +141,11 @@ def _choices(block: Block, typed: Typed) -> dict[str, object]:
         for n, option in enumerate(block.options)
     ]
     is_single = block.type == "single_punch"
-    drawn: dict[str, object] = {"choices": choices, "name": "option", "help": _choice_help(block)}
-    if is_single and block.answer_style == "select_menu":  # several choices at once would be hidden in a menu
-        return drawn | {"control": FIELDS + "menu.html"}
+    fields: dict[str, object] = {"choices": choices, "name": "option", "help": _choice_help(block)}
+    if is_single and block.answer_style == "select_menu":  # a menu would hide several choices
+        return fields | {"control": FIELDS + "menu.html"}
     looks = {"emoji_only": "faces", "buttons": "row"}
-    return drawn | {
+    return fields | {
         "control": FIELDS + "choices.html",
         "is_group": True,
         "input": "radio" if is_single else "checkbox",
@@ -169,18 +171,18 @@ def _scale(block: Block, typed: Typed) -> dict[str, object]:
     by_value = {option.value: option for option in block.options}
     icon = (block.scale and block.scale.icon) or ("stars" if block.type == "rating" else "numbers")
     choices = [_point(number, by_value.get(str(number)), typed) for number in range(low, high + 1)]
-    drawn: dict[str, object] = {"choices": choices, "ends": _ends(block, high - low + 1)}
+    fields: dict[str, object] = {"choices": choices, "ends": _ends(block, high - low + 1)}
     if block.answer_style == "select_menu":
-        return drawn | {"control": FIELDS + "menu.html"}
-    drawn |= {"is_group": True}
+        return fields | {"control": FIELDS + "menu.html"}
+    fields |= {"is_group": True}
     if icon == "emoji":
-        return drawn | {"control": FIELDS + "cells.html"}
+        return fields | {"control": FIELDS + "cells.html"}
     if any(option.label for option in block.options):
-        return drawn | {"control": FIELDS + "choices.html"}
+        return fields | {"control": FIELDS + "choices.html"}
     if icon == "stars":
         stars = [_star(choice, n, len(choices)) for n, choice in enumerate(choices, start=1)]
-        return drawn | {"control": FIELDS + "stars.html", "choices": stars}
-    return drawn | {"control": FIELDS + "cells.html"}
+        return fields | {"control": FIELDS + "stars.html", "choices": stars}
+    return fields | {"control": FIELDS + "cells.html"}
 
 
 def _point(number: int, option: Option | None, typed: Typed) -> Choice:
@@ -219,9 +221,9 @@ def _ranking(block: Block, typed: Typed) -> dict[str, object]:
         "choices": choices,
         "counted": counted,
         "ranks": [str(n) for n in range(1, counted + 1)],
-        "help": "Put all of them in your order, best first."
+        "help": "Put all items in order, best first."
         if counted == count
-        else f"Put your {counted} best in order. The others are not counted.",
+        else f"Put your best {counted} in order. The others are not counted.",
     }
 
 
@@ -232,20 +234,20 @@ def _text(block: Block, typed: Typed) -> dict[str, object]:
 def _number(block: Block, typed: Typed) -> dict[str, object]:
     low, high = block.min, block.max
     if low is not None and high is not None:
-        told = f"A number from {low:,} to {high:,}."
+        help_text = f"A number from {low:,} to {high:,}."
     elif low is not None:
-        told = f"A number, at least {low:,}."
+        help_text = f"A number, at least {low:,}."
     elif high is not None:
-        told = f"A number, at most {high:,}."
+        help_text = f"A number, at most {high:,}."
     else:
-        told = "A number."
+        help_text = "A number."
     # Phones' number pads have no minus sign.
     inputmode = "decimal" if low is not None and low >= 0 else ""
-    return {"control": FIELDS + "number.html", "typed": typed.text, "help": told, "inputmode": inputmode}
+    return {"control": FIELDS + "number.html", "typed": typed.text, "help": help_text, "inputmode": inputmode}
 
 
 def emoji(option: Option) -> str:
-    """An option's emoji; a chat platform's own one (`<:name:id>`) by its name, as its picture is there."""
+    """Return an option's emoji. A chat platform's custom emoji (`<:name:id>`) becomes `:name:`."""
     written = option.emoji or ""
     return f":{written.split(':')[1]}:" if written.startswith("<") and written.count(":") > 1 else written
 

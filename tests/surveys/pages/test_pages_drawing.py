@@ -49,7 +49,7 @@ def test_each_kind_and_style_has_its_control(kind, fields, expected):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told"),
+    ("low", "high", "text"),
     [
         (None, None, "Choose all that apply."),
         (2, None, "Choose at least 2."),
@@ -58,12 +58,12 @@ def test_each_kind_and_style_has_its_control(kind, fields, expected):
         (2, 2, "Choose 2."),
     ],
 )
-def test_how_many_choices_is_told_beforehand(low, high, told):
-    assert drawn("multi_punch", min=low, max=high).help == told
+def test_the_help_says_how_many_options_to_choose(low, high, text):
+    assert drawn("multi_punch", min=low, max=high).help == text
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told", "inputmode"),
+    ("low", "high", "text", "inputmode"),
     [
         (None, None, "A number.", ""),
         (0, None, "A number, at least 0.", "decimal"),
@@ -71,10 +71,10 @@ def test_how_many_choices_is_told_beforehand(low, high, told):
         (-5, 1000, "A number from -5 to 1,000.", ""),
     ],
 )
-def test_the_range_of_a_number_is_told_beforehand(low, high, told, inputmode):
+def test_the_help_says_the_range_of_a_number(low, high, text, inputmode):
     step = drawn("open_numeric", min=low, max=high)
 
-    assert (step.help, step.inputmode) == (told, inputmode)
+    assert (step.help, step.inputmode) == (text, inputmode)
 
 
 def test_the_middle_of_a_scale_is_told_where_there_is_one():
@@ -160,15 +160,15 @@ def test_a_form_means_an_answer(kind, sent, answer):
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "text"),
     [
         ("rank-1=1&rank-2=1", "Two items have the number 1. Give each number once."),
         ("rank-1=1&rank-2=3", "Give each number from 1 to 3 to one item."),
         ("rank-1=x", "Give each number from 1 to 3 to one item."),
     ],
 )
-def test_ranks_that_make_no_order_are_refused_in_words(sent, told):
+def test_invalid_ranks_are_refused_with_a_sentence(sent, text):
     with pytest.raises(forms.BadForm) as refused:
         forms.raw_answer(block("ranking"), QueryDict(sent))
 
-    assert str(refused.value) == told
+    assert str(refused.value) == text
