@@ -23,6 +23,7 @@ READMES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.
 }
 ANYTHING = "…"
 SECONDS_UNTIL_READY = 180
+WORKERS = ("default", "webhooks", "ai")
 
 
 def test_every_setting_stands_in_the_readme_and_every_setting_there_exists() -> None:
@@ -67,7 +68,9 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    unset = {"DATABASE_URL", "REDIS_URL", "BASE_URL", "SECRET_KEY", "VAR_DIR", "DJANGO_SETTINGS_MODULE"}
+    # What the tests set for themselves would change the demo.
+    settings = set(re.findall(r"^\| `([A-Z0-9_]+)` \|", READMES["config/README.md"], re.MULTILINE))
+    unset = settings | {"DJANGO_SETTINGS_MODULE"}
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     environment |= {"PORT": str(port), "AI_PROVIDER": "local"}
     with (folder / "run.log").open("w") as log:
@@ -107,15 +110,23 @@ def _copy_changes(folder: Path) -> None:
 
 
 def _wait_until_ready(port: int, running: subprocess.Popen[bytes], folder: Path) -> None:
+    """Wait for the web server and the workers: without a worker an intent is answered with `pending`."""
+    log = folder / "run.log"
     deadline = time.monotonic() + SECONDS_UNTIL_READY
     while time.monotonic() < deadline:
-        assert running.poll() is None, (folder / "run.log").read_text()
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2):
-                return
-        except OSError:
-            time.sleep(0.2)
-    pytest.fail(f"The demo was not ready in time: {(folder / 'run.log').read_text()}")
+        assert running.poll() is None, log.read_text()
+        if _answers(port) and all(re.search(rf"{worker}@\S+ ready", log.read_text()) for worker in WORKERS):
+            return
+        time.sleep(0.2)
+    pytest.fail(f"The demo was not ready in time: {log.read_text()}")
+
+
+def _answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2):
+            return True
+    except OSError:
+        return False
 
 
 def _steps() -> list[tuple[str, str]]:
