@@ -93,18 +93,22 @@ class AnalysisViewSet(OwnWorkViewSet):
         summary="Analyse the responses",
         description=(
             "Starts an analysis over every response, partial ones too, and answers `202` with it; "
-            "`analysis.completed` or `analysis.failed` tells of its end, or read it again. One that is going "
-            "on is given back with `202`, a finished one with `200` while no response and nothing in the "
-            "script has changed since; neither costs anything. One that failed may be asked for again.\n\n"
+            "`analysis.completed` or `analysis.failed` reports its end; you can also poll it. A running "
+            "analysis is returned with `202`, a finished one with `200` as long as no response and nothing "
+            "in the "
+            "script has changed; neither costs anything. A failed analysis may be requested again.\n\n"
             "Distributions and statistics are counted in the database, never over a sample. The answers to "
             "open questions are read by AI, which names themes and assigns answers to them; counts and "
-            "percentages are computed from what it assigned, and quotes are verbatim parts of answers. At "
-            "most 12 themes a question are told. Themes of an earlier analysis keep their titles, and come "
-            "back under them, also after an analysis in which nobody had them. On anonymous projects "
+            "percentages are computed from what it assigned, and quotes are verbatim parts of answers. Open "
+            "questions of the intro, which get to know the respondent, are not read; their `open_text` is "
+            "null. At most 12 themes a question are reported. Themes of an earlier analysis keep their "
+            "titles, and come back under them, also after an analysis in which nobody had them. On "
+            "anonymous projects "
             "nobody is quoted below 5 answers to a question, nor the only one with a theme.\n\n"
-            "It takes 1 credit for each started 100 answers to open questions, 0 where there are none, and "
-            "nothing with `ai=false` or the `local` provider. Too few are `402 payment_required`. Of "
-            "analyses that cover the same the last is kept, of an anonymous project the last of all."
+            "It costs 1 credit for each started 100 answers that are read, and nothing with `ai=false` "
+            "or the `local` provider. With too few credits it is `402 payment_required`. The latest "
+            "analysis for "
+            "each `status` is kept; on an anonymous project only the latest of all."
         ),
         parameters=[AskIn],
         request=None,

@@ -59,7 +59,7 @@ class Command(BaseCommand):
             if not Community.objects.filter(pk=COMMUNITY_ID).exists():
                 _seed(at=timezone.now())
             demo = _stored_demo() or _issue_credentials(at=timezone.now())
-        _note_address(demo)
+            _note_address(demo)
         if options["verbosity"]:
             self.stdout.write(
                 f"The demo is ready: survey {settings.BASE_URL}{demo['survey']}, "

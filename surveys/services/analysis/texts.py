@@ -25,6 +25,7 @@ from surveys.ai.provider import (
     TextReading,
     TextTheme,
 )
+from surveys.models import Block
 from surveys.services import anonymity
 
 MAX_REPORTED_THEMES = 12  # for each question
@@ -43,14 +44,23 @@ ThemeTitle = tuple[str, str]  # a theme's title and description
 # --- In the database --------------------------------------------------------------------------------
 
 
+def question_ids(*, project_id: int) -> frozenset[int]:
+    """The open questions that are read, removed ones included. Those of the intro are not.
+
+    An intro gets to know the respondent, as by asking for a name: its answers hold no themes.
+    """
+    rows = Block.objects.filter(project_id=project_id, type="open_text").exclude(section=Block.Section.INTRO)
+    return frozenset(rows.values_list("pk", flat=True))
+
+
 def count(*, project_id: int, covers: str) -> int:
-    """How many answers to open questions there are, removed questions included."""
+    """How many answers there are to the open questions that are read (`question_ids`)."""
     narrowed = ""
     if covers in _COVERS:
         narrowed = f"JOIN surveys_conversation c ON c.id = a.conversation_id {_COVERS[covers]}"
     sql = f"""
         SELECT count(*) FROM surveys_block b JOIN surveys_answer a ON a.block_id = b.id {narrowed}
-        WHERE b.project_id = %s AND b.type = 'open_text'
+        WHERE b.project_id = %s AND b.type = 'open_text' AND b.section <> 'intro'
     """
     return int(fetch_rows(sql, [project_id])[0][0])
 

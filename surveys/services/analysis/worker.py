@@ -139,7 +139,7 @@ class _TextAnalysis:
         )
 
     def read(self) -> AnalysisResult:
-        questions = [block for block in self.counted.blocks if block["block_type"] == "open_text"]
+        questions = self._questions()
         if not any(block["response_count"] for block in questions):
             return self._without_model(questions)
         self._save(COUNTED)
@@ -156,6 +156,11 @@ class _TextAnalysis:
         return AnalysisResult(
             self.counted.blocks, summary or None, provider.name, self._memory(provider.name)
         )
+
+    def _questions(self) -> list[dict[str, Any]]:
+        """The counted blocks whose texts are read."""
+        ids = open_texts.question_ids(project_id=self.project.pk)
+        return [block for block in self.counted.blocks if block["block_id"] in ids]
 
     def _without_model(self, questions: Sequence[dict[str, Any]]) -> AnalysisResult:
         """The result if nobody has written anything: a summary of the figures, without a model."""
@@ -218,9 +223,7 @@ class _TextAnalysis:
         tracked.summary = clean_text(provider.summarize_texts(counted), MAX_SUMMARY)
 
     def _progress(self) -> float:
-        wanted: int = sum(
-            block["response_count"] for block in self.counted.blocks if block["block_type"] == "open_text"
-        )
+        wanted: int = sum(block["response_count"] for block in self._questions())
         read = sum(tracked.answer_count for tracked in self.themes.values())
         return COUNTED + (READ - COUNTED) * min(1.0, read / wanted)
 

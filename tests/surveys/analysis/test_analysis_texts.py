@@ -100,6 +100,23 @@ def test_every_question_is_read_the_removed_ones_too(connect: Any) -> None:
     assert [figures.prompt for figures in provider.counted] == ["What else?", "Why?"]
 
 
+def test_questions_of_the_intro_are_not_read(connect: Any) -> None:
+    provider = connect(Reads())
+    caller = rich()
+    name = {**TEXT, "name": "nickname", "section": "intro", "prompt": "What shall I call you?"}
+    project = survey(caller, name, TEXT)
+    scenario.say(scenario.begin(project), "#ann", "#slow")
+
+    answer = analysed(caller, project)
+
+    assert {block["prompt"]: bool(block["open_text"]) for block in answer["blocks"]} == {
+        "What shall I call you?": False,
+        "Why?": True,
+    }
+    assert [batch.prompt for batch in provider.batches] == ["Why?"]
+    assert answer["credits_used"] == 1
+
+
 def test_a_later_batch_is_given_the_themes_of_the_earlier(connect: Any) -> None:
     provider = connect(Reads(max_batch_size=1))
     caller = rich()
