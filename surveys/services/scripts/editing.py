@@ -9,7 +9,7 @@ on makes the scores count (interface 2.3, rule 1), which is a change too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -28,7 +28,7 @@ from surveys.models import Bucket as BucketRow
 from surveys.services import lookup
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import outro as outro_blocks
-from surveys.services.scripts import storage
+from surveys.services.scripts import outro_edits, storage
 from surveys.services.scripts.cache import Catalogue
 from xp.services import achievements
 
@@ -161,9 +161,9 @@ def write_script(
     if "blocks" not in body:
         refuse_all([Violation("blocks", "required", "`blocks` is required.")])
     parsed = read_blocks(body["blocks"], path="blocks", scoring=project.scoring_enabled)
-    parsed = replace(parsed, blocks=_outro_known_by_id(parsed.blocks, before))
+    parsed = replace(parsed, blocks=outro_edits.known_by_id(parsed.blocks, before))
     ordered = order_blocks(parsed, before=before)
-    outro, faults = _resubmitted_outro(ordered, before, parsed.invalid_fields)
+    outro, faults = outro_edits.resubmitted(ordered, before, parsed.invalid_fields)
     ignored = [key for key in body if key not in _TOLD]
     return _write(project, before, ordered, parsed, outro=outro, faults=faults, ignored=ignored, at=at)
 
@@ -199,7 +199,7 @@ def _patch_outro(
 ) -> Written:
     (sent,), (sent_keys,), (block_path,) = parsed.blocks, parsed.sent_keys, parsed.block_paths
     changed = revisions.with_presentation(stored, sent, sent_keys=sent_keys)
-    faults = _faults_of_outro(changed, sent, block_path, parsed.invalid_fields)
+    faults = outro_edits.violations_of(changed, sent, block_path, parsed.invalid_fields)
     outro = tuple(changed if block is stored else block for block in before.outro)
     untouched = OrderedBlocks(
         blocks=before.blocks,
@@ -248,7 +248,7 @@ def _write(
     violations = [*parsed.violations, *faults, *_foreign_ids(ordered, before)]
     if is_live and not violations:  # what else a change of structure would break does not matter then
         _refuse_frozen(before, script, ordered)
-    block_paths = (*ordered.block_paths, *_outro_paths(script, ordered))
+    block_paths = (*ordered.block_paths, *outro_edits.paths_of(script, ordered))
     in_use = revisions.references_to_removed(before, script, block_paths=block_paths)
     broken = _check(
         script,
@@ -403,52 +403,6 @@ def _foreign_ids(ordered: OrderedBlocks, before: Script) -> list[Violation]:
                 message = f"`id` {option.id} is no option of this block."
                 faults.append(Violation(block_path.option(n, "id"), "not_found", message))
     return faults
-
-
-def _outro_known_by_id(blocks: tuple[Block, ...], before: Script) -> tuple[Block, ...]:
-    ids = {block.id for block in before.outro}
-    return tuple(replace(block, section="outro") if block.id in ids else block for block in blocks)
-
-
-def _outro_paths(script: Script, ordered: OrderedBlocks) -> list[BlockPath]:
-    """Where the outro blocks were sent, else where a read gives them."""
-    sent = {
-        block.id: block_path for block, block_path in zip(ordered.outro, ordered.outro_paths, strict=True)
-    }
-    numbered = enumerate(script.outro, len(script.blocks))
-    return [sent.get(block.id) or BlockPath(f"blocks[{n}]") for n, block in numbered]
-
-
-def _resubmitted_outro(
-    ordered: OrderedBlocks, before: Script, invalid_fields: Set[str]
-) -> tuple[tuple[Block, ...], list[Violation]]:
-    """The outro after a write: what is resubmitted changes its presentation, the rest stays."""
-    outro = {block.id: block for block in before.outro}
-    faults: list[Violation] = []
-    seen: set[int] = set()
-    sent = zip(ordered.outro, ordered.outro_paths, ordered.outro_sent_keys, strict=True)
-    for block, block_path, sent_keys in sent:
-        if block.id is None:
-            continue  # the intake has reported it
-        if block.id not in outro:
-            message = f"`id` {block.id} is no outro block of this script."
-            faults.append(Violation(block_path.field("id"), "not_found", message))
-            continue
-        if block.id in seen:
-            faults.append(Violation(block_path.field("id"), "duplicate", f"`id` {block.id} is sent twice."))
-        seen.add(block.id)
-        outro[block.id] = revisions.with_presentation(outro[block.id], block, sent_keys=sent_keys)
-        faults += _faults_of_outro(outro[block.id], block, block_path, invalid_fields)
-    return tuple(outro.values()), faults
-
-
-def _faults_of_outro(
-    block: Block, sent: Block, block_path: BlockPath, invalid_fields: Set[str]
-) -> list[Violation]:
-    """Also of how it goes on as that was sent, though not all of it may be taken."""
-    return script_rules.check_outro(
-        replace(block, continue_=sent.continue_ or block.continue_), block_path, invalid_fields=invalid_fields
-    )
 
 
 def _once(violations: Iterable[Violation]) -> list[Violation]:
