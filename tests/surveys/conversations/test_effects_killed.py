@@ -33,7 +33,7 @@ OF_THE_END = COMMON | {
     "the limit and the notes that it fires": (repository, "complete"),
     "the achievement": (achievements, "grant"),
     "the role": (roles, "grant"),
-    "the participation": (ledger, "participate"),
+    "the participation": (ledger, "count_participation"),
     "the conversation": (repository, "save_last"),
     "the event": (outbox, "emit"),
 }
