@@ -89,7 +89,7 @@ class Waker:
 
 
 def _is_crowded(task: str) -> bool:
-    """Whether so many messages wait for a task's workers that another one would not wake them any sooner.
+    """Whether the queue of a task is so long that another message would not wake a worker any sooner.
 
     Without this check the broker's memory would fill while the workers are down, as sweeps wake repeatedly.
     """

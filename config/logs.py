@@ -74,8 +74,8 @@ SHARED_PROCESSORS: list[Processor] = [
 def settings(*, log_format: LogFormat, level: str, debug: bool) -> dict[str, Any]:
     """Python's logging configuration, which structlog's loggers use too.
 
-    At the default level the readable formats leave out requests, of which JSON has a line each, and Celery's
-    routine. Only with `debug` do exceptions keep their messages.
+    At the default level the readable formats leave out Celery's routine lines, and the line for each request
+    that JSON has. Exceptions keep their messages only with `debug`.
     """
     is_quiet = log_format is not LogFormat.JSON and level == DEFAULT_LEVEL
     routine = "WARNING" if is_quiet else level

@@ -59,7 +59,7 @@ class BadAddress(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The parts of a URL. `host` is what is resolved and named in TLS: ASCII, no brackets, no final dot."""
+    """The parts of a URL. `host` is resolved and sent in TLS: ASCII, no brackets, no final dot."""
 
     scheme: str
     host: str

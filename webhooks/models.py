@@ -93,11 +93,11 @@ class Event(models.Model):
         choices=Rounding,
         null=True,
         blank=True,
-        help_text="How exactly times may be kept: it tells of an anonymous response where this is set.",
+        help_text="How precise its times may be. Set only for events about anonymous responses.",
     )
     is_settled = models.BooleanField(
         default=True,
-        help_text="False while one of an anonymous response stands where and when it was written.",
+        help_text="False until a row about an anonymous response is rewritten to hide its write order.",
     )
     created_at = models.DateTimeField()
 
@@ -138,14 +138,17 @@ class Delivery(models.Model):
     lane = models.PositiveSmallIntegerField()  # the number of its partition, 0 to 3
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     attempt_count = models.PositiveIntegerField(default=0)
-    due_at = models.DateTimeField(null=True, blank=True, help_text="When it is to be tried; empty once over.")
+    due_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the next attempt is due; empty if there is none."
+    )
     even_if_off = models.BooleanField(
-        default=False, help_text="Asked for by hand, so it is sent though the webhook is off."
+        default=False,
+        help_text="Requested explicitly (ping, redelivery), so it is sent even if the webhook is off.",
     )
     response_status = models.PositiveSmallIntegerField(null=True, blank=True)
     response_body = models.TextField(null=True, blank=True)  # noqa: DJ001
     error = models.TextField(  # noqa: DJ001
-        null=True, blank=True, help_text="Why the last attempt brought no answer."
+        null=True, blank=True, help_text="Why the last attempt got no response."
     )
     is_settled = models.BooleanField(default=True)
     created_at = models.DateTimeField()

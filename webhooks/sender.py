@@ -205,7 +205,7 @@ class _Deadline:
 
 
 class _Stream(httpcore2.NetworkStream):
-    """A socket for several posts in a row, each with its deadline and a limit to what is received."""
+    """A socket for several posts in a row, each with a deadline and a limit on the bytes received."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected

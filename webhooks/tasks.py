@@ -12,7 +12,7 @@ from webhooks.services.outbox import DELIVER
 
 @shared_task(name=DELIVER)
 def deliver(*, webhook_id: int, lane: int, **_later: object) -> None:
-    """Send what is due in one partition. Messages call it a lane, as the database column does."""
+    """Send the due deliveries of one partition. Messages and the database column call it a lane."""
     dispatch.drain(webhook_id=webhook_id, partition=lane)
 
 

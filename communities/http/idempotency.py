@@ -204,7 +204,7 @@ def _store(claim: str, response: HttpResponse) -> None:
 
 
 def _encrypt(body: bytes, claim: str) -> bytes:
-    """Encrypt a response body: it may hold a new API key, of which the database stores only a hash."""
+    """Encrypt a response body: it may contain a new API key, and keys are stored only as hashes."""
     nonce = os.urandom(12)
     return nonce + AESGCM(_secret()).encrypt(nonce, body, claim.encode())
 

@@ -1,6 +1,6 @@
 """The parts of the OpenAPI description that are the same for all operations.
 
-Views describe what is their own with `extend_schema`: operation_id, tags, summary, description, request,
+Each view describes its own parts with `extend_schema`: operation_id, tags, summary, description, request,
 responses and examples. This module adds the Idempotency-Key of writes, the headers of all responses, the
 error responses with an example for each code, and the pages of lists.
 """

@@ -40,7 +40,7 @@ class YesOrNo(serializers.Field[bool, object, bool, Any]):
 
 
 class AskIn(serializers.Serializer[Any]):
-    """What an analysis is to cover."""
+    """The responses that an analysis covers, and whether it reads texts."""
 
     ai = YesOrNo(default=True, help_text="`false`: everything but the texts and the summary, free.")
     status = serializers.ChoiceField(
@@ -49,7 +49,7 @@ class AskIn(serializers.Serializer[Any]):
 
 
 class ReadIn(serializers.Serializer[Any]):
-    """Which of the analyses; without any of these the newest."""
+    """Selects an analysis: the newest that matches."""
 
     ai = YesOrNo(required=False, help_text="The newest that was asked for with, or without, AI.")
     status = serializers.ChoiceField(
@@ -58,7 +58,7 @@ class ReadIn(serializers.Serializer[Any]):
 
 
 class AnalysisOut(serializers.Serializer[Any]):
-    """An analysis: a job, and what came of it. Its counts are the project's when it was made."""
+    """An analysis: a job and its result. Its counts are those of the project when it was made."""
 
     id = serializers.CharField()
     project_id = serializers.CharField()
@@ -70,13 +70,13 @@ class AnalysisOut(serializers.Serializer[Any]):
     completed_at = serializers.DateTimeField(allow_null=True)
     completion_count = serializers.IntegerField()
     response_count = serializers.IntegerField(help_text="Answered blocks.")
-    credits_used = serializers.IntegerField(help_text="0 where it failed: credits are given back.")
+    credits_used = serializers.IntegerField(help_text="0 if it failed: credits are returned.")
     generated_by = serializers.CharField(
         allow_null=True, help_text="Who wrote summaries and named themes: `anthropic` or `local`."
     )
     summary = serializers.CharField(allow_null=True)
     blocks = AnalysisBlockOut(many=True, help_text="Empty until it is completed.")
-    error = serializers.CharField(allow_null=True, help_text="A sentence, where it failed.")
+    error = serializers.CharField(allow_null=True, help_text="If it failed: why, in a sentence.")
 
 
 class AnalysisViewSet(OwnWorkViewSet):
@@ -92,23 +92,21 @@ class AnalysisViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Analyse the responses",
         description=(
-            "Starts an analysis over every response, partial ones too, and answers `202` with it; "
-            "`analysis.completed` or `analysis.failed` reports its end; you can also poll it. A running "
-            "analysis is returned with `202`, a finished one with `200` as long as no response and nothing "
-            "in the "
-            "script has changed; neither costs anything. A failed analysis may be requested again.\n\n"
+            "Starts an analysis of every response, including partial ones, and returns it with `202`. Poll "
+            "it, or wait for the webhook event `analysis.completed` or `analysis.failed`. A running "
+            "analysis is returned with `202`, and a finished one with `200` as long as no response and "
+            "nothing in the script has changed; neither costs anything. A failed analysis may be requested "
+            "again.\n\n"
             "Distributions and statistics are counted in the database, never over a sample. The answers to "
             "open questions are read by AI, which names themes and assigns answers to them; counts and "
-            "percentages are computed from what it assigned, and quotes are verbatim parts of answers. Open "
-            "questions of the intro, which get to know the respondent, are not read; their `open_text` is "
-            "null. At most 12 themes a question are reported. Themes of an earlier analysis keep their "
-            "titles, and come back under them, also after an analysis in which nobody had them. On "
-            "anonymous projects "
-            "nobody is quoted below 5 answers to a question, nor the only one with a theme.\n\n"
-            "It costs 1 credit for each started 100 answers that are read, and nothing with `ai=false` "
-            "or the `local` provider. With too few credits it is `402 payment_required`. The latest "
-            "analysis for "
-            "each `status` is kept; on an anonymous project only the latest of all."
+            "percentages are computed from these assignments, and quotes are verbatim parts of answers. "
+            "Open questions of the intro, which get to know the respondent, are not read; their "
+            "`open_text` is null. A question has at most 12 themes. A theme keeps its title in later "
+            "analyses, even after one in which no answer belonged to it. On anonymous projects there are "
+            "no quotes from questions with fewer than 5 answers, or from themes with a single answer.\n\n"
+            "It costs 1 credit for every 100 answers that are read, or part of 100, and nothing with "
+            "`ai=false` or the `local` provider. Too few credits are `402 payment_required`. The latest "
+            "analysis for each `status` is kept; on an anonymous project only the latest of all."
         ),
         parameters=[AskIn],
         request=None,

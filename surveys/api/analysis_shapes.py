@@ -1,4 +1,4 @@
-"""What is told of a block's answers, the same in results and in an analysis (interface 2.11)."""
+"""The figures for a block's answers, in the same shape in results and in analyses (interface 2.11)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class EntryOut(serializers.Serializer[Any]):
     option_id = serializers.IntegerField(allow_null=True, help_text="Null for a scale's point.")
     value = serializers.CharField(help_text="The option's value, or the point's number.")
     label = serializers.CharField(  # type: ignore[assignment]
-        allow_null=True, help_text="What a reader sees in its place, where that is something else."
+        allow_null=True, help_text="The label shown to readers, if it differs from the value."
     )
 
 
@@ -31,7 +31,7 @@ class AnalysisDistributionItemOut(EntryOut):
 
 class AnalysisStatsOut(serializers.Serializer[Any]):
     count = serializers.IntegerField(
-        help_text="Answers that are numbers; below `response_count` where a block was of another type once."
+        help_text="Answers that are numbers; fewer than `response_count` if the block once had another type."
     )
     mean = serializers.FloatField(allow_null=True, help_text="Not rounded.")
     min = serializers.FloatField(allow_null=True)
@@ -41,7 +41,7 @@ class AnalysisStatsOut(serializers.Serializer[Any]):
 class AnalysisRankingItemOut(EntryOut):
     average_rank = serializers.FloatField(
         allow_null=True,
-        help_text="Over those who ranked the item, 1 is best, not rounded; null where nobody did.",
+        help_text="Mean over those who ranked the item; 1 is best. Not rounded. Null if nobody ranked it.",
     )
     first_choice_count = serializers.IntegerField()
     ranked_count = serializers.IntegerField()
@@ -50,7 +50,7 @@ class AnalysisRankingItemOut(EntryOut):
 class AnalysisNpsOut(serializers.Serializer[Any]):
     score = serializers.FloatField(
         allow_null=True,
-        help_text="Promoters less detractors in percent of all, one decimal; null without answers.",
+        help_text="Percentage of promoters minus that of detractors, one decimal; null without answers.",
     )
     promoters = serializers.IntegerField(help_text="9 and 10.")
     passives = serializers.IntegerField(help_text="7 and 8.")
@@ -58,40 +58,40 @@ class AnalysisNpsOut(serializers.Serializer[Any]):
 
 
 class DropOffOut(serializers.Serializer[Any]):
-    left = serializers.IntegerField(help_text="Unfinished conversations that stand at this block.")
+    left = serializers.IntegerField(help_text="Unfinished conversations whose current block this is.")
     percentage = serializers.FloatField(
-        help_text="Of all conversations that were begun, also those without an answer; two decimals."
+        help_text="Of all conversations begun, including those without an answer; two decimals."
     )
 
 
 class CountedOut(serializers.Serializer[Any]):
-    """What the answers to a block come to, all of them or a part."""
+    """The figures for the answers to a block, for all of them or for a segment."""
 
     response_count = serializers.IntegerField(
         allow_null=True,
-        help_text="Respondents who answered the block. Null, as all that is counted, where fewer than 5 "
-        "answered on an anonymous project and it is shared with whoever reads this.",
+        help_text="Respondents who answered the block. Readers of shared results get null for this and all "
+        "other figures if fewer than 5 answered on an anonymous project.",
     )
     distribution = AnalysisDistributionItemOut(
         many=True,
         allow_null=True,
         help_text=(
-            "Of a choice each option that was chosen, in script order, removed ones last. Of a scale each "
+            "Choices: each option that was chosen, in script order, removed options last. Scales: each "
             "declared point, low to high, and points that were answered before the scale was changed. "
             "Null for other types."
         ),
     )
-    stats = AnalysisStatsOut(allow_null=True, help_text="Of scales and `open_numeric`; else null.")
+    stats = AnalysisStatsOut(allow_null=True, help_text="For scales and `open_numeric`; otherwise null.")
     ranking = AnalysisRankingItemOut(
-        many=True, allow_null=True, help_text="Of a `ranking` every item, in script order; else null."
+        many=True, allow_null=True, help_text="For `ranking`: every item, in script order; otherwise null."
     )
-    nps = AnalysisNpsOut(allow_null=True, help_text="Of `nps`; else null.")
+    nps = AnalysisNpsOut(allow_null=True, help_text="For `nps`; otherwise null.")
 
 
 class BlockSegmentOut(EntryOut, CountedOut):
-    """The answers of those who gave one answer to the block that results are divided by.
+    """The figures for one segment: respondents who gave the same answer to the `segment_by` block.
 
-    Its distribution has the same entries as that of all answers, so segments can be laid side by side.
+    Its distribution has the same entries as that of all answers, so segments can be compared.
     """
 
 
@@ -119,15 +119,15 @@ class OpenTextOut(serializers.Serializer[Any]):
 
 
 class AnalysisBlockOut(CountedOut):
-    """A question or content block, and what was answered."""
+    """A question or content block, and the figures for its answers."""
 
     block_id = serializers.IntegerField()
     block_name = serializers.CharField(allow_null=True)
     block_type = serializers.ChoiceField(choices=_TYPES)
     prompt = serializers.CharField()
-    position = serializers.IntegerField(help_text="In the script, from 0; removed blocks come behind it.")
+    position = serializers.IntegerField(help_text="In the script, from 0; removed blocks follow at the end.")
     is_archived = serializers.BooleanField(help_text="Removed from the script, kept for its answers.")
     drop_off = DropOffOut(allow_null=True)
     open_text = OpenTextOut(
-        allow_null=True, help_text="Of `open_text`, in an analysis that has read the texts; else null."
+        allow_null=True, help_text="For `open_text`, if the analysis has read the texts; otherwise null."
     )

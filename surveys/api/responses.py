@@ -151,7 +151,7 @@ class ResponseViewSet(CommunityViewSet):
         description=(
             "Deletes a response with its answers, out of all counts. On a poll this retracts the vote. The "
             "respondent's place below `max_completes_per_user` becomes free, except on anonymous projects, "
-            "where nobody knows whose it was."
+            "where the respondent is unknown."
         ),
         responses={204: None},
     )

@@ -102,18 +102,19 @@ class ResultsViewSet(OwnWorkViewSet):
         tags=[TAG],
         summary="Count the answers",
         description=(
-            "Distributions, statistics, rankings and where respondents left, over every response as it "
-            "stands now: no AI, no credits. First the questions and content blocks in script order, then "
+            "Distributions, statistics, rankings and where respondents left, over every response at this "
+            "moment, without AI or credits. First the questions and content blocks in script order, then "
             "removed questions that have answers. Filters are those of the responses listing. `segment_by` "
-            "tells every block once more for each option of one choice, or each point of one scale; who "
-            "chose several options of a multi punch is in several segments. Segments times the options and "
-            "points of all blocks, a block without any as one, may be 50,000 at most: else it is "
-            "`400 invalid_request`, `too_many`. Every role may read the "
-            "results of a `transparent` project; otherwise only its creator and admins may. If results are "
-            "shared (`settings.share_results`), every role may read them, but without filters and segments, "
-            "because these could single out a person; results of an anonymous project are then those of the "
-            "page at `info.results_url`, where questions with fewer than 5 answers are null. For role member "
-            "a project that is not active is `404 not_found`."
+            "repeats the figures of every block for each option of one choice, or each point of one scale. "
+            "A respondent who chose several options of a multi punch is in several segments. The number of "
+            "segments times the number of options and points of all blocks (a block without any counts as "
+            "one) may be 50,000 at most; otherwise the response is `400 invalid_request`, `too_many`. "
+            "Every role may read the results of a `transparent` project; otherwise only its creator and "
+            "admins may. If results are shared (`settings.share_results`), every role may read them, but "
+            "without filters and segments, because these could single out a person; results of an "
+            "anonymous project are then those of the page at `info.results_url`, where questions with "
+            "fewer than 5 answers are null. For role member a project that is not active is `404 "
+            "not_found`."
         ),
         parameters=[ResultsIn],
         responses=ResultsOut,

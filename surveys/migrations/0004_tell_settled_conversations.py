@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             field=models.BooleanField(
                 db_default=True,
                 default=True,
-                help_text="False while an anonymous one stands where and when its moves wrote it.",
+                help_text="False until an anonymous row has been rewritten to hide its write order.",
             ),
         ),
     ]

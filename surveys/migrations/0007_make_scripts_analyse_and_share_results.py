@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('status', models.CharField(choices=[('pending', 'Pending'), ('running', 'Running'), ('completed', 'Completed'), ('failed', 'Failed')], default='pending', max_length=9)),
                 ('attempt', models.PositiveSmallIntegerField(default=0)),
-                ('deaths', models.PositiveSmallIntegerField(default=0, help_text='How many leases ran out one after the other, without anything done in them.')),
+                ('deaths', models.PositiveSmallIntegerField(default=0, help_text='Leases in a row that expired without progress.')),
                 ('leased_until', models.DateTimeField(blank=True, null=True)),
                 ('credits_used', models.PositiveIntegerField(default=0, help_text='Taken before the work.')),
                 ('generated_by', models.CharField(blank=True, max_length=16, null=True)),
@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
                 ('progress', models.FloatField(default=0.0, help_text='0 to 1.')),
                 ('checkpoint', models.JSONField(blank=True, null=True)),
                 ('summary', models.TextField(blank=True, null=True)),
-                ('blocks_as_json', models.TextField(blank=True, help_text='AnalysisBlocks, as the interface tells them.', null=True)),
+                ('blocks_as_json', models.TextField(blank=True, help_text='The AnalysisBlocks of the API, as JSON.', null=True)),
             ],
             options={
                 'verbose_name_plural': 'analyses',
@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('status', models.CharField(choices=[('pending', 'Pending'), ('running', 'Running'), ('completed', 'Completed'), ('failed', 'Failed')], default='pending', max_length=9)),
                 ('attempt', models.PositiveSmallIntegerField(default=0)),
-                ('deaths', models.PositiveSmallIntegerField(default=0, help_text='How many leases ran out one after the other, without anything done in them.')),
+                ('deaths', models.PositiveSmallIntegerField(default=0, help_text='Leases in a row that expired without progress.')),
                 ('leased_until', models.DateTimeField(blank=True, null=True)),
                 ('credits_used', models.PositiveIntegerField(default=0, help_text='Taken before the work.')),
                 ('generated_by', models.CharField(blank=True, max_length=16, null=True)),
@@ -57,9 +57,9 @@ class Migration(migrations.Migration):
                 ('completed_at', models.DateTimeField(blank=True, null=True)),
                 ('claim', models.CharField(blank=True, max_length=64, null=True, unique=True)),
                 ('fingerprint', models.CharField(blank=True, max_length=64)),
-                ('request', models.JSONField(help_text='What was asked for: surveys.ai.provider.ScriptRequest.')),
-                ('draft', models.JSONField(blank=True, help_text='What came of it: ScriptDraft.', null=True)),
-                ('retry_after', models.PositiveIntegerField(blank=True, help_text='Seconds after which another try may help, where it failed.', null=True)),
+                ('request', models.JSONField(help_text='The request: a surveys.ai.provider.ScriptRequest.')),
+                ('draft', models.JSONField(blank=True, help_text='The result: a ScriptDraft.', null=True)),
+                ('retry_after', models.PositiveIntegerField(blank=True, help_text='If it failed: seconds after which another attempt may succeed.', null=True)),
             ],
         ),
         migrations.AddField(
@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='tally',
             name='changes',
-            field=models.BigIntegerField(db_default=0, default=0, help_text='Grows with every change of what is counted.'),
+            field=models.BigIntegerField(db_default=0, default=0, help_text='Grows with every change of the counted answers.'),
         ),
         migrations.AddField(
             model_name='analysis',

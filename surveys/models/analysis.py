@@ -36,7 +36,7 @@ class Analysis(Job):
     summary = models.TextField(null=True, blank=True)  # noqa: DJ001
     # Text, because `jsonb` would lose the order of the fields.
     blocks_as_json = models.TextField(  # noqa: DJ001
-        null=True, blank=True, help_text="AnalysisBlocks, as the interface tells them."
+        null=True, blank=True, help_text="The AnalysisBlocks of the API, as JSON."
     )
 
     class Meta:

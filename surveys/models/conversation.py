@@ -32,12 +32,12 @@ class Conversation(models.Model):
         max_length=64,
         null=True,
         blank=True,
-        help_text="Keyed hash of who answers; null where nameless or anonymous.",
+        help_text="Keyed hash of the respondent; null if nameless or anonymous.",
     )
     sealed_respondent = models.BinaryField(
         null=True,
         blank=True,
-        help_text="Anonymous projects: who answers, encrypted, until the end or a day's silence.",
+        help_text="On anonymous projects, the respondent, encrypted, until the end or a day's silence.",
     )
     session_number = models.PositiveIntegerField(null=True, blank=True)
     seed = models.BigIntegerField(help_text="Orders shuffled options in this conversation.")
@@ -46,7 +46,7 @@ class Conversation(models.Model):
     is_settled = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="False while an anonymous one stands where and when its moves wrote it.",
+        help_text="False until an anonymous row has been rewritten to hide its write order.",
     )
     started_at = models.DateTimeField()
     updated_at = models.DateTimeField()
@@ -170,7 +170,7 @@ class Tally(models.Model):
     completed = models.BigIntegerField(default=0)
     listed = models.BigIntegerField(default=0)
     changes = models.BigIntegerField(
-        default=0, db_default=0, help_text="Grows with every change of what is counted."
+        default=0, db_default=0, help_text="Grows with every change of the counted answers."
     )
 
     class Meta:

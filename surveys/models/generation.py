@@ -20,11 +20,11 @@ class Generation(Job):
     project = models.OneToOneField(Project, models.SET_NULL, null=True, blank=True, related_name="+")
     claim = models.CharField(max_length=64, null=True, blank=True, unique=True)
     fingerprint = models.CharField(max_length=64, blank=True)
-    request = models.JSONField(help_text="What was asked for: surveys.ai.provider.ScriptRequest.")
-    draft = models.JSONField(null=True, blank=True, help_text="What came of it: ScriptDraft.")
+    request = models.JSONField(help_text="The request: a surveys.ai.provider.ScriptRequest.")
+    draft = models.JSONField(null=True, blank=True, help_text="The result: a ScriptDraft.")
 
     retry_after = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Seconds after which another try may help, where it failed."
+        null=True, blank=True, help_text="If it failed: seconds after which another attempt may succeed."
     )
 
     class Meta:

@@ -24,7 +24,7 @@ class Job(models.Model):
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     attempt = models.PositiveSmallIntegerField(default=0)
     deaths = models.PositiveSmallIntegerField(
-        default=0, help_text="How many leases ran out one after the other, without anything done in them."
+        default=0, help_text="Leases in a row that expired without progress."
     )
     leased_until = models.DateTimeField(null=True, blank=True)
     credits_used = models.PositiveIntegerField(default=0, help_text="Taken before the work.")

@@ -52,7 +52,7 @@ def wake_due(*, at: datetime) -> int:
 
 
 def drain(*, webhook_id: int, partition: int, now: Clock = timezone.now) -> None:
-    """Send what is due in one partition.
+    """Send the deliveries that are due in one partition.
 
     Does nothing if another worker is sending this partition: that worker checks again when it has finished.
     """

@@ -60,7 +60,7 @@ _DUE_PARTITIONS = f"""
 
 @dataclass(frozen=True, slots=True)
 class PendingDelivery:
-    """A delivery to attempt, with what is sent."""
+    """A delivery to attempt, with the body to send."""
 
     id: uuid.UUID
     webhook_id: int

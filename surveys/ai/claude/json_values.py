@@ -45,12 +45,12 @@ def as_object(value: object) -> JsonObject:
 
 
 def as_objects(value: object, *, most: int) -> list[JsonObject]:
-    """Return a list of at most so many JSON objects; an empty list for null."""
+    """Return a list of at most `most` JSON objects; an empty list for null."""
     return [as_object(item) for item in as_list(value, most=most)]
 
 
 def as_list(value: object, *, most: int) -> list[object]:
-    """Return a list of at most so many values; an empty list for null."""
+    """Return a list of at most `most` values; an empty list for null."""
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > most:

@@ -70,5 +70,5 @@ def cost_of(model: str, usage: TokenUsage) -> float | None:
 
 
 def accepts_effort(model: str) -> bool:
-    """Whether a model can be told how much to think. Other models refuse a request with an effort."""
+    """Whether a model has the `effort` setting. Other models refuse a request that contains it."""
     return model in MODELS and MODELS[model].accepts_effort

@@ -13,8 +13,8 @@ from surveys.ai.provider import ProviderError
 class ModelRequest:
     """One request to the model.
 
-    `purpose` is for the log. `seconds` is the time that one attempt may take. `effort` tells the model how
-    much to think, if it can be told.
+    `purpose` is for the log. `seconds` is the time that one attempt may take. `effort` sets how
+    much the model thinks; it is not sent to models without that setting.
     """
 
     purpose: str

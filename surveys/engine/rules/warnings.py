@@ -1,4 +1,4 @@
-"""Warnings: what is valid in a script but does not do what its author probably wants. Nothing is refused.
+"""Warnings: parts of a script that are valid but probably not what the author wants. Nothing is refused.
 
     warnings(script, uses_xp=…, is_anonymous=…, known_achievements=…)
 

@@ -60,10 +60,10 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a form came to. `screen` shows it and is drawn only if it is needed.
+    """The outcome of a form. `screen` shows it, and is rendered only if it is needed.
 
     `address` shows the same after a redirect. It is None if a redirect would lose something: what was typed,
-    a note, or what an anonymous conversation gave, which is known in this moment only.
+    a note, or what an anonymous conversation gave, which is known only now.
     """
 
     screen: Callable[[], Screen]
@@ -295,7 +295,7 @@ def _again(page_request: PageRequest, note: str) -> Outcome:
 
 
 def _with_error(page_request: PageRequest, error: str) -> Outcome:
-    """The same step with what was typed, and what is wrong with it."""
+    """The same step, with the input and an error message."""
     typed = forms.typed_in(_posted_block(page_request), page_request.request.POST)
     view, page = _held(page_request), page_request.page
     if view is None:

@@ -62,11 +62,11 @@ def begin_with_move(
     at: datetime,
     seed: int | None = None,
 ) -> ConversationView:
-    """Start a conversation and leave its first step: what the first form of a page sends. Refuses as both do.
+    """Begin a conversation and take its first step, as the first form of a page does. Refuses as both do.
 
-    `raw` is the answer to the block; None goes on past a block that asks nothing. If the respondent's
-    conversation stands at another block, because they began it elsewhere or the script has changed, nothing
-    moves and it is returned as it stands (`resumed`).
+    `raw` is the answer to the block; None continues past a block that asks nothing. If the respondent's
+    conversation is at another block, because they began it elsewhere or the script has changed, it is
+    returned unchanged (`resumed`).
     """
     history = _admitted(project_id, respondent, at, None)
     earlier = _resumable(history)

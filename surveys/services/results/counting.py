@@ -60,7 +60,7 @@ class ReportedBlock:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCounts:
-    """Counts from the database. `unfinished` are conversations not completed, by the block they stand at."""
+    """Counts from the database. `unfinished` counts conversations not completed, by their current block."""
 
     listed: int
     completed: int
@@ -145,8 +145,8 @@ def _totals(project_id: int, where: str, values: list[Any]) -> Part:
 
 
 def _unfinished(project_id: int, revision: int, where: str, values: list[Any]) -> Part:
-    """Unfinished conversations, grouped by the block and revision they stand at and the block passed last,
-    with the number of those without an answer."""
+    """Unfinished conversations, grouped by their current block, its revision and the block before it, with
+    the number of those without an answer."""
     return (
         f"""
         SELECT json_agg(standing) FROM (

@@ -351,7 +351,7 @@ def _placed(script: Script) -> Script:
     return replace(script, outro=outro)
 
 
-# --- Rules that need what is stored -----------------------------------------------------------------
+# --- Rules that need the stored script ---------------------------------------------------------------
 
 
 def _check(

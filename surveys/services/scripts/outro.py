@@ -195,7 +195,7 @@ def achievement_number(project: Project) -> int | None:
 
 
 def achievement_name(project: Project) -> str:
-    """What a project's achievement is called where nobody has named it."""
+    """The name of a project's achievement if the community has not given it one."""
     return f"Completed: {project.name}"[:MAX_ACHIEVEMENT_NAME]
 
 

@@ -194,7 +194,7 @@ def with_ids(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def _reserve(blocks: int, options: int) -> tuple[Any, Any]:
-    """Fresh ids for so many blocks and options, in one statement."""
+    """Reserve new ids for these numbers of blocks and options, in one statement."""
     if not blocks and not options:
         return iter(()), iter(())
     ids = "ARRAY(SELECT nextval(pg_get_serial_sequence('{}', 'id')) FROM generate_series(1, %s))"
