@@ -239,7 +239,7 @@ class _Stream(httpcore2.NetworkStream):
                 unsent = unsent[self._socket.send(unsent) :]
             except TimeoutError:
                 raise self._deadline.error() from None
-            except OSError as failure:  # there may be a response anyway, which httpcore goes on to read
+            except OSError as failure:  # there may be a response anyway; httpcore reads it next
                 raise httpcore2.WriteError(str(failure)) from failure
 
     def close(self) -> None:

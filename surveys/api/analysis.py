@@ -1,4 +1,4 @@
-"""Analyses: a job that reads all responses, and what came of it (interface 4, row 7; decisions 11)."""
+"""Analyses: jobs that read all responses, and their results (interface 4, row 7; decisions 11)."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _DESCRIPTION = (
     "`started_at`, `submitted_at`, `user_id`, `platform_id` and `provider`; then comes a column for each "
     "question in script order, headed by its prompt, and one for each option of a multi punch or ranking, "
     "headed `prompt: option label`; then removed questions that have answers. Equal headers get the block's "
-    "name in parentheses; where that is not enough, also the option's value, or the id. A cell holds the "
+    "name in parentheses; if that is not enough, also the option's value, or the id. A cell holds the "
     "chosen option's label, the number, or the text; for multi punch `1` if the option was chosen and `0` if "
     "not, for a ranking the rank. Cells without an answer are empty. A text or header that a spreadsheet "
     "could read as a formula starts with an apostrophe.\n\n"

@@ -79,7 +79,7 @@ def as_text(moment: datetime) -> str:
 
 
 def time_of(delivery: Group | None, turn: str) -> datetime | None:
-    """When the `opening` or `closing` is scheduled, or None where it is left to a person."""
+    """The scheduled time of the `opening` or `closing`; None if it is not scheduled."""
     if delivery is None or delivery[turn]["mode"] != "scheduled" or delivery[turn]["time"] is None:
         return None
     return datetime.fromisoformat(delivery[turn]["time"])

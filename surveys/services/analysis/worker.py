@@ -66,7 +66,7 @@ def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
         return
     except ProviderError as failure:
         _fail(job, failure.message, at=now())
-    except (OperationalError, InterfaceError):  # the lease runs out, and another worker goes on
+    except (OperationalError, InterfaceError):  # the lease expires, and another worker continues
         raise
     except Exception as fault:
         if _fail(job, ANALYSIS_FAILED, at=now()):
@@ -75,7 +75,7 @@ def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
 
 @in_transaction
 def give_up(*, analysis_id: int, at: datetime) -> None:
-    """End an analysis that `jobs.abandoned` names as failed; one that has ended since then is left alone."""
+    """End an analysis listed by `jobs.abandoned` as failed, unless it has ended since then."""
     own = Analysis.objects.filter(pk=analysis_id).values_list("project_id", flat=True).first()
     project = own and Project.objects.select_for_update(no_key=True).filter(pk=own).first()
     if project and analysis_id in jobs.abandoned(Analysis, at=at):

@@ -1,4 +1,4 @@
-"""Conversations: begin, answer, go on, go back, retract. Each move is one transaction: lock, engine, save.
+"""Conversations: begin, answer, continue, go back, retract. Each move is one transaction: lock, engine, save.
 
 Every entrance (interface, pages, chat) calls these functions and renders the `ConversationView` that they
 return. `actor` is the caller of the interface, who must be allowed to edit the project. None is a respondent
@@ -308,7 +308,7 @@ def _proceed(loaded: LoadedConversation, at: datetime) -> ConversationView:
     if loaded.block is None:
         raise Conflict("This conversation is over.")
     if loaded.block.asks:
-        raise Conflict("The current block is a question: it takes an answer, or a skip where it is optional.")
+        raise Conflict("The current block is a question: answer it, or skip it if it is optional.")
     if not loaded.is_completed:
         _refuse_unless_live(loaded.project, at)
     turn = runner.proceed(loaded.script, loaded.state)
@@ -323,7 +323,7 @@ def _take(
     if block is None or block.id != raw["block_id"]:
         return _repeated(loaded, raw, at)
     if not block.asks:
-        raise Conflict("The current block takes no answer: go on with `continue`.")
+        raise Conflict("The current block takes no answer: send `continue`.")
     _refuse_unless_live(loaded.project, at)
     reply = _parsed(presentation.effective_block(loaded.script, block), raw)
     turn = runner.answer(loaded.script, loaded.state, reply)

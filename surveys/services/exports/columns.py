@@ -120,7 +120,7 @@ def _columns(project: Project, stored: StoredScript) -> Iterator[ExportColumn]:
 
 
 def headers(columns: Sequence[ExportColumn]) -> list[str]:
-    """The columns' texts, extended by their distinctions where two would be the same."""
+    """The columns' headings. Headings that would be equal are extended to differ."""
     texts = [neutralise(column.text) for column in columns]
     for level in range(2):
         texts = _disambiguated(texts, [column.distinctions[level] for column in columns])

@@ -101,7 +101,7 @@ def _apply_scoring(project: Project, fields: Mapping[str, Any]) -> list[Violatio
 
 
 def bucket_names(fields: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The buckets sent, in their order; None where nothing is said about them."""
+    """The submitted buckets, in order; None if the request does not mention them."""
     scoring = fields.get("scoring", {})
     if scoring is None or "buckets" not in scoring:
         return () if scoring is None else None

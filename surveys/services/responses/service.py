@@ -76,7 +76,7 @@ def list_page(
     per_page: int,
     after: uuid.UUID | None = None,
 ) -> ResponsePage:
-    """A page of a project's responses, oldest first, or newest first where `descending`.
+    """A page of a project's responses, oldest first, or newest first if `descending`.
 
     `filters` may hold `status` (`completed`, `partial`; anything else means all) and the keys of `_FILTERS`.
     With `after`, the page starts after that response and costs the same at any depth. The total comes from

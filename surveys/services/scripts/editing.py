@@ -64,7 +64,7 @@ class Written:
 
 
 def load(*, project_id: int, revision: int) -> Script:
-    """The script, from memory where it is known. Raises NotFound where the project is gone."""
+    """The script, from the cache if it is there. Raises NotFound if the project has been deleted."""
     return script_cache.get(project_id, revision).script
 
 
@@ -379,7 +379,7 @@ def _with_buckets(script: Script, declared: Collection[str]) -> tuple[Script, tu
 
 
 def first_buckets(script: Script) -> tuple[str, ...]:
-    """Names of the buckets that a script makes where none are declared.
+    """Names of the buckets that a script creates if none are declared.
 
     A script from before scoring was on makes none: they are made when it is written again (decisions 7.1).
     """

@@ -177,7 +177,7 @@ def number_achievement(project: Project, *, was: Project | None = None) -> None:
 
 
 def _description(project: Project) -> dict[str, Any]:
-    """What the project says of its achievement."""
+    """The achievement as the project describes it: name, picture and role."""
     rewards = project.rewards or {}
     return {
         "name": rewards.get("achievement_name") or achievement_name(project),
@@ -187,7 +187,7 @@ def _description(project: Project) -> dict[str, Any]:
 
 
 def achievement_number(project: Project) -> int | None:
-    """The number of the achievement that the end of a project grants; None where it grants none."""
+    """The number of the achievement that the end of a project grants; None if it grants none."""
     rewards = project.rewards or {}
     number = rewards.get("achievement_id") or ""
     is_number = number.isascii() and number.isdigit()

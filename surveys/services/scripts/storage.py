@@ -70,7 +70,7 @@ class StoredScript:
 
 
 def read(project_id: int) -> StoredScript | None:
-    """The stored script of a project, or None where there is no such project."""
+    """The stored script of a project, or None if there is no such project."""
     with connection.cursor() as cursor:
         cursor.execute(_READ, [project_id])
         found = cursor.fetchone()
@@ -206,9 +206,9 @@ def _reserve(blocks: int, options: int) -> tuple[Any, Any]:
 
 
 def save(project_id: int, *, before: Script, after: Script) -> None:
-    """Write the difference: rows that are new, rows that changed, rows that are gone.
+    """Write the difference between two scripts: new, changed and removed rows.
 
-    Every block and option of `after` has its id. What is gone stays, archived, where it has answers.
+    Every block and option of `after` has its id. Removed ones that have answers are archived, not deleted.
     """
     old_blocks = {block.id: block for block in (*before.blocks, *before.outro)}
     old_options = {option.id: option for block in old_blocks.values() for option in block.options}
@@ -265,7 +265,7 @@ def _update(model: type[models.Model], rows: list[Row]) -> None:
 
 
 def _remove(*, blocks: Collection[int], options: Collection[int]) -> None:
-    """Archive what has answers, delete the rest. An option goes the way of its block."""
+    """Archive the rows that have answers, and delete the rest. Options are treated like their block."""
     if options:
         answered = set(
             Answer.objects.filter(option_id__in=options).values_list("option_id", flat=True).distinct()
