@@ -33,6 +33,8 @@ class CompactMarkup(Extension):
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         if not _is_markup(name):
             return source
+        if self.environment.auto_reload:  # with DEBUG, so that an edited partial is noticed
+            return INDENTATION.sub("", source)
         source = INCLUDE.sub(lambda include: self._partial(include[1]), source)
         return INDENTATION.sub("", source)
 

@@ -99,13 +99,15 @@ def _claim_of(view: View, request: Request) -> Claim | None:
     return Claim(claim, _fingerprint(request, view.raw_body))
 
 
-def is_settled(claim: Claim | None) -> bool:
-    """Whether the response to a request under this claim has been stored."""
+def is_settled(claim: Claim | None, *, at: datetime) -> bool:
+    """Whether the response to a request under this claim is stored and has not expired."""
     if claim is None:
         return False
     with prepared() as cursor:
         cursor.execute(
-            "SELECT FROM communities_idempotentrequest WHERE claim = %s AND status IS NOT NULL", [claim.key]
+            "SELECT FROM communities_idempotentrequest"
+            " WHERE claim = %s AND status IS NOT NULL AND expires_at > %s",
+            [claim.key, at],
         )
         return bool(cursor.rowcount)
 

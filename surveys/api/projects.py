@@ -99,14 +99,14 @@ class ProjectViewSet(OwnWorkViewSet):
 
     def _prepare_script(self, claim: Claim | None) -> generation.Prepared | None:
         """Have AI write the script of a project with an `intent`, and wait for it. None if nothing to do."""
-        if self.body.get("intent") is None or idempotency.is_settled(claim):
+        if self.body.get("intent") is None or idempotency.is_settled(claim, at=self.at):
             return None
         return generation.prepare(
             actor=self.actor,
             fields=self._read_new(),
             claim=claim.key if claim else None,
             fingerprint=claim.fingerprint if claim else "",
-            is_answered=partial(idempotency.is_settled, claim),
+            is_answered=partial(idempotency.is_settled, claim, at=self.at),
             at=self.at,
         )
 

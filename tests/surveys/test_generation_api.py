@@ -376,7 +376,7 @@ def test_a_request_without_an_intent_does_not_ask_whether_it_is_answered(caller,
 
 
 def test_an_answer_that_expires_before_it_is_replayed_is_a_conflict(caller, drafts, monkeypatch):
-    monkeypatch.setattr(idempotency, "is_settled", lambda claim: True)
+    monkeypatch.setattr(idempotency, "is_settled", lambda claim, at: True)
 
     answer = caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
 

@@ -14,7 +14,7 @@ from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from surveys.engine.script import Block
 from surveys.models import Project
 from surveys.pages import words
-from surveys.pages.respondent import forms, protection, rewards, screens
+from surveys.pages.respondent import forms, protection, rewards, screens, visitors
 from surveys.pages.respondent.screens import PastChange, Screen
 from surveys.pages.respondent.visitors import Arrival, Visit
 from surveys.pages.respondent.widgets import Typed
@@ -55,7 +55,9 @@ class PageRequest:
             self.visit = replace(self.visit, conversation_id=view.conversation.pk)
 
     def forget(self) -> None:
-        self.visit = replace(self.visit, conversation_id=None)
+        """Leave the conversation. On anonymous projects a new seed, which would join the next one to it."""
+        seed = visitors.random_seed() if self.project.is_anonymous else self.visit.seed
+        self.visit = replace(self.visit, conversation_id=None, seed=seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +89,7 @@ def show(page_request: PageRequest) -> Screen:
             return screens.end(view, at=at, note="" if follows_a_form else _answered_already(project))
         if page_request.is_live:
             return screens.step(view, page_request.page, note="" if follows_a_form else words.WELCOME_BACK)
-    if not page_request.is_live:
-        return not_live(page_request)
-    if is_at_limit:
-        return limit_reached()
-    try:
-        admission.check(project=project, respondent=page_request.respondent)
-    except Forbidden as refusal:
-        return not_admitted(page_request, refusal)
-    return _first(page_request)
+    return limit_reached() if is_at_limit and page_request.is_live else _first(page_request)
 
 
 def perform(page_request: PageRequest) -> Outcome:
@@ -141,7 +135,7 @@ def _perform(page_request: PageRequest, do: str) -> Outcome:
         case "retract":
             conversations.retract(conversation_id=conversation_id, at=at)
             page_request.forget()
-            return Outcome(partial(_first, page_request, note=words.TAKEN_BACK))
+            return Outcome(partial(_retracted, page_request))
         case "again":
             return _answer_again(page_request)
     return _moved(
@@ -154,12 +148,22 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
     if not page_request.is_live:
         return Outcome(partial(not_live, page_request))
     if page_request.has_traps:
-        arrival, request = page_request.arrival, page_request.request
-        if not protection.seems_human(request, arrival, is_answer=do != "go", at=page_request.at):
+        request = page_request.request
+        is_human = protection.seems_human(
+            request,
+            is_sealed=page_request.arrival.is_sealed,
+            since=page_request.visit.since,
+            is_answer=do != "go",
+            at=page_request.at,
+        )
+        if not is_human:
             return _again(page_request, words.ONCE_MORE)
-        if not protection.may_begin(request):
-            return _again(page_request, words.BUSY)
     block = _posted_block(page_request)
+    if block is not None and block.asks and do != "go":  # an invalid answer does not count as one more begun
+        raw = forms.raw_answer(block, page_request.request.POST)
+        conversations.require_valid(project=page_request.project, block=block, raw=raw)
+    if page_request.has_traps and not protection.may_begin(page_request.request):
+        return _again(page_request, words.BUSY)
     project_id, respondent = page_request.project.pk, page_request.respondent
     at, seed = page_request.at, page_request.visit.seed
     if block is None:
@@ -218,6 +222,12 @@ def _answer_again(page_request: PageRequest) -> Outcome:
     return Outcome(partial(_first, page_request), f"{page_request.page.address}?again=1")
 
 
+def _retracted(page_request: PageRequest) -> Screen:
+    """The poll's question again. The past is drawn anew: what it gave was taken back."""
+    first = _first(page_request, note=words.TAKEN_BACK)
+    return replace(first, past_change=PastChange.REPLACED)
+
+
 def _from_the_start(page_request: PageRequest) -> Outcome:
     return Outcome(partial(_first, page_request), f"{page_request.page.address}?at=0#step")
 
@@ -258,12 +268,21 @@ def _screen_of(
 def _first(
     page_request: PageRequest, *, typed: Typed | None = None, error: str = "", note: str = ""
 ) -> Screen:
+    """The first step, if this visitor may see it."""
+    if not page_request.is_live:
+        return not_live(page_request)
+    try:
+        admission.check(project=page_request.project, respondent=page_request.respondent)
+    except Forbidden as refusal:
+        return not_admitted(page_request, refusal)
     return screens.first(
         page_request.project,
         page_request.page,
         seed=page_request.visit.seed,
         respondent=page_request.respondent,
-        typed=typed,
+        typed=typed
+        if typed and screens.asks_first(page_request.project, _posted_block(page_request))
+        else None,
         error=error,
         note=note,
         has_traps=page_request.has_traps,

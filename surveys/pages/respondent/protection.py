@@ -11,18 +11,17 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
 from communities.http import throttling
-from surveys.pages.respondent.visitors import Arrival
 
 HONEYPOT = "website"
 OLDEST_SEAL = 7 * 24 * 3600 * 1000  # milliseconds; an older first form has to be sent twice
 
 
-def seems_human(request: HttpRequest, arrival: Arrival, *, is_answer: bool, at: datetime) -> bool:
+def seems_human(request: HttpRequest, *, is_sealed: bool, since: int, is_answer: bool, at: datetime) -> bool:
     """Whether a first move came from our page, left the honeypot field empty and, as an answer, took time."""
-    if not arrival.is_sealed or request.POST.get(HONEYPOT):
+    if not is_sealed or request.POST.get(HONEYPOT):
         return False
     least = settings.LEAST_SECONDS_TO_FIRST_ANSWER * 1000 if is_answer else 0
-    return least <= at.timestamp() * 1000 - arrival.visit.since <= OLDEST_SEAL
+    return least <= at.timestamp() * 1000 - since <= OLDEST_SEAL
 
 
 def may_begin(request: HttpRequest) -> bool:
@@ -49,6 +48,11 @@ def _no_view(request: HttpRequest) -> HttpResponse:
 
 
 _csrf_check = _CsrfCheck(_no_view)
+
+
+def is_same_origin(request: HttpRequest) -> bool:
+    """Whether a form comes from a page of ours, by its `Origin`. Browsers send it with every POST."""
+    return "Origin" not in request.headers or _csrf_check._origin_verified(request)  # type: ignore[attr-defined]
 
 
 def is_own_form(request: HttpRequest) -> bool:

@@ -165,6 +165,17 @@ def first(
     )
 
 
+def asks_first(project: Project, block: Block | None) -> bool:
+    """Whether a block is the first that a visitor sees, so that what was typed belongs to it."""
+    if block is None:
+        return False
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    turn = runner.begin(script)
+    while project.is_poll and turn.show is not None and not turn.show.asks:
+        turn = runner.proceed(script, turn.state)
+    return turn.show is not None and turn.show.id == block.id
+
+
 def step(
     view: ConversationView,
     page: Page,

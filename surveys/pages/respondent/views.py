@@ -102,7 +102,7 @@ def _context(page_request: PageRequest, screen: Screen) -> dict[str, object]:
         "screen": screen,
         "words": WORDS,
         "seal": visitors.seal(page_request.visit, slug=page_request.project.slug),
-        "csrf": "" if page_request.page.is_framed else _token(page_request.request),
+        "csrf": "" if page_request.arrival.is_carried else _token(page_request.request),
     }
 
 

@@ -12,12 +12,14 @@ import hashlib
 import hmac
 import secrets
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest, HttpResponse
+
+from surveys.pages.respondent import protection
 
 VISITOR = "colloquy_visitor"
 CONVERSATION = "colloquy_conversation"
@@ -52,11 +54,12 @@ class Arrival:
 def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: bool, at: datetime) -> Arrival:
     """Who visits. Anything missing, foreign or tampered with counts as absent.
 
-    Another site can send a form to us, but without our cookies (SameSite) and with no seal but its own: such
-    a form acts for the visitor of that seal, never for the person whose browser sends it.
+    A seal counts only in a form of our own page (`protection.is_same_origin`). Otherwise another site could
+    make a browser answer under the site's own seal, and read the answers later. Beside cookies a seal names
+    nobody: the visitor and the conversation are the cookies'.
     """
-    is_post = request.method == "POST"
-    sealed = _unsealed(request.POST.get("seal", ""), slug) if is_post else None
+    is_ours = request.method == "POST" and protection.is_same_origin(request)
+    sealed = _unsealed(request.POST.get("seal", ""), slug) if is_ours else None
     if is_framed or (sealed is not None and not _has_cookies(request)):
         visit = sealed or _new(secrets.token_urlsafe(16), slug, is_anonymous, at)
         return Arrival(visit, sealed is not None, has_cookie=False, is_carried=True)
@@ -65,10 +68,9 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
     if sealed is None:
         fresh = _new(known or secrets.token_urlsafe(16), slug, is_anonymous, at)
         visit = Visit(fresh.visitor_id, conversation_id, fresh.seed, fresh.since)
-    elif known is None:  # the browser keeps cookies again, after the form carried the visit
-        visit = replace(sealed, conversation_id=conversation_id or sealed.conversation_id)
     else:
-        visit = Visit(known, conversation_id, sealed.seed, sealed.since)
+        visitor_id = known or secrets.token_urlsafe(16)
+        visit = Visit(visitor_id, conversation_id, sealed.seed, sealed.since)
     return Arrival(visit, sealed is not None, has_cookie=known is not None, is_carried=False)
 
 
@@ -84,11 +86,11 @@ def remember(response: HttpResponse, arrival: Arrival, visit: Visit, *, slug: st
         return
     if not arrival.has_cookie:
         _set(response, VISITOR, visit.visitor_id, VISITOR, path="/s/")
-    if visit.conversation_id != arrival.visit.conversation_id or not arrival.has_cookie:
-        if visit.conversation_id is not None:
-            _set(response, CONVERSATION, str(visit.conversation_id), CONVERSATION + slug, path=path)
-        elif arrival.visit.conversation_id is not None:
+    if visit.conversation_id != arrival.visit.conversation_id:
+        if visit.conversation_id is None:
             response.delete_cookie(CONVERSATION, path=path, samesite="Lax")
+        else:
+            _set(response, CONVERSATION, str(visit.conversation_id), CONVERSATION + slug, path=path)
 
 
 def _has_cookies(request: HttpRequest) -> bool:
@@ -109,6 +111,11 @@ def _set(response: HttpResponse, name: str, value: str, salt: str, *, path: str)
     )
 
 
+def random_seed() -> int:
+    """A seed that follows from nothing, for an order of options that identifies nobody."""
+    return secrets.randbits(63)
+
+
 def _new(visitor_id: str, slug: str, is_anonymous: bool, at: datetime) -> Visit:
     """A visit without a conversation.
 
@@ -116,7 +123,7 @@ def _new(visitor_id: str, slug: str, is_anonymous: bool, at: datetime) -> Visit:
     is random, because it is stored beside the answers.
     """
     if is_anonymous:
-        seed = secrets.randbits(63)
+        seed = random_seed()
     else:
         text = f"seed:{slug}:{visitor_id}"
         digest = hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).digest()

@@ -22,9 +22,10 @@ COMPLETED, FAILED = Analysis.Status.COMPLETED, Analysis.Status.FAILED
 
 @dataclass(frozen=True, slots=True)
 class StaffCard:
-    """A question's card with the details that only staff see."""
+    """A question's card with the details that only staff see. `is_read` says that analyses read its texts."""
 
     card: Card
+    is_read: bool
     drop_off: str
     text_analysis: TextAnalysis | None
     comparison: SegmentComparison | None
@@ -106,16 +107,19 @@ def cards_of(
         card, comparison = draw_card(entry, block, number=number), None
         if legend and not card.notice and card.id != divided_by:
             comparison = compare(entry, block, legend)
-        staff_card = _staff_card(card, entry["drop_off"]["left"], texts.get(card.id), comparison)
+        is_read = entry["block_type"] == "open_text" and block is not None and block.section != "intro"
+        staff_card = _staff_card(card, is_read, entry["drop_off"]["left"], texts.get(card.id), comparison)
         cards.append(staff_card if with_quotes else _without_quotes(staff_card))
     return cards
 
 
-def _staff_card(card: Card, left: int, open_text: Any, comparison: SegmentComparison | None) -> StaffCard:
+def _staff_card(
+    card: Card, is_read: bool, left: int, open_text: Any, comparison: SegmentComparison | None
+) -> StaffCard:
     if not open_text or card.notice:
-        return StaffCard(card, _left_here(left), None, comparison)
+        return StaffCard(card, is_read, _left_here(left), None, comparison)
     card = replace(card, parts=sentiment_parts(open_text["sentiment"]))
-    return StaffCard(card, _left_here(left), text_analysis(open_text), comparison)
+    return StaffCard(card, is_read, _left_here(left), text_analysis(open_text), comparison)
 
 
 def _left_here(count: int) -> str:

@@ -152,7 +152,7 @@ def _page(
         "cards": [each for each in cards if not each.card.is_removed],
         "removed": [each for each in cards if each.card.is_removed],
         "analysis_status": analysis_status,
-        "has_texts": any(block["block_type"] == "open_text" for block in counted.blocks),
+        "has_texts": any(each.is_read for each in cards),
         "refusal": refusal.message if refusal else "",
         "formats": FORMATS if can_view_answers else {},
         "hides_quotes": not can_view_answers and any(each.text_analysis for each in cards),

@@ -115,6 +115,7 @@ class _TextAnalysis:
     job: Analysis
     project: Project
     counted: Figures
+    questions: list[dict[str, Any]]  # the counted blocks whose texts are read
     locale: str | None
     now: Clock
     turn_ends_at: datetime
@@ -127,10 +128,12 @@ class _TextAnalysis:
         done = Analysis.objects.filter(project=project, with_ai=True, status=Job.Status.COMPLETED)
         memory = done.order_by("-pk").values_list("checkpoint", flat=True).first()
         stored = (job.checkpoint or {}).get("found", {})
+        question_ids = open_texts.question_ids(project_id=project.pk)
         return cls(
             job=job,
             project=project,
             counted=counted,
+            questions=[block for block in counted.blocks if block["block_id"] in question_ids],
             locale=communities.get_settings(community_id=project.community_id).locale,
             now=now,
             turn_ends_at=now() + TURN,
@@ -139,7 +142,7 @@ class _TextAnalysis:
         )
 
     def read(self) -> AnalysisResult:
-        questions = self._questions()
+        questions = self.questions
         if not any(block["response_count"] for block in questions):
             return self._without_model(questions)
         self._save(COUNTED)
@@ -156,11 +159,6 @@ class _TextAnalysis:
         return AnalysisResult(
             self.counted.blocks, summary or None, provider.name, self._memory(provider.name)
         )
-
-    def _questions(self) -> list[dict[str, Any]]:
-        """The counted blocks whose texts are read."""
-        ids = open_texts.question_ids(project_id=self.project.pk)
-        return [block for block in self.counted.blocks if block["block_id"] in ids]
 
     def _without_model(self, questions: Sequence[dict[str, Any]]) -> AnalysisResult:
         """The result if nobody has written anything: a summary of the figures, without a model."""
@@ -223,7 +221,7 @@ class _TextAnalysis:
         tracked.summary = clean_text(provider.summarize_texts(counted), MAX_SUMMARY)
 
     def _progress(self) -> float:
-        wanted: int = sum(block["response_count"] for block in self._questions())
+        wanted: int = sum(block["response_count"] for block in self.questions)
         read = sum(tracked.answer_count for tracked in self.themes.values())
         return COUNTED + (READ - COUNTED) * min(1.0, read / wanted)
 

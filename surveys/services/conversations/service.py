@@ -27,6 +27,9 @@ from surveys.services.conversations.loading import NO_CONVERSATION, LimitReached
 from surveys.services.conversations.repository import RespondentHistory, TallyChange
 from surveys.services.conversations.view import ConversationView
 from surveys.services.projects import schedule
+from surveys.services.scripts import editing as scripts
+
+_BEGINS_ELSEWHERE = "This respondent is beginning in another window. Please retry."
 
 
 @in_transaction
@@ -74,8 +77,8 @@ def begin_with_move(
         loaded = loading.locked(conversation_id=earlier.pk)
     else:
         loaded, is_new = _started(history.project, respondent, at, seed)
-        if not is_new:
-            loaded = loading.locked(conversation_id=loaded.conversation.pk)
+        if not is_new:  # to lock it now, after the member, could deadlock with a move of the other request
+            raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)
     if loaded.block is None or loaded.block.id != block_id:
         return ConversationView(loaded, at, resumed=True)
     return _proceed(loaded, at) if raw is None else _take(loaded, raw, at)
@@ -111,6 +114,12 @@ def change_vote(*, conversation_id: uuid.UUID, raw: Mapping[str, object], at: da
     if not loaded.is_completed or loaded.project.change_poll:
         loaded = _at_the_question(loaded, raw)
     return _take(loaded, raw, at)
+
+
+def require_valid(*, project: Project, block: Block, raw: Mapping[str, object]) -> None:
+    """Refuse an answer that does not fit the block, before anything is counted or begun."""
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    _parsed(presentation.effective_block(script, block), raw)
 
 
 def look(*, project_id: int, respondent: Respondent, at: datetime) -> tuple[ConversationView | None, bool]:
@@ -284,7 +293,7 @@ def _begun_elsewhere(loaded: LoadedConversation) -> LoadedConversation:
         project_id=conversation.project_id, respondent=conversation.respondent
     )
     if history is None or history.conversation is None:
-        raise Conflict("This respondent is beginning in another window. Please retry.", retry_after=1)
+        raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)
     return loading.of(history.conversation)
 
 

@@ -5,6 +5,7 @@ from django.test import Client
 from redis.exceptions import ConnectionError as NoRedis
 
 from communities.http import throttling
+from surveys.models import Project
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import SAYING, TEXT
 from tests.support.surveys.visitor import Visitor
@@ -247,15 +248,42 @@ class TestWithoutCookies:
 
         assert set(visitor.client.cookies) <= {"csrftoken"}
 
-    def test_cookies_that_come_back_take_the_visit_over(self):
-        made = scenario.project(TEXT, {**TEXT, "prompt": "Second."}, {**TEXT, "prompt": "Third."})
-        visitor = Visitor(made).look()
-        visitor.client = Client(enforce_csrf_checks=True)
-        visitor.send(value="one").send(value="two")  # the second form comes with a CSRF cookie
+    def test_a_form_of_another_site_does_not_carry_its_visitor(self):
+        """Otherwise the site could read, under its own seal, what people answer here."""
+        made = scenario.project(TEXT, TEXT)
+        attacker = Visitor(made).look()
+        victim = Visitor(made)
 
-        assert {"colloquy_visitor", "colloquy_conversation"} <= set(visitor.client.cookies)
-        visitor.look("?at=2")
-        assert "Third." in visitor.page
+        for origin in ("https://evil.example", "null"):
+            victim.headers, victim.hidden = {"Origin": origin}, dict(attacker.hidden)
+            victim.send("back")
+            assert victim.hidden["seal"].split(".")[0] != attacker.hidden["seal"].split(".")[0]
+            victim.client.cookies.clear()
+
+        assert not made.conversations.exists()
+
+    def test_a_form_of_our_own_page_is_taken_with_its_origin(self):
+        made = scenario.project(TEXT)
+        visitor = Visitor(made).look()
+        visitor.client, visitor.headers = Client(enforce_csrf_checks=True), {"Origin": "http://testserver"}
+
+        visitor.send(value="one")
+
+        assert made.conversations.get().completed_at is not None
+
+    def test_beside_cookies_a_seal_names_nobody(self):
+        made = scenario.project(TEXT, TEXT)
+        attacker = Visitor(made)
+        attacker.look()
+        attacker.client = Client(enforce_csrf_checks=True)
+        attacker.send(value="mine")
+        victim = Visitor(made)
+        victim.client.cookies["sessionid"] = "anything"
+        victim.hidden = {"seal": attacker.hidden["seal"], "block": attacker.hidden["block"]}
+
+        victim.send(value="secret")
+
+        assert "colloquy_conversation" not in victim.client.cookies
         assert made.conversations.count() == 1
 
     def test_a_form_with_cookies_still_needs_its_csrf_token(self):
@@ -279,6 +307,18 @@ class TestWithoutCookies:
         assert "Please send this once more." in visitor.page
         assert "typed" in visitor.page
         assert not made.conversations.exists()
+
+    def test_typed_text_is_kept_only_for_its_own_question(self):
+        made = scenario.project(TEXT, {**TEXT, "prompt": "Second."})
+        visitor = Visitor(made).look()
+        visitor.client = Client(enforce_csrf_checks=True)
+        visitor.send(value="one")
+        visitor.client.cookies["colloquy_visitor"] = "of another page"
+
+        visitor.send(value="for the second question")
+
+        assert "Please send this once more." in visitor.page
+        assert "for the second question" not in visitor.page
 
     def test_a_member_without_cookies_is_not_known(self):
         made = scenario.project(TEXT, participation="private")
@@ -316,3 +356,54 @@ def test_pages_have_no_inline_script_or_style():
 
     assert re.search(r"<script(?![^>]*\bsrc=)", page) is None
     assert re.search(r"<style|\sstyle=|\son\w+=|javascript:", page) is None
+
+
+class TestFirstStep:
+    """The first question is shown only to those who may answer it, whatever a form asks for."""
+
+    @pytest.mark.parametrize("do", ["back", "again", "answer", "retract", "nonsense"])
+    @pytest.mark.parametrize("is_framed", [False, True])
+    def test_a_private_question_is_not_shown_to_strangers(self, do, is_framed):
+        made = scenario.project({**TEXT, "prompt": "A secret question?"}, participation="private")
+        visitor = Visitor(made, is_framed=is_framed).look()
+
+        visitor.send(do, value="x")
+
+        assert "A secret question?" not in visitor.page
+        assert visitor.status == 403
+
+    @pytest.mark.parametrize("do", ["back", "again", "nonsense"])
+    def test_a_closed_survey_shows_no_question(self, do):
+        made = scenario.project({**TEXT, "prompt": "Too late?"})
+        visitor = Visitor(made, is_framed=True).look()
+        Project.objects.filter(pk=made.pk).update(status="inactive")
+
+        visitor.send(do)
+
+        assert "Too late?" not in visitor.page
+        assert "closed" in visitor.page
+
+
+@pytest.mark.usefixtures("in_no_hurry")
+def test_invalid_first_answers_do_not_use_up_the_limit_of_an_address(settings):
+    settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR = 1
+    made = scenario.project({**TEXT, "required": True})
+    visitor = Visitor(made).look()
+
+    for _ in range(3):
+        visitor.send(value="")
+        assert visitor.status == 422
+    visitor.send(value="one")
+
+    assert made.conversations.get().completed_at is not None
+
+
+@pytest.mark.usefixtures("in_no_hurry")
+def test_two_anonymous_sessions_of_one_browser_share_no_seed():
+    made = scenario.project(TEXT, privacy_mode="anonymous")
+    visitor = Visitor(made, htmx=True).look()
+
+    visitor.send(value="one").send("again").send(value="two")
+
+    seeds = made.conversations.values_list("seed", flat=True)
+    assert len(set(seeds)) == 2
