@@ -2,6 +2,7 @@
 
 import logging
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import structlog
@@ -17,8 +18,9 @@ CONTENT = "Xanthippe says so"
 
 
 def log_line_of(claude: ClaudeProvider, *, fails: bool = False) -> dict[str, Any]:
-    """The log line of one request."""
-    with structlog.testing.capture_logs() as log:
+    """The log line of one request. A logger that has been used before may have other processors cached."""
+    logger = structlog.get_logger("colloquy.ai")
+    with structlog.testing.capture_logs() as log, patch("surveys.ai.claude.client.log", logger):
         if fails:
             with pytest.raises(ProviderError):
                 claude.summarize_analysis(OVERVIEW)

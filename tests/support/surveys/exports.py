@@ -79,8 +79,8 @@ def fill(made: Project, count: int) -> None:
             WITH made AS (
                 INSERT INTO {Conversation._meta.db_table} (id, project_id, provider, seed, state, is_listed,
                     started_at, updated_at, completed_at)
-                SELECT (lpad(to_hex(%s * 1000000 + n), 12, '0') || '7000a000000000000000')::uuid, %s, 'web',
-                    n, '{{}}', true, now(), now(), now()
+                SELECT (lpad(to_hex(%s::bigint * 1000000 + n), 12, '0') || '7000a000000000000000')::uuid,
+                    %s, 'web', n, '{{}}', true, now(), now(), now()
                 FROM generate_series(1, %s) n
                 RETURNING id
             )
