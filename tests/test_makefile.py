@@ -1,5 +1,6 @@
 """What the Makefile installs: what running needs for `make run`, and everything for `make test`."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 RUN = "requirements-run.txt"
 DEV = "requirements-dev.txt"
+OF_THE_OUTER_MAKE = frozenset({"MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS", "ARGS", "CONFIRM"})
 
 
 @pytest.fixture
@@ -29,7 +31,9 @@ def _make(project: Path, *arguments: str) -> list[str]:
     """Run make, and return what it called."""
     calls = project / "calls"
     calls.unlink(missing_ok=True)
-    subprocess.run(["make", "--silent", *arguments], cwd=project, check=True)
+    # `make test` itself hands its variables on to the tests.
+    environment = {name: value for name, value in os.environ.items() if name not in OF_THE_OUTER_MAKE}
+    subprocess.run(["make", "--silent", *arguments], cwd=project, check=True, env=environment)
     return calls.read_text().splitlines()
 
 
