@@ -223,7 +223,7 @@ def _answer_again(page_request: PageRequest) -> Outcome:
 
 
 def _retracted(page_request: PageRequest) -> Screen:
-    """The poll's question again. The past is drawn anew: what it gave was taken back."""
+    """The poll's question again. Replaces the past steps, because the gifts they show were taken back."""
     first = _first(page_request, note=words.TAKEN_BACK)
     return replace(first, past_change=PastChange.REPLACED)
 
