@@ -3,13 +3,15 @@
 import json
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth import authenticate
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
+from django.test import override_settings
 from django.utils import timezone
 
 from communities.errors import InvalidApiKey
@@ -108,119 +110,112 @@ def test_the_file_of_another_database_is_replaced() -> None:
     assert Project.objects.filter(slug=demo["survey"].removeprefix("/s/")).exists()
 
 
-@pytest.mark.django_db
-def test_the_pages_of_the_demo_are_open(client: Any) -> None:
-    demo = seed()
-
-    statuses = [client.get(demo[role]).status_code for role in COMPLETED]
-
-    assert statuses == [200] * 6
-
-
-@pytest.mark.django_db
-def test_the_quiz_knows_the_member_who_is_signed_in(client: Any) -> None:
-    demo = seed()
-    client.force_login(User.objects.get(username=demo["admin_username"]))
-
-    page = client.get(demo["quiz"])
-
-    assert page.status_code == 200
-    assert "before the kettle boils, Ada Lindqvist." in page.content.decode()
+@pytest.fixture(scope="class")
+def demo(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
+    """Seeded once for a class of tests that change nothing, because seeding takes two seconds."""
+    block = transaction.atomic()
+    block._from_testcase = True  # type: ignore[attr-defined]
+    with (
+        django_db_blocker.unblock(),
+        override_settings(VAR_DIR=tmp_path_factory.mktemp("demo")),
+        block,
+    ):
+        yield seed()
+        transaction.set_rollback(True)
 
 
-@pytest.mark.django_db
-def test_the_demo_has_every_kind_of_block() -> None:
-    seed()
+class TestSeeded:
+    def test_the_pages_of_the_demo_are_open(self, demo: dict[str, str], client: Any) -> None:
+        statuses = [client.get(demo[role]).status_code for role in COMPLETED]
 
-    kinds = {block.type for _, script in written() for block in script.blocks}
+        assert statuses == [200] * 6
 
-    assert kinds == set(BLOCK.fields["type"].type.choices)  # type: ignore[union-attr]
+    def test_the_quiz_knows_the_member_who_is_signed_in(self, demo: dict[str, str], client: Any) -> None:
+        demo = seed()
+        client.force_login(User.objects.get(username=demo["admin_username"]))
 
+        page = client.get(demo["quiz"])
 
-@pytest.mark.django_db
-def test_the_scripts_of_the_demo_have_no_warnings() -> None:
-    seed()
-    described = set(Achievement.objects.values_list("number", flat=True))
+        assert page.status_code == 200
+        assert "before the kettle boils, Ada Lindqvist." in page.content.decode()
 
-    warnings_by_project = {
-        project.name: warnings(
-            script,
-            uses_xp=project.uses_xp,
-            is_anonymous=project.is_anonymous,
-            known_achievements=described,
-        )
-        for project, script in written()
-    }
+    def test_the_demo_has_every_kind_of_block(self, demo: dict[str, str]) -> None:
+        kinds = {block.type for _, script in written() for block in script.blocks}
 
-    assert {name: each for name, each in warnings_by_project.items() if each} == {}
+        assert kinds == set(BLOCK.fields["type"].type.choices)  # type: ignore[union-attr]
 
+    def test_the_scripts_of_the_demo_have_no_warnings(self, demo: dict[str, str]) -> None:
+        described = set(Achievement.objects.values_list("number", flat=True))
 
-@pytest.mark.django_db
-def test_every_answer_of_the_demo_is_accepted() -> None:
-    demo = seed()
+        warnings_by_project = {
+            project.name: warnings(
+                script,
+                uses_xp=project.uses_xp,
+                is_anonymous=project.is_anonymous,
+                known_achievements=described,
+            )
+            for project, script in written()
+        }
 
-    completed = {
-        role: Conversation.objects.filter(
-            project__slug=demo[role].removeprefix("/s/"), completed_at__isnull=False
-        ).count()
-        for role in COMPLETED
-    }
+        assert {name: each for name, each in warnings_by_project.items() if each} == {}
 
-    assert completed == COMPLETED
+    def test_every_answer_of_the_demo_is_accepted(self, demo: dict[str, str]) -> None:
+        completed = {
+            role: Conversation.objects.filter(
+                project__slug=demo[role].removeprefix("/s/"), completed_at__isnull=False
+            ).count()
+            for role in COMPLETED
+        }
 
+        assert completed == COMPLETED
 
-@pytest.mark.django_db
-def test_members_earn_the_rewards_of_their_answers() -> None:
-    seed()
+    def test_members_earn_the_rewards_of_their_answers(self, demo: dict[str, str]) -> None:
+        standings = Standing.objects.filter(xp_total__gt=0).order_by("-xp_total")
+        achieved: dict[str, set[str]] = {}
+        for name, nick in EarnedAchievement.objects.values_list("name", "member__nick"):
+            achieved.setdefault(name, set()).add(str(nick))
+        kinds = set(XpEntry.objects.values_list("source_kind", flat=True))
 
-    standings = Standing.objects.filter(xp_total__gt=0).order_by("-xp_total")
-    achieved: dict[str, set[str]] = {}
-    for name, nick in EarnedAchievement.objects.values_list("name", "member__nick"):
-        achieved.setdefault(name, set()).add(str(nick))
-    kinds = set(XpEntry.objects.values_list("source_kind", flat=True))
+        assert list(standings.values_list("member__nick", "xp_total", "participation")) == STANDINGS
+        assert achieved == ACHIEVED
+        assert kinds == {"survey_completion", "action_block", "poll_vote"}
 
-    assert list(standings.values_list("member__nick", "xp_total", "participation")) == STANDINGS
-    assert achieved == ACHIEVED
-    assert kinds == {"survey_completion", "action_block", "poll_vote"}
+    def test_the_ledgers_of_the_demo_are_in_chronological_order(self, demo: dict[str, str]) -> None:
+        moments = list(XpEntry.objects.order_by("id").values_list("created_at", flat=True))
 
+        assert moments == sorted(moments)
 
-@pytest.mark.django_db
-def test_the_ledgers_of_the_demo_are_in_chronological_order() -> None:
-    seed()
+    @pytest.mark.parametrize(
+        ("nick", "piece"),
+        [
+            ("Marit", "are the Rook"),
+            ("Adaeze", "are the Knight"),
+            ("Yuki e4", "are the Bishop"),
+            (None, "really are the Queen"),
+        ],
+    )
+    def test_the_personality_quiz_has_the_expected_results(
+        self, demo: dict[str, str], nick: str | None, piece: str
+    ) -> None:
+        conversation = of_quiz(demo, "piece", nick)
 
-    moments = list(XpEntry.objects.order_by("id").values_list("created_at", flat=True))
+        assert f"You {piece}" in shown(conversation)
 
-    assert moments == sorted(moments)
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("nick", "piece"),
-    [
-        ("Marit", "are the Rook"),
-        ("Adaeze", "are the Knight"),
-        ("Yuki e4", "are the Bishop"),
-        (None, "really are the Queen"),
-    ],
-)
-def test_the_personality_quiz_has_the_expected_results(nick: str | None, piece: str) -> None:
-    conversation = of_quiz(seed(), "piece", nick)
-
-    assert f"You {piece}" in shown(conversation)
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("nick", "text"),
-    [
-        ("Marit", "8 of 8 right, and 120 of 120 points. On this quay we call that: Harbour Master."),
-        ("Yuki e4", "7 of 8 right, and 85 of 120 points. On this quay we call that: Helmsman."),
-        ("Adaeze", "6 of 8 right, and 100 of 120 points. On this quay we call that: Helmsman."),
-        ("Piet", "2 of 8 right, and 20 of 120 points. On this quay we call that: Landlubber."),
-    ],
-)
-def test_the_graded_quiz_shows_the_score_and_the_grade(nick: str, text: str) -> None:
-    assert text in shown(of_quiz(seed(), "quiz", nick))
+    @pytest.mark.parametrize(
+        ("nick", "text"),
+        [
+            ("Marit", "8 of 8 right, and 120 of 120 points. On this quay we call that: Harbour Master."),
+            ("Yuki e4", "7 of 8 right, and 85 of 120 points. On this quay we call that: Helmsman."),
+            ("Adaeze", "6 of 8 right, and 100 of 120 points. On this quay we call that: Helmsman."),
+            ("Piet", "2 of 8 right, and 20 of 120 points. On this quay we call that: Landlubber."),
+        ],
+    )
+    def test_the_graded_quiz_shows_the_score_and_the_grade(
+        self, demo: dict[str, str], nick: str, text: str
+    ) -> None:
+        assert text in shown(of_quiz(demo, "quiz", nick))
 
 
 def written() -> list[tuple[Project, Any]]:
