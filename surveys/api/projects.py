@@ -299,7 +299,8 @@ class ProjectViewSet(OwnWorkViewSet):
             "Copies script, settings, scoring and presentation into a new inactive project in the key's "
             "community; responses, delivery and rewards are not copied. Achievement and role ids in action "
             "blocks are copied as they are, and refer to achievements and roles of the key's community. A "
-            "project of another community can be copied while it is cloneable; otherwise it is "
+            "project of another community can be copied while `is_cloneable` is true, its participation is "
+            "`open_web`, and it is open or has been open with that; drafts and private projects are "
             "`404 not_found`."
         ),
         request=CloneIn,

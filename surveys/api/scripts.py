@@ -17,7 +17,7 @@ from communities.http.idempotency import once
 from surveys.api import examples
 from surveys.api.blocks import ref
 from surveys.api.projects import OwnWorkViewSet
-from surveys.services import lookup
+from surveys.services import access, lookup
 from surveys.services.representations import script as script_json
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts.editing import Written
@@ -74,7 +74,10 @@ class ScriptViewSet(OwnWorkViewSet):
         summary="Read the script of a project",
         description=(
             "The script can be sent back with `PUT` as it was read. The `ETag` is the script's revision. "
-            "`warnings` lists fields that are valid but may not do what the author expects."
+            "`warnings` lists fields that are valid but may not do what the author expects.\n\n"
+            "For role member, who may be a respondent, `correct_answer_ids`, `correct_answer_index`, "
+            "`score_values`, `calculated_formula`, `when_correct` and `when_incorrect` are null, and "
+            "`warnings` is empty."
         ),
         parameters=[ScriptQuery],
         responses={200: ref("Script")},
@@ -83,7 +86,8 @@ class ScriptViewSet(OwnWorkViewSet):
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ScriptQuery)
         project = lookup.one(self.visible(), project_id)
-        revision, script = script_json.rendered(project, outro="expand" in query)
+        solutions = access.may_read_solutions(actor=self.actor)
+        revision, script = script_json.rendered(project, outro="expand" in query, solutions=solutions)
         return Response(script, headers={"ETag": etag_of(revision)})
 
     @extend_schema(

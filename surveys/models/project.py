@@ -126,6 +126,11 @@ class Project(models.Model):
     presentation = models.JSONField(null=True, blank=True)
     participation = models.CharField(max_length=8, choices=Participation, default=Participation.PRIVATE)
     response_channel = models.CharField(max_length=4, choices=ResponseChannel, default=ResponseChannel.WEB)
+    was_open_to_web = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="It has been live while everybody with the address could answer.",
+    )
 
     scoring_enabled = models.BooleanField(default=False)
     script_is_scored = models.BooleanField(
@@ -169,8 +174,16 @@ class Project(models.Model):
 
     def is_live_at(self, at: datetime) -> bool:
         """Whether it accepts responses at a time, even if the scheduler has not run yet (decisions 5)."""
-        begun = self.status == self.Status.ACTIVE or (self.opens_at is not None and self.opens_at <= at)
-        return begun and (self.closes_at is None or self.closes_at > at)
+        return self.has_begun_at(at) and (self.closes_at is None or self.closes_at > at)
+
+    def has_begun_at(self, at: datetime) -> bool:
+        """Whether it is live, or was until a scheduled closing that the scheduler has not seen yet."""
+        return self.status == self.Status.ACTIVE or (self.opens_at is not None and self.opens_at <= at)
+
+    def is_public_at(self, at: datetime) -> bool:
+        """Whether everybody with the address may answer, or could while it was open."""
+        is_on_web = self.participation == self.Participation.OPEN_WEB
+        return is_on_web and (self.was_open_to_web or self.has_begun_at(at))
 
     def is_pending_at(self, at: datetime) -> bool:
         """Whether it has a scheduled opening that is still in the future."""

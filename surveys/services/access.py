@@ -1,4 +1,6 @@
-"""Who may change and read what in a community: every rule in one place (decisions 2.2, 8.9, 14.16 and 15.4).
+"""Who may change and read what in a community: every rule in one place.
+
+The rules are decisions 2.2, 8.9, 14.16, 15.4, 15.17 and 15.18.
 
 `may_…` answers whether the actor may. `require_…` raises NotFound if the actor may not even know that the
 object exists, and Forbidden if they may know but not touch it.
@@ -41,6 +43,23 @@ def require_premium(*, actor: Actor, after: Group | None, before: Group | None) 
     if paths := field_groups.premium_fields_changed(after, before):
         violations = [Violation(path, "not_allowed", f"`{path}` needs the premium tier.") for path in paths]
         raise TierRequired(violations[0].message, violations=violations)
+
+
+def may_clone(*, actor: Actor, project: Project, at: datetime) -> bool:
+    """Whether the actor may copy this project: their community's, and cloneable ones that are public already.
+
+    Drafts and private projects of other communities stay out of reach, whatever their flag says (15.17).
+    """
+    is_own = project.community_id == actor.community_id
+    return is_own or (project.is_cloneable and project.is_public_at(at))
+
+
+def may_read_solutions(*, actor: Actor) -> bool:
+    """Whether the actor may read the correct answers, points, feedback and formulas of scripts they see.
+
+    A member may be asked to answer, and knows no more than any respondent (decisions 15.18).
+    """
+    return not actor.is_member
 
 
 def may_read_people(*, actor: Actor, project: Project) -> bool:

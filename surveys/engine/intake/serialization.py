@@ -6,9 +6,29 @@ The result can be sent back: `reader` reads it into the same block, without a vi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
+
+
+def without_solutions(script: Script) -> Script:
+    """The script without what a respondent could not know: answers, points, feedback and formulas."""
+    return replace(
+        script, blocks=tuple(map(_unsolved, script.blocks)), outro=tuple(map(_unsolved, script.outro))
+    )
+
+
+def _unsolved(block: Block) -> Block:
+    return replace(
+        block,
+        options=tuple(replace(option, score_values=None) for option in block.options),
+        correct_answer_ids=None,
+        correct_answer_index=None,
+        when_correct=None,
+        when_incorrect=None,
+        calculated_formula=None,
+    )
 
 
 def script_as_json(script: Script, *, outro: bool = False) -> list[dict[str, object]]:

@@ -37,11 +37,11 @@ _COPIED = (
 def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at: datetime) -> Project:
     """A copy of a project, inactive, in the actor's community.
 
-    The source may belong to another community, if it is cloneable. Rewards are not copied, so the outro
+    The source may belong to another community, if that shares it. Rewards are not copied, so the outro
     keeps only its thanks. Raises NotFound.
     """
     source = Project.objects.filter(pk=project_id).prefetch_related("buckets").first()
-    if source is None or (source.community_id != actor.community_id and not source.is_cloneable):
+    if source is None or not access.may_clone(actor=actor, project=source, at=at):
         raise NotFound(access.NO_PROJECT)
     script = scripts.load(project_id=source.pk, revision=source.revision)
     copy = Project(

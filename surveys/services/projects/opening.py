@@ -19,8 +19,6 @@ from surveys.services.projects import service as projects
 from surveys.services.scripts import editing as scripts
 from webhooks.events import EventType
 
-_STATE = ["status", "opens_at", "closes_at"]
-
 
 @in_transaction
 def open_project(
@@ -57,7 +55,8 @@ def open_project(
     project.closes_at = field_groups.time_of(project.delivery, "closing")
     if project.opens_at is None:
         project.status = Project.Status.ACTIVE
-    project.save(update_fields=[*_STATE, "delivery", "participation", "response_channel"])
+    schedule.note_public(project, at=at)
+    project.save(update_fields=[*schedule.STATE, "delivery", "participation", "response_channel"])
     communities.count_projects(community_id=actor.community_id, active=1)
     opened = lookup.get(community_id=actor.community_id, project_id=project_id)
     if opened.opens_at is None:  # a scheduled opening is reported when its time comes
@@ -87,7 +86,7 @@ def close_project(*, actor: Actor, project_id: int, at: datetime) -> Project:
     was_live = project.is_live_at(at)
     project.status = Project.Status.INACTIVE
     project.opens_at = project.closes_at = None
-    project.save(update_fields=_STATE)
+    project.save(update_fields=schedule.STATE)
     communities.count_projects(community_id=actor.community_id, active=-1)
     closed = lookup.get(community_id=actor.community_id, project_id=project_id)
     if was_live:

@@ -19,6 +19,12 @@ from surveys.models import Project
 from surveys.services import events, field_groups, lookup
 from webhooks.events import EventType
 
+STATE = (
+    "status",
+    "opens_at",
+    "closes_at",
+    "was_open_to_web",
+)  # the fields that an opening or closing changes
 log = structlog.get_logger("colloquy.schedules")
 BATCH = 500  # projects that one tick updates at most; the next tick takes the rest
 
@@ -34,6 +40,7 @@ def settle(project: Project, *, at: datetime) -> bool:
     if opens_at is None and closes_at is None:
         return False
     stored = lookup.get(community_id=project.community_id, project_id=project.pk)
+    note_public(project, at=at)
     if opens_at is not None:
         events.project_changed(EventType.PROJECT_OPENED, stored, at=at, happened_at=opens_at)
         project.status = Project.Status.ACTIVE
@@ -44,6 +51,11 @@ def settle(project: Project, *, at: datetime) -> bool:
         project.closes_at = None
         communities.count_projects(community_id=project.community_id, active=-1)
     return True
+
+
+def note_public(project: Project, *, at: datetime) -> None:
+    """Remember in memory that a project has been open to the web, which lets others clone it ever after."""
+    project.was_open_to_web = project.was_open_to_web or project.is_public_at(at)
 
 
 def follow_delivery(project: Project, *, at: datetime) -> None:
@@ -94,5 +106,5 @@ def _settle_one(project_id: int, *, at: datetime) -> bool:
     project = Project.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=project_id).first()
     if project is None or not settle(project, at=at):
         return False
-    project.save(update_fields=["status", "opens_at", "closes_at"])
+    project.save(update_fields=STATE)
     return True

@@ -188,6 +188,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         if project.is_live_at(at) or project.is_pending_at(at):
             require_post_channel(project)
             require_chat_platform(project)
+        schedule.note_public(project, at=at)
     _update_outro(project, was)
     project.save()
     return lookup.get(community_id=actor.community_id, project_id=project_id)

@@ -1,7 +1,7 @@
 """A script as JSON (interface 2.4), with warnings about parts of it that will have no effect.
 
     serialize(project, script)         after a write; serialize_block(…) for one block
-    rendered(project, outro=…)         for a read: parts that are JSON text already, cached between reads
+    rendered(project, outro=…, …)      for a read: parts that are JSON text already, cached between reads
 
 Warnings depend on the project's current rewards and privacy.
 """
@@ -11,12 +11,13 @@ from __future__ import annotations
 import orjson
 
 from communities import services as communities
-from surveys.engine.intake.serialization import block_as_json, script_as_json
+from surveys.engine.intake.serialization import block_as_json, script_as_json, without_solutions
 from surveys.engine.rules.warnings import warnings
 from surveys.engine.script import Script
 from surveys.models import Project
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import outro as outro_blocks
+from surveys.services.scripts.cache import CachedScript
 from xp.services import achievements
 
 
@@ -35,26 +36,27 @@ def serialize(project: Project, script: Script) -> dict[str, object]:
     }
 
 
-def rendered(project: Project, *, outro: bool) -> tuple[int, dict[str, object]]:
+def rendered(project: Project, *, outro: bool, solutions: bool) -> tuple[int, dict[str, object]]:
     """The revision and the Script object, with its outro blocks if `outro` is set.
+
+    Without `solutions` it tells no more than a respondent could know (decisions 15.18). Warnings are left out
+    then, because they are for authors and may quote a formula.
 
     Takes one statement if the script is not in memory. Few scripts take two more: for the achievements that
     the script grants, and for the community's settings if the outro gives XP.
     """
     cached = script_cache.get(project.pk, project.revision)
-    warnings_text = cached.rendered_warnings(
-        uses_xp=project.uses_xp,
-        is_anonymous=project.is_anonymous,
-        known_achievements=_known_achievements(project, cached.script),
-    )
-    blocks = None
+    blocks: object
     if outro and outro_blocks.gives_xp(project):
-        blocks = script_as_json(_with_amounts(project, cached.script), outro=True)
+        script = cached.script if solutions else without_solutions(cached.script)
+        blocks = script_as_json(_with_amounts(project, script), outro=True)
+    else:
+        blocks = orjson.Fragment(cached.rendered_blocks(outro=outro, solutions=solutions))
     return cached.stored.revision, {
         "project_id": str(project.pk),
         "revision": cached.stored.revision,
-        "blocks": orjson.Fragment(cached.rendered_blocks(outro=outro)) if blocks is None else blocks,
-        "warnings": orjson.Fragment(warnings_text),
+        "blocks": blocks,
+        "warnings": orjson.Fragment(_rendered_warnings(project, cached)) if solutions else [],
     }
 
 
@@ -65,6 +67,14 @@ def serialize_block(project: Project, script: Script, block_id: int) -> dict[str
         blocks = _with_amounts(project, script).outro
     (block,) = (each for each in blocks if each.id == block_id)
     return block_as_json(block, scoring=script.scoring_enabled)
+
+
+def _rendered_warnings(project: Project, cached: CachedScript) -> bytes:
+    return cached.rendered_warnings(
+        uses_xp=project.uses_xp,
+        is_anonymous=project.is_anonymous,
+        known_achievements=_known_achievements(project, cached.script),
+    )
 
 
 def _with_amounts(project: Project, script: Script) -> Script:

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from django.db import transaction
 
 from communities.errors import NotFound
-from surveys.engine.intake.serialization import script_as_json
+from surveys.engine.intake.serialization import script_as_json, without_solutions
 from surveys.engine.rules.warnings import warnings
 from surveys.engine.script import Block, Option, Script
 from surveys.services.scripts import storage
@@ -62,7 +62,7 @@ class Catalogue:
 @dataclass(frozen=True)
 class CachedScript:
     stored: StoredScript
-    _rendered: dict[bool, bytes] = field(default_factory=dict)
+    _rendered: dict[tuple[bool, bool], bytes] = field(default_factory=dict)
     _warned: dict[tuple[bool, bool, frozenset[int]], bytes] = field(default_factory=dict)
 
     @property
@@ -81,11 +81,12 @@ class CachedScript:
             {option.id: option for option in options if option.id is not None},
         )
 
-    def rendered_blocks(self, *, outro: bool) -> bytes:
-        """The array of blocks as JSON, rendered once."""
-        known = self._rendered.get(outro)
+    def rendered_blocks(self, *, outro: bool, solutions: bool) -> bytes:
+        """The array of blocks as JSON, with or without the solutions. Each is rendered once."""
+        known = self._rendered.get((outro, solutions))
         if known is None:
-            known = self._rendered[outro] = orjson.dumps(script_as_json(self.script, outro=outro))
+            script = self.script if solutions else without_solutions(self.script)
+            known = self._rendered[outro, solutions] = orjson.dumps(script_as_json(script, outro=outro))
         return known
 
     def rendered_warnings(

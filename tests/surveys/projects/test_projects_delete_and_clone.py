@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from surveys.models import Answer, Block, Completion, Conversation, Option, Project, Tally
+from surveys.services.projects import schedule
 from tests.support.caller import CHOICE, TEXT, Caller, counts, faults, refusal
 from tests.support.moments import NOON
 
@@ -176,9 +177,13 @@ def test_a_clone_takes_the_name_sent():
     assert faults(caller.post(f"/projects/{made['id']}/clone", {"name": " "})) == {("name", "blank")}
 
 
+ON_WEB = {"audience": {"participation": "open_web"}}
+FAR = {"opening": {"mode": "scheduled", "time": "2999-01-01T00:00:00Z"}}
+
+
 def test_other_communities_clone_what_is_cloneable():
     owner, other = Caller(), Caller()
-    made = owner.make(CHOICE)
+    made = owner.make_open(CHOICE, delivery=ON_WEB)
 
     copy = other.post(f"/projects/{made['id']}/clone")
     Project.objects.filter(pk=made["id"]).update(is_cloneable=False)
@@ -189,6 +194,50 @@ def test_other_communities_clone_what_is_cloneable():
     assert other.get(f"/projects/{copy.json()['id']}").status_code == 200
     assert refusal(refused) == (404, "not_found")
     assert own.status_code == 201
+    again = other.beside("creator").post(f"/projects/{copy.json()['id']}/clone")
+    assert again.status_code == 201
+    assert refusal(owner.post(f"/projects/{copy.json()['id']}/clone")) == (404, "not_found")  # a draft again
+
+
+def test_other_communities_reach_no_draft_and_nothing_private():
+    """Whatever the flag says: only what has been open to the web can be cloned (decisions 15.17)."""
+    owner, other = Caller(), Caller()
+    draft = owner.make(TEXT, delivery=ON_WEB)
+    pending = owner.make(TEXT, delivery={**ON_WEB, **FAR})
+    owner.post(f"/projects/{pending['id']}/open")
+    private = owner.make_open(TEXT)
+    closed = owner.make_open(TEXT)
+    owner.post(f"/projects/{closed['id']}/close")
+    owner.patch(f"/projects/{closed['id']}", {"delivery": ON_WEB})  # open once, but only to members then
+    withdrawn = owner.make_open(TEXT, delivery=ON_WEB)
+    owner.patch(f"/projects/{withdrawn['id']}", {"delivery": {"audience": {"participation": "private"}}})
+
+    for project in (draft, pending, private, closed, withdrawn):
+        answer = other.post(f"/projects/{project['id']}/clone")
+        absent = other.post("/projects/999999999/clone")
+        assert refusal(answer) == (404, "not_found")
+        assert answer.content == absent.content
+        assert owner.post(f"/projects/{project['id']}/clone").status_code == 201
+
+
+def test_a_project_stays_public_once_it_was():
+    owner, other = Caller(), Caller()
+    closed, changed, scheduled = (owner.make(TEXT) for _ in range(3))
+    owner.post(f"/projects/{closed['id']}/open", {"delivery": ON_WEB})
+    owner.post(f"/projects/{closed['id']}/close")
+    owner.post(f"/projects/{changed['id']}/open")
+    owner.patch(f"/projects/{changed['id']}", {"delivery": ON_WEB})  # while it is open
+    owner.post(f"/projects/{changed['id']}/close")
+    owner.post(f"/projects/{scheduled['id']}/open", {"delivery": {**ON_WEB, **FAR}})
+    Project.objects.filter(pk=scheduled["id"]).update(opens_at=NOON, closes_at=NOON)  # no tick has come yet
+
+    before_tick = other.post(f"/projects/{scheduled['id']}/clone")
+    schedule.open_and_close_due(at=NOON)
+
+    assert before_tick.status_code == 201
+    for project in (closed, changed, scheduled):
+        assert owner.get(f"/projects/{project['id']}").json()["status"] == "inactive"
+        assert other.post(f"/projects/{project['id']}/clone").status_code == 201
 
 
 def test_members_may_not_clone():

@@ -365,6 +365,8 @@ def test_a_clone_has_the_thanks_and_no_rewards(elsewhere):
     made = owner.make(TEXT, rewards=ALL)
     thanks = outro_of(owner, made)["thank_you"]
     owner.patch(f"{path_of(made)}/blocks/{thanks['id']}", {"prompt": "Bye, friend."})
+    on_web = {"audience": {"participation": "open_web"}}
+    owner.post(f"/projects/{made['id']}/open", {"delivery": on_web})
     cloner = Caller() if elsewhere else owner
 
     copy = cloner.post(f"/projects/{made['id']}/clone").json()

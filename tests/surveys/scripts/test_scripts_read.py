@@ -2,8 +2,11 @@ from typing import Any
 
 import pytest
 
+from communities.models import Member
 from surveys.services.scripts import cache as script_cache
+from tests.support.api_requests import clear_caller_cache
 from tests.support.caller import CHOICE, TEXT, Caller, faults, refusal
+from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
 
@@ -189,3 +192,75 @@ def test_a_script_larger_than_the_cache_is_read_and_not_cached(monkeypatch):
 
     assert script_cache.get(int(made["id"]), 1).script.blocks
     assert not script_cache._cache
+
+
+SECRETS = (
+    "correct_answer_ids",
+    "correct_answer_index",
+    "when_correct",
+    "when_incorrect",
+    "calculated_formula",
+)
+QUIZ = {
+    "type": "single_punch",
+    "name": "colour",
+    "prompt": "?",
+    "options": [{"value": "red", "score_values": {"mage": 41}}, {"value": "green"}],
+    "correct_answer_index": 1,
+    "when_correct": "Right, forty-one!",
+    "when_incorrect": "Sorry, forty-one.",
+}
+SUM = {
+    "type": "calculated_block",
+    "name": "sum",
+    "prompt": "",
+    "calculated_formula": "[colour] + [forty_one]",
+}
+
+
+@pytest.mark.parametrize("gives_xp", [False, True], ids=["cached", "with amounts"])
+@pytest.mark.parametrize("query", ["", "?expand=outro"])
+def test_a_member_reads_no_more_than_a_respondent_could_know(query, gives_xp):
+    admin = Caller()
+    made = admin.make_open(QUIZ, SUM, scoring_enabled=True, rewards={"use_xp": gives_xp})
+    path = f"/projects/{made['id']}/script{query}"
+    whole = admin.get(path)
+
+    answer = admin.beside("member").get(path)
+
+    told = whole.json()["blocks"]
+    expected = [block | dict.fromkeys(SECRETS) for block in told]
+    expected[0]["options"] = [option | {"score_values": None} for option in told[0]["options"]]
+    assert answer.json() == whole.json() | {"blocks": expected, "warnings": []}
+    assert answer["ETag"] == whole["ETag"]
+    assert b"forty" not in answer.content
+    assert whole.json()["warnings"]
+    assert [told[0][name] for name in SECRETS[1:4]] == [1, QUIZ["when_correct"], QUIZ["when_incorrect"]]
+    for reader in (admin, admin.beside("creator")):  # also after a member's reading was cached
+        assert reader.get(path).json() == whole.json()
+
+
+def test_no_answer_to_a_member_tells_the_solutions():
+    """Whatever a member may read of a quiz that is open to them, and what webhooks are told about it."""
+    admin = Caller()
+    admin.post("/webhooks", {"url": "https://hooks.example.org/", "events": ["*"]})
+    made = admin.make_open(QUIZ, SUM, scoring_enabled=True, settings={"share_results": True})
+    admin.post(f"/projects/{made['id']}/analysis")
+    member, project = admin.beside("member"), f"/projects/{made['id']}"
+    retry = {"Idempotency-Key": "one"}
+    block = f"{project}/script/blocks/{made['script']['blocks'][0]['id']}"
+    written = admin.patch(block, {"when_correct": "Right, forty-one!"}, **retry)
+    Member.objects.filter(user=admin.user).update(access="member")
+    clear_caller_cache()
+
+    paths = ["/projects", project, f"{project}/script", f"{project}/responses", f"{project}/analysis"]
+    paths += [f"{project}/analysis/results", f"{project}/responses/export?format=json"]
+    answers = [member.get(path) for path in paths]
+    replay = admin.patch(block, {"when_correct": "Right, forty-one!"}, **retry)
+
+    told = b"".join(b"".join(each) if each.streaming else each.content for each in [*answers, replay])
+    assert [answer.status_code for answer in answers] == [200] * len(paths)
+    assert (written.status_code, refusal(replay)) == (200, (403, "forbidden"))
+    told += "".join(body or "" for body in Event.objects.values_list("body", flat=True)).encode()
+    assert b"forty" not in told
+    assert b'score_values":{' not in told
