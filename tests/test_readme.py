@@ -8,12 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import redis as redis_py
+
+from config import embedded
+from tests.support.terminal import Terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,8 +24,7 @@ READMES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.
     for app in ("communities", "surveys", "webhooks", "xp")
 }
 ANYTHING = "…"
-SECONDS_UNTIL_READY = 180
-WORKERS = ("default", "webhooks", "ai")
+WORKERS = 3
 
 
 def test_every_setting_stands_in_the_readme_and_every_setting_there_exists() -> None:
@@ -58,13 +59,19 @@ def test_the_readme_for_newcomers_is_short() -> None:
     assert len(README.splitlines()) <= 200
 
 
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A clone in a fresh folder, with a demo that runs on a free port. Nothing is installed again."""
-    folder = tmp_path_factory.mktemp("readme") / "colloquy"
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone in a fresh folder. Nothing is installed again."""
+    folder = tmp_path / "colloquy"
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(folder)], check=True)
     _copy_changes(folder)
     (folder / ".venv").symlink_to(Path(sys.prefix))
+    return folder
+
+
+@pytest.fixture
+def terminal(clone: Path) -> Iterator[Terminal]:
+    """`make run` in the clone, on a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -73,25 +80,9 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     unset = settings | {"DJANGO_SETTINGS_MODULE"}
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     environment |= {"PORT": str(port), "AI_PROVIDER": "local"}
-    with (folder / "run.log").open("w") as log:
-        running = subprocess.Popen(
-            [".venv/bin/python", "manage.py", "run"],
-            cwd=folder,
-            env=environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            _wait_until_ready(port, running, folder)
-            yield folder
-        finally:
-            running.send_signal(signal.SIGINT)
-            try:
-                running.wait(60)
-            except subprocess.TimeoutExpired:
-                os.killpg(running.pid, signal.SIGKILL)
-                running.wait()
+    started = Terminal(".venv/bin/python", "manage.py", "run", folder=clone, environment=environment)
+    yield started
+    started.close()
 
 
 def _copy_changes(folder: Path) -> None:
@@ -109,24 +100,12 @@ def _copy_changes(folder: Path) -> None:
             (folder / name).write_bytes((ROOT / name).read_bytes())
 
 
-def _wait_until_ready(port: int, running: subprocess.Popen[bytes], folder: Path) -> None:
-    """Wait for the web server and the workers: without a worker an intent is answered with `pending`."""
-    log = folder / "run.log"
-    deadline = time.monotonic() + SECONDS_UNTIL_READY
-    while time.monotonic() < deadline:
-        assert running.poll() is None, log.read_text()
-        if _answers(port) and all(re.search(rf"{worker}@\S+ ready", log.read_text()) for worker in WORKERS):
-            return
-        time.sleep(0.2)
-    pytest.fail(f"The demo was not ready in time: {log.read_text()}")
-
-
-def _answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2):
-            return True
-    except OSError:
-        return False
+def _waiting_workers(clone: Path) -> int:
+    """How many workers wait for tasks. Without them an intent is answered with `pending`."""
+    url = embedded.running_url("valkey", var_dir=clone / "var")
+    assert url is not None
+    with redis_py.Redis.from_url(url) as client:
+        return sum(each["cmd"] == "brpop" for each in client.client_list())
 
 
 def _steps() -> list[tuple[str, str]]:
@@ -142,7 +121,28 @@ def _steps() -> list[tuple[str, str]]:
     return steps
 
 
-def test_the_five_minutes_print_what_the_readme_shows(clone: Path) -> None:
+def test_a_newcomer_sees_the_welcome_and_then_what_the_readme_shows(clone: Path, terminal: Terminal) -> None:
+    terminal.read_until(lambda: "Preparing the database" in terminal.text)
+    assert "system" not in terminal.text  # nothing is started yet
+
+    terminal.read_until(lambda: "make reset" in terminal.text)
+    terminal.read_until(lambda: _waiting_workers(clone) == WORKERS)
+    _check_five_minutes(clone)
+    terminal.read(seconds=0.5)
+
+    after_welcome = terminal.text.split("Colloquy is running.")[1]
+    logged = re.findall(r"^\d\d:\d\d:\d\d .*$", after_welcome, re.MULTILINE)
+    assert [line for line in logged if not re.search(r" worker\.1 .* (webhooks|generation)\.", line)] == []
+    assert '{"' not in terminal.text
+
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.read_until(lambda: terminal.process.poll() is not None)
+
+    assert terminal.process.returncode == 0
+
+
+def _check_five_minutes(clone: Path) -> None:
+    """Run the commands of the five minutes, and compare what they print with the README."""
     mark = "----- end of step -----"
     steps = _steps()
     script = "\n".join(f"{commands}\necho '{mark}'" for commands, _ in steps)
