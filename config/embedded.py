@@ -54,7 +54,7 @@ def attach(server: str, *, var_dir: Path) -> str:
     key = (server, var_dir)
     if key not in _attached:
         try:
-            _run_file(var_dir, server, "users").parent.mkdir(parents=True, exist_ok=True)
+            _create_run_folder(_run_file(var_dir, server, "users").parent)
             users = _lock_as_user(server, var_dir)
             with _run_file(var_dir, server, "start").open("a") as start:
                 fcntl.flock(start, fcntl.LOCK_EX)
@@ -117,6 +117,13 @@ def all_stopped(*, var_dir: Path) -> Iterator[bool]:
 
 def _run_file(var_dir: Path, server: str, kind: str) -> Path:
     return var_dir / "run" / f"{server}.{kind}"
+
+
+def _create_run_folder(folder: Path) -> None:
+    """Create the folder for its owner alone, and close one that an earlier version left open."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if folder.stat().st_uid == os.geteuid():
+        folder.chmod(0o700)
 
 
 def _log_file(var_dir: Path, name: str) -> Path:

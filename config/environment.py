@@ -54,6 +54,14 @@ def is_bind_address(text: str) -> None:
             raise ValidationError(message) from None
 
 
+def is_this_machine(host: str) -> bool:
+    """Whether a host, as in BIND, can be reached from this machine alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def is_base_url(text: str) -> None:
     """A check for the base URL of an API: http or https, a host, and perhaps a path. It may be blank."""
     try:

@@ -48,6 +48,13 @@ def _remove_values(_logger: WrappedLogger, _method: str, event: EventDict) -> Ev
     return event
 
 
+def _remove_traceback_of_attack(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Remove where a request was refused, such as one for a host that is not ours: it tells what was sent."""
+    if event.get("logger", "").startswith("django.security."):
+        event.pop("exc_info", None)
+    return event
+
+
 def _remove_details(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     for name in ("logger", "community", "key_prefix"):
         event.pop(name, None)
@@ -106,6 +113,7 @@ def settings(*, log_format: LogFormat, level: str, debug: bool) -> dict[str, Any
 def _rendering(log_format: LogFormat, *, debug: bool) -> list[Processor]:
     steps: list[Processor] = [
         structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+        _remove_traceback_of_attack,
         structlog.processors.format_exc_info,
     ]
     if not debug:

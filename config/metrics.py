@@ -32,7 +32,7 @@ from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from communities.http import throttling
-from config import queues
+from config import environment, queues
 from webhooks.services import metrics as webhook_metrics
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -117,7 +117,10 @@ _unlimited_calls = _UnlimitedCalls()
 @csrf_exempt
 @never_cache
 def page(request: HttpRequest) -> HttpResponse:
-    """All metrics in Prometheus' text format: 404 if METRICS is off, 401 without the METRICS_TOKEN."""
+    """All metrics in Prometheus' text format: 404 if METRICS is off, 401 without the METRICS_TOKEN.
+
+    Only a site that other machines reach neither directly nor through a proxy may go without a token.
+    """
     if not settings.METRICS:
         raise Http404
     return _page(request)
@@ -125,14 +128,20 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def _page(request: HttpRequest) -> HttpResponse:
-    if settings.METRICS_TOKEN is not None and not _has_token(request):
+    if not (_is_for_this_machine() if settings.METRICS_TOKEN is None else _has_token(request)):
         return HttpResponse(
-            "Send METRICS_TOKEN as `Authorization: Bearer <token>` to read the metrics.\n",
+            "The site has no METRICS_TOKEN, without which metrics are served to this machine only: set one.\n"
+            if settings.METRICS_TOKEN is None
+            else "Send METRICS_TOKEN as `Authorization: Bearer <token>` to read the metrics.\n",
             status=401,
             content_type="text/plain; charset=utf-8",
             headers={"WWW-Authenticate": "Bearer"},
         )
     return HttpResponse(render(), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
+def _is_for_this_machine() -> bool:
+    return environment.is_this_machine(settings.BIND) and not settings.TRUSTED_PROXIES
 
 
 def _has_token(request: HttpRequest) -> bool:

@@ -2,6 +2,7 @@
 
 import ctypes
 import getpass
+import grp
 import importlib.util
 import os
 import pwd
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,9 @@ SECONDS_TO_STOP = 20
 MAX_TEMPORARY_PATH = 50  # characters; the whole path of a Unix socket must stay below about 107 bytes
 VALKEY_DATABASES = 256
 PR_SET_PDEATHSIG = 1
+# As root, the servers run as the first of these user ids that no account has, with a group of the same
+# number. Neither Debian nor systemd gives out this range. `nobody` is shared by others.
+OWN_UIDS = range(60_917, 61_000)
 
 Launch = Callable[[list[str], Path, signal.Signals], "subprocess.Popen[bytes]"]
 
@@ -147,10 +152,12 @@ def start_postgres(*, data: Path, sockets: Path, log: Path, durable: bool) -> Se
     account = _account_for(data)
     launch = _launcher(account, binaries / "postgres", data.parent)
     if not data.exists():
-        _initialise(binaries / "initdb", data, account, launch, log)
+        _initialise(binaries / "initdb", data, account, log)
     _wait_for_previous_server(data)
+    _hand_over(data, account)
     _write_access_rules(data, account)
     options = {"listen_addresses": "", "unix_socket_directories": str(sockets), "jit": "off"}
+    options |= {"unix_socket_permissions": "0700"}
     # By default the log repeats a failed statement and its row, which hold answers and names of people.
     options |= {"log_min_error_statement": "panic", "log_error_verbosity": "terse"}
     if not durable:
@@ -189,17 +196,48 @@ def start_valkey(*, sockets: Path, log: Path) -> Server:
 
 
 def _account_for(folder: Path) -> Account:
-    """The current account. For root, which PostgreSQL refuses: the folder's owner, else `nobody`."""
+    """The current account. For root, which PostgreSQL refuses: the folder's owner, else one of their own.
+
+    A folder of `nobody`, as whom earlier versions ran the servers, gets the servers' own account too.
+    """
     if os.geteuid() != 0:
         return Account(_current_user_name(), os.geteuid(), os.getegid())
     owner = folder.stat().st_uid if folder.exists() else 0
     try:
-        entry = pwd.getpwuid(owner) if owner else pwd.getpwnam("nobody")
+        entry = pwd.getpwuid(owner)
+    except KeyError:
+        return Account(str(owner), owner, owner)
+    if entry.pw_uid == 0 or entry.pw_name == "nobody":
+        own = next(uid for uid in OWN_UIDS if _is_unassigned(uid))
+        return Account(str(own), own, own)
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def _is_unassigned(number: int) -> bool:
+    for look_up in (pwd.getpwuid, grp.getgrgid):
+        with suppress(KeyError):
+            look_up(number)
+            return False
+    return True
+
+
+def _initial_account(account: Account) -> Account:
+    """The account that runs initdb, which refuses a user id without a name: `nobody` for the servers' own.
+
+    It creates an empty cluster within a second, which is then handed over. Raises CannotStart.
+    """
+    if account.is_current:
+        return account
+    with suppress(KeyError):
+        pwd.getpwuid(account.uid)
+        return account
+    try:
+        nobody = pwd.getpwnam("nobody")
     except KeyError as unknown:
         raise CannotStart(
-            "PostgreSQL cannot run as root, and this machine has no user `nobody` to run it as."
+            "PostgreSQL cannot run as root, and this machine has no user `nobody` to create its data folder."
         ) from unknown
-    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+    return Account(nobody.pw_name, nobody.pw_uid, nobody.pw_gid)
 
 
 def _current_user_name() -> str:
@@ -269,8 +307,26 @@ def _give_to_account(folder: Path, account: Account) -> None:
         os.chown(folder, account.uid, account.gid)
 
 
-def _initialise(initdb: Path, data: Path, account: Account, launch: Launch, log: Path) -> None:
+def _hand_over(data: Path, account: Account) -> None:
+    """Give a stopped server's folder to the account that runs it from now on.
+
+    The folder itself is given last: if this is interrupted, the next start does it again.
+    """
+    old = data.stat().st_uid
+    if account.is_current or old == account.uid:
+        return
+    for _, folders, files, parent in os.fwalk(data, topdown=False, follow_symlinks=False):
+        for name in [*folders, *files]:
+            # Only what the old owner had: a hard link to a file of somebody else stays theirs.
+            if os.stat(name, dir_fd=parent, follow_symlinks=False).st_uid == old:
+                os.chown(name, account.uid, account.gid, dir_fd=parent, follow_symlinks=False)
+    os.chown(data, account.uid, account.gid)
+
+
+def _initialise(initdb: Path, data: Path, account: Account, log: Path) -> None:
     """Create a database cluster in a temporary folder, and rename it once it is complete."""
+    account = _initial_account(account)
+    launch = _launcher(account, initdb, data.parent)
     unfinished = data.with_name(f"{data.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)

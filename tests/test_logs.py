@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import structlog
 from django.db import DatabaseError, connection, transaction
+from django.test import Client
 
 from config import logs
 from config.logs import LogFormat
@@ -86,6 +87,17 @@ def test_a_failed_statement_is_logged_without_its_values(output: io.StringIO, st
     (line,) = _lines(output)
     assert "what somebody typed" not in json.dumps(line)
     assert "Traceback" in line["exception"]
+
+
+@pytest.mark.parametrize("log_format", [LogFormat.JSON, LogFormat.TERMINAL])
+def test_a_request_for_a_host_that_is_not_ours_is_one_line_without_a_traceback(output: io.StringIO) -> None:
+    response = Client().get("/healthz", headers={"Host": "evil.example"}, secure=True)
+
+    lines = [line for line in output.getvalue().splitlines() if "request.done" not in line]
+    assert response.status_code == 400
+    assert len(lines) == 1
+    assert "evil.example" in lines[0]
+    assert "Traceback" not in output.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,30 @@ def test_the_page_does_not_exist_if_metrics_are_off(method: str) -> None:
 
 
 @pytest.mark.usefixtures("on")
-def test_without_a_token_setting_anybody_can_read_them_in_the_text_format() -> None:
+@pytest.mark.parametrize(
+    ("bind", "proxies", "status"),
+    [
+        *((host, 0, 200) for host in ("127.0.0.1", "127.0.0.2", "::1", "localhost")),
+        *((host, 0, 401) for host in ("0.0.0.0", "::", "192.0.2.1", "surveys.example.org")),
+        ("127.0.0.1", 1, 401),
+    ],
+)
+def test_other_machines_need_a_token_and_without_one_get_nothing(
+    settings: Settings, bind: str, proxies: int, status: int
+) -> None:
+    settings.BIND, settings.TRUSTED_PROXIES, settings.METRICS_TOKEN = bind, proxies, None
+
+    without = Client().get("/metrics", headers={"Authorization": "Bearer None"})
+    settings.METRICS_TOKEN = "s3cret"
+    with_token = Client().get("/metrics", headers={"Authorization": "Bearer s3cret"})
+
+    assert (without.status_code, with_token.status_code) == (status, 200)
+    assert (b"colloquy_" in without.content) == (status == 200)
+    assert (b"METRICS_TOKEN" in without.content) == (status == 401)
+
+
+@pytest.mark.usefixtures("on")
+def test_this_machine_can_read_them_without_a_token_in_the_text_format() -> None:
     response = Client().get("/metrics")
 
     families = list(text_string_to_metric_families(response.content.decode()))
