@@ -64,7 +64,7 @@ def main() -> None:
                 data.settle()
                 results += rows.listing(bench, filled)
                 report.say_progress(results, begun)
-            if {"9", "10", "11"} & {*asked.rows}:
+            if {"9", "10", "11", "20"} & {*asked.rows}:
                 filled = [
                     (size, world.project_with_responses(data.database_url, size)) for size in asked.sizes
                 ]
@@ -89,7 +89,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description="Measures rows of the table.")
-    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19"
+    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20"
     parser.add_argument("--rows", default=os.environ.get("ROWS") or rows, help=f"Which, of {rows}.")
     parser.add_argument("--responses", type=int, default=int(os.environ.get("RESPONSES") or 0))
     parser.add_argument("--repetitions", type=int, default=int(os.environ.get("REPETITIONS") or 1_000))

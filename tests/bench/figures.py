@@ -1,10 +1,12 @@
-"""Rows 9, 10 and 11: all distributions, an analysis read again, and the memory of who makes one."""
+"""Rows 9, 10, 11 and 20: all distributions, parts of them, an analysis read again, and the memory of who
+makes one."""
 
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from functools import partial
+from itertools import count
 
 import psycopg
 
@@ -24,7 +26,7 @@ def measured(bench: Bench, filled: Sequence[tuple[int, Project]], data: DataServ
     """Rows 9 to 11 over projects with so many responses each; the last is analysed."""
     results = [_distributions(bench, project, size, data) for size, project in filled]
     size, project = filled[-1]
-    return [*results, *_analysis(bench, project, size, data)]
+    return [*results, *_parts(bench, project, size), *_analysis(bench, project, size, data)]
 
 
 def _distributions(bench: Bench, project: Project, size: int, data: DataServers) -> Result:
@@ -41,6 +43,32 @@ def _distributions(bench: Bench, project: Project, size: int, data: DataServers)
     return Result(
         "9", f"all distributions of {size:,} responses", value, beside, goal, stretch, note="plain SQL"
     )
+
+
+def _parts(bench: Bench, project: Project, size: int) -> list[Result]:
+    """Filters that no other request has, so that nothing is answered from what was counted before."""
+    client, path = bench.colloquy.client(), bench.api(f"/projects/{project.pk}/analysis/results")
+    told = client.call("GET", path, headers=bench.headers()).json()
+    assert isinstance(told["blocks"], list)
+    choice = next(block["block_id"] for block in told["blocks"] if block["block_type"] == "single_punch")
+    minutes = count()
+
+    def read(query: str) -> None:
+        after = f"submitted_after=2001-01-01T00:{next(minutes):02}:00Z"
+        part = client.call("GET", f"{path}?{after}{query}", headers=bench.headers()).json()
+        assert part["response_count"] == size * QUESTIONS, "Not what was loaded."
+
+    kinds = (
+        ("filtered", "&status=completed&provider=web"),
+        ("segmented", f"&segment_by={choice}"),
+        ("filtered and segmented", f"&status=completed&provider=web&segment_by={choice}"),
+    )
+    return [
+        Result(
+            "20", f"{size:,} responses {kind}", cost(bench.colloquy, [partial(read, query)] * 3), None, 1500
+        )
+        for kind, query in kinds
+    ]
 
 
 def _analysis(bench: Bench, project: Project, size: int, data: DataServers) -> list[Result]:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from communities.actors import Actor
 from communities.models import Community, CommunitySettings, Member
 from communities.services import keys, members
+from surveys.engine import packing
 from surveys.models import Project
 from surveys.services.projects import opening
 from surveys.services.projects import service as projects
@@ -136,20 +137,24 @@ def project_with_responses(database_url: str, count: int) -> Project:
     project = _open(admin, "convo", questions(QUESTIONS))
     script = scripts.load(project_id=project.pk, revision=project.revision)
     blocks = [(block.id, block.options[0].id if block.options else None) for block in script.blocks]
+    replies = {
+        block or 0: {"option_ids": [option]} if option else {"number": "3"} for block, option in blocks
+    }
     state = json.dumps(
         {
             "at": QUESTIONS,
             "path": [block for block, _ in blocks],
-            "answers": {str(b): {"option_ids": [o]} if o else {"number": "3"} for b, o in blocks},
+            "answers": {str(block): reply for block, reply in replies.items()},
             "revision": project.revision,
         }
     )
+    stored = state, packing.pack(replies)
     with psycopg.connect(database_url, autocommit=True) as loading:
         loading.execute("SET synchronous_commit = off")
         loading.execute("SET session_replication_role = replica")  # no look-ups of foreign keys
         with _without_indexes_beside(loading, "surveys_answer", count):
             for first in range(0, count, AT_ONCE):
-                _load(loading, project.pk, blocks, state, first, min(AT_ONCE, count - first))
+                _load(loading, project.pk, blocks, stored, first, min(AT_ONCE, count - first))
         loading.execute(
             "INSERT INTO surveys_tally (project_id, slot, answered, completed, listed)"
             " VALUES (%s, 0, %s, %s, %s)",
@@ -222,7 +227,7 @@ def _load(
     connection: psycopg.Connection[Any],
     project_id: int,
     blocks: list[tuple[int | None, int | None]],
-    state: str,
+    stored: tuple[str, bytes],
     first: int,
     count: int,
 ) -> None:
@@ -231,10 +236,10 @@ def _load(
         f"""
         WITH made AS (
             INSERT INTO surveys_conversation (id, project_id, provider, respondent, session_number, seed,
-                state, is_listed, started_at, updated_at, completed_at)
+                state, packed, is_listed, started_at, updated_at, completed_at)
             SELECT (lpad(to_hex(1750000000000 + n), 12, '0') || '7' || substr(hash, 1, 3) || 'a'
                     || substr(hash, 4, 15))::uuid,
-                %s, 'web', hash || hash, 1, n, %s, true,
+                %s, 'web', hash || hash, 1, n, %s, %s, true,
                 to_timestamp(1750000000 + n), to_timestamp(1750000060 + n), to_timestamp(1750000060 + n)
             FROM generate_series(%s::bigint, %s::bigint) n, md5(n || ' of ' || %s) hash
             RETURNING id
@@ -245,5 +250,5 @@ def _load(
             CASE WHEN block.option_id IS NULL THEN 3 END
         FROM made CROSS JOIN (VALUES {values}) block (id, option_id)
         """,
-        [project_id, state, first + 1, first + count, str(project_id)],
+        [project_id, *stored, first + 1, first + count, str(project_id)],
     )

@@ -13,6 +13,7 @@ from communities.errors import Conflict, NotFound
 from communities.models import Identity
 from communities.services import members
 from communities.services.members import LockedMember
+from surveys.engine import packing
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, runner
 from surveys.engine.walk.answers import Reply
@@ -95,6 +96,7 @@ def new(
         provider=respondent.provider,
         seed=secrets.randbits(63) if seed is None else seed,
         state=_storable_state(turn.state, project),
+        packed=packing.pack(turn.state.replies),
         is_settled=not project.is_anonymous,
         started_at=moment,
         updated_at=moment,
@@ -274,6 +276,7 @@ def _update_row(loaded: LoadedConversation, at: datetime) -> None:
     """Set the row's columns from the state, as far as privacy allows."""
     conversation, project, state = loaded.conversation, loaded.project, loaded.state
     conversation.state = _storable_state(state, project)
+    conversation.packed = packing.pack(state.replies)
     conversation.is_listed = loaded.is_completed or any(map(answers.is_answer, state.replies.values()))
     conversation.is_settled = not project.is_anonymous
     conversation.updated_at = anonymity.rounded(project=project, at=at)

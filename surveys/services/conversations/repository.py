@@ -302,11 +302,12 @@ def _add_conversation(conversation: Conversation, is_new: bool, parts: list[str]
         values += row
         return
     parts.append(
-        "moved AS (UPDATE surveys_conversation SET state = %s, is_listed = %s, is_settled = %s,"
+        "moved AS (UPDATE surveys_conversation SET state = %s, packed = %s, is_listed = %s, is_settled = %s,"
         " updated_at = %s, completed_at = %s, session_number = %s, sealed_respondent = %s WHERE id = %s)"
     )
     values += [
         orjson.dumps(conversation.state).decode(),
+        conversation.packed,
         conversation.is_listed,
         conversation.is_settled,
         conversation.updated_at,

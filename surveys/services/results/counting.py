@@ -1,8 +1,13 @@
-"""Counts of a project's answers: everything that figures are computed from, in one statement."""
+"""Counts of a project's answers: everything that figures are computed from, all of one moment.
+
+All answers are counted from two indexes, in one statement. Those of a selection, or of segments, are counted
+from the packed answers on the conversations' rows, where the filters are conditions on the same row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -11,9 +16,10 @@ from typing import Any
 import orjson
 from django.db import connection
 
-from communities.statements import fetch_rows
+from communities.statements import fetch_in_batches, fetch_rows
 from communities.transactions import in_transaction
-from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Script
+from surveys.engine import packing
+from surveys.engine.script import NUMBERS, SCALES, Block, Option, Script
 from surveys.engine.statistics import MAX_POINT, AnswerGroup, EntryKey
 from surveys.services.scripts.storage import StoredScript
 
@@ -29,9 +35,7 @@ class Selection:
 
 
 ALL = Selection()
-_HASH_JOINS_ONLY = "SET LOCAL work_mem = '64MB'" + "".join(
-    f"; SET LOCAL enable_{way} = off" for way in ("nestloop", "mergejoin", "sort", "incremental_sort")
-)
+CONVERSATIONS_AT_ONCE = 5_000  # 20,000 take half as long again: they do not fit into the processor's cache
 _COVERS = {
     "completed": "c.completed_at IS NOT NULL",
     "partial": "c.completed_at IS NULL",
@@ -76,46 +80,78 @@ def count_answers(
     reported: Sequence[ReportedBlock],
     selection: Selection,
     dividing: ReportedBlock | None,
+    *,
+    note: Progress = lambda counted: None,
 ) -> AnswerCounts:
-    questions = [each.block for each in reported if each.block.asks]
+    """All figures are of one moment. `note` is told now and then how many conversations were counted."""
+    questions = [each for each in reported if each.block.asks]
     where, values = _where(project_id, selection)
-    parts = [
-        _totals(project_id, where, values),
-        _unfinished(project_id, stored.revision, where, values),
-        _groups(questions, where, values, None),
-    ]
-    if dividing is not None:
-        parts.append(_groups(questions, where, values, dividing))
-    sql = f"SELECT {', '.join(f'({part})::text' for part, _ in parts)}"
-    everything = [value for _, values in parts for value in values]
-    ((*texts,),) = (
-        fetch_rows(sql, everything) if len(parts) == 3 and not where else _rows_by_hash_join(sql, everything)
-    )
-    (listed, completed), unfinished, groups, *more = (orjson.loads(text or "[]") for text in texts)
-    standing = _drop_off(stored.script, stored.revision, unfinished)
+    parts = [_totals(project_id, where, values), _unfinished(project_id, stored.revision, where, values)]
+    groups: Mapping[int, list[AnswerGroup]]
+    of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]] = {}
+    if where or dividing is not None:
+        from surveys.services.results.packed import Counter  # noqa: PLC0415 - NumPy: 25 MB
+
+        with _one_moment():
+            totals, unfinished = _values_of(parts)
+            counter = Counter(questions, dividing)
+            counted = 0
+            for data, size in _packed(where or "c.project_id = %s", values or [project_id]):
+                counter.add(data)
+                counted += size
+                note(counted)
+        groups, of_segments = counter.groups(), counter.groups_of_segments()
+    else:
+        totals, unfinished, rows = _values_of([*parts, _groups([each.block for each in questions])])
+        groups = _by_block(rows)
+    listed, completed = totals
     return AnswerCounts(
         listed=listed,
         completed=completed,
         unlisted=sum(row[-1] for row in unfinished),
-        unfinished=standing,
-        groups=_by_block(groups).get((None, None), {}),
-        of_segments=_by_block(more[0]) if more else {},
+        unfinished=_drop_off(stored.script, stored.revision, unfinished),
+        groups=groups,
+        of_segments=of_segments,
     )
 
 
 Part = tuple[str, list[Any]]  # a statement that comes to one JSON value, and its values
+Progress = Callable[[int], None]
 
 
-@in_transaction
-def _rows_by_hash_join(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The rows of a statement that joins millions of answers and conversations.
+def _values_of(parts: Sequence[Part]) -> list[Any]:
+    """The values of several parts, in one statement."""
+    sql = f"SELECT {', '.join(f'({part})::text' for part, _ in parts)}"
+    (texts,) = fetch_rows(sql, [value for _, values in parts for value in values])
+    return [orjson.loads(text or "[]") for text in texts]
 
-    Allows hash joins only, with memory for a million ids: 5 s of CPU over 10 million rows, and 11 s with the
-    default of 4 MB. An index finds both sides; the planner prefers other joins, and they took 40 s.
+
+@contextmanager
+def _one_moment() -> Iterator[None]:
+    """All statements see the same answers. In a transaction of the caller's they see what it sees."""
+    if connection.in_atomic_block:
+        yield
+        return
+    with in_transaction:
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def _packed(where: str, values: Sequence[Any]) -> Iterator[tuple[bytes, int]]:
+    """The packed answers of selected conversations, with separators, some thousand at a time; and how many.
+
+    The database reads conversations as they lie on its pages, which matters for the random ids of anonymous
+    projects. One that was not packed yet, because it is from an earlier version, is packed here.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_HASH_JOINS_ONLY)
-    return fetch_rows(sql, values)
+    sql = f"""
+        SELECT coalesce(c.packed, (
+            SELECT {packing.SQL_FROM_ROWS} FROM surveys_answer answer WHERE answer.conversation_id = c.id
+        ))
+        FROM surveys_conversation c WHERE {where}
+    """
+    for rows in fetch_in_batches(sql, values, size=CONVERSATIONS_AT_ONCE):
+        yield packing.SEPARATOR.join([packed for (packed,) in rows]) + packing.SEPARATOR, len(rows)
 
 
 def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
@@ -161,27 +197,21 @@ def _unfinished(project_id: int, revision: int, where: str, values: list[Any]) -
     )
 
 
-def _groups(
-    questions: Sequence[Block], where: str, values: list[Any], dividing: ReportedBlock | None
-) -> Part:
-    """The answer rows of each block, grouped by option and point, and by option and point of `dividing`.
+def _groups(questions: Sequence[Block]) -> Part:
+    """The answer rows of each block, grouped by option and point.
 
     Rows are grouped by number first, then by point. So sums are exact in any order of rows, and a million
     different numbers leave the database as one row.
     """
     ranked = [block.id for block in questions if block.type == "ranking"]
     by_point = [block.id for block in questions if block.type in SCALES or block.type == "ranking"]
-    rows, more = (
-        _groups_of_some(questions, where, values, dividing)
-        if where or dividing
-        else _groups_of_all(questions)
-    )
+    rows, more = _rows_of_all(questions)
     return (
         f"""
-        SELECT json_agg(json_build_array(segment_option, segment_point, block_id, option_id, point,
+        SELECT json_agg(json_build_array(block_id, option_id, point,
             row_count, people, numbers, total::text, lowest, highest))
         FROM (
-            SELECT segment_option, segment_point, block_id, option_id,
+            SELECT block_id, option_id,
                 CASE WHEN block_id = ANY(%s) AND {_is_point("number")} THEN number::int END AS point,
                 sum(row_count) AS row_count,
                 coalesce(sum(row_count) FILTER (WHERE ordinal = 0), 0) AS people,
@@ -189,18 +219,18 @@ def _groups(
                 coalesce(sum(row_count * number::numeric), 0) AS total,
                 min(number) AS lowest, max(number) AS highest
             FROM (
-                SELECT segment_option, segment_point, block_id, option_id, ordinal, row_count,
+                SELECT block_id, option_id, ordinal, row_count,
                     CASE WHEN block_id = ANY(%s) THEN ordinal + 1 ELSE number END AS number
                 FROM ({rows}) answer_rows
             ) numbered
-            GROUP BY 1, 2, 3, 4, 5
+            GROUP BY 1, 2, 3
         ) grouped
         """,
         [by_point, ranked, *more],
     )
 
 
-def _groups_of_all(questions: Sequence[Block]) -> Part:
+def _rows_of_all(questions: Sequence[Block]) -> Part:
     """The rows of all answers, counted from two indexes alone, block by block, in the order of the index.
 
     CPU for 10 million rows: 0.7 s. All blocks at once over one index of blocks, options and numbers take
@@ -208,7 +238,7 @@ def _groups_of_all(questions: Sequence[Block]) -> Part:
     """
     numeric = [block.id for block in questions if block.type in NUMBERS]
     others = [block.id for block in questions if block.type not in NUMBERS]
-    counted = "SELECT NULL::bigint AS segment_option, NULL::int AS segment_point, block.id AS block_id"
+    counted = "SELECT block.id AS block_id"
     of_options = f"""
         {counted}, option_id, NULL::float8 AS number, ordinal, row_count
         FROM unnest(%s::bigint[]) AS block(id), LATERAL (
@@ -230,49 +260,17 @@ def _groups_of_all(questions: Sequence[Block]) -> Part:
     return " UNION ALL ".join(parts), [others, numeric, numeric]
 
 
-def _groups_of_some(
-    questions: Sequence[Block], where: str, values: list[Any], dividing: ReportedBlock | None
-) -> Part:
-    """The rows of selected answers, or of each segment's conversations."""
-    joins, conditions = "", ["a.block_id = ANY(%s)"]
-    segment, grouped = "NULL::bigint AS segment_option, NULL::int AS segment_point", ""
-    more: list[Any] = [[block.id for block in questions]]
-    if dividing is not None:
-        joins = "JOIN surveys_answer s ON s.conversation_id = a.conversation_id AND s.block_id = %s"
-        more.insert(0, dividing.id)
-        if dividing.block.type in CHOICES:
-            segment, grouped = "s.option_id AS segment_option, NULL::int AS segment_point", "s.option_id, "
-            conditions.append("s.option_id IS NOT NULL")
-        else:
-            segment, grouped = "NULL::bigint AS segment_option, s.number::int AS segment_point", "s.number, "
-            conditions.append(f"s.option_id IS NULL AND {_is_point('s.number')}")
-    if where:
-        joins += " JOIN surveys_conversation c ON c.id = a.conversation_id"
-        conditions.append(where)
-        more += values
-    return (
-        f"""
-        SELECT {segment}, a.block_id, a.option_id, a.number, a.ordinal, count(*) AS row_count
-        FROM surveys_answer a {joins}
-        WHERE {" AND ".join(conditions)}
-        GROUP BY {grouped}a.block_id, a.option_id, a.number, a.ordinal
-        """,
-        more,
-    )
-
-
 def _is_point(number: str) -> str:
     return f"{number} BETWEEN 0 AND {MAX_POINT} AND {number} = floor({number})"
 
 
-def _by_block(rows: Sequence[Sequence[Any]]) -> dict[EntryKey, dict[int, list[AnswerGroup]]]:
-    """The groups by segment, then by block."""
-    by_segment: dict[EntryKey, dict[int, list[AnswerGroup]]] = {}
-    for segment_option, segment_point, block_id, option_id, point, *counts, total, lowest, highest in rows:
+def _by_block(rows: Sequence[Sequence[Any]]) -> dict[int, list[AnswerGroup]]:
+    groups: dict[int, list[AnswerGroup]] = {}
+    for block_id, option_id, point, *counts, total, lowest, highest in rows:
         row_count, people, numbers = counts
         group = AnswerGroup(option_id, point, row_count, people, numbers, Decimal(total), lowest, highest)
-        by_segment.setdefault((segment_option, segment_point), {}).setdefault(block_id, []).append(group)
-    return by_segment
+        groups.setdefault(block_id, []).append(group)
+    return groups
 
 
 def _drop_off(script: Script, revision: int, rows: Sequence[Sequence[Any]]) -> dict[int, int]:

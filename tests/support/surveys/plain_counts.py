@@ -1,0 +1,99 @@
+"""Figures counted from the answer rows one by one, to compare with what the application counts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+
+from surveys.engine import statistics
+from surveys.engine.packing import MAX_POINT, SQL_FROM_ROWS
+from surveys.engine.script import CHOICES, SCALES, Block
+from surveys.engine.statistics import AnswerGroup, EntryKey
+from surveys.models import Answer, Conversation, Project
+from surveys.services.scripts import cache as script_cache
+
+
+def unequal_packs() -> list[str]:
+    """Conversations whose packed answers are not those of their answer rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT c.id, c.packed, (
+                SELECT {SQL_FROM_ROWS} FROM surveys_answer answer WHERE answer.conversation_id = c.id
+            ) FROM surveys_conversation c
+            """
+        )
+        rows = cursor.fetchall()
+    assert rows
+    return [str(id) for id, packed, of_rows in rows if _records(packed) != _records(of_rows)]
+
+
+def _records(packed: bytes | None) -> list[bytes] | None:
+    if packed is None:
+        return None
+    return sorted(bytes(packed[n : n + 8]) for n in range(0, len(packed), 8))
+
+
+def statistics_of(project: Project, within: Collection[Conversation]) -> dict[int, dict[str, Any]]:
+    """The statistics of every question by block id, over some conversations."""
+    return {
+        block.id or 0: statistics.summarize(block, removed, groups)
+        for block, removed, groups in _questions(project, within)
+    }
+
+
+def segments_of(
+    project: Project, within: Collection[Conversation], dividing: int
+) -> dict[EntryKey, dict[int, dict[str, Any]]]:
+    """The statistics of every question, for each answer to one of them."""
+    questions = _questions(project, within)
+    block, removed, groups = next(each for each in questions if each[0].id == dividing)
+    found = {}
+    for entry in statistics.segment_entries(block, removed, groups):
+        inside = [each for each in within if entry.key in _entries(block, each)]
+        parts = {each.id: groups for each, _, groups in _questions(project, inside)}
+        found[entry.key] = {
+            each.id or 0: statistics.summarize(each, gone, parts[each.id], all_groups=all_groups)
+            for each, gone, all_groups in questions
+        }
+    return found
+
+
+def _entries(block: Block, conversation: Conversation) -> set[EntryKey]:
+    rows = Answer.objects.filter(conversation=conversation, block_id=block.id or 0)
+    if block.type in CHOICES:
+        return {(row.option_id, None) for row in rows if row.option_id is not None}
+    numbers = [row.number for row in rows if row.option_id is None]
+    return {(None, int(number)) for number in numbers if number is not None and _is_point(number)}
+
+
+def _questions(
+    project: Project, within: Iterable[Conversation]
+) -> list[tuple[Block, Sequence[Any], list[AnswerGroup]]]:
+    stored = script_cache.get(project.pk, project.revision).stored
+    rows = list(Answer.objects.filter(conversation__in=within))
+    blocks = [each for each in (*stored.script.blocks, *stored.archived) if each.asks]
+    removed = stored.archived_options or {}
+    return [(each, removed.get(each.id or 0, ()), _groups(each, rows)) for each in blocks]
+
+
+def _groups(block: Block, rows: Iterable[Answer]) -> list[AnswerGroup]:
+    """A group of its own for each row: statistics do not depend on how rows are grouped."""
+    groups = []
+    for row in rows:
+        if row.block_id != block.id:
+            continue
+        number = float(row.ordinal + 1) if block.type == "ranking" else row.number
+        has_points = block.type in SCALES or block.type == "ranking"
+        point = int(number) if number is not None and has_points and _is_point(number) else None
+        counts = (1, int(row.ordinal == 0), int(number is not None))
+        total = Decimal(0) if number is None else Decimal(f"{number:.15g}")
+        groups.append(AnswerGroup(row.option_id, point, *counts, total, number, number))
+    return groups
+
+
+def _is_point(number: float) -> bool:
+    return 0 <= number <= MAX_POINT and number == int(number)
