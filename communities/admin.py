@@ -124,6 +124,10 @@ class MemberAdmin(admin.ModelAdmin[Member]):
     formfield_overrides = WITH_ADDRESSES
     show_full_result_count = False
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Member | None = None) -> tuple[str, ...]:
+        """A membership stays one of the same user in the same community: keys, XP and answers refer to it."""
+        return () if obj is None else ("user", "community")
+
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(LockedAdmin[ApiKey]):
@@ -138,16 +142,17 @@ class ApiKeyAdmin(LockedAdmin[ApiKey]):
         "last_used_at",
         "expires_at",
         "revoked_at",
+        "rotated_by",
     )
     list_filter = ("restricted_to",)
-    list_select_related = ("user", "community")
+    list_select_related = ("user", "community", "rotated_by")
     search_fields = ("=id", "name", "key_prefix", "=community__id")
     ordering = ("-id",)
     fields = (
         *("name", "description", "restricted_to", "expires_at", "revoked_at"),
-        *("community", "user", "key_prefix", "created_at", "last_used_at"),
+        *("community", "user", "key_prefix", "created_at", "last_used_at", "rotated_at", "rotated_by"),
     )
-    readonly_fields = ("community", "user", "key_prefix", "created_at", "last_used_at")
+    readonly_fields = fields[5:]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -6,10 +6,12 @@ import uuid
 from datetime import datetime
 from typing import ClassVar
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, UserManager
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+
+from communities.key_versions import AccessQuerySet
 
 
 def unnamed() -> str:
@@ -17,13 +19,23 @@ def unnamed() -> str:
     return f"u-{uuid.uuid4().hex}"
 
 
+class Users(UserManager.from_queryset(AccessQuerySet)["User"]):  # type: ignore[misc]
+    """Django's manager of users, whose changes of access are announced."""
+
+    use_in_migrations = False
+
+
 class User(AbstractUser):
     """A person, across communities: staff, members, and respondents with an id of an API caller's own."""
 
+    decides_access: ClassVar = frozenset({"is_active"})
+    path_to_community: ClassVar = "memberships__community_id"
     first_name = None  # type: ignore[assignment]
     last_name = None  # type: ignore[assignment]
     username = models.CharField(max_length=150, unique=True, default=unnamed)
     name = models.CharField("display name", max_length=200, blank=True)
+
+    objects: ClassVar = Users()
 
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
@@ -49,6 +61,9 @@ class Community(models.Model):
         VIP = "vip"
         CUSTOM = "custom"
 
+    decides_access: ClassVar = frozenset({"tier"})
+    path_to_community: ClassVar = "pk"
+
     id = models.BigIntegerField(primary_key=True)
     name = models.CharField(max_length=200)
     platform = models.CharField(max_length=8, choices=Platform, default=Platform.CHAT)
@@ -61,6 +76,8 @@ class Community(models.Model):
     active_project_count = models.PositiveIntegerField(default=0, help_text="Projects live or pending.")
     topics = ArrayField(models.CharField(max_length=50), default=list, blank=True)
     user_setup = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+
+    objects = AccessQuerySet["Community"].as_manager()
 
     class Meta:
         verbose_name_plural = "communities"
@@ -128,6 +145,9 @@ class Member(models.Model):
         CREATOR = "creator"
         MEMBER = "member"
 
+    decides_access: ClassVar = frozenset({"community", "user", "access", "left_at"})
+    path_to_community: ClassVar = "community_id"
+
     community = models.ForeignKey(Community, models.CASCADE, related_name="members")
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
     access = models.CharField(max_length=8, choices=Access, default=Access.MEMBER)
@@ -135,6 +155,8 @@ class Member(models.Model):
     avatar_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
     joined_at = models.DateTimeField(null=True, blank=True)
     left_at = models.DateTimeField(null=True, blank=True)
+
+    objects = AccessQuerySet["Member"].as_manager()
 
     class Meta:
         constraints = [
@@ -195,6 +217,14 @@ class ApiKey(models.Model):
     class Restriction(models.TextChoices):
         CREATOR = "creator"
 
+    decides_access: ClassVar = frozenset(
+        {
+            *("community", "user", "restricted_to", "digest", "expires_at", "revoked_at"),
+            *("previous_digest", "previous_expires_at"),
+        }
+    )
+    path_to_community: ClassVar = "community_id"
+
     community = models.ForeignKey(Community, models.CASCADE, related_name="api_keys")
     user = models.ForeignKey(
         User, models.CASCADE, related_name="+", help_text="Who made it; its role follows theirs."
@@ -210,6 +240,12 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    rotated_at = models.DateTimeField(null=True, blank=True)
+    rotated_by = models.ForeignKey(
+        User, models.SET_NULL, null=True, blank=True, related_name="+", help_text="Who got its last secret."
+    )
+
+    objects = AccessQuerySet["ApiKey"].as_manager()
 
     def __str__(self) -> str:
         return f"{self.key_prefix}… ({self.pk})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -17,11 +19,12 @@ from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
 from communities.models import ApiKey
-from communities.services import keys
+from communities.services import keys, members
 
 EXAMPLE = {
     "id": "7",
     "community_id": "710000000000000001",
+    "user_id": "41",
     "name": "Website",
     "description": None,
     "key_prefix": "cq_live_k3Jq0b",
@@ -29,7 +32,11 @@ EXAMPLE = {
     "created_at": "2026-01-31T09:30:00Z",
     "last_used_at": None,
     "expires_at": None,
+    "rotated_at": None,
+    "rotated_by": None,
+    "rotated_by_name": None,
 }
+ROTATED = {"rotated_at": "2026-02-14T18:00:00Z", "rotated_by": "58", "rotated_by_name": "Marit"}
 NEW_EXAMPLE = EXAMPLE | {"key": "cq_live_k3Jq0bXv9TzL5dYw2RnE8uPcA1sF6hGmK4oQ7iJxB0"}
 
 
@@ -51,6 +58,7 @@ class NewKeyIn(serializers.Serializer[Any]):
 class KeyOut(serializers.Serializer[ApiKey]):
     id = serializers.CharField()
     community_id = serializers.CharField()
+    user_id = serializers.CharField(help_text="Whose key it is: it acts in their name and with their role.")
     name = serializers.CharField()
     description = serializers.CharField(allow_null=True)
     key_prefix = serializers.CharField()
@@ -58,6 +66,16 @@ class KeyOut(serializers.Serializer[ApiKey]):
     created_at = serializers.DateTimeField()
     last_used_at = serializers.DateTimeField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
+    rotated_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it got its present secret; null if it was never rotated."
+    )
+    rotated_by = serializers.CharField(
+        allow_null=True,
+        help_text="The id of the user who rotated it last, and has seen its present secret. Another id than "
+        "`user_id` means that somebody else can act in that user's name. Null if it was never rotated, or if "
+        "that user was erased.",
+    )
+    rotated_by_name = serializers.CharField(allow_null=True, help_text="The name of that user, if known.")
 
 
 class NewKeyOut(KeyOut):
@@ -73,10 +91,11 @@ class KeyViewSet(CommunityViewSet):
         "destroy": Role.ADMIN,
     }
 
-    def _as_json(self, key: ApiKey) -> dict[str, object]:
+    def _as_json(self, key: ApiKey, *, names: Mapping[int, str]) -> dict[str, object]:
         return {
             "id": str(key.pk),
             "community_id": str(key.community_id),
+            "user_id": str(key.user_id),
             "name": key.name,
             "description": key.description,
             "key_prefix": key.key_prefix,
@@ -84,20 +103,32 @@ class KeyViewSet(CommunityViewSet):
             "created_at": key.created_at,
             "last_used_at": key.last_used_at,
             "expires_at": key.expires_at,
+            "rotated_at": key.rotated_at,
+            "rotated_by": None if key.rotated_by_id is None else str(key.rotated_by_id),
+            "rotated_by_name": names.get(key.rotated_by_id or 0),
         }
+
+    def _names(self, user_ids: Iterable[int | None]) -> Mapping[int, str]:
+        known = {user_id for user_id in user_ids if user_id is not None}
+        return members.display_names(community_id=self.actor.community_id, user_ids=known)
 
     @extend_schema(
         operation_id="api_keys_list",
         tags=["API keys"],
         summary="List API keys",
-        description="Newest first, including revoked ones. Needs the role admin.",
+        description=(
+            "Newest first, including revoked ones, with who rotated each key last. Needs the role admin."
+        ),
         parameters=[PageIn],
         responses=KeyOut(many=True),
-        examples=[OpenApiExample("One key", EXAMPLE, response_only=True)],
+        examples=[
+            OpenApiExample("A key that somebody else has rotated", EXAMPLE | ROTATED, response_only=True)
+        ],
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
         api_keys = ApiKey.objects.filter(community_id=self.actor.community_id).order_by("-pk")
-        return self.page(api_keys, self.query(PageIn), as_json=self._as_json)
+        names = self._names(api_keys.order_by().values_list("rotated_by", flat=True).distinct())
+        return self.page(api_keys, self.query(PageIn), as_json=partial(self._as_json, names=names))
 
     @extend_schema(
         operation_id="api_keys_create",
@@ -127,31 +158,38 @@ class KeyViewSet(CommunityViewSet):
             expires_at=body.get("expires_at"),
             at=self.at,
         )
-        return Response({**self._as_json(key), "key": secret}, status=201)
+        return Response({**self._as_json(key, names={}), "key": secret}, status=201)
 
     @extend_schema(
         operation_id="api_keys_rotate",
         tags=["API keys"],
         summary="Rotate an API key",
-        description="Returns a new `key`. The old one works for another 24 hours.",
+        description=(
+            "Returns a new `key`. The old one works for another 24 hours. The key of another user goes on to "
+            "act in that user's name: `rotated_by` and `rotated_at` record who has rotated it, and are shown "
+            "wherever the key is."
+        ),
         request=None,
         responses=NewKeyOut,
-        examples=[OpenApiExample("Rotated", NEW_EXAMPLE, response_only=True)],
+        examples=[OpenApiExample("Rotated", NEW_EXAMPLE | ROTATED, response_only=True)],
     )
     @once
     def rotate(self, request: Request, key_id: int, **kwargs: Any) -> Response:
-        key, secret = keys.rotate_key(community_id=self.actor.community_id, key_id=key_id, at=self.at)
-        return Response({**self._as_json(key), "key": secret})
+        key, secret = keys.rotate_key(
+            community_id=self.actor.community_id, key_id=key_id, by_user_id=self.actor.user_id, at=self.at
+        )
+        names = self._names([key.rotated_by_id])
+        return Response({**self._as_json(key, names=names), "key": secret})
 
     @extend_schema(
         operation_id="api_keys_revoke",
         tags=["API keys"],
         summary="Revoke an API key",
-        description="The key stops working within 5 seconds.",
+        description="The key is refused from the next request on.",
         responses={204: None},
     )
     @once
     def destroy(self, request: Request, key_id: int, **kwargs: Any) -> Response:
         keys.revoke_key(community_id=self.actor.community_id, key_id=key_id, at=self.at)
-        transaction.on_commit(caller_cache.clear)  # at once in this process; in others within 5 seconds
+        transaction.on_commit(caller_cache.clear)  # so that it holds here at once even while Redis is down
         return Response(status=204)

@@ -1,20 +1,27 @@
-"""From the X-API-Key header to the caller: the key, and its maker's role in its community (decisions 2.1)."""
+"""From the X-API-Key header to the caller: the key, and its maker's role in its community (decisions 2.1).
+
+Callers are kept in memory for some seconds, and a request takes its caller from there (`authenticate`). The
+round trip to Redis that counts the request also tells whether anything about the community's keys has changed
+since. If so, the key is looked up again (`confirm`).
+"""
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from cachetools import TLRUCache
+from cachetools import LRUCache, TLRUCache
 from django.db import connection
 
+from communities import key_versions
 from communities.actors import Actor
 from communities.errors import InvalidApiKey, MissingApiKey
 from communities.models import Member
 
-SECONDS_IN_CACHE = 5.0  # how long a revoked key, or a role that has changed, may still work
+SECONDS_IN_CACHE = 5.0  # how long a revoked key, or a role that has changed, may still work without Redis
 MAX_CACHED_KEYS = 10_000
 MAX_KEY_LENGTH = 200
 INTERVAL_OF_LAST_USE = timedelta(minutes=1)  # `last_used_at` is written once in each
@@ -47,18 +54,27 @@ FIND_KEY = """
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An API key that is valid now, and the actor it stands for: its maker, in its community."""
+    """An API key that is valid now, and the actor it stands for: its maker, in its community.
+
+    `version` is one of the community's keys that was known before this was read from the database; None if
+    none was.
+    """
 
     api_key_id: int
     key_prefix: str
     actor: Actor
+    version: bytes | None = field(default=None, compare=False)
 
 
 class CallerCache:
-    """Callers of this process by the digest of their key, each until a given moment."""
+    """Callers of this process by the digest of their key, each until a given moment.
+
+    Also the latest version of each community's keys, with the moment at which it was first seen.
+    """
 
     def __init__(self) -> None:
         self._entries: TLRUCache[str, tuple[Caller, float]] = TLRUCache(MAX_CACHED_KEYS, ttu=_expiry)
+        self._versions: LRUCache[int, tuple[bytes, float]] = LRUCache(MAX_CACHED_KEYS)
         self._lock = threading.Lock()
 
     def get(self, digest: str) -> Caller | None:
@@ -70,9 +86,25 @@ class CallerCache:
         with self._lock:
             self._entries[digest] = caller, seconds
 
+    def forget(self, digest: str) -> None:
+        with self._lock:
+            self._entries.pop(digest, None)
+
     def clear(self) -> None:
         with self._lock:
             self._entries.clear()
+
+    def note_version(self, community_id: int, version: bytes) -> None:
+        """Remember that this version holds now."""
+        with self._lock:
+            if self._versions.get(community_id, (b"", 0.0))[0] != version:
+                self._versions[community_id] = version, time.monotonic()
+
+    def version_before(self, moment: float, community_id: int) -> bytes | None:
+        """The latest version of a community's keys, if it was known at a moment of `time.monotonic`."""
+        with self._lock:
+            version, seen_at = self._versions.get(community_id, (None, moment))
+        return version if seen_at <= moment else None
 
 
 def _expiry(digest: str, entry: tuple[Caller, float], now: float) -> float:
@@ -92,11 +124,38 @@ def authenticate(key: str | None, *, at: datetime) -> Caller:
         raise MissingApiKey("Send the API key in the header X-API-Key.")
     if len(key) > MAX_KEY_LENGTH:
         raise InvalidApiKey("This API key is not valid.")
-    digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
-    caller = caller_cache.get(digest)
-    if caller is None:
-        caller, seconds_left = _find(digest, at)
-        caller_cache.put(digest, caller, seconds=min(SECONDS_IN_CACHE, seconds_left))
+    digest = _digest_of(key)
+    return caller_cache.get(digest) or _look_up(digest, at)
+
+
+def confirm(key: str | None, caller: Caller, *, version: bytes | None, at: datetime) -> Caller:
+    """Return the caller of a key at this version of the community's keys.
+
+    Looks the key up again if they have changed since, or are changing. Raises InvalidApiKey. Without a
+    version, because Redis is down, the caller is trusted until it expires in memory.
+    """
+    if version is None or version == caller.version:
+        return caller
+    digest = _digest_of(key or "")
+    caller_cache.forget(digest)
+    if version != key_versions.CHANGING:
+        caller_cache.note_version(caller.actor.community_id, version)
+    return _look_up(digest, at)
+
+
+def _digest_of(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def _look_up(digest: str, at: datetime) -> Caller:
+    """Read a caller from the database and remember it. Raises InvalidApiKey.
+
+    It counts as read at the latest version that was known before: what changed since then is read again.
+    """
+    begun = time.monotonic()
+    caller, seconds_left = _find(digest, at)
+    caller = replace(caller, version=caller_cache.version_before(begun, caller.actor.community_id))
+    caller_cache.put(digest, caller, seconds=min(SECONDS_IN_CACHE, seconds_left))
     return caller
 
 

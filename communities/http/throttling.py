@@ -1,5 +1,7 @@
 """Rate limits over a sliding minute or hour, in Redis: one atomic round trip, by the clock of its server.
 
+For API keys the same round trip reads the version of the community's keys (`communities.key_versions`).
+
 The hits of a key are a list of times in microseconds, oldest first, without refused requests. If Redis is
 down, requests are let through (decisions 2.5), and Redis is not tried again for some seconds, so that
 requests do not wait for it.
@@ -12,25 +14,32 @@ import threading
 import time
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import redis
 import structlog
 from django.conf import settings
 from django.http import HttpRequest
-from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
-from redis.retry import Retry
 
+from communities import key_versions, redis_connection
 from communities.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY
 
 MINUTE, HOUR = 60, 3600  # seconds
 LIMIT_HEADER = "X-RateLimit-Limit"
 SECONDS_BETWEEN_ATTEMPTS = 5.0  # while Redis is down
-REDIS_TIMEOUT = 1.0  # seconds
 
 # Numbers are returned as integers, because Lua would round them to 14 digits as text. The hit that must
 # expire before another is accepted is the oldest, or a later one if the limit has been lowered since.
 TAKE = """
+local version = false
+if KEYS[2] then
+  version = redis.call('GET', KEYS[2])
+  if not version then
+    version = ARGV[3]
+    redis.call('SET', KEYS[2], version, 'PX', ARGV[4])
+  end
+end
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -44,10 +53,10 @@ if count < limit then
   local hit = string.format('%.0f', now)
   redis.call('RPUSH', KEYS[1], hit)
   redis.call('PEXPIRE', KEYS[1], window / 1000 + 1000)
-  return {1, limit - count - 1, tonumber(oldest or hit) + window, 0}
+  return {1, limit - count - 1, tonumber(oldest or hit) + window, 0, version}
 end
 local blocking = tonumber(redis.call('LINDEX', KEYS[1], count - limit))
-return {0, 0, tonumber(oldest) + window, blocking + window - now}
+return {0, 0, tonumber(oldest) + window, blocking + window - now, version}
 """
 
 log = structlog.get_logger("colloquy.throttling")
@@ -55,12 +64,16 @@ log = structlog.get_logger("colloquy.throttling")
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What is left of a limit: `resets_at` in Unix seconds, `retry_after` in seconds (0 if accepted)."""
+    """What is left of a limit: `resets_at` in Unix seconds, `retry_after` in seconds (0 if accepted).
+
+    `key_version` is the version of the community's keys; None without Redis, and for other limits.
+    """
 
     limit: int
     remaining: int
     resets_at: int
     retry_after: int = 0
+    key_version: bytes | None = None
 
     @property
     def is_used_up(self) -> bool:
@@ -117,20 +130,30 @@ def take(name: str, limit: int, *, seconds: int = MINUTE) -> Allowance:
     """Count one request under a name if fewer than `limit` were counted in the last `seconds`."""
     if outage.lasts():
         return outage.let_through(limit)
+    return _take(limit, seconds, name)
+
+
+def take_for_key(api_key_id: int, limit: int, *, community_id: int) -> Allowance:
+    """Count one request of a key. The allowance has the version of the community's keys."""
+    if outage.lasts():
+        return outage.let_through(limit)
+    return _take(limit, MINUTE, f"colloquy:rate:key:{api_key_id}", key_versions.name_of(community_id))
+
+
+def _take(limit: int, seconds: int, *names: str) -> Allowance:
     try:
-        granted, remaining, resets_at, wait = _run_script(name, limit, seconds * 1_000_000)
+        granted, remaining, resets_at, wait, version = _run_script(names, limit, seconds * 1_000_000)
     except RedisError as error:
         outage.begin(error)
         return outage.let_through(limit)
     outage.end()
-    retry_after = 0 if granted else max(1, _seconds_up(wait))
     return Allowance(
-        limit=limit, remaining=remaining, resets_at=_seconds_up(resets_at), retry_after=retry_after
+        limit=limit,
+        remaining=remaining,
+        resets_at=_seconds_up(resets_at),
+        retry_after=0 if granted else max(1, _seconds_up(wait)),
+        key_version=version,
     )
-
-
-def take_for_key(api_key_id: int, limit: int) -> Allowance:
-    return take(f"colloquy:rate:key:{api_key_id}", limit)
 
 
 def take_for_address(request: HttpRequest) -> Allowance:
@@ -170,22 +193,19 @@ def _seconds_up(microseconds: int) -> int:
     return -(-microseconds // 1_000_000)
 
 
-def _run_script(name: str, limit: int, window: int) -> list[int]:
+def _run_script(names: tuple[str, ...], limit: int, window: int) -> list[Any]:
     client, digest = _client()
+    values: tuple[str | int, ...] = (*names, limit, window)
+    if len(names) > 1:
+        values = (*values, key_versions.new_version(), key_versions.LIFETIME)
     try:
-        answer: list[int] = client.evalsha(digest, 1, name, limit, window)
+        answer: list[Any] = client.evalsha(digest, len(names), *values)
     except NoScriptError:  # Redis was restarted, or its scripts were flushed
-        answer = client.eval(TAKE, 1, name, limit, window)
+        answer = client.eval(TAKE, len(names), *values)
     return answer
 
 
 @cache
 def _client() -> tuple[redis.Redis, str]:
-    client = redis.Redis.from_url(
-        settings.REDIS_URL,
-        socket_connect_timeout=REDIS_TIMEOUT,
-        socket_timeout=REDIS_TIMEOUT,
-        # One immediate retry, because the server may have closed an idle connection.
-        retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
-    )
+    client = redis_connection.client()
     return client, client.register_script(TAKE).sha

@@ -75,9 +75,16 @@ class CommunityViewSet(viewsets.ViewSet):
         self._query_is_read = False
         allowance: Allowance | None = None
         try:
-            self.key = authentication.authenticate(request.META.get("HTTP_X_API_KEY"), at=self.at)
-            self.actor = self.key.actor
-            allowance = throttling.take_for_key(self.key.api_key_id, self.actor.requests_per_minute)
+            key = request.META.get("HTTP_X_API_KEY")
+            caller = authentication.authenticate(key, at=self.at)
+            taken = throttling.take_for_key(
+                caller.api_key_id,
+                caller.actor.requests_per_minute,
+                community_id=caller.actor.community_id,
+            )
+            if not taken.is_used_up:
+                caller = authentication.confirm(key, caller, version=taken.key_version, at=self.at)
+            allowance, self.key, self.actor = taken, caller, caller.actor
             structlog.contextvars.bind_contextvars(
                 community_id=str(self.actor.community_id), key_prefix=self.key.key_prefix
             )

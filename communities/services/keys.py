@@ -63,9 +63,10 @@ def create_key(
 
 
 @in_transaction
-def rotate_key(*, community_id: int, key_id: int, at: datetime) -> tuple[ApiKey, str]:
+def rotate_key(*, community_id: int, key_id: int, by_user_id: int, at: datetime) -> tuple[ApiKey, str]:
     """Give a key a new secret. The old one works for another 24 hours, or until the next rotation.
 
+    The key goes on to act for its maker, also if somebody else rotates it. So it tells who did and when.
     Refuses a key that is revoked or expired.
     """
     key = _locked(community_id, key_id)
@@ -74,7 +75,13 @@ def rotate_key(*, community_id: int, key_id: int, at: datetime) -> tuple[ApiKey,
     secret = new_secret()
     key.previous_digest, key.previous_expires_at = key.digest, at + ROTATED_SECRET_LIFETIME
     key.digest, key.key_prefix = digest_of(secret), secret[:PREFIX_LENGTH]
-    key.save(update_fields=["previous_digest", "previous_expires_at", "digest", "key_prefix"])
+    key.rotated_by_id, key.rotated_at = by_user_id, at
+    key.save(
+        update_fields=[
+            *("previous_digest", "previous_expires_at", "digest", "key_prefix"),
+            *("rotated_by", "rotated_at"),
+        ]
+    )
     return key, secret
 
 

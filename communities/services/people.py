@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 
+from communities import key_versions
 from communities.models import ApiKey, Community, Identity, Member
 from communities.services.members import NoSuchMember
 
@@ -103,6 +104,8 @@ def _key_as_json(key: ApiKey) -> Json:
         "last_used_at": key.last_used_at,
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
+        "rotated_at": key.rotated_at,
+        "rotated_by": None if key.rotated_by_id is None else str(key.rotated_by_id),
     }
 
 
@@ -120,6 +123,7 @@ def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
 
     Other apps must have deleted their data about the member before. The user stays: see `erase_user`.
     """
+    key_versions.announce([community_id])
     own = ApiKey.objects.filter(community_id=community_id, user_id=user_id)
     _forget_in_admin_log("apikey", list(own.values_list("pk", flat=True)))
     _forget_in_admin_log("member", [member_id])
@@ -131,6 +135,9 @@ def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
                 DELETE FROM communities_apikey WHERE community_id = %(community)s AND user_id = %(user)s
             ), names AS (
                 DELETE FROM communities_identity WHERE community_id = %(community)s AND user_id = %(user)s
+            ), rotations AS (
+                UPDATE communities_apikey SET rotated_by_id = NULL
+                WHERE community_id = %(community)s AND rotated_by_id = %(user)s AND user_id <> %(user)s
             ), setup AS (
                 UPDATE communities_community SET user_setup_id = NULL
                 WHERE id = %(community)s AND user_setup_id = %(user)s
@@ -163,6 +170,9 @@ def erase_user(*, user_id: int) -> bool:
                         WHERE user_id = person.id AND community_id IS NOT NULL
                     )
                 FOR UPDATE
+            ),
+            rotations AS (
+                UPDATE communities_apikey SET rotated_by_id = NULL FROM gone WHERE rotated_by_id = gone.id
             ),
             accounts AS (DELETE FROM communities_identity USING gone WHERE user_id = gone.id),
             groups AS (DELETE FROM communities_user_groups USING gone WHERE user_id = gone.id),

@@ -271,7 +271,7 @@ class PersonViewSet(CommunityViewSet):
     @once
     def destroy(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
         people.erase(community_id=self.actor.community_id, member_id=member_id, by_user_id=self.actor.user_id)
-        transaction.on_commit(caller_cache.clear)  # other processes follow within 5 seconds
+        transaction.on_commit(caller_cache.clear)  # so that it holds here at once even while Redis is down
         return Response(status=204)
 
 

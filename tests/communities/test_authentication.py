@@ -33,6 +33,10 @@ def caller_with(access: str = "admin", *, tier: str = "custom", **of_key: Any) -
     return key_of(caller), caller.secret
 
 
+def rotated(key: ApiKey) -> tuple[ApiKey, str]:
+    return keys.rotate_key(community_id=key.community_id, key_id=key.pk, by_user_id=key.user_id, at=NOON)
+
+
 def test_a_key_identifies_the_caller(db: None) -> None:
     key, secret = caller_with("creator", tier="vip")
 
@@ -109,7 +113,7 @@ def test_a_key_works_until_it_expires(db: None) -> None:
 def test_a_rotated_key_lives_for_another_day(db: None) -> None:
     key, old = caller_with()
 
-    _, new = keys.rotate_key(community_id=key.community_id, key_id=key.pk, at=NOON)
+    _, new = rotated(key)
 
     assert works(new, at=NOON + timedelta(days=2))
     assert works(old, at=NOON + timedelta(days=1) - ALMOST)
@@ -119,8 +123,8 @@ def test_a_rotated_key_lives_for_another_day(db: None) -> None:
 def test_a_key_rotated_twice_forgets_the_first(db: None) -> None:
     key, first = caller_with()
 
-    _, second = keys.rotate_key(community_id=key.community_id, key_id=key.pk, at=NOON)
-    _, third = keys.rotate_key(community_id=key.community_id, key_id=key.pk, at=NOON)
+    _, second = rotated(key)
+    _, third = rotated(key)
 
     assert [works(first), works(second), works(third)] == [False, True, True]
 

@@ -2,10 +2,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
-from communities.models import ApiKey
+from communities.models import ApiKey, Member, User
 from communities.services import keys
+from tests.factories import StaffFactory
 from tests.support.api_requests import ask, clear_caller_cache, key_of
 from tests.support.caller import Caller, faults, refusal
 
@@ -33,12 +37,16 @@ def test_a_key_is_created_and_its_secret_is_shown_once(caller: Caller) -> None:
     assert made == {
         "id": made["id"],
         "community_id": str(caller.community.pk),
+        "user_id": str(caller.user.pk),
         "name": "Website",
         "description": "For the front page.",
         "key_prefix": secret[:14],
         "is_active": True,
         "last_used_at": None,
         "expires_at": None,
+        "rotated_at": None,
+        "rotated_by": None,
+        "rotated_by_name": None,
     }
     assert use(secret) == 200
     assert "key" not in caller.get("/api_keys").json()["data"][0]
@@ -141,7 +149,8 @@ def test_a_rotated_key_goes_on_under_a_new_secret(caller: Caller) -> None:
     assert answer.status_code == 200
     assert rotated["key"] != made["key"]
     assert rotated["key_prefix"] == rotated["key"][:14]
-    assert {**made, "key": 0, "key_prefix": 0} == {**rotated, "key": 0, "key_prefix": 0}
+    changed = dict.fromkeys(("key", "key_prefix", "rotated_at", "rotated_by", "rotated_by_name"))
+    assert made | changed == rotated | changed
     assert [use(made["key"]), use(rotated["key"])] == [200, 200]
     ApiKey.objects.filter(pk=made["id"]).update(previous_expires_at=timezone.now())
     clear_caller_cache()
@@ -152,6 +161,51 @@ def test_a_key_may_rotate_itself(caller: Caller) -> None:
     rotated = caller.post(f"/api_keys/{key_of(caller).pk}/rotate").json()
 
     assert [use(caller.secret), use(rotated["key"])] == [200, 200]
+
+
+def test_a_key_tells_who_rotated_it_last(
+    caller: Caller, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    owner, other = caller.beside("admin"), caller.beside("admin")
+    User.objects.filter(pk=other.user.pk).update(name="Marit")
+    made = owner.post("/api_keys", {"name": "Website"}).json()
+    before = timezone.now().replace(microsecond=0)
+
+    own = owner.post(f"/api_keys/{made['id']}/rotate").json()
+    answer = other.post(f"/api_keys/{made['id']}/rotate").json()
+
+    with django_assert_num_queries(5):  # the key, the count, the page, who rotated, their names
+        told = owner.get("/api_keys").json()["data"]
+    assert [own[name] for name in ("rotated_by", "user_id")] == [str(owner.user.pk)] * 2
+    assert told[0] == {name: value for name, value in answer.items() if name != "key"}
+    assert (told[0]["user_id"], told[0]["rotated_by"]) == (str(owner.user.pk), str(other.user.pk))
+    assert told[0]["rotated_by_name"] == "Marit"
+    assert before <= datetime.fromisoformat(told[0]["rotated_at"]) <= timezone.now()
+    assert {each["rotated_by"] for each in told[1:]} == {None}
+    staff = Client()
+    staff.force_login(StaffFactory.create())
+    for page, args in (("change", [made["id"]]), ("changelist", [])):
+        shown = staff.get(reverse(f"admin:communities_apikey_{page}", args=args)).content.decode()
+        assert f"Marit ({other.user.pk})" in shown
+    data = caller.get(f"/members/{Member.objects.get(user=owner.user).pk}/data").json()
+    assert data["api_keys"][-1]["rotated_by"] == str(other.user.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_key_forgets_who_rotated_it_when_they_are_erased() -> None:
+    caller = Caller()
+    other = caller.beside("admin")
+    mine, theirs = key_of(caller), key_of(other)
+    for key in (mine, theirs):
+        other.post(f"/api_keys/{key.pk}/rotate")
+
+    erased = caller.delete(f"/members/{Member.objects.get(user=other.user).pk}/data")
+
+    (told,) = caller.get("/api_keys").json()["data"]
+    assert erased.status_code == 204
+    assert (told["id"], told["rotated_by"], told["rotated_by_name"]) == (str(mine.pk), None, None)
+    assert told["rotated_at"] is not None
+    assert not User.objects.filter(pk=other.user.pk).exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,138 @@
+"""A version of each community's API keys in Redis, which tells every process when to look a key up again.
+
+A process keeps callers in memory together with the version that held when it looked them up. A request learns
+the present version in the round trip of its rate limit (`communities.http.throttling`), and looks its key up
+again if the two differ. So what has changed holds at the next request, in every process:
+
+    announce(community_ids)            a change of keys, roles, accounts or tiers, in its own transaction
+
+While the transaction runs, the version is `CHANGING`, and nobody trusts what they remember. Once it has
+committed, the version is a new random one. It is random because a counter would begin anew, and meet an old
+value again, if Redis lost its data. If Redis cannot be reached, or the process dies before the second step,
+callers are remembered for `communities.http.authentication.SECONDS_IN_CACHE` at most.
+
+Changes through managers, instances and cascades are announced by themselves, also those of the admin and of a
+shell: see `AccessQuerySet` and `connect`. SQL by hand, and `bulk_create` that updates rows, call `announce`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterable
+from typing import Any, TypeVar
+
+import structlog
+from django.db import connection, models, transaction
+from django.db.models.signals import post_delete, post_save
+from redis.exceptions import RedisError
+
+from communities import redis_connection
+
+CHANGING = b"-"
+LIFETIME = 24 * 3600 * 1000  # milliseconds; what has expired is made anew, and everybody looks keys up again
+LONGEST_CHANGE = 60 * 1000  # milliseconds; a transaction takes less
+
+M = TypeVar("M", bound=models.Model)
+log = structlog.get_logger("colloquy.keys")
+
+
+def name_of(community_id: int) -> str:
+    """The name of the version in Redis."""
+    return f"colloquy:keys:{community_id}"
+
+
+def new_version() -> str:
+    return secrets.token_hex(8)
+
+
+def announce(community_ids: Iterable[int]) -> None:
+    """Have every process look up the keys of these communities again.
+
+    Call it before or after the change, in its transaction; outside of one, after it.
+    """
+    fresh = [each for each in sorted(set(community_ids)) if not _is_announced(each)]
+    if fresh and connection.in_atomic_block:
+        _write(dict.fromkeys(fresh, CHANGING), LONGEST_CHANGE)
+    for community_id in fresh:
+        transaction.on_commit(_Renewal(community_id))
+
+
+class _Renewal:
+    """Gives a community's keys a new version; compared by the community, so that one commit does it once."""
+
+    def __init__(self, community_id: int) -> None:
+        self.community_id = community_id
+
+    def __call__(self) -> None:
+        _write({self.community_id: new_version()}, LIFETIME)
+
+
+def _is_announced(community_id: int) -> bool:
+    """Whether the running transaction announces this community already."""
+    calls = (entry[1] for entry in connection.run_on_commit)
+    return any(isinstance(call, _Renewal) and call.community_id == community_id for call in calls)
+
+
+def _write(versions: dict[int, Any], lifetime: int) -> None:
+    try:
+        with redis_connection.client().pipeline(transaction=False) as pipeline:
+            for community_id, version in versions.items():
+                pipeline.set(name_of(community_id), version, px=lifetime)
+            pipeline.execute()
+    except RedisError as error:  # callers are forgotten within seconds in any case
+        log.error("keys.change_not_announced", cause=type(error).__name__, communities=list(versions))
+
+
+# --- Changes that are noticed by themselves -----------------------------------------------------------
+
+
+class AccessQuerySet(models.QuerySet[M]):
+    """Rows that decide which keys are valid and what they may do.
+
+    Their model has `decides_access`, the fields that do so, and `path_to_community`.
+    """
+
+    def update(self, **values: Any) -> int:
+        if not touches_access(self.model, values):
+            return super().update(**values)
+        with transaction.atomic(using=self.db, savepoint=False):
+            path = self.model.path_to_community  # type: ignore[attr-defined]
+            announce(filter(None, self.order_by().values_list(path, flat=True).distinct()))
+            return super().update(**values)
+
+    update.alters_data = True  # type: ignore[attr-defined]
+
+
+def touches_access(model: type[models.Model], fields: Collection[str]) -> bool:
+    """Whether writing these fields of a model may change who a key's caller is."""
+    decisive: frozenset[str] = model.decides_access  # type: ignore[attr-defined]
+    return not decisive.isdisjoint(name.removesuffix("_id") for name in fields)
+
+
+def connect(*changed: type[models.Model], deleted: Collection[type[models.Model]]) -> None:
+    """Announce saved rows of the models `changed`, and the rows of those in `deleted` that are deleted."""
+    for model in changed:
+        post_save.connect(_announce_saved, sender=model, dispatch_uid="key_versions")
+    for model in deleted:
+        post_delete.connect(_announce_deleted, sender=model, dispatch_uid="key_versions")
+
+
+def _announce_saved(
+    sender: type[models.Model],
+    instance: models.Model,
+    created: bool,
+    update_fields: frozenset[str] | None,
+    **_: object,
+) -> None:
+    # Nobody remembers a key that was not valid, so a new row changes nothing that is remembered.
+    if not created and (update_fields is None or touches_access(sender, update_fields)):
+        _announce_deleted(sender, instance)
+
+
+def _announce_deleted(sender: type[models.Model], instance: models.Model, **_: object) -> None:
+    path = sender.path_to_community  # type: ignore[attr-defined]
+    if "__" in path:
+        rows = sender._base_manager.filter(pk=instance.pk).values_list(path, flat=True)
+        announce(filter(None, rows))
+    else:
+        announce([getattr(instance, path)])
