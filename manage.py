@@ -21,8 +21,6 @@ def main() -> None:
     command = sys.argv[1] if len(sys.argv) > 1 else "help"
     if command in COMMANDS_WITHOUT_SERVERS:
         os.environ.setdefault("COLLOQUY_SERVERS", "none")
-    if command == "migrate":  # a statement of a migration may take long
-        os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "0")
     execute_from_command_line(sys.argv)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from celery import Celery
 from celery.exceptions import SecurityWarning
-from celery.signals import before_task_publish, task_prerun
+from celery.signals import beat_init, before_task_publish, task_prerun
 from django.db import connections
 
 from config import queues
@@ -40,6 +40,14 @@ TIMETABLE: dict[str, dict[str, Any]] = {
     for name, seconds in INTERVALS.items()
 }
 app.conf.beat_schedule = TIMETABLE
+
+
+@beat_init.connect
+def check_installation(**_: object) -> None:
+    """Stop a scheduler that does not suit its database."""
+    from config import startup  # noqa: PLC0415 - its models are not loaded before the apps are
+
+    startup.check()
 
 
 @task_prerun.connect

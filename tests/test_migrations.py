@@ -7,8 +7,8 @@ import pytest
 from django.core.management import call_command
 
 ROOT = Path(__file__).parent.parent
-APPS = ("communities", "surveys", "webhooks", "xp")
-OURS = {*APPS, "config", "tests"}
+APPS = ("communities", "config", "surveys", "webhooks", "xp")
+OURS = {*APPS, "tests"}
 MIGRATIONS = sorted(
     path for app in APPS for path in (ROOT / app / "migrations").glob("*.py") if path.name != "__init__.py"
 )

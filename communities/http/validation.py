@@ -115,7 +115,8 @@ def _as_ours(field: Any, detail: ErrorDetail) -> tuple[str, str]:
     code = str(detail.code)
     is_many = isinstance(field, serializers.ListField | serializers.ListSerializer | serializers.DictField)
     known = (is_many and _SENTENCES_OF_LISTS.get(code)) or _SENTENCES.get(code)
-    if known:
+    is_own_sentence = detail.startswith("`")  # DRF's own name no field
+    if known and not is_own_sentence:
         names = ("max_length", "min_length", "max_value", "min_value")
         bounds = {name: getattr(field, name, "") for name in names}
         choices = ", ".join(str(choice) for choice in getattr(field, "choices", ()))

@@ -43,13 +43,16 @@ class ResponsesIn(PageIn):
         required=False, min_value=0, max_value=2**63 - 1, help_text="All responses of one person."
     )
     session_number = serializers.IntegerField(
-        required=False, min_value=0, max_value=2**31 - 1, help_text="With `user_id`: the one response."
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text="The one response of `user_id` with this number; needs `user_id`.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "session_number" in attrs and "user_id" not in attrs:
             raise serializers.ValidationError(
-                {"session_number": "`session_number` selects a response only together with `user_id`."},
+                {"session_number": "`session_number` needs `user_id`: it counts the sessions of one person."},
                 code="required",
             )
         if "after" in attrs and "page" in self.initial_data:

@@ -21,7 +21,7 @@ import structlog
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from config import servers
+from config import servers, startup
 
 SECONDS_BETWEEN_CHECKS = 0.1
 SECONDS_TO_STOP = 4  # honcho kills its processes after 5
@@ -83,6 +83,7 @@ class Command(BaseCommand):
         parser.add_argument("--only", choices=sorted(workers()), help="Runs only this worker.")
 
     def handle(self, *args: Any, only: str | None, **options: Any) -> None:
+        startup.check()
         stop_signals: list[int] = []
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda received, _: stop_signals.append(received))

@@ -120,6 +120,14 @@ def test_what_a_query_cannot_mean_is_refused(admin, made, query):
     assert (refused.status_code, refused.json()["error"]) == (400, "invalid_request")
 
 
+def test_a_session_number_alone_says_that_it_needs_the_user(admin, made):
+    body = admin.get(f"/projects/{made.pk}/responses?session_number=1").json()
+
+    sentence = "`session_number` needs `user_id`: it counts the sessions of one person."
+    assert body["violations"] == [{"field": "session_number", "code": "required", "message": sentence}]
+    assert body["message"] == sentence
+
+
 @pytest.mark.parametrize(
     ("fields", "access", "status"),
     [
