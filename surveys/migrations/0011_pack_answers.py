@@ -61,7 +61,7 @@ class Migration(migrations.Migration):
     atomic = False  # so that each batch is committed, and nobody waits for a lock
 
     dependencies = [
-        ("surveys", "0009_count_answers_from_two_indexes"),
+        ("surveys", "0010_remember_public_projects"),
     ]
 
     operations = [
