@@ -139,7 +139,7 @@ def _as_clause(messages: Any) -> str:
     return text[:1].lower() + text[1:]
 
 
-def django_database(url: str, *, statement_timeout: int) -> dict[str, Any]:
+def django_database(url: str, *, statement_timeout: int, prepared_statements: bool = True) -> dict[str, Any]:
     """Django's settings for a libpq URL, with timeouts after which a hanging session gives up its locks.
 
     `statement_timeout` is in seconds; 0 means no limit.
@@ -164,7 +164,8 @@ def django_database(url: str, *, statement_timeout: int) -> dict[str, Any]:
         "OPTIONS": {
             "connect_timeout": 5,
             "application_name": "colloquy",
-            "prepare_threshold": 2,  # for communities.statements; the ORM's own statements are never prepared
+            # For communities.statements: the ORM's own statements are never prepared.
+            "prepare_threshold": 2 if prepared_statements else None,
             **parts,
             "options": " ".join(options).strip(),
         },

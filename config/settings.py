@@ -33,6 +33,7 @@ DATABASE_URL = _env.str("DATABASE_URL", "", validate=environment.is_database_url
 REDIS_URL = _env.str("REDIS_URL", "", validate=environment.is_redis_url)
 CELERY_BROKER_URL = _env.str("CELERY_BROKER_URL", "", validate=environment.is_redis_url)
 STATEMENT_TIMEOUT_SECONDS = _env.int("STATEMENT_TIMEOUT_SECONDS", 30, validate=environment.between(0, 86_400))
+PREPARED_STATEMENTS = _env.bool("PREPARED_STATEMENTS", True)
 LOG_LEVEL = _env.str("LOG_LEVEL", "INFO", validate=environment.is_one_of(*environment.LOG_LEVELS))
 # Proxies in front of the web server. Each appends the address that it saw to X-Forwarded-For.
 TRUSTED_PROXIES = _env.int("TRUSTED_PROXIES", 0, validate=environment.between(0, 10))
@@ -167,7 +168,11 @@ AUTH_PASSWORD_VALIDATORS = [
 # Database and cache
 
 DATABASES = {
-    "default": environment.django_database(DATABASE_URL, statement_timeout=STATEMENT_TIMEOUT_SECONDS)
+    "default": environment.django_database(
+        DATABASE_URL,
+        statement_timeout=STATEMENT_TIMEOUT_SECONDS,
+        prepared_statements=PREPARED_STATEMENTS,
+    )
 }
 CACHES: dict[str, dict[str, Any]] = {
     "default": {

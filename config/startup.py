@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import psycopg
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, connection
 
 from config import environment, secret_key
+from config.postgresql import pooler
 
 log = structlog.get_logger("colloquy.startup")
 
@@ -16,13 +19,22 @@ def check() -> None:
     A database that does not answer, or has no tables yet, is not checked: `/readyz` tells about it.
     """
     try:
-        is_right = secret_key.is_right()
-        if is_right:
-            secret_key.record()
-    except DatabaseError as error:
+        sentences = _problems()
+    except (DatabaseError, psycopg.Error) as error:
         log.warning("startup.unchecked", failure=type(error).__name__)
         return
     finally:
         connection.close()  # processes that are forked from this one must not share it
-    if not is_right:
-        environment.stop([secret_key.WRONG])
+    if sentences:
+        environment.stop(sentences)
+
+
+def _problems() -> list[str]:
+    sentences = []
+    if settings.PREPARED_STATEMENTS and not pooler.keeps_prepared_statements():
+        sentences.append(pooler.LOSES_STATEMENTS)
+    if not secret_key.is_right():
+        sentences.append(secret_key.WRONG)
+    else:
+        secret_key.record()
+    return sentences

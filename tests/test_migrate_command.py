@@ -27,7 +27,7 @@ def _stalling(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "tests.support.stalling"]
     yield
     with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS stalling_thing")
+        cursor.execute("DROP TABLE IF EXISTS stalling_thing, stalling_other")
         cursor.execute("DELETE FROM django_migrations WHERE app = 'stalling'")
     connection.close()
 
@@ -74,10 +74,14 @@ def test_a_statement_may_take_longer_than_the_timeout_of_the_site() -> None:
     assert fetch_all("SHOW statement_timeout") == [("100ms",)]  # as before, in the same process
 
 
+@pytest.mark.parametrize(
+    ("before", "name"),
+    [("0001", "0002_lock"), ("0003", "0004_lock_twice")],  # as a whole, and only its second operation
+)
 def test_a_migration_that_meets_a_lock_lets_others_pass_and_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, before: str, name: str
 ) -> None:
-    _migrate("0001")
+    _migrate(before)
     pauses: list[float] = []
     monkeypatch.setattr(command, "LOCK_TIMEOUT", "20ms")
 
@@ -92,11 +96,11 @@ def test_a_migration_that_meets_a_lock_lets_others_pass_and_is_tried_again(
                 writer.rollback()
 
         monkeypatch.setattr("time.sleep", pause)
-        written = _migrate("0002")
+        written = _migrate(name)
 
     assert pauses == [1, 2]
-    assert written.count("stalling.0002_lock waits for a lock of another transaction. Next try in") == 2
-    assert fetch_all("SELECT number FROM stalling_thing") == []
+    assert written.count(f"stalling.{name} waits for a lock of another transaction. Next try in") == 2
+    assert fetch_all("SELECT count(*) FROM django_migrations WHERE name = %s", name) == [(1,)]
 
 
 def test_a_lock_that_is_never_released_ends_it_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,15 @@
 """`migrate` for a site in use: a long statement is not cancelled, and a short one does not stop the site.
 
-A migration that waits for a lock lets nobody else pass. So each gives up after LOCK_TIMEOUT, and all of it is
-tried again later. An index that is created concurrently stops nobody and may wait for hours, for a backup.
+A statement that waits for a lock lets nobody else pass. So it gives up after LOCK_TIMEOUT, and its
+transaction is tried again later: a whole migration, or one operation of a migration that is not atomic. An
+index that is created concurrently stops nobody and may wait for hours, for a backup.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
@@ -16,6 +18,7 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import Migration
+from django.db.migrations.operations.base import Operation
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from config import secret_key
@@ -43,7 +46,7 @@ class Command(migrate.Command):
         self._current = ""
         try:
             self._set(statement_timeout="0", idle_in_transaction_session_timeout="0")
-            self._migrate(*args, **options)
+            self._try(lambda: super(Command, self).handle(*args, **options))
             if not options["fake"]:
                 self._rebuild_invalid_indexes()
             if KeyFingerprint._meta.db_table in self._database.introspection.table_names():
@@ -58,23 +61,34 @@ class Command(migrate.Command):
         """Prepare each migration: Django calls this outside of its transaction."""
         if migration is not None and action in {"apply_start", "unapply_start"} and not fake:
             self._current = f"{migration.app_label}.{migration.name}"
-            self._set(lock_timeout=LOCK_TIMEOUT if migration.atomic else "0")
-            for name in _concurrent_indexes(migration, forwards=action == "apply_start"):
+            names = _concurrent_indexes(migration, forwards=action == "apply_start")
+            self._set(lock_timeout="0" if names else LOCK_TIMEOUT)
+            for name in names:
                 self._drop_leftover(name)
+            if not migration.atomic:
+                for operation in migration.operations:
+                    self._try_each_time(operation)
         super().migration_progress_callback(action, migration, fake)
 
-    def _migrate(self, *args: Any, **options: Any) -> None:
+    def _try_each_time(self, operation: Operation) -> None:
+        """Have an operation tried again by itself: those before it have been committed."""
+        for name in ("database_forwards", "database_backwards"):
+            run = getattr(operation, name)
+            setattr(operation, name, lambda *args, run=run: self._try(lambda: run(*args)))
+
+    def _try(self, run: Callable[[], object]) -> None:
+        """Run this, again and again if it does not get its locks. Raises CommandError in the end."""
         for pause in (*PAUSES, None):
             try:
-                super().handle(*args, **options)
+                run()
             except OperationalError as error:
                 if not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected):
                     raise
                 if pause is None:
                     raise CommandError(
                         f"{self._current} was tried {len(PAUSES) + 1} times, but other transactions hold "
-                        "locks on its tables all the time. Nothing of it was changed: end those "
-                        "transactions, or run migrate when the site is quieter."
+                        "locks on its tables all the time. End those transactions, or run migrate again when "
+                        "the site is quieter."
                     ) from error
                 self.stderr.write(
                     f"\n{self._current} waits for a lock of another transaction. Next try in {pause} s."

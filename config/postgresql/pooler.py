@@ -1,0 +1,46 @@
+"""Notices a pooler, such as an old PgBouncer, that loses the statements that a connection has prepared."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from django.db import connection
+from psycopg import Connection, Cursor
+from psycopg.errors import DuplicatePreparedStatement, InvalidSqlStatementName
+
+LOSES_STATEMENTS = (
+    "DATABASE_URL leads to a pooler that loses prepared statements, like PgBouncer before version 1.21 in "
+    "transaction mode: set PREPARED_STATEMENTS=false, or use PgBouncer 1.21 or newer with "
+    "`max_prepared_statements` above 0, or connect to PostgreSQL directly."
+)
+TRIES = 10
+
+
+def keeps_prepared_statements() -> bool:
+    """Whether clients that share a server connection may each prepare statements of their own.
+
+    In transaction mode an old pooler hands the next client a server connection with the statements of the
+    last one, whose names are taken. The clients come one after another, so that a small pool is no obstacle.
+    True also if none of TRIES clients met the server connection of another.
+    """
+    seen: set[int] = set()
+    for _ in range(TRIES):
+        with closing(connection.copy()) as client:
+            client.ensure_connection()
+            assert isinstance(client.connection, Connection)
+            try:
+                process = _server_process(client.connection)
+            except (DuplicatePreparedStatement, InvalidSqlStatementName):
+                return False
+            # A pooler answers with a process id of its own when a client connects.
+            if process == client.connection.info.backend_pid or process in seen:
+                return True
+            seen.add(process)
+    return True
+
+
+def _server_process(client: Connection) -> int:
+    with Cursor(client) as cursor:
+        row = cursor.execute("SELECT pg_backend_pid()", prepare=True).fetchone()
+    assert row is not None
+    return int(row[0])

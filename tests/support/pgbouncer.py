@@ -1,0 +1,81 @@
+"""A PgBouncer in transaction mode in front of the test's database."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+
+from config import servers
+from tests.support.concurrency import wait_until
+from tests.support.database import fetch_all
+
+BINARY = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
+CONFIGURATION = """
+[databases]
+* = host={host} user={user}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 2
+ignore_startup_parameters = options
+"""
+
+
+@pytest.fixture
+def pgbouncer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """While the test runs, Django's connections are to the PgBouncer."""
+    if BINARY is None:
+        pytest.skip("pgbouncer is not installed")
+    host, user = str(connection.settings_dict["HOST"]), str(connection.settings_dict["USER"])
+    rules = Path(fetch_all("SHOW hba_file")[0][0])
+    if not host.startswith("/") or not os.access(rules, os.W_OK):
+        pytest.skip("the tests do not run on a PostgreSQL of their own")
+    folder = servers.new_folder(prefix="colloquy-pgbouncer-")
+    folder.chmod(0o711)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (folder / "ini").write_text(CONFIGURATION.format(host=host, user=user, port=port))
+    owner = Path(host).stat().st_uid  # may enter the folder of the socket, and is not root
+    earlier_rules = rules.read_text()
+    rules.write_text(f"local all {user} trust\n")
+    fetch_all("SELECT pg_reload_conf()")
+    identity: dict[str, Any] = {"user": owner, "group": owner, "extra_groups": []}
+    process = subprocess.Popen(
+        [BINARY, str(folder / "ini")],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        **(identity if owner != os.geteuid() else {}),
+    )
+    try:
+        name = connection.settings_dict["NAME"]
+        wait_until(lambda: _answers(f"host=127.0.0.1 port={port} dbname={name} user={user}"))
+        monkeypatch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
+        monkeypatch.setitem(connection.settings_dict, "PORT", str(port))
+        connection.close()
+        yield
+    finally:
+        connection.close()
+        process.terminate()
+        process.wait()
+        rules.write_text(earlier_rules)
+        shutil.rmtree(folder)
+
+
+def _answers(address: str) -> bool:
+    try:
+        psycopg.connect(address).close()
+    except psycopg.OperationalError:
+        return False
+    return True
