@@ -21,7 +21,7 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LIBPQ_TO_DJANGO = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 
 
-def between(minimum: int, maximum: int) -> Callable[[float], None]:
+def between(minimum: float, maximum: float) -> Callable[[float], None]:
     """A check that a number is within these bounds, inclusive."""
 
     def check(number: float) -> None:

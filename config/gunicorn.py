@@ -1,49 +1,69 @@
-"""gunicorn's configuration: two processes of four threads, on this machine alone unless BIND is set."""
+"""gunicorn's configuration: two processes of four threads, on this machine alone unless BIND is set.
+
+`config.web_worker` says how slow clients are kept from occupying the threads.
+"""
 
 import gc
 import os
+import resource
 import shutil
 import signal
-import socket
-import struct
 import sys
-from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
+from gunicorn import glogging
 
 from config import servers
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-bind = f"[{settings.BIND}]:{settings.PORT}" if ":" in settings.BIND else f"{settings.BIND}:{settings.PORT}"
-workers = settings.WEB_CONCURRENCY
-worker_class = "gthread"
-threads = 4
-timeout = 60
-graceful_timeout = 30
-keepalive = 5
-preload_app = True
-errorlog = "-"
-loglevel = "warning"
-control_socket_disable = True
-
-SEND_TIMEOUT = 30  # seconds
+OTHER_FILES = 150  # of a process: the program, the log, the databases, static files
 METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus-client
 
 
-def when_ready(server: Any) -> None:
-    """Set a send timeout, so that a client that stops reading a response is disconnected.
+class Logger(glogging.Logger):  # type: ignore[misc] # gunicorn has no types
+    """Logs what gunicorn says in the form of our other lines."""
 
-    gunicorn itself waits without limit until a socket is writable, and each connection occupies a thread: a
-    few clients that request something large and do not read it would block the site. On Linux, connections
-    inherit the timeout from the listening socket; other systems may not support it. A client that reads
-    nothing is disconnected after one to three times the timeout; each successful write starts it again.
-    """
-    timeval = struct.pack("ll", SEND_TIMEOUT, 0)
-    for listener in server.LISTENERS:
-        with suppress(OSError):
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval)
+    def setup(self, cfg: Any) -> None:
+        super().setup(cfg)
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
+
+
+def _possible_connections() -> int:
+    """WEB_CONNECTIONS, or fewer if a process may not open so many files."""
+    wanted, (_, files) = settings.WEB_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)
+    possible = wanted if files == resource.RLIM_INFINITY else min(wanted, files - OTHER_FILES)
+    if possible < min(wanted, OTHER_FILES):
+        sys.exit(f"A process may open only {files} files: allow more with `ulimit -n`.")
+    if possible < wanted:
+        sys.stderr.write(
+            f"A web process serves {possible} connections instead of {wanted}, because it may open only "
+            f"{files} files: allow more with `ulimit -n`, or set WEB_CONNECTIONS.\n"
+        )
+    return possible
+
+
+bind = f"[{settings.BIND}]:{settings.PORT}" if ":" in settings.BIND else f"{settings.BIND}:{settings.PORT}"
+workers = settings.WEB_CONCURRENCY
+worker_class = "config.web_worker.WebWorker"
+threads = 4
+worker_connections = _possible_connections()
+timeout = 60
+graceful_timeout = 30
+preload_app = True
+logger_class = Logger
+loglevel = "warning"
+control_socket_disable = True
+
+
+def on_starting(server: Any) -> None:
+    """Allow this process and its workers to open as many files as they have connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = worker_connections + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def pre_fork(server: Any, worker: Any) -> None:

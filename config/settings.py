@@ -26,6 +26,15 @@ SECRET_KEY = _env.str("SECRET_KEY", "")
 PORT = _env.int("PORT", 8000, validate=environment.between(1, 65535))
 BIND = _env.str("BIND", "127.0.0.1", validate=environment.is_bind_address)
 WEB_CONCURRENCY = _env.int("WEB_CONCURRENCY", 2, validate=environment.between(1, 1000))
+# Slow clients: a request's body and a response get one second more for every 16 KiB.
+_seconds = environment.between(0.1, 600)
+SECONDS_TO_SEND_A_HEADER = _env.float("SECONDS_TO_SEND_A_HEADER", 10.0, validate=_seconds)
+SECONDS_TO_SEND_A_BODY = _env.float("SECONDS_TO_SEND_A_BODY", 10.0, validate=_seconds)
+SECONDS_TO_READ_A_RESPONSE = _env.float("SECONDS_TO_READ_A_RESPONSE", 30.0, validate=_seconds)
+SECONDS_BETWEEN_REQUESTS = _env.float("SECONDS_BETWEEN_REQUESTS", 60.0, validate=_seconds)
+# Of one web process: connections, and bytes of requests, and again of responses, that it keeps for them.
+WEB_CONNECTIONS = _env.int("WEB_CONNECTIONS", 4000, validate=environment.between(10, 100_000))
+WEB_BUFFER = _env.int("WEB_BUFFER", 67_108_864, validate=environment.between(2_097_152, 2**40))
 BASE_URL = _env.str("BASE_URL", f"http://127.0.0.1:{PORT}", validate=environment.is_web_address)
 ALLOWED_HOSTS: list[str] = _env.list("ALLOWED_HOSTS", [], validate=environment.is_named_host_list)
 VAR_DIR = BASE_DIR / _env.str("VAR_DIR", "var")
@@ -121,6 +130,7 @@ MIDDLEWARE = [
     "config.metrics.MetricsMiddleware",  # outermost; absent if METRICS is off
     "surveys.pages.security.SecurityHeadersMiddleware",  # its headers are on the errors of all layers below
     "communities.http.middleware.RequestMiddleware",
+    "config.bodies.BodyMiddleware",  # before anything that may read the body
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

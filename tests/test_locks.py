@@ -73,7 +73,7 @@ for app in ("config", "communities", "surveys", "webhooks", "xp"):
         importlib.import_module(module.name)
 for name in (
     "celery.apps.beat", "celery.apps.worker", "celery.concurrency.prefork", "celery.concurrency.thread",
-    "django_redis.client", "gunicorn.app.wsgiapp", "gunicorn.workers.gthread", "honcho.command",
+    "django_redis.client", "gunicorn.app.wsgiapp", "honcho.command",
     "kombu.transport.redis",
 ):
     importlib.import_module(name)

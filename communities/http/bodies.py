@@ -20,6 +20,8 @@ from communities.errors import InvalidRequest, Refusal, ViolationJson, refuse_al
 from communities.http.validation import field_violation
 
 MAX_BODY = 1_048_576  # bytes
+MAX_FORM = 262_144  # bytes
+_PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/")
 MAX_DEPTH = 200  # of nested objects and lists: conditions may be nested 50 deep, with two levels each
 MEDIA_TYPE = "application/json"
 TOO_LARGE = "The body is larger than 1 MiB."
@@ -38,22 +40,41 @@ class NotJson(Refusal):
     """The body has another media type, or is compressed."""
 
 
-def read_raw(request: HttpRequest) -> bytes:
-    """Return the raw body, empty if there is none. Reads at most one byte past the limit."""
+def limit(path: str) -> int:
+    """The largest body in bytes that is read at this address: for the interface and the admin, or a page."""
+    return MAX_BODY if path.startswith(_PATHS_OF_LARGE_BODIES) else MAX_FORM
+
+
+def admit(request: HttpRequest) -> None:
+    """Refuse files and what is over the limit, without reading it, and read a body that comes in chunks.
+
+    Django would take a body without Content-Length for an empty one. Raises TooLarge, NotJson (for files, at
+    any address) or InvalidRequest.
+    """
     meta = request.META
-    if "chunked" in meta.get("HTTP_TRANSFER_ENCODING", "").lower():
-        raw = _read_chunks(request)
-    elif _declared_length(meta.get("CONTENT_LENGTH", "")) > MAX_BODY:
+    is_chunked = "chunked" in meta.get("HTTP_TRANSFER_ENCODING", "").lower()
+    length = 0 if is_chunked else _declared_length(meta.get("CONTENT_LENGTH", ""))
+    if not (is_chunked or length):
+        return
+    if meta.get("CONTENT_TYPE", "").strip().lower().startswith("multipart/"):
+        raise NotJson(NOT_JSON)
+    most = limit(request.path_info)
+    if is_chunked:
+        body = _read_chunks(request, most + 1)
+        length = len(body)
+        request._body = body
+    if length > most:
         raise TooLarge(TOO_LARGE)
-    else:
-        try:
-            raw = request.body
-        except UnreadablePostError:
-            raise InvalidRequest("The connection closed before the whole body arrived.") from None
-    if len(raw) > MAX_BODY:
-        raise TooLarge(TOO_LARGE)
+
+
+def read_raw(request: HttpRequest) -> bytes:
+    """Return the raw body of an admitted request, empty if there is none."""
+    try:
+        raw = request.body
+    except UnreadablePostError:
+        raise InvalidRequest("The connection closed before the whole body arrived.") from None
     if raw:
-        _require_json(meta.get("CONTENT_TYPE", ""), meta.get("HTTP_CONTENT_ENCODING", ""))
+        _require_json(request.META.get("CONTENT_TYPE", ""), request.META.get("HTTP_CONTENT_ENCODING", ""))
     return raw
 
 
@@ -65,15 +86,11 @@ def _declared_length(text: str) -> int:
     return int(text[:20])
 
 
-def _read_chunks(request: HttpRequest) -> bytes:
-    """Read a chunked body without Django, which takes a body without Content-Length for an empty one."""
-    body: bytes | None = request.__dict__.get("_body")
-    if body is None:
-        try:
-            body = request.META["wsgi.input"].read(MAX_BODY + 1)
-        except (ParseException, OSError):  # gunicorn could not parse a chunk, or the connection closed
-            raise InvalidRequest("The body could not be read.") from None
-        request._body = body
+def _read_chunks(request: HttpRequest, size: int) -> bytes:
+    try:
+        body: bytes = request.META["wsgi.input"].read(size)
+    except (ParseException, OSError):  # gunicorn could not parse a chunk, or the connection closed
+        raise InvalidRequest("The body could not be read.") from None
     return body
 
 

@@ -42,9 +42,11 @@ MESSAGES = {
     403: ("forbidden", "This is not allowed."),
     404: ("not_found", "There is nothing at this address."),
     405: ("method_not_allowed", "This address does not take that method."),
+    408: ("invalid_request", "The request did not arrive in time."),
     409: ("conflict", "An object that this request refers to has just been deleted."),
     413: ("invalid_request", TOO_LARGE),
     415: ("invalid_request", NOT_JSON),
+    431: ("invalid_request", "The request's headers are too large."),
     500: ("internal_error", "Something went wrong on our side. X-Request-Id names this request in our log."),
     503: ("unavailable", "The service cannot answer at the moment. Please retry shortly."),
 }

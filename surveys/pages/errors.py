@@ -24,6 +24,11 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page("404.html", 404)
 
 
+def refused_body(request: HttpRequest, status: int) -> HttpResponse:
+    """The page for a form that is not read: 400, 413 or 415."""
+    return _page(f"{status}.html", status)
+
+
 def fault(request: HttpRequest) -> HttpResponse:
     if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):  # the database is down or overloaded
         response = _page("503.html", 503)

@@ -40,12 +40,18 @@ def main() -> None:
             listeners,
             profiling,
             rows,
+            slow_clients,
             statements,
             world,
         )
 
         made = world.make()
-        known = {**rows.ROWS, "12": listeners.listening, "13": deliveries.delivered}
+        known = {
+            **rows.ROWS,
+            "12": listeners.listening,
+            "13": deliveries.delivered,
+            "25": slow_clients.others_under_attack,
+        }
         if asked.profile:
             here = profiling.Here(profiles=True)
             for job in _jobs(asked, rows.Bench(here, profiling.Here(), made, asked.repetitions), known):
@@ -89,7 +95,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description="Measures rows of the table.")
-    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20"
+    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,25"
     parser.add_argument("--rows", default=os.environ.get("ROWS") or rows, help=f"Which, of {rows}.")
     parser.add_argument("--responses", type=int, default=int(os.environ.get("RESPONSES") or 0))
     parser.add_argument("--repetitions", type=int, default=int(os.environ.get("REPETITIONS") or 1_000))

@@ -21,6 +21,7 @@ from tests.bench.client import Client, Failed
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS_TO_START = 60
+WEB_SERVER = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"]
 TOLD = {
     "DEBUG": "false",
     "LOG_LEVEL": "WARNING",
@@ -112,8 +113,7 @@ def site(data: DataServers, *, settings: str) -> Iterator[Site]:
     port = free_port()
     told = {**os.environ, **data.environment, "DJANGO_SETTINGS_MODULE": settings}
     told |= {"PORT": str(port), "BASE_URL": f"http://127.0.0.1:{port}", "WEB_CONCURRENCY": "2"}
-    command = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"]
-    process = subprocess.Popen(command, cwd=ROOT, env=told, stdin=subprocess.DEVNULL)
+    process = subprocess.Popen(WEB_SERVER, cwd=ROOT, env=told, stdin=subprocess.DEVNULL)
     try:
         _wait_for(process, port)
         yield Site(port, process.pid, data)

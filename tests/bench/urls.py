@@ -18,6 +18,7 @@ from config import urls as colloquy
 from tests.bench import minimal
 
 DONE = {"done": True}
+LARGE = bytes(4_000_000)
 
 
 @transaction.atomic  # as every service is
@@ -33,6 +34,10 @@ def bare(request: HttpRequest) -> HttpResponse:
     return HttpResponse(orjson.dumps(DONE), content_type="application/json")
 
 
+def large(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(LARGE, content_type="application/octet-stream")
+
+
 class Gated(CommunityViewSet):
     noun = "project"
     least_role = {"create": Role.CREATOR}
@@ -46,6 +51,7 @@ class Gated(CommunityViewSet):
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("bench/bare", bare),
+    path("bench/large", large),
     path("bench/gated", Gated.as_view({"post": "create"})),
     *colloquy.urlpatterns,
     *minimal.urlpatterns[1:],  # for profiling, where both are one process

@@ -11,7 +11,7 @@ from gunicorn.http.unreader import IterUnreader
 
 from communities import wire
 from communities.errors import InvalidRequest
-from communities.http.bodies import MAX_BODY, MAX_DEPTH, TooLarge, parse, read_raw
+from communities.http.bodies import MAX_BODY, MAX_DEPTH, MAX_FORM, NotJson, TooLarge, admit, parse, read_raw
 from communities.models import CommunitySettings
 from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal
@@ -229,25 +229,64 @@ def streamed(stream: BytesIO, **meta: str) -> WSGIRequest:
 def test_a_body_in_chunks_is_read() -> None:
     request = streamed(Stream(b'{"a": 1}'), HTTP_TRANSFER_ENCODING="chunked")
 
+    admit(request)
+
     assert read_raw(request) == read_raw(request) == b'{"a": 1}'
 
 
-def test_of_a_body_that_is_too_large_no_more_is_read_than_has_to_be() -> None:
+@pytest.mark.parametrize(
+    ("path", "most"), [("/v1/", MAX_BODY), ("/admin/x", MAX_BODY), ("/s/x", MAX_FORM), ("/", MAX_FORM)]
+)
+def test_of_a_body_that_is_too_large_no_more_is_read_than_has_to_be(path: str, most: int) -> None:
     in_chunks, declared = Stream(b" " * 3 * MAX_BODY), Stream(b" " * 3 * MAX_BODY)
 
+    admit(streamed(Stream(b" " * most), HTTP_TRANSFER_ENCODING="chunked", PATH_INFO=path))
+    admit(streamed(Stream(b""), CONTENT_LENGTH=str(most), PATH_INFO=path))
     with pytest.raises(TooLarge):
-        read_raw(streamed(in_chunks, HTTP_TRANSFER_ENCODING="Chunked"))
+        admit(streamed(in_chunks, HTTP_TRANSFER_ENCODING="Chunked", PATH_INFO=path))
     with pytest.raises(TooLarge):
-        read_raw(streamed(declared, CONTENT_LENGTH=str(3 * MAX_BODY)))
+        admit(streamed(declared, CONTENT_LENGTH=str(most + 1), PATH_INFO=path))
 
-    assert in_chunks.was_read == MAX_BODY + 1
+    assert in_chunks.was_read == most + 1
     assert declared.was_read == 0
+
+
+@pytest.mark.parametrize("framing", [{"CONTENT_LENGTH": "9"}, {"HTTP_TRANSFER_ENCODING": "chunked"}])
+@pytest.mark.parametrize("content_type", ["multipart/form-data; boundary=x", " Multipart/Mixed"])
+def test_files_are_refused_unread(framing: dict[str, str], content_type: str) -> None:
+    files = Stream(b" " * 9)
+
+    with pytest.raises(NotJson):
+        admit(streamed(files, CONTENT_TYPE=content_type, **framing))
+
+    assert files.was_read == 0
+
+
+@pytest.mark.parametrize("path", ["/s/no-such-page", "/r/no-such-page", "/admin/login/", "/docs", "/nowhere"])
+@pytest.mark.parametrize(
+    ("content_type", "size", "status", "words"),
+    [
+        ("application/x-www-form-urlencoded", MAX_BODY + 1, 413, "too much to read"),
+        ("multipart/form-data; boundary=x", 100, 415, "cannot take files"),
+    ],
+)
+def test_pages_refuse_large_forms_and_files_before_any_query_session_or_cookie(
+    path: str, content_type: str, size: int, status: int, words: str
+) -> None:
+    """Without the database: a query would be an error here."""
+    answer = ask("POST", path, body=b"x" * size, content_type=content_type)
+
+    assert answer.status_code == status
+    assert words in answer.content.decode()
+    assert not answer.cookies
+    assert int(answer["Content-Length"]) == len(answer.content)
+    assert "Content-Security-Policy" in answer
 
 
 @pytest.mark.parametrize("length", ["-1", "x", "1.5", "²"])
 def test_a_length_that_is_no_number(length: str) -> None:
     with pytest.raises(InvalidRequest):
-        read_raw(streamed(Stream(b"{}"), CONTENT_LENGTH=length))
+        admit(streamed(Stream(b"{}"), CONTENT_LENGTH=length))
 
 
 def test_a_body_that_breaks_off() -> None:
@@ -281,19 +320,19 @@ def test_chunks_that_gunicorn_cannot_parse_are_the_callers_fault(sent: bytes) ->
     stream = Body(ChunkedReader(None, IterUnreader(iter([sent]))))
 
     with pytest.raises(InvalidRequest, match=r"The body could not be read\."):
-        read_raw(streamed(stream, HTTP_TRANSFER_ENCODING="chunked"))
+        admit(streamed(stream, HTTP_TRANSFER_ENCODING="chunked"))
 
 
 @pytest.mark.parametrize("error", [OSError(), ConnectionResetError(), TimeoutError()])
 def test_a_connection_that_breaks_within_chunks_is_the_callers_fault(error: OSError) -> None:
     with pytest.raises(InvalidRequest, match=r"The body could not be read\."):
-        read_raw(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))
+        admit(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))
 
 
 @pytest.mark.parametrize("error", [RuntimeError(), MemoryError(), TypeError(), ValueError()])
 def test_an_error_of_ours_while_chunks_are_read_is_not_blamed_on_the_caller(error: Exception) -> None:
     with pytest.raises(type(error)):
-        read_raw(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))
+        admit(streamed(Broken(error), HTTP_TRANSFER_ENCODING="chunked"))
 
 
 def test_an_error_of_ours_while_chunks_are_read_is_a_500(caller: Caller) -> None:

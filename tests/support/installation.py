@@ -32,6 +32,7 @@ class Installation:
     environment: dict[str, str] = field(default_factory=dict)
     port: int = 0
     key: str = ""
+    pid: int = 0
 
     def start(self, *names: str) -> dict[str, servers.Server]:
         started = {}
@@ -62,7 +63,7 @@ class Installation:
         return told.stdout
 
     @contextmanager
-    def serve(self) -> Iterator[None]:
+    def serve(self) -> Iterator[subprocess.Popen[bytes]]:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         command = [
@@ -77,10 +78,16 @@ class Installation:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL)
         try:
             self._wait_until_up(process)
-            yield
+            self.pid = process.pid
+            yield process
         finally:
             process.terminate()
             process.wait(timeout=30)
+
+    def worker_pid(self) -> int:
+        """The only web process."""
+        (pid,) = (Path(f"/proc/{self.pid}/task/{self.pid}/children")).read_text().split()
+        return int(pid)
 
     def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + 60
@@ -113,8 +120,9 @@ class Installation:
         return (*told, time.monotonic() - begun)
 
 
-@pytest.fixture
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installation, dict[str, Any]]]:
+@contextmanager
+def installed(var_dir: Path, **settings: str) -> Iterator[tuple[Installation, dict[str, Any]]]:
+    """An installation with a community and an API key, being served, and its servers by name."""
     folder = servers.new_folder(prefix="colloquy-outage-")
     folder.chmod(0o711)
     here = Installation(folder)
@@ -125,9 +133,10 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ins
         here.environment = {
             "DATABASE_URL": running["postgres"].url,
             "REDIS_URL": running["redis"].url,
-            "VAR_DIR": str(tmp_path_factory.mktemp("var")),
+            "VAR_DIR": str(var_dir),
             "LOG_LEVEL": "CRITICAL",
             "WEB_CONCURRENCY": "1",
+            **settings,
         }
         here.manage("migrate", "--verbosity", "0")
         community = json.loads(here.manage("create_community", "--name", "Chess club", "--json"))
@@ -135,3 +144,9 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ins
         here.environment["COMMUNITY"], here.key = community["id"], made["key"]
         stack.enter_context(here.serve())
         yield here, running
+
+
+@pytest.fixture
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installation, dict[str, Any]]]:
+    with installed(tmp_path_factory.mktemp("var")) as made:
+        yield made

@@ -1,18 +1,14 @@
-"""Few files are sent at one time, and to nobody who does not read them: the site needs its threads."""
+"""Few files are sent at one time: the site needs its threads."""
 
 from __future__ import annotations
 
 import gc
 import os
-import socket
-import struct
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import BoundedSemaphore
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from django.core.signals import request_finished
@@ -149,34 +145,6 @@ def test_an_export_that_finds_no_place_is_told_when_to_come_again(
 
 def test_threads_of_a_process_are_left_while_all_places_are_taken() -> None:
     assert gunicorn.threads > MAX_DOWNLOADS
-
-
-# Who reads nothing.
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="Elsewhere connections have nothing from what listens.")
-def test_a_connection_whose_reader_reads_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        gunicorn.when_ready(SimpleNamespace(LISTENERS=[listener]))
-        seconds, _ = struct.unpack("ll", listener.getsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, 16))
-        assert seconds == gunicorn.SEND_TIMEOUT == 30
-
-        # The same with less patience.
-        monkeypatch.setattr(gunicorn, "SEND_TIMEOUT", 1)
-        gunicorn.when_ready(SimpleNamespace(LISTENERS=[listener]))
-        with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
-            accepted.setblocking(False)
-            accepted.setblocking(True)  # as gunicorn does
-            with pytest.raises(BlockingIOError):
-                accepted.sendall(bytes(100_000_000))
-
-
-def test_a_system_without_such_a_time_serves_all_the_same() -> None:
-    class Listener:
-        def setsockopt(self, *_: Any) -> None:
-            raise OSError("Protocol not available")
-
-    gunicorn.when_ready(SimpleNamespace(LISTENERS=[Listener()]))
 
 
 def test_only_who_makes_a_workbook_loads_its_library() -> None:

@@ -1,0 +1,33 @@
+"""Refuses request bodies that no view should see, before cookies, sessions and views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from communities.errors import Refusal
+from communities.http import bodies, envelope
+from communities.http.middleware import is_api_request
+from surveys.pages import errors
+
+
+class BodyMiddleware:
+    """Answers a body that is too large, has files or cannot be read: with JSON under /v1, else with a page.
+
+    The web server has not read a body over the limit, and closes the connection after the answer.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            bodies.admit(request)
+        except Refusal as refusal:
+            response = envelope.error_response(refusal, request)
+            if not is_api_request(request):
+                response = errors.refused_body(request, response.status_code)
+            response["Content-Length"] = str(len(response.content))
+            return response
+        return self.get_response(request)

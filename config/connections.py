@@ -1,0 +1,181 @@
+"""The connections of a web process: what a client has sent of a request, and has yet to read of an answer."""
+
+from __future__ import annotations
+
+import errno
+import io
+import math
+import os
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Any
+
+from config.requests import Arrival
+
+BYTES_A_SECOND = 16_384  # the least that bodies and answers move at, once their first seconds are over
+HIGH_WATER = 262_144  # bytes that wait for a reader until whoever produces more has to wait, too
+LARGEST_FILE_AT_ONCE = 8_388_608  # bytes
+
+
+class State(Enum):
+    """What a connection waits for."""
+
+    IDLE = auto()  # the first byte of a request
+    READING = auto()  # the rest of a request
+    SERVED = auto()  # the application
+    WRITING = auto()  # the client, to read the rest of an answer
+    LINGERING = auto()  # the client, to notice that we have hung up
+
+
+class Connection:
+    """One client. All attributes belong to the thread that polls; other threads use `sock` alone."""
+
+    __slots__ = (
+        "arrival",
+        "client",
+        "deadline",
+        "discarded",
+        "held",
+        "is_cut",
+        "keeps",
+        "received",
+        "request",
+        "server",
+        "since",
+        "sock",
+        "state",
+        "watched",
+    )
+
+    def __init__(self, sock: Outbox, client: Any, server: Any) -> None:
+        self.sock = sock  # gunicorn writes to it as to a socket
+        self.client = client
+        self.server = server
+        self.state = State.IDLE
+        self.since = time.monotonic()  # in this state
+        self.deadline = math.inf
+        self.received = bytearray()
+        self.arrival: Arrival | None = None
+        self.request = b""  # the whole request that is being served
+        self.held = 0  # bytes of that request
+        self.is_cut = False  # its body was not read to the end
+        self.keeps = False  # whether the next request may come over this connection
+        self.discarded = 0  # bytes since we hung up
+        self.watched = 0  # events that the poller waits for
+
+
+class Outbox:
+    """A client's socket, which takes an answer without waiting for its reader.
+
+    What the client does not read at once is kept here, and the polling thread sends it on. Only what is
+    produced piece by piece, like an export, waits until the reader has taken most of what came before.
+    """
+
+    def __init__(self, sock: socket.socket, *, seconds: float, on_unsent: Callable[[], None]) -> None:
+        sock.setblocking(False)
+        self._socket = sock
+        self._seconds = seconds
+        self.on_unsent = on_unsent  # called when something has to be sent on
+        self._unsent: deque[memoryview] = deque()
+        self._changed = threading.Condition()
+        self.size = 0  # bytes that wait
+        self.deadline = math.inf  # of the reader
+        self.is_closed = False
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    # For threads that answer
+
+    def sendall(self, data: bytes) -> None:
+        """Send, or keep for later. Raises OSError once the client is gone."""
+        rest = memoryview(data)
+        with self._changed:
+            self._changed.wait_for(lambda: self.is_closed or self.size <= HIGH_WATER)
+            if self.is_closed:
+                raise BrokenPipeError(errno.EPIPE, "The client is gone.")
+            was_empty = not self._unsent
+            if was_empty:
+                rest = rest[self._send(rest) :]
+            if not rest:
+                return
+            if was_empty:
+                self.deadline = time.monotonic() + self._seconds
+            self._unsent.append(rest)
+            self.size += len(rest)
+        if was_empty:
+            self.on_unsent()
+
+    def sendfile(self, file: io.FileIO, offset: int, count: int) -> None:
+        """Send a part of a file. Static files are small: none waits for its reader."""
+        while count:
+            part = os.pread(file.fileno(), min(count, LARGEST_FILE_AT_ONCE), offset)
+            if not part:
+                return
+            self.sendall(part)
+            offset, count = offset + len(part), count - len(part)
+
+    def gettimeout(self) -> float:
+        return 0.0
+
+    def settimeout(self, value: float | None) -> None:
+        """Part of a socket's interface; nothing here waits for the network."""
+
+    def recv(self, size: int) -> bytes:
+        """Nothing: gunicorn reads on after it has shut the connection down, which the polling thread does."""
+        return b""
+
+    shutdown = setblocking = settimeout
+
+    def close(self) -> None:
+        """Part of a socket's interface; the polling thread closes."""
+
+    # For the thread that polls
+
+    def flush(self) -> bool:
+        """Send what the client takes; whether all is sent. Raises OSError if the client is gone."""
+        with self._changed:
+            while self._unsent:
+                first = self._unsent[0]
+                sent = self._send(first)
+                self.size -= sent
+                self.deadline += sent / BYTES_A_SECOND
+                if sent < len(first):
+                    self._unsent[0] = first[sent:]
+                    break
+                self._unsent.popleft()
+            else:
+                self.deadline = math.inf
+            if self.size <= HIGH_WATER:
+                self._changed.notify_all()
+            return not self._unsent
+
+    def _send(self, data: memoryview) -> int:
+        try:
+            return self._socket.send(data)
+        except (BlockingIOError, InterruptedError):
+            return 0
+
+    def receive_into(self, buffer: bytearray) -> int | None:
+        """The number of bytes that were read, 0 at the end; None if there are none yet. Raises OSError."""
+        try:
+            return self._socket.recv_into(buffer)
+        except (BlockingIOError, InterruptedError):
+            return None
+
+    def hang_up(self) -> None:
+        """Tell the client that nothing more comes. Raises OSError if it is gone."""
+        self._socket.shutdown(socket.SHUT_WR)
+
+    def drop(self) -> None:
+        """Close; threads that write are told."""
+        with self._changed:
+            self.is_closed = True
+            self._unsent.clear()
+            self.size, self.deadline = 0, math.inf
+            self._socket.close()
+            self._changed.notify_all()

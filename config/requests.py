@@ -1,0 +1,113 @@
+"""When a request has arrived as a whole. Only that: gunicorn's parser reads it, and decides what it says.
+
+A header ends with an empty line. A body has its length in the header, or comes in chunks that have theirs.
+Whatever is malformed counts as arrived, so that the parser refuses it at once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+HEADER_END = b"\r\n\r\n"
+MAX_CHUNK_LINE = 8_192  # bytes of a chunk's size and extensions, or of all trailers
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r\n")
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding:[^\r]*chunked")
+_CONTINUE = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*\r\n")
+_HEX = re.compile(rb"[0-9a-fA-F]{1,12}")
+
+
+@dataclass(slots=True)
+class Arrival:
+    """What the header of one request says about how much follows."""
+
+    header_size: int
+    path: bytes
+    length: int | None  # of the body; None if it comes in chunks
+    waits_to_continue: bool  # the client sends the body once it is told to
+    chunks: Chunks | None = None
+
+    def end(self, received: bytearray, limit: int) -> int:
+        """Where the request ends; 0 while something is missing.
+
+        A body over the limit is not waited for: `is_over(limit)` tells it.
+        """
+        if self.chunks is not None:
+            return self.chunks.end(received, limit)
+        end = self.header_size + (self.length or 0)
+        return end if len(received) >= end or self.is_over(limit) else 0
+
+    def is_over(self, limit: int) -> bool:
+        """Whether the body is larger than the limit, as far as is known."""
+        return (self.chunks.size if self.chunks is not None else self.length or 0) > limit
+
+
+@dataclass(slots=True)
+class Chunks:
+    """How far a chunked body has arrived. Each byte is looked at once."""
+
+    start: int
+    size: int = 0  # of the content so far
+    _position: int = field(default=0, init=False)
+    _to_skip: int = field(default=0, init=False)  # of the current chunk and the line break behind it
+    _has_ended: bool = field(default=False, init=False)  # only trailers follow
+
+    def __post_init__(self) -> None:
+        self._position = self.start
+
+    def end(self, received: bytearray, limit: int) -> int:
+        """Where the body ends; 0 while something is missing. Too much or malformed: the end of what came."""
+        while self.size <= limit:
+            skipped = min(self._to_skip, len(received) - self._position)
+            self._position += skipped
+            self._to_skip -= skipped
+            if self._to_skip:
+                return 0
+            if self._has_ended:
+                return self._end_of_trailers(received)
+            line_end = received.find(b"\r\n", self._position)
+            if line_end < 0:
+                return self._incomplete(received)
+            number = _HEX.match(received, self._position, line_end)
+            if number is None or line_end - self.start > 2 * limit:  # malformed, or hardly any content
+                return len(received)
+            chunk = int(number[0], 16)
+            self._position = line_end + 2
+            self._has_ended = chunk == 0
+            self._to_skip = chunk + 2 if chunk else 0
+            self.size += chunk
+        return len(received)
+
+    def _end_of_trailers(self, received: bytearray) -> int:
+        if received[self._position : self._position + 2] == b"\r\n":
+            return self._position + 2
+        end = received.find(HEADER_END, self._position)
+        return end + len(HEADER_END) if end >= 0 else self._incomplete(received)
+
+    def _incomplete(self, received: bytearray) -> int:
+        return len(received) if len(received) - self._position > MAX_CHUNK_LINE else 0
+
+
+def arrival(received: bytearray) -> Arrival | None:
+    """What the header says, once it has arrived; None before."""
+    end = received.find(HEADER_END)
+    if end < 0:
+        return None
+    size = end + len(HEADER_END)
+    header = bytes(received[:size]).lower()
+    length = _LENGTH.search(header)
+    chunks = Chunks(size) if _CHUNKED.search(header) else None
+    return Arrival(
+        header_size=size,
+        path=_path(received, end),
+        length=None if chunks else int(length[1]) if length else 0,
+        waits_to_continue=_CONTINUE.search(header) is not None,
+        chunks=chunks,
+    )
+
+
+def _path(received: bytearray, end: int) -> bytes:
+    """The address that the request line names, without its query."""
+    line = bytes(received[: received.find(b"\r\n", 0, end + 2)])
+    target = line.partition(b" ")[2].partition(b" ")[0]
+    return target.partition(b"?")[0]

@@ -1,0 +1,346 @@
+"""gunicorn's worker with threads, which serves only requests that have arrived as a whole.
+
+One thread of each process polls all connections: it collects requests, each with a deadline, and sends on
+answers that are not read at once. The other threads parse and answer. So neither who sends slowly nor who
+reads slowly occupies a thread, and none of them lasts for ever.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import socket
+import time
+from collections import Counter
+from concurrent.futures import Future
+from functools import partial
+from selectors import EVENT_READ, EVENT_WRITE
+from typing import Any
+
+import structlog
+from django.conf import settings
+from gunicorn.http.body import LengthReader
+from gunicorn.http.errors import NoMoreData, ParseException
+from gunicorn.http.message import Request
+from gunicorn.http.unreader import IterUnreader
+from gunicorn.workers.gthread import ThreadWorker
+
+from communities.http import bodies, envelope
+from config import requests
+from config.connections import BYTES_A_SECOND, Connection, Outbox, State
+
+READ_SIZE = 65_536
+MAX_HEADER = 65_536  # bytes; gunicorn limits each line and their number besides
+SECONDS_TO_LINGER = 5
+MAX_DISCARDED = (
+    16_777_216  # bytes of a body that nobody reads, until a client that goes on sending is cut off
+)
+SECONDS_TO_STOP = 2  # for requests that are on their way when the process is told to stop
+SECONDS_BETWEEN_LOGS = 60
+GONE = frozenset({errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.EBADF})
+OUT_OF_SOCKETS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+NOBODY_THERE = frozenset({errno.EAGAIN, errno.ECONNABORTED})
+
+log = structlog.get_logger("colloquy.web")
+
+
+class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
+    """See the module. `nr_conns`, `handle` and other names without docstrings are gunicorn's."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.connections: set[Connection] = set()
+        self.nr_conns: int = 0
+        self.buffered = 0  # bytes of requests
+        self.ended: Counter[str] = Counter()  # connections that this process has ended, by reason
+        self._next_log = 0.0
+        self._scratch = bytearray(READ_SIZE)
+
+    # Coming and going
+
+    def accept(self, listener: socket.socket) -> None:
+        if self.nr_conns + 1 >= self.worker_connections:
+            self._make_room()
+        try:
+            client, address = listener.accept()
+        except OSError as error:
+            if error.errno in OUT_OF_SOCKETS:
+                self._make_room()
+            elif error.errno not in NOBODY_THERE:
+                raise
+            return
+        sock = Outbox(client, seconds=settings.SECONDS_TO_READ_A_RESPONSE, on_unsent=lambda: None)
+        connection = Connection(sock, address, listener.getsockname())
+        sock.on_unsent = partial(self.method_queue.defer, self._write_on, connection)
+        self.connections.add(connection)
+        self.nr_conns = len(self.connections)
+        self._wait(connection, State.IDLE, settings.SECONDS_TO_SEND_A_HEADER)
+        self._watch(connection, EVENT_READ)
+
+    def _make_room(self) -> None:
+        """End a twentieth of all connections, those that have waited longest for their clients."""
+        waiting = [each for each in self.connections if each.state not in (State.SERVED, State.WRITING)]
+        waiting.sort(key=lambda each: each.since)
+        for connection in waiting[: self.worker_connections // 20 + 1]:
+            self._end(connection, "too_many")
+
+    def _wait(self, connection: Connection, state: State, seconds: float) -> None:
+        if not self.alive and state != State.WRITING:
+            seconds = min(seconds, SECONDS_TO_STOP)
+        connection.state, connection.since = state, time.monotonic()
+        connection.deadline = connection.since + seconds
+
+    def _watch(self, connection: Connection, events: int) -> None:
+        """Have the poller wait for these events of a connection, or for none."""
+        if events == connection.watched:
+            return
+        if not events:
+            self.poller.unregister(connection.sock)
+        elif connection.watched:
+            self.poller.modify(connection.sock, events, partial(self._on_event, connection))
+        else:
+            self.poller.register(connection.sock, events, partial(self._on_event, connection))
+        connection.watched = events
+
+    def _end(self, connection: Connection, reason: str) -> None:
+        self.ended[reason] += 1
+        self._drop(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        if connection not in self.connections:
+            return
+        self._watch(connection, 0)
+        self._forget_received(connection)
+        self.connections.discard(connection)
+        self.nr_conns = len(self.connections)
+        connection.sock.drop()
+
+    def _hang_up(self, connection: Connection) -> None:
+        """Close so that the client can read what it was sent: it may not have noticed, and send still."""
+        try:
+            connection.sock.hang_up()
+        except OSError:
+            self._drop(connection)
+            return
+        self._forget_received(connection)
+        self._wait(connection, State.LINGERING, SECONDS_TO_LINGER)
+        self._watch(connection, EVENT_READ)
+
+    def _forget_received(self, connection: Connection) -> None:
+        self.buffered -= len(connection.received)
+        connection.received.clear()
+
+    # Events
+
+    def _on_event(self, connection: Connection, _: object) -> None:
+        if connection not in self.connections:  # ended by an event of the same round
+            return
+        try:
+            if connection.watched == EVENT_WRITE:
+                self._write_on(connection)
+            elif connection.state == State.SERVED:
+                self._watch(connection, 0)  # what comes now has to wait
+            else:
+                self._read(connection)
+        except OSError:
+            self._drop(connection)
+
+    def _read(self, connection: Connection) -> None:
+        count = connection.sock.receive_into(self._scratch)
+        if count is None:
+            return
+        if not count:
+            self._drop(connection)
+        elif connection.state == State.LINGERING:
+            connection.discarded += count
+            if connection.discarded > MAX_DISCARDED:
+                self._end(connection, "still_sending")
+        else:
+            connection.received += memoryview(self._scratch)[:count]
+            self.buffered += count
+            self._look(connection)
+            if self.buffered > settings.WEB_BUFFER:
+                self._refuse_largest()
+
+    def _look(self, connection: Connection) -> None:
+        """Serve a request that is complete; else wait for the rest of it."""
+        received = connection.received
+        if connection.state == State.IDLE:
+            while received.startswith(b"\r\n"):  # allowed between requests
+                del received[:2]
+                self.buffered -= 2
+            if not received:
+                return
+            self._wait(connection, State.READING, settings.SECONDS_TO_SEND_A_HEADER)
+        if connection.arrival is None:
+            connection.arrival = requests.arrival(received)
+            if connection.arrival is None:
+                if len(received) > MAX_HEADER:
+                    self._refuse(connection, 431)
+                return
+            self._wait(connection, State.READING, settings.SECONDS_TO_SEND_A_BODY)
+        arrival = connection.arrival
+        limit = bodies.limit(arrival.path.decode("latin-1"))
+        end = arrival.end(received, limit)
+        if end:
+            self._serve(connection, end, is_cut=arrival.is_over(limit))
+            return
+        body = len(received) - arrival.header_size
+        connection.deadline = connection.since + settings.SECONDS_TO_SEND_A_BODY + body / BYTES_A_SECOND
+        if arrival.waits_to_continue:
+            arrival.waits_to_continue = False
+            connection.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _serve(self, connection: Connection, end: int, *, is_cut: bool) -> None:
+        end = min(end, len(connection.received))
+        connection.request = bytes(memoryview(connection.received)[:end])
+        del connection.received[:end]
+        connection.held, connection.is_cut = end, is_cut
+        connection.state, connection.deadline = State.SERVED, math.inf
+        self.enqueue_req(connection)
+
+    def _write_on(self, connection: Connection) -> None:
+        """Send the rest of an answer, as far as the client takes it."""
+        if connection not in self.connections:
+            return
+        try:
+            is_sent = connection.sock.flush()
+        except OSError:
+            self._drop(connection)
+            return
+        if not is_sent:
+            self._watch(connection, EVENT_WRITE)
+            self._keep_answers_small()
+        elif connection.state == State.WRITING:
+            self._after_answer(connection)
+        else:
+            self._watch(connection, 0)
+
+    # Limits
+
+    def _refuse(self, connection: Connection, status: int) -> None:
+        """Answer a request that has not arrived, and hang up."""
+        self.ended[str(status)] += 1
+        refused = envelope.status_response(status)
+        refused["Content-Length"] = str(len(refused.content))
+        refused["Connection"] = "close"
+        self._forget_received(connection)
+        connection.keeps = False
+        self._wait(connection, State.WRITING, math.inf)
+        reason = refused.reason_phrase
+        try:
+            connection.sock.sendall(
+                f"HTTP/1.1 {status} {reason}\r\n".encode()
+                + refused.serialize_headers()
+                + b"\r\n\r\n"
+                + refused.content
+            )
+        except OSError:
+            self._drop(connection)
+            return
+        self._write_on(connection)
+
+    def _refuse_largest(self) -> None:
+        """Give up the largest request that is arriving: those of most callers are small."""
+        arriving = [each for each in self.connections if each.state == State.READING]
+        if arriving:
+            self._refuse(max(arriving, key=lambda each: len(each.received)), 503)
+
+    def _keep_answers_small(self) -> None:
+        unread = [each for each in self.connections if each.sock.size]
+        if sum(each.sock.size for each in unread) > settings.WEB_BUFFER:
+            self._end(max(unread, key=lambda each: each.sock.size), "unread")
+
+    def murder_keepalived(self, force: bool = False) -> None:
+        """End connections that are beyond a deadline; all of them by `force`. Called once a second."""
+        now = time.monotonic()
+        for connection in list(self.connections):
+            if force:
+                self._drop(connection)
+            elif connection.sock.deadline < now:
+                self._end(connection, "unread")
+            elif connection.deadline < now:
+                if connection.state == State.READING:
+                    self._refuse(connection, 408)
+                else:
+                    self._drop(connection)
+        if self.ended and now >= self._next_log:
+            log.warning("web.clients_ended", **self.ended)
+            self.ended.clear()
+            self._next_log = now + SECONDS_BETWEEN_LOGS
+
+    def murder_pending(self) -> None:
+        """Nothing: `murder_keepalived` knows all connections."""
+
+    def _cap_keepalive(self, deadline: float) -> None:
+        """Wait no longer than this for clients: the process is to stop."""
+        for connection in self.connections:
+            if connection.state not in (State.SERVED, State.WRITING):
+                connection.deadline = min(connection.deadline, deadline)
+
+    # Serving, in threads
+
+    def handle(self, conn: Connection) -> bool:
+        """Answer a request; whether its connection can be kept."""
+        request = None
+        unreader = IterUnreader(iter([conn.request]))
+        try:
+            request = Request(self.cfg, unreader, conn.client)
+            request._expected_100_continue = False  # its body is here already
+            if conn.is_cut:
+                _declare_length(request, conn)
+            if conn.is_cut or not _agrees(request, conn):
+                request.force_close()
+            return bool(self.handle_request(request, conn)) and _is_used_up(request, unreader)
+        except StopIteration:
+            return False
+        except OSError as error:
+            if error.errno not in GONE:
+                self.log.exception("Socket error processing request.")
+        except Exception as error:
+            self.handle_error(request, conn.sock, conn.client, error)
+        return False
+
+    def finish_request(self, conn: Connection, fs: Future[bool]) -> None:
+        """Continue with a connection after its request, in the polling thread."""
+        self.buffered -= conn.held
+        conn.held, conn.request, conn.arrival = 0, b"", None
+        if conn not in self.connections:
+            return
+        conn.keeps = not fs.cancelled() and fs.exception() is None and fs.result()
+        self._wait(conn, State.WRITING, math.inf)
+        self._write_on(conn)
+
+    def _after_answer(self, connection: Connection) -> None:
+        if not connection.keeps:
+            self._hang_up(connection)
+            return
+        self._wait(connection, State.IDLE, settings.SECONDS_BETWEEN_REQUESTS)
+        self._watch(connection, EVENT_READ)
+        if connection.received:  # the next request came early
+            self._look(connection)
+
+
+def _agrees(request: Request, connection: Connection) -> bool:
+    """Whether gunicorn's parser finds the body as long as we did; the next request may begin elsewhere."""
+    reader, arrival = request.body.reader, connection.arrival
+    assert arrival is not None
+    return arrival.length == reader.length if isinstance(reader, LengthReader) else arrival.length is None
+
+
+def _declare_length(request: Request, connection: Connection) -> None:
+    """Tell the application how long a body is that was not read, also if it comes in chunks."""
+    arrival = connection.arrival
+    if arrival is not None and arrival.chunks is not None:
+        others = [header for header in request.headers if header[0] != "TRANSFER-ENCODING"]
+        request.headers = [*others, ("CONTENT-LENGTH", str(arrival.chunks.size))]
+
+
+def _is_used_up(request: Request, unreader: IterUnreader) -> bool:
+    """Whether the request ended where we thought, read by the application or not."""
+    try:
+        while request.body.read(READ_SIZE):
+            pass
+    except (ParseException, NoMoreData):
+        return False
+    return not (request.body.failed or unreader.take_buffered())

@@ -1,0 +1,332 @@
+"""Slow and hostile clients of the web server itself: nobody else waits for them, and none of them stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import product
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from tests.support.installation import Installation, installed
+
+LIMIT = 30  # seconds
+MEBIBYTE = 1_048_576
+SETTINGS = {
+    "SECONDS_TO_SEND_A_HEADER": "1.5",
+    "SECONDS_TO_SEND_A_BODY": "1.5",
+    "SECONDS_TO_READ_A_RESPONSE": "1.5",
+    "SECONDS_BETWEEN_REQUESTS": "1.5",
+    "WEB_CONNECTIONS": "160",
+    "WEB_BUFFER": str(4 * MEBIBYTE),
+}
+BUNDLE = b"/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"  # 1.5 MB
+HOST = b" HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+HEALTH = b"GET /healthz" + HOST + b"\r\n"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    temporary = tmp_path_factory.mktemp("uploads")
+    with installed(tmp_path_factory.mktemp("var"), TMPDIR=str(temporary), **SETTINGS) as (here, _):
+        yield here
+
+
+@contextmanager
+def connect(site: Installation, sent: bytes = b"", *, reads_little: bool = False) -> Iterator[socket.socket]:
+    with socket.socket() as connection:
+        if reads_little:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.settimeout(LIMIT)
+        connection.connect(("127.0.0.1", site.port))
+        connection.sendall(sent)
+        yield connection
+
+
+def rest(connection: socket.socket) -> bytes:
+    """All that comes until the server closes."""
+    parts = []
+    while part := connection.recv(65_536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def statuses(answers: bytes) -> list[int]:
+    return [int(status) for status in re.findall(rb"HTTP/1\.[01] (\d{3}) ", answers)]
+
+
+def require_service(site: Installation) -> None:
+    """A read and a write, as anybody else makes them."""
+    with connect(site, b"GET /healthz" + HOST + b"Connection: close\r\n\r\n") as connection:
+        assert statuses(rest(connection)) == [200]
+    assert site.ask("POST", {"name": "Opening moves", "type": "poll"})[0] == 201
+
+
+def is_reset(connection: socket.socket) -> bool:
+    """Wait until the server has closed, without reading what it has sent."""
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        try:
+            connection.send(b"\r\n", socket.MSG_DONTWAIT)
+        except (ConnectionResetError, BrokenPipeError):
+            return True
+        except BlockingIOError:
+            pass
+        time.sleep(0.1)
+    return False
+
+
+@contextmanager
+def dripping(connections: list[socket.socket]) -> Iterator[None]:
+    """Send a byte on each, ten times a second, as long as the server takes them."""
+    stopped = Event()
+
+    def drip() -> None:
+        while not stopped.wait(0.1):
+            for connection in connections:
+                try:
+                    connection.send(b"x", socket.MSG_DONTWAIT)
+                except OSError:
+                    continue
+
+    thread = Thread(target=drip)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def test_nobody_waits_for_slow_clients_and_all_of_them_are_ended(site: Installation) -> None:
+    header = b"GET /healthz" + HOST + b"X-Endless: "
+    body = b"POST /v1/communities" + HOST + b"Content-Length: 500000\r\n\r\n"
+    chunks = b"POST /v1/communities" + HOST + b"Transfer-Encoding: chunked\r\n\r\nfffff\r\n"
+    with ExitStack() as stack:
+
+        def several(count: int, sent: bytes, *, reads_little: bool = False) -> list[socket.socket]:
+            opened = (connect(site, sent, reads_little=reads_little) for _ in range(count))
+            return [stack.enter_context(each) for each in opened]
+
+        readers = several(12, (b"GET " + BUNDLE + HOST + b"\r\n") * 8, reads_little=True)
+        silent, half, idle = several(8, b""), several(30, header), several(12, HEALTH)
+        drips = [*several(8, header), *several(8, body), *several(8, chunks)]
+        with dripping(drips):
+            require_service(site)
+            require_service(site)
+            for connection in silent:
+                assert rest(connection) == b""
+            for connection in idle:
+                assert statuses(rest(connection)) == [200]
+            for connection in [*half, *drips]:
+                answer = rest(connection)
+                assert statuses(answer) == [408]
+                assert b"\r\nConnection: close\r\n" in answer
+                assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"] == "invalid_request"
+        for connection in readers:
+            assert is_reset(connection)  # the answer is not whole
+        require_service(site)
+
+
+def test_a_slow_client_that_keeps_pace_is_served(site: Installation) -> None:
+    """Longer in all than the first seconds, at more than the least pace."""
+    text = json.dumps({"name": "x" * 60_000, "type": "poll"}).encode()
+    path = f"POST /v1/communities/{site.environment['COMMUNITY']}/projects".encode()
+    header = b"Content-Type: application/json\r\nX-API-Key: %s\r\nContent-Length: %d\r\n\r\n"
+    with connect(site, path + HOST + header % (site.key.encode(), len(text))) as connection:
+        for start in range(0, len(text), 3_000):
+            connection.sendall(text[start : start + 3_000])
+            time.sleep(0.1)
+        answer = connection.recv(65_536)
+    assert statuses(answer) == [400]
+    assert b'"field":"name"' in answer
+
+
+# What is sent, the statuses that are told, and whether the connection is kept.
+REQUESTS: list[tuple[bytes, list[int], bool]] = [
+    (HEALTH * 3, [200] * 3, True),
+    (b"\r\n\r\n" + HEALTH, [200], True),
+    (b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", [200], False),
+    (b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: keep-alive\r\n\r\n", [200], True),
+    (b"GET /healthz" + HOST + b"Connection: close\r\n\r\n" + HEALTH, [200], False),
+    (b"HEAD /healthz" + HOST + b"\r\n" + HEALTH, [200, 200], True),
+    # Bodies that nobody reads, and what follows them.
+    (b"GET /healthz" + HOST + b"Content-Length: 5\r\n\r\nGET /" + HEALTH, [200, 200], True),
+    (b"GET /healthz" + HOST + b"Content-Length: 99999\r\n\r\n" + bytes(99_999) + HEALTH, [200] * 2, True),
+    (
+        b"GET /healthz" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
+        b"5;a=b\r\nGET /\r\nA\r\n0123456789\r\n0\r\nX-Trailer: 1\r\n\r\n" + HEALTH,
+        [200, 200],
+        True,
+    ),
+    (b"GET /healthz" + HOST + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HEALTH, [200] * 2, True),
+    # Requests that might mean two things: refused, and nothing behind them is read as a request.
+    (b"GET /healthz" + HOST + b"Content-Length: 0\r\nContent-Length: 43\r\n\r\n" + HEALTH, [400], False),
+    (b"GET /healthz" + HOST + b"Content-Length: +5\r\n\r\nGET /" + HEALTH, [400], False),
+    (b"GET /healthz" + HOST + b"Content-Length : 5\r\n\r\nGET /" + HEALTH, [400], False),
+    (
+        b"GET /healthz" + HOST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HEALTH,
+        [400],
+        False,
+    ),
+    (b"GET /healthz" + HOST + b"Transfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n" + HEALTH, [501], False),
+    (b"GET /healthz" + HOST + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + HEALTH, [501], False),
+    (b"GET /healthz HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HEALTH, [400], False),
+    (b"GET /healthz" + HOST + b" folded: 1\r\n\r\n" + HEALTH, [400], False),
+    (b"nonsense\r\n\r\n" + HEALTH, [400], False),
+    (b"GET /healthz" + HOST + b"X: " + b"x" * 10_000 + b"\r\n\r\n", [431], False),
+    (b"GET /healthz" + HOST + b"X: x\r\n" * 20_000, [431], False),
+    (b"GET /" + b"x" * 10_000 + HOST + b"\r\n", [414], False),
+    # Chunks that cannot be read.
+    (b"POST /healthz" + HOST + b"Transfer-Encoding: chunked\r\n\r\nx\r\n\r\n" + HEALTH, [400], False),
+    (b"POST /healthz" + HOST + b"Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n", [400], False),
+    (b"POST /healthz" + HOST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1" * 9_000, [400], False),
+    (b"GET /healthz" + HOST + b"Expect: a-miracle\r\n\r\n", [417], False),
+]
+
+
+def test_requests_as_http_means_them(site: Installation) -> None:
+    for sent, told, is_kept in REQUESTS:
+        with connect(site, sent) as connection:
+            answers = b""
+            while statuses(answers) != told:
+                part = connection.recv(65_536)
+                assert part, (sent[:200], answers)
+                answers += part
+            if is_kept:
+                connection.sendall(HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+            expected = [*told, 200] if is_kept else told
+            assert statuses(answers + rest(connection)) == expected, sent[:200]
+
+
+def test_a_client_may_wait_to_be_told_to_send_its_body(site: Installation) -> None:
+    request = b"POST /v1/communities" + HOST + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n"
+    with connect(site, request % 2) as connection:
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"{}")
+        assert statuses(connection.recv(65_536)) == [401]
+
+    with connect(site, request % (MEBIBYTE + 1)) as connection:
+        assert statuses(rest(connection)) == [413]
+
+
+# Where a body is sent, of how many bytes, of which type, and the status that is told.
+BODIES: list[tuple[bytes, int, bytes, int]] = [
+    (b"/v1/communities", 12 * MEBIBYTE, b"application/json", 413),
+    (b"/v1/communities", 12 * MEBIBYTE, b"multipart/form-data; boundary=x", 415),
+    (b"/v1/communities", 1_000, b"multipart/form-data; boundary=x", 415),
+    (b"/s/no-such-page", MEBIBYTE // 4 + 1, b"application/x-www-form-urlencoded", 413),
+    (b"/s/no-such-page", 12 * MEBIBYTE, b"multipart/form-data; boundary=x", 415),
+    (b"/s/no-such-page", 100_000, b"Multipart/Form-Data; boundary=x", 415),
+    (b"/r/no-such-page", 12 * MEBIBYTE, b"text/plain", 413),
+    (b"/admin/login/", 12 * MEBIBYTE, b"application/x-www-form-urlencoded", 413),
+    (b"/admin/login/", 100_000, b"multipart/form-data; boundary=x", 415),
+]
+
+
+def test_what_is_too_large_and_files_are_refused_while_the_client_still_sends(site: Installation) -> None:
+    for (path, size, sent_type, status), is_chunked in product(BODIES, (False, True)):
+        part = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n'
+        body = part + bytes(size - len(part))
+        framing = b"Transfer-Encoding: chunked" if is_chunked else b"Content-Length: %d" % size
+        content = (b"%x\r\n%b\r\n0\r\n\r\n" % (size, body)) if is_chunked else body
+        limit = MEBIBYTE // 4 if path.startswith((b"/s", b"/r")) else MEBIBYTE
+        start = b"POST " + path + HOST + b"Content-Type: " + sent_type + b"\r\n" + framing + b"\r\n\r\n"
+        with connect(site, start) as connection:
+            connection.sendall(content)  # all of it, before the answer is read
+            if size <= limit:
+                connection.shutdown(socket.SHUT_WR)
+            header, _, told = rest(connection).partition(b"\r\n\r\n")
+
+        assert statuses(header) == [status], start
+        assert b"set-cookie" not in header.lower()
+        assert os.listdir(site.environment["TMPDIR"]) == []
+        if path.startswith(b"/v1"):
+            assert json.loads(told)["error"] == "invalid_request"
+            assert b"X-RateLimit-Limit" in header
+        else:
+            assert (b"We cannot take files here." if status == 415 else b"too much to read") in told
+        assert (b"Connection: keep-alive" if size <= limit else b"Connection: close") in header
+
+
+def test_a_form_in_chunks_is_read(site: Installation) -> None:
+    fields = b"username=a&password=b"
+    request = b"POST /admin/login/" + HOST + b"Content-Type: application/x-www-form-urlencoded\r\n"
+    with connect(site, request + b"Transfer-Encoding: chunked\r\n\r\n") as connection:
+        for byte in b"%x\r\n%b\r\n0\r\n\r\n" % (len(fields), fields):
+            connection.sendall(bytes([byte]))
+        assert statuses(connection.recv(65_536)) == [403]  # for want of a token
+
+
+def test_large_bodies_that_never_arrive_take_no_more_than_the_buffer(site: Installation) -> None:
+    request = b"POST /v1/communities" + HOST + b"Content-Length: %d\r\n\r\n" % MEBIBYTE
+    with ExitStack() as stack:
+        sent = request + bytes(MEBIBYTE - 1)
+        connections = [stack.enter_context(connect(site, sent)) for _ in range(12)]
+        require_service(site)
+        refused, _, _ = select.select(connections, [], [], 0)
+
+        assert len(refused) >= 8
+        assert {tuple(statuses(rest(connection))) for connection in refused} == {(503,)}
+
+
+def test_of_too_many_connections_the_oldest_end(site: Installation) -> None:
+    with ExitStack() as stack:
+        connections = [stack.enter_context(connect(site, b"GET /")) for _ in range(300)]
+        require_service(site)
+        ended, _, _ = select.select(connections, [], [], 0)
+        told = [statuses(rest(connection)) for connection in connections[-20:]]
+
+    assert connections[0] in ended
+    assert len(ended) > len(connections) - int(SETTINGS["WEB_CONNECTIONS"])
+    assert told == [[408]] * 20
+
+
+def test_a_server_that_is_told_to_stop_serves_what_is_on_its_way(site: Installation) -> None:
+    request = b"POST /v1/communities" + HOST + b"Content-Length: 2\r\n\r\n"
+    with ExitStack() as stack:
+        twin = Installation(site.folder, dict(site.environment), key=site.key)
+        process = stack.enter_context(twin.serve())
+        arriving = stack.enter_context(connect(twin, request + b"{"))
+        stack.enter_context(connect(twin, b"GET /"))
+        idle = stack.enter_context(connect(twin, HEALTH))
+        assert statuses(idle.recv(65_536)) == [200]
+
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        arriving.sendall(b"}")
+        answer = rest(arriving)
+        process.wait(timeout=LIMIT)
+
+    assert statuses(answer) == [401]
+    assert b"Connection: close" in answer
+    assert process.returncode == 0
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LIMIT
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_client_that_leaves_in_the_middle_leaves_nothing_behind(site: Installation) -> None:
+    pid = site.worker_pid()
+    before = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+    for sent in (b"", b"GET /", b"POST /s/x" + HOST + b"Content-Length: 9\r\n\r\nx", HEALTH, HEALTH * 50):
+        for _ in range(5):
+            with connect(site, sent):
+                pass
+    with connect(site, (b"GET " + BUNDLE + HOST + b"\r\n") * 8, reads_little=True):
+        pass
+
+    wait_until(lambda: len(list(Path(f"/proc/{pid}/fd").iterdir())) <= before)

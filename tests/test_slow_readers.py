@@ -1,0 +1,110 @@
+"""What a client does not read at once is kept for it, and holds no thread (config/connections.py)."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from config.connections import HIGH_WATER, Outbox
+
+LARGE = bytes(range(256)) * 40_000
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[Outbox, socket.socket, Event]]:
+    """Where an answer is written, its reader, and whether the polling thread was called."""
+    ours, theirs = socket.socketpair()
+    called = Event()
+    with theirs:
+        yield Outbox(ours, seconds=30, on_unsent=called.set), theirs, called
+    ours.close()
+
+
+def read_all(outbox: Outbox, reader: socket.socket, count: int) -> bytes:
+    """Everything, as the polling thread sends it on."""
+    parts, size = [], 0
+    while size < count:
+        outbox.flush()
+        parts.append(reader.recv(65_536))
+        size += len(parts[-1])
+    return b"".join(parts)
+
+
+def test_what_is_read_at_once_is_sent_at_once(pair: tuple[Outbox, socket.socket, Event]) -> None:
+    outbox, reader, called = pair
+
+    outbox.sendall(b"answer")
+
+    assert reader.recv(100) == b"answer"
+    assert not called.is_set()
+
+
+def test_one_large_answer_waits_for_its_reader_without_a_thread(
+    pair: tuple[Outbox, socket.socket, Event],
+) -> None:
+    outbox, reader, called = pair
+
+    outbox.sendall(LARGE)
+
+    assert called.is_set()
+    assert outbox.size > len(LARGE) // 2
+    assert time.monotonic() + 25 < outbox.deadline < time.monotonic() + 31
+    assert read_all(outbox, reader, len(LARGE)) == LARGE
+    assert outbox.flush()
+    assert (outbox.size, outbox.deadline) == (0, float("inf"))
+
+
+def test_whoever_reads_earns_time(pair: tuple[Outbox, socket.socket, Event]) -> None:
+    outbox, reader, _ = pair
+    outbox.sendall(LARGE)
+    before = outbox.deadline
+
+    read_all(outbox, reader, 5_000_000)
+
+    assert not outbox.flush()
+    assert outbox.deadline > before + 200  # a second for each 16 KiB
+
+
+def test_what_is_made_piece_by_piece_waits_for_its_reader_and_is_told_that_it_left(
+    pair: tuple[Outbox, socket.socket, Event],
+) -> None:
+    outbox, reader, _ = pair
+    written: list[object] = []
+
+    def write() -> None:
+        try:
+            for _ in range(80):
+                outbox.sendall(bytes(HIGH_WATER))
+                written.append(HIGH_WATER)
+        except OSError as error:
+            written.append(error)
+
+    thread = Thread(target=write)
+    thread.start()
+    while outbox.size <= HIGH_WATER:
+        time.sleep(0.01)
+    read_all(outbox, reader, 40 * HIGH_WATER)
+    assert 39 <= len(written) < 80
+    assert outbox.size <= 2 * HIGH_WATER
+
+    outbox.drop()
+    thread.join(timeout=30)
+
+    assert isinstance(written[-1], BrokenPipeError)
+    with pytest.raises(BrokenPipeError):
+        outbox.sendall(b"more")
+
+
+def test_a_file_is_kept_as_a_whole(pair: tuple[Outbox, socket.socket, Event], tmp_path: Path) -> None:
+    outbox, reader, _ = pair
+    (tmp_path / "file").write_bytes(LARGE)
+
+    with (tmp_path / "file").open("rb", buffering=0) as file:
+        outbox.sendfile(file, 100, 4_000_000)
+
+    assert read_all(outbox, reader, 4_000_000) == LARGE[100:4_000_100]
