@@ -92,12 +92,13 @@ def test_the_body_says_what_when_and_whose_it_is(caller: Caller) -> None:
 
 def test_a_copy_is_told_in_the_community_where_it_lands(caller: Caller) -> None:
     elsewhere = Caller()
-    source = elsewhere.make(TEXT)
+    source = elsewhere.make_open(TEXT, delivery={"audience": {"participation": "open_web"}})
+    heard_before = event_log.heard(elsewhere.community.pk)
 
     copy = caller.post(f"/projects/{source['id']}/clone").json()
 
     assert event_log.heard(caller.community.pk) == [("project.created", {"project": copy})]
-    assert event_log.heard(elsewhere.community.pk) == []
+    assert event_log.heard(elsewhere.community.pk) == heard_before
 
 
 def test_what_is_refused_is_not_told(caller: Caller) -> None:
