@@ -17,7 +17,7 @@ from surveys.api.analysis_shapes import AnalysisBlockOut
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import Analysis, Project
-from surveys.services import access, anonymity, lookup
+from surveys.services import access, lookup
 from surveys.services.analysis import service as analysis
 
 TAG = "Analysis"
@@ -135,7 +135,8 @@ class AnalysisViewSet(OwnWorkViewSet):
             "results are shared (`settings.share_results`), every role may read it; those who may not read "
             "single responses get it without quotes and descriptions of themes, and only the newest one "
             "over all responses, so that two cannot be compared. On an anonymous project they get no "
-            "summaries, no lowest and highest number, and null for questions with fewer than 5 answers. For "
+            "summaries, no lowest and highest number, and null for questions with fewer than 5 answers; what "
+            "they get changes only when at least 5 responses differ. For "
             "role member a project that is not active is `404 not_found`, and an open poll follows its "
             "`poll_results_mode`."
         ),
@@ -165,5 +166,5 @@ class AnalysisViewSet(OwnWorkViewSet):
         if newest is None:
             raise NotFound(NO_ANALYSIS)
         if not is_whole:
-            newest = analysis.in_aggregate(newest, least=anonymity.least_answers(project))
+            newest = analysis.in_aggregate(newest, project=project)
         return Response(newest)

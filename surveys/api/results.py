@@ -112,9 +112,9 @@ class ResultsViewSet(OwnWorkViewSet):
             "Every role may read the results of a `transparent` project; otherwise only its creator and "
             "admins may. If results are shared (`settings.share_results`), every role may read them, but "
             "without filters and segments, because these could single out a person; results of an "
-            "anonymous project are then those of the page at `info.results_url`, where questions with "
-            "fewer than 5 answers are null. For role member a project that is not active is `404 "
-            "not_found`."
+            "anonymous project are then those of the page at `info.results_url`: questions with fewer than "
+            "5 answers are null, and figures and counts stay as they were last shown until at least 5 "
+            "responses differ. For role member a project that is not active is `404 not_found`."
         ),
         parameters=[ResultsIn],
         responses=ResultsOut,

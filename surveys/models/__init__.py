@@ -4,6 +4,7 @@ from surveys.models.generation import Generation
 from surveys.models.job import Job
 from surveys.models.project import Project, ProjectQuerySet
 from surveys.models.script import Block, Bucket, Option, buckets_in_order
+from surveys.models.shown import ShownFigures
 
 __all__ = [
     "Analysis",
@@ -18,6 +19,7 @@ __all__ = [
     "Option",
     "Project",
     "ProjectQuerySet",
+    "ShownFigures",
     "Tally",
     "buckets_in_order",
 ]

@@ -4,8 +4,8 @@ Stored: not even the whole database joins answers to a person. Limits are counte
 running conversation keeps its respondent encrypted with a key that is not in the database, and every time
 beside an answer is rounded to the hour or the day.
 
-Shown to people who may not read single responses: no figures over fewer than `LEAST_ANSWERS` answers, and no
-lowest or highest number.
+Shown to people who may not read single responses: no figures over fewer than `LEAST_ANSWERS` answers, no
+lowest or highest number, and new figures only when at least `LEAST_ANSWERS` responses differ.
 """
 
 from __future__ import annotations
@@ -124,6 +124,15 @@ def is_enough(count: int, *, least: int | None) -> bool:
     return least is None or count >= least
 
 
+def may_replace(shown: Mapping[Any, int], now: Mapping[Any, int]) -> bool:
+    """Whether counts may be shown in place of earlier ones: at least `LEAST_ANSWERS` responses differ.
+
+    So two looks never tell what one person answered. One response adds at most one to each count, so as many
+    responses differ as any of the counts does.
+    """
+    return any(abs(now.get(key, 0) - shown.get(key, 0)) >= LEAST_ANSWERS for key in {*shown, *now})
+
+
 def protected(block: Figures, *, least: int | None) -> Figures:
     """A block's figures as they may be shown: withheld if they are too few, without the two extreme numbers.
 
@@ -172,6 +181,23 @@ def unseal(*, project_id: int, conversation_id: uuid.UUID, sealed: bytes) -> Rem
         return None
     respondent, user_id, micros = _SEALED.unpack(plain)
     return RememberedRespondent(respondent.hex(), user_id or None, _EPOCH + timedelta(microseconds=micros))
+
+
+# --- Shown figures ----------------------------------------------------------------------------------------
+
+
+def seal_figures(*, project_id: int, figures: bytes) -> bytes:
+    """Encrypt what is shown of a project: compared with its answers, it would tell the latest of them."""
+    nonce = os.urandom(_NONCE)
+    return nonce + _cipher(project_id).encrypt(nonce, figures, b"figures")
+
+
+def unseal_figures(*, project_id: int, sealed: bytes) -> bytes | None:
+    """Decrypt shown figures; None if the server's secret has changed since."""
+    try:
+        return _cipher(project_id).decrypt(sealed[:_NONCE], sealed[_NONCE:], b"figures")
+    except InvalidTag:
+        return None
 
 
 # --- Periodic work --------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def draw_results(block: Block, results: PollResults, *, own: Reply | None) -> Re
     for option in block.options:
         votes = results.by_option.get(option.id or 0, 0)
         bars.append(_bar(option.display_text, emoji(option), votes, results, str(option.id) in chosen))
-    return ResultsView(block.prompt, bars, _voters(results.voters))
+    return ResultsView(block.prompt, bars, _voters(results))
 
 
 def _scale(block: Block, results: PollResults, chosen: frozenset[str]) -> ResultsView:
@@ -54,7 +54,7 @@ def _scale(block: Block, results: PollResults, chosen: frozenset[str]) -> Result
         option = by_value.get(str(point))
         text, sign = (option.display_text, emoji(option)) if option else (str(point), "")
         bars.append(_bar(text, sign, results.by_number.get(point, 0), results, str(point) in chosen))
-    summary = _voters(results.voters)
+    summary = _voters(results)
     if results.voters:
         mean = sum(point * votes for point, votes in results.by_number.items()) / results.voters
         summary = f"{summary}, {mean:.1f} on average"
@@ -66,5 +66,7 @@ def _bar(text: str, sign: str, votes: int, results: PollResults, is_own: bool) -
     return ResultBar(text, sign, votes, share(percentage), f"{percentage:.2f}", is_own)
 
 
-def _voters(count: int) -> str:
-    return plural(count, "vote") if count else "No votes yet"
+def _voters(results: PollResults) -> str:
+    if results.voters:
+        return plural(results.voters, "vote")
+    return f"Shown once there are {results.least_answers} votes" if results.least_answers else "No votes yet"

@@ -157,7 +157,7 @@ def first(
         progress=NO_PROGRESS if project.is_poll else progress_of(script, turn.state),
         note=note,
         prize=rewards.of_block(project, script, shown, given=given, is_given=respondent.is_member),
-        results=results_of(shown, own=None, at=at) if shows_results else None,
+        results=results_of(project, shown, own=None, at=at) if shows_results else None,
         has_traps=has_traps,
         status=422 if error else 200,
         past_change=PastChange.KEPT if error or note else PastChange.REPLACED,
@@ -248,7 +248,7 @@ def _end_of_poll(view: ConversationView, *, at: datetime, note: str, past_change
     text, results = "\n\n".join(_texts_after_the_vote(view)), None
     if poll_results.may_be_seen(project=project, has_voted=True, at=at):
         asked = replace(question, prompt=view.present(before, question).prompt)
-        results = results_of(asked, own=reply, at=at)
+        results = results_of(project, asked, own=reply, at=at)
     elif project.is_live_at(at):
         text = text or "The results can be seen here once the poll is closed."
     return Screen(
@@ -287,11 +287,11 @@ def closed_poll_results(project: Project, *, has_voted: bool, at: datetime) -> R
         return None
     script = scripts.load(project_id=project.pk, revision=project.revision)
     block = next((block for block in script.blocks if block.asks), None)
-    return None if block is None else results_of(block, own=None, at=at)
+    return None if block is None else results_of(project, block, own=None, at=at)
 
 
-def results_of(block: Block, *, own: Reply | None, at: datetime) -> ResultsView:
-    return draw_results(block, poll_results.count(block=block, at=at), own=own)
+def results_of(project: Project, block: Block, *, own: Reply | None, at: datetime) -> ResultsView:
+    return draw_results(block, poll_results.count(project=project, block=block, at=at), own=own)
 
 
 def verdict_of(view: ConversationView) -> Verdict | None:

@@ -92,14 +92,14 @@ def _context(project: Project, shared: SharedResults) -> dict[str, object]:
         "counted_at_text": f"Counted on {dateformat.format(shared.counted_at, 'j F Y, H:i')} UTC",
     }
     least = shared.least_answers
-    if not shared.conversation_count:
+    if not shared.conversation_count and not least:
         return {**context, "notice": Notice(f"No {noun}s yet.", "Please come back a little later.")}
     if least and shared.conversation_count < least:
         text = f"To protect the people who answered, results are shown once there are {least} {noun}s."
         return {**context, "notice": Notice("Too few to show yet.", text)}
     note = (
         f"To protect the people who answered, questions with fewer than {least} answers are not shown."
-        f" While this is open, new {noun}s are added in groups of {least} or more."
+        f" What is shown changes only when at least {least} {noun}s have come, changed or gone since."
     )
     return {**context, "cards": _cards(project, shared), "note": note if least else ""}
 

@@ -11,8 +11,11 @@ Who may read them is decided in `surveys.services.access`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
+import orjson
 from django.conf import settings
 from django.db.models import QuerySet
 
@@ -26,8 +29,10 @@ from surveys.models import Analysis, Project
 from surveys.services import access, anonymity, jobs
 from surveys.services.analysis import texts as open_texts
 from surveys.services.analysis.worker import RUN, give_up, run
-from surveys.services.representations.analysis import as_json, in_aggregate, rendered
-from surveys.services.results import figures
+from surveys.services.anonymity import LEAST_ANSWERS
+from surveys.services.representations import analysis as analysis_json
+from surveys.services.representations.analysis import AnalysisJson, as_json, rendered
+from surveys.services.results import figures, steps
 
 __all__ = [
     "RUN",
@@ -107,6 +112,36 @@ def _reusable(alike: QuerySet[Analysis], project: Project, changes: int) -> Anal
         return running
     done = alike.filter(status=Analysis.Status.COMPLETED).first()
     return done if done is not None and is_current(done, project=project, changes=changes) else None
+
+
+def in_aggregate(newest: AnalysisJson, *, project: Project) -> AnalysisJson:
+    """An analysis for a reader who may not read single responses: without anybody's words.
+
+    On an anonymous project figures over few answers are null, and the others change in steps: the newest
+    analysis may have one answer more than the one before.
+    """
+    if project.is_anonymous:
+        newest = {**newest, **_in_steps(newest, project)}
+    return analysis_json.in_aggregate(newest, least=anonymity.least_answers(project))
+
+
+def _in_steps(newest: AnalysisJson, project: Project) -> AnalysisJson:
+    blocks: list[Mapping[str, Any]] = []
+    if newest["status"] == Analysis.Status.COMPLETED:
+        completed, blocks = steps.analysis(
+            project=project,
+            analysis_id=int(newest["id"]),
+            completion_count=newest["completion_count"],
+            blocks=orjson.loads(orjson.dumps(newest["blocks"])),
+        )
+    else:
+        completed = steps.completions_analysed(project=project)
+    enough = [block for block in blocks if anonymity.is_enough(block["response_count"], least=LEAST_ANSWERS)]
+    return {
+        "completion_count": completed,
+        "response_count": sum(block["response_count"] for block in enough),
+        "blocks": blocks,
+    }
 
 
 def is_current(done: Analysis, *, project: Project, changes: int) -> bool:

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -68,6 +68,14 @@ def in_aggregate(analysis: AnalysisJson, *, least: int | None) -> AnalysisJson:
     """
     blocks = [_in_aggregate(block, least) for block in orjson.loads(orjson.dumps(analysis["blocks"]))]
     return {**analysis, "blocks": blocks, "summary": None if least else analysis["summary"]}
+
+
+def without_words(block: Mapping[str, Any]) -> dict[str, Any]:
+    """A block without quotes and without what an AI wrote about its texts."""
+    if not (text := block["open_text"]):
+        return dict(block)
+    themes = [{**theme, "description": "", "quotes": []} for theme in text["themes"]]
+    return {**block, "open_text": {**text, "summary": None, "themes": themes}}
 
 
 def _in_aggregate(block: dict[str, Any], least: int | None) -> dict[str, Any]:

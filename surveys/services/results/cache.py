@@ -1,4 +1,4 @@
-"""Figures of shared results, cached in the process.
+"""Figures for people who may not read single responses, cached in the process.
 
 Counting takes longer with every response, and a page with many visitors must not count for each of them. The
 figures of a project are reused while its answers have not changed, and large ones also for some seconds after
@@ -7,53 +7,75 @@ a change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import Any
 
+import orjson
 from cachetools import LRUCache
 
 from surveys.models import Analysis, Project
-from surveys.services.results import figures
+from surveys.services.results import figures, steps
 from surveys.services.results.figures import Figures
 
 # Figures over 100,000 responses are up to five seconds old. At 250 ms for each count, counting takes a
 # twentieth of a process's time.
 RESPONSES_PER_CACHED_SECOND = 20_000
-MAX_PROJECTS = 500
+MAX_BYTES = 64 * 1024 * 1024
+# Figures of one block with a hundred options: 9 kB of JSON, 34 kB of memory.
+BYTES_FOR_ONE_OF_JSON = 4
+BYTES_OF_AN_ENTRY = 1_000
+MAX_LOCKS = 10_000
 
 Sentiments = Mapping[int, Mapping[str, int]]  # by block id: how many answers have each sentiment
 
 
 @dataclass(frozen=True, slots=True)
 class CachedFigures:
-    """Figures, and the state of the project that they were counted in."""
+    """Figures, and the state of the project that they were counted in. `cached_at` is not told to anybody."""
 
     figures: Figures
+    counted_at: datetime
     changes: int
     revision: int
-    counted_at: datetime
+    is_anonymous: bool
+    cached_at: datetime
+    size: int
 
-    def is_fresh(self, *, changes: int, revision: int, at: datetime) -> bool:
-        if self.revision != revision:
-            return False
+    def is_of(self, project: Project) -> bool:
+        """Whether they are of this script, and as much as the project's privacy allows."""
+        return (self.revision, self.is_anonymous) == (project.revision, project.is_anonymous)
+
+    def is_fresh(self, *, changes: int, at: datetime) -> bool:
         lifetime = timedelta(seconds=self.figures.conversation_count / RESPONSES_PER_CACHED_SECOND)
-        return self.changes == changes or abs(at - self.counted_at) < lifetime
+        return self.changes == changes or abs(at - self.cached_at) < lifetime
 
 
-@dataclass(slots=True)
-class _Entry:
-    """What is cached for one project. A thread that counts holds the lock."""
+@dataclass(frozen=True, slots=True)
+class _CachedSentiments:
+    analysis_id: int
+    is_anonymous: bool
+    sentiments: Sentiments
+    size: int
 
-    lock: Lock = field(default_factory=Lock)
-    cached: CachedFigures | None = None
-    analysis_id: int | None = None
-    sentiments: Sentiments = field(default_factory=dict)
+    def is_of(self, project: Project, analysis_id: int) -> bool:
+        return (self.analysis_id, self.is_anonymous) == (analysis_id, project.is_anonymous)
 
 
-_entries: LRUCache[int, _Entry] = LRUCache(maxsize=MAX_PROJECTS)
+def _size(cached: CachedFigures | _CachedSentiments) -> int:
+    return cached.size
+
+
+def _size_of(value: object) -> int:
+    return BYTES_OF_AN_ENTRY + BYTES_FOR_ONE_OF_JSON * len(
+        orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+    )
+
+
+_cached: LRUCache[tuple[str, int], CachedFigures | _CachedSentiments] = LRUCache(MAX_BYTES, getsizeof=_size)
+_counting: LRUCache[int, Lock] = LRUCache(MAX_LOCKS)  # by project id; who counts holds it
 _lock = Lock()
 
 
@@ -63,47 +85,69 @@ def counted(*, project: Project, at: datetime) -> CachedFigures:
     Figures of an older script are never returned: threads that have no others wait for the count.
     """
     changes = figures.changes(project.pk)
-    entry = _entry(project.pk)
 
     def fresh() -> CachedFigures | None:
-        cached = entry.cached
-        if cached is not None and cached.is_fresh(changes=changes, revision=project.revision, at=at):
-            return cached
-        return None
+        cached = _figures_of(project)
+        return cached if cached is not None and cached.is_fresh(changes=changes, at=at) else None
 
     if (cached := fresh()) is not None:
         return cached
-    stale = entry.cached
-    is_usable = stale is not None and stale.revision == project.revision
-    if not entry.lock.acquire(blocking=not is_usable):
+    stale = _figures_of(project)
+    lock = _lock_of(project.pk)
+    if not lock.acquire(blocking=stale is None):
         assert stale is not None
         return stale
     try:
         if (cached := fresh()) is not None:  # another thread has counted while this one waited
             return cached
-        entry.cached = CachedFigures(figures.count(project=project), changes, project.revision, at)
-        return entry.cached
+        shown = figures.shown(project=project, at=at)
+        cached = CachedFigures(
+            figures=shown.figures,
+            counted_at=shown.counted_at,
+            changes=changes,
+            revision=project.revision,
+            is_anonymous=project.is_anonymous,
+            cached_at=at,
+            size=_size_of(shown.figures.blocks),
+        )
+        _keep("figures", project.pk, cached)
+        return cached
     finally:
-        entry.lock.release()
+        lock.release()
 
 
 def sentiments(*, project: Project) -> Sentiments:
-    """Counts of sentiments from the latest analysis of all responses, without any text."""
+    """Counts of sentiments from the latest analysis of all responses, without any text.
+
+    Of anonymous projects they change in steps, with the analysis that is shown.
+    """
     completed = Analysis.objects.filter(
         project=project, with_ai=True, covers=Analysis.Covers.ALL, status=Analysis.Status.COMPLETED
     ).order_by("-id")
     analysis_id = completed.values_list("pk", flat=True).first()
     if analysis_id is None:
         return {}
-    entry = _entry(project.pk)
-    if entry.analysis_id != analysis_id:
-        analysis = Analysis.objects.only("blocks_as_json").get(pk=analysis_id)
-        entry.sentiments = _sentiments_of(analysis.blocks)
-        entry.analysis_id = analysis_id
-    return entry.sentiments
+    with _lock:
+        cached = _cached.get(("sentiments", project.pk))
+    if isinstance(cached, _CachedSentiments) and cached.is_of(project, analysis_id):
+        return cached.sentiments
+    analysis = Analysis.objects.only("blocks_as_json", "completion_count").get(pk=analysis_id)
+    blocks: Iterable[Mapping[str, Any]] = analysis.blocks
+    if project.is_anonymous:
+        _, blocks = steps.analysis(
+            project=project,
+            analysis_id=analysis_id,
+            completion_count=analysis.completion_count,
+            blocks=blocks,
+        )
+    found = _sentiments_of(blocks)
+    _keep(
+        "sentiments", project.pk, _CachedSentiments(analysis_id, project.is_anonymous, found, _size_of(found))
+    )
+    return found
 
 
-def _sentiments_of(blocks: list[dict[str, Any]]) -> Sentiments:
+def _sentiments_of(blocks: Iterable[Mapping[str, Any]]) -> Sentiments:
     return {
         int(block["block_id"]): block["open_text"]["sentiment"]
         for block in blocks
@@ -111,6 +155,19 @@ def _sentiments_of(blocks: list[dict[str, Any]]) -> Sentiments:
     }
 
 
-def _entry(project_id: int) -> _Entry:
+def _figures_of(project: Project) -> CachedFigures | None:
     with _lock:
-        return _entries.setdefault(project_id, _Entry())
+        cached = _cached.get(("figures", project.pk))
+    return cached if isinstance(cached, CachedFigures) and cached.is_of(project) else None
+
+
+def _keep(kind: str, project_id: int, cached: CachedFigures | _CachedSentiments) -> None:
+    with _lock:
+        _cached.pop((kind, project_id), None)
+        if cached.size <= _cached.maxsize:
+            _cached[kind, project_id] = cached
+
+
+def _lock_of(project_id: int) -> Lock:
+    with _lock:
+        return _counting.setdefault(project_id, Lock())

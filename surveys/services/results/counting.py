@@ -36,6 +36,7 @@ class Selection:
 
 ALL = Selection()
 CONVERSATIONS_AT_ONCE = 5_000  # 20,000 take half as long again: they do not fit into the processor's cache
+_BEGUN, _COMPLETED = 0, 2  # how far a conversation came: 1 has an answer
 _COVERS = {
     "completed": "c.completed_at IS NOT NULL",
     "partial": "c.completed_at IS NULL",
@@ -64,8 +65,12 @@ class ReportedBlock:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCounts:
-    """Counts from the database. `unfinished` counts conversations not completed, by their current block."""
+    """Counts from the database. `unfinished` counts conversations not completed, by their current block.
 
+    `changes` is the tally's number of changes at that moment.
+    """
+
+    changes: int
     listed: int
     completed: int
     unlisted: int
@@ -83,29 +88,33 @@ def count_answers(
     *,
     note: Progress = lambda counted: None,
 ) -> AnswerCounts:
-    """All figures are of one moment. `note` is told now and then how many conversations were counted."""
+    """All figures are of one moment. `note` is told now and then how many conversations were looked at."""
     questions = [each for each in reported if each.block.asks]
     where, values = _where(project_id, selection)
-    parts = [_totals(project_id, where, values), _unfinished(project_id, stored.revision, where, values)]
+    parts = [_totals(project_id), _unfinished(project_id, stored.revision, where, values)]
     groups: Mapping[int, list[AnswerGroup]]
     of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]] = {}
     if where or dividing is not None:
         from surveys.services.results.packed import Counter  # noqa: PLC0415 - NumPy: 25 MB
 
+        listed = completed = counted = 0
         with _one_moment():
-            totals, unfinished = _values_of(parts)
+            (_, _, changes), unfinished = _values_of(parts)
             counter = Counter(questions, dividing)
-            counted = 0
-            for data, size in _packed(where or "c.project_id = %s", values or [project_id]):
+            for data, progress in _packed(where or "c.project_id = %s", values or [project_id]):
                 counter.add(data)
-                counted += size
+                listed += len(progress) - progress.count(_BEGUN)
+                completed += progress.count(_COMPLETED)
+                counted += len(progress)
                 note(counted)
         groups, of_segments = counter.groups(), counter.groups_of_segments()
     else:
-        totals, unfinished, rows = _values_of([*parts, _groups([each.block for each in questions])])
+        (listed, completed, changes), unfinished, rows = _values_of(
+            [*parts, _groups([each.block for each in questions])]
+        )
         groups = _by_block(rows)
-    listed, completed = totals
     return AnswerCounts(
+        changes=changes,
         listed=listed,
         completed=completed,
         unlisted=sum(row[-1] for row in unfinished),
@@ -138,20 +147,22 @@ def _one_moment() -> Iterator[None]:
         yield
 
 
-def _packed(where: str, values: Sequence[Any]) -> Iterator[tuple[bytes, int]]:
-    """The packed answers of selected conversations, with separators, some thousand at a time; and how many.
+def _packed(where: str, values: Sequence[Any]) -> Iterator[tuple[bytes, Sequence[int]]]:
+    """The packed answers of selected conversations, with separators, and how far each conversation came.
 
-    The database reads conversations as they lie on its pages, which matters for the random ids of anonymous
-    projects. One that was not packed yet, because it is from an earlier version, is packed here.
+    Some thousand at a time. The database reads conversations as they lie on its pages, which matters for the
+    random ids of anonymous projects. One that was not packed yet, because it is from an earlier version, is
+    packed here.
     """
     sql = f"""
         SELECT coalesce(c.packed, (
             SELECT {packing.SQL_FROM_ROWS} FROM surveys_answer answer WHERE answer.conversation_id = c.id
-        ))
+        )), c.is_listed::int + (c.completed_at IS NOT NULL)::int
         FROM surveys_conversation c WHERE {where}
     """
     for rows in fetch_in_batches(sql, values, size=CONVERSATIONS_AT_ONCE):
-        yield packing.SEPARATOR.join([packed for (packed,) in rows]) + packing.SEPARATOR, len(rows)
+        packed, progress = zip(*rows, strict=True)
+        yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress
 
 
 def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
@@ -165,18 +176,13 @@ def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])
 
 
-def _totals(project_id: int, where: str, values: list[Any]) -> Part:
-    """How many conversations are listed, and completed: stored sums, or counts if only some are selected."""
-    if not where:
-        return (
-            "SELECT json_build_array(coalesce(sum(listed), 0), coalesce(sum(completed), 0))"
-            " FROM surveys_tally WHERE project_id = %s",
-            [project_id],
-        )
+def _totals(project_id: int) -> Part:
+    """Stored sums: how many conversations are listed, and completed, and how often answers have changed."""
     return (
-        "SELECT json_build_array(count(*), count(c.completed_at))"
-        f" FROM surveys_conversation c WHERE {where} AND c.is_listed",
-        values,
+        "SELECT json_build_array("
+        "coalesce(sum(listed), 0), coalesce(sum(completed), 0), coalesce(sum(changes), 0))"
+        " FROM surveys_tally WHERE project_id = %s",
+        [project_id],
     )
 
 

@@ -3,15 +3,17 @@
     count(project=…)                        every block's figures: distributions, means, ranks, drop-off
     count(project=…, selection=…)           the same of some responses
     count(project=…, segment_by=block_id)   the same, and once more for each option of that block
+    shown(project=…, at=…)                  the same for people who may not read single responses
     changes(project_id)                     a number that grows with every change of the answers
 
-One statement counts everything, so that all figures are of the same moment.
+All figures are of the same moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Sum
@@ -20,12 +22,22 @@ from communities.errors import refuse
 from surveys.engine import statistics
 from surveys.engine.statistics import REPORTED_TYPES, SEGMENT_TYPES, AnswerGroup, EntryKey
 from surveys.models import Project, Tally
-from surveys.services.results import counting
+from surveys.services.results import counting, steps
 from surveys.services.results.counting import ALL, AnswerCounts, ReportedBlock, Selection
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.storage import StoredScript
 
-__all__ = ["ALL", "MAX_SEGMENT_NUMBERS", "Figures", "Selection", "changes", "count", "totals"]
+__all__ = [
+    "ALL",
+    "MAX_SEGMENT_NUMBERS",
+    "Figures",
+    "Selection",
+    "ShownFigures",
+    "changes",
+    "count",
+    "shown",
+    "totals",
+]
 
 # Every segment repeats every number of every block: 60 choices of 100 options, segmented by one of them, make
 # 600,000 numbers and took 16 s. This limit takes about one second.
@@ -48,6 +60,14 @@ class Figures:
     @property
     def segments(self) -> list[dict[str, Any]] | None:
         return None if self.segment_by is None else self.segment_by["segments"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFigures:
+    """Figures for people who may not read single responses, and when they were counted."""
+
+    figures: Figures
+    counted_at: datetime
 
 
 def changes(project_id: int) -> int:
@@ -74,6 +94,23 @@ def count(*, project: Project, selection: Selection = ALL, segment_by: int | Non
     reported = _reported_blocks(stored)
     dividing = _segmenting_block(reported, segment_by)
     counts = counting.count_answers(project.pk, stored, reported, selection, dividing)
+    return _figures(reported, counts, dividing)
+
+
+def shown(*, project: Project, at: datetime) -> ShownFigures:
+    """The figures for people who may not read single responses: in steps on anonymous projects."""
+    if not project.is_anonymous:
+        return ShownFigures(count(project=project), at)
+    stored = script_cache.get(project.pk, project.revision).stored
+    reported = _reported_blocks(stored)
+    now = counting.count_answers(project.pk, stored, reported, ALL, None)
+    counts, counted_at = steps.counts(project=project, now=now, at=at)
+    return ShownFigures(_figures(reported, counts, None), counted_at)
+
+
+def _figures(
+    reported: Sequence[ReportedBlock], counts: AnswerCounts, dividing: ReportedBlock | None
+) -> Figures:
     shown = [each for each in reported if not each.is_archived or counts.groups.get(each.id)]
     segments = _segments(dividing, counts) if dividing else None
     return Figures(

@@ -12,6 +12,8 @@ from cachetools import FIFOCache
 from communities.statements import fetch_rows
 from surveys.engine.script import SCALES, Block
 from surveys.models import Project
+from surveys.services import anonymity
+from surveys.services.results import cache
 
 # Counting takes longer with every vote, and every view and vote needs a count. From this many voters on,
 # each process counts once in a while and shows its last count until then.
@@ -22,11 +24,15 @@ MAX_CACHED_COUNTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class PollResults:
-    """`by_option` holds votes by option id (choices), `by_number` by point (scales); `voters` are people."""
+    """`by_option` holds votes by option id (choices), `by_number` by point (scales); `voters` are people.
+
+    Where `least_answers` is a number there are no votes until there are so many.
+    """
 
     by_option: Mapping[int, int]
     by_number: Mapping[int, int]
     voters: int
+    least_answers: int | None = None
 
 
 def may_be_seen(*, project: Project, has_voted: bool, at: datetime) -> bool:
@@ -49,12 +55,15 @@ _cache: FIFOCache[int, _CachedCount] = FIFOCache(MAX_CACHED_COUNTS)  # by block 
 _lock = Lock()
 
 
-def count(*, block: Block, at: datetime) -> PollResults:
+def count(*, project: Project, block: Block, at: datetime) -> PollResults:
     """The votes on one question. If there are many, the count may be up to two seconds old.
 
     When a cached count is too old, the first caller counts again; the others get the old count until then.
+    On an anonymous project it is what everybody sees, which changes in steps.
     """
     assert block.id is not None
+    if project.is_anonymous:
+        return _shown(project, block.id, at)
     with _lock:
         cached = _cache.get(block.id)
         if cached is not None:
@@ -67,6 +76,18 @@ def count(*, block: Block, at: datetime) -> PollResults:
         if results.voters >= MANY_VOTERS:
             _cache[block.id] = _CachedCount(results, at)
     return results
+
+
+def _shown(project: Project, block_id: int, at: datetime) -> PollResults:
+    least = anonymity.least_answers(project)
+    blocks = cache.counted(project=project, at=at).figures.blocks
+    found = next((block for block in blocks if block["block_id"] == block_id), None)
+    if found is None or not anonymity.is_enough(found["response_count"], least=least):
+        return PollResults({}, {}, 0, least)
+    entries = found["distribution"]
+    by_option = {each["option_id"]: each["count"] for each in entries if each["option_id"] is not None}
+    by_number = {int(each["value"]): each["count"] for each in entries if each["option_id"] is None}
+    return PollResults(by_option, by_number, found["response_count"], least)
 
 
 def _count(block: Block) -> PollResults:

@@ -290,14 +290,16 @@ def test_fewer_than_five_anonymous_responses_are_somebodys_and_not_shown():
 
     few, seen = told(made).json(), page(made).content.decode()
 
-    assert (few["least_answers"], few["conversation_count"], few["response_count"]) == (5, 4, None)
+    assert (few["least_answers"], few["conversation_count"], few["response_count"]) == (5, 0, None)
     assert [block["is_withheld"] for block in few["blocks"]] == [True, True]
     assert few["blocks"][0]["distribution"] is None
     assert "Too few to show yet." in seen
     assert "4,321" not in seen
     assert "4321" not in seen
     respond(made, 1, 20)
-    assert told(made).json()["blocks"][0]["distribution"][0]["count"] == 4
+    enough = told(made).json()
+    assert enough["conversation_count"] == 5
+    assert enough["blocks"][0]["distribution"][0]["count"] == 4
 
 
 def test_a_question_with_fewer_than_five_answers_is_not_shown_beside_others():

@@ -1,7 +1,9 @@
 """How seldom shared results are counted, however many look at them."""
 
+import tracemalloc
 from datetime import timedelta
 
+import orjson
 import pytest
 from cachetools import LRUCache
 
@@ -16,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):
-    monkeypatch.setattr(cache, "_entries", LRUCache(maxsize=cache.MAX_PROJECTS))
+    monkeypatch.setattr(cache, "_cached", LRUCache(cache.MAX_BYTES, getsizeof=cache._size))
 
 
 @pytest.fixture
@@ -123,17 +125,39 @@ def test_a_count_that_fails_does_not_stay_away(monkeypatch):
     assert look(made).conversation_count == 3
 
 
-def test_what_is_kept_is_bounded(monkeypatch):
-    monkeypatch.setattr(cache, "_entries", LRUCache(maxsize=2))
+def kept(kind="figures"):
+    return [project_id for of, project_id in cache._cached if of == kind]
+
+
+def test_what_is_kept_is_bounded_by_its_size(monkeypatch, counts):
     projects = [made_of(1) for _ in range(3)]
+    look(projects[0])
+    one = cache._cached.currsize
+    monkeypatch.setattr(cache, "_cached", LRUCache(2 * one + 100, getsizeof=cache._size))
 
     for made in projects:
         look(made)
 
-    assert list(cache._entries) == [made.pk for made in projects[1:]]
+    assert kept() == [made.pk for made in projects[1:]]
+    monkeypatch.setattr(cache, "_cached", LRUCache(one // 2, getsizeof=cache._size))
+    assert look(projects[0]).conversation_count == 1  # larger than all that may be kept
+    assert kept() == []
 
 
-def test_a_project_made_private_is_shown_less_though_it_was_counted_before(counts):
+def test_the_size_of_figures_is_about_their_memory():
+    options = [f"Option {n}" for n in range(100)]
+    made = made_of(0, {"type": "multi_punch", "options": options})
+    scenario.say(scenario.begin(made), list(range(100)))
+    blocks = figures.count(project=made).blocks
+    tracemalloc.start()
+    copied = orjson.loads(orjson.dumps(blocks))
+    bytes_used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert 0.5 < cache._size_of(copied) / bytes_used < 2
+
+
+def test_a_project_made_private_is_shown_less_though_it_was_counted_before():
     made = made_of(3)
     assert look(made).blocks[0]["distribution"]
 
@@ -141,7 +165,6 @@ def test_a_project_made_private_is_shown_less_though_it_was_counted_before(count
     made.save(update_fields=["privacy_mode"])
 
     assert look(made).blocks[0]["distribution"] is None
-    assert len(counts) == 1
 
 
 def test_texts_ask_for_an_analysis_and_other_questions_do_not(django_assert_num_queries):

@@ -1,0 +1,175 @@
+"""Figures of anonymous projects for people who may not read single responses: they change in steps.
+
+    counts(project=…, now=…, at=…)                      the counts to show, and since when
+    analysis(project=…, analysis_id=…, blocks=…, …)     the blocks of an analysis to show
+
+Each block's figures, and the counts of responses, stay as they were last shown until at least five responses
+differ (decisions 15.19, `anonymity.may_replace`). What was last shown is stored, so that every process shows
+the same, after a restart too. Nobody sees a selection or segments: `surveys.services.access`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from communities.transactions import in_transaction
+from surveys.engine.statistics import AnswerGroup
+from surveys.models import Project, ShownFigures
+from surveys.services import anonymity
+from surveys.services.representations import analysis as analysis_json
+from surveys.services.results.counting import AnswerCounts
+
+BlockJson = Mapping[str, Any]
+GroupJson = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What was last shown. `changes` and `analysis_id` tell how new it is, so that it never goes back."""
+
+    changes: int = -1
+    counted_at: str = ""
+    listed: int = 0
+    completed: int = 0
+    groups: Mapping[str, Sequence[GroupJson]] = field(default_factory=dict)  # by block id
+    analysis_id: int = 0
+    analysed: int = 0  # completed responses
+    blocks: Mapping[str, BlockJson] = field(default_factory=dict)  # of the analysis, by block id
+
+
+def counts(*, project: Project, now: AnswerCounts, at: datetime) -> tuple[AnswerCounts, datetime]:
+    """The counts to show instead of the present ones, and when they were counted."""
+    shown = _moved_on(project, lambda shown: _with_counts(shown, now, at))
+    stepped = replace(
+        now,
+        listed=shown.listed,
+        completed=shown.completed,
+        unlisted=0,
+        unfinished={},
+        groups={
+            int(block_id): [_group(each) for each in groups] for block_id, groups in shown.groups.items()
+        },
+    )
+    return stepped, datetime.fromisoformat(shown.counted_at)
+
+
+def analysis(
+    *, project: Project, analysis_id: int, completion_count: int, blocks: Iterable[BlockJson]
+) -> tuple[int, list[BlockJson]]:
+    """The number of completed responses, and the blocks, to show instead of those of a finished analysis.
+
+    Nobody's words are kept: they must go when their response goes.
+    """
+    now = {str(block["block_id"]): analysis_json.without_words(block) for block in blocks}
+    shown = _moved_on(project, lambda shown: _with_analysis(shown, analysis_id, completion_count, now))
+    return shown.analysed, [shown.blocks[block_id] for block_id in now if block_id in shown.blocks]
+
+
+def completions_analysed(*, project: Project) -> int:
+    """The number of completed responses to show beside an analysis that is not finished."""
+    return _read(ShownFigures.objects.filter(project=project).first()).analysed
+
+
+def _with_counts(shown: _Shown, now: AnswerCounts, at: datetime) -> _Shown:
+    if now.changes <= shown.changes:  # counted before another process counted what is shown
+        return shown
+    groups = dict(shown.groups)
+    for block_id in {*groups, *map(str, now.groups)}:
+        new = [_group_as_json(each) for each in now.groups.get(int(block_id), ())]
+        if anonymity.may_replace(_rows(groups.get(block_id, ())), _rows(new)):
+            groups[block_id] = new
+    is_new = anonymity.may_replace(
+        {"listed": shown.listed, "completed": shown.completed},
+        {"listed": now.listed, "completed": now.completed},
+    )
+    if is_new:
+        shown = replace(shown, listed=now.listed, completed=now.completed)
+    if not is_new and groups == shown.groups and shown.counted_at:
+        return shown
+    return replace(shown, changes=now.changes, counted_at=at.isoformat(), groups=groups)
+
+
+def _with_analysis(shown: _Shown, analysis_id: int, completed: int, now: Mapping[str, BlockJson]) -> _Shown:
+    if analysis_id <= shown.analysis_id:
+        return shown
+    blocks = dict(shown.blocks)
+    for block_id, block in now.items():
+        if block_id not in blocks or anonymity.may_replace(_counted(blocks[block_id]), _counted(block)):
+            blocks[block_id] = block
+    is_new = anonymity.may_replace({"completed": shown.analysed}, {"completed": completed})
+    return replace(
+        shown,
+        analysis_id=analysis_id,
+        blocks={block_id: block for block_id, block in blocks.items() if block_id in now},
+        analysed=completed if is_new else shown.analysed,
+    )
+
+
+def _rows(groups: Iterable[GroupJson]) -> dict[object, int]:
+    """Counts to which one response adds at most one: its rows with one option and point, and itself."""
+    rows: dict[object, int] = {"people": 0}
+    for option_id, point, row_count, people, *_ in groups:
+        rows[option_id, point] = row_count
+        rows["people"] += people
+    return rows
+
+
+def _counted(block: BlockJson) -> dict[object, int]:
+    """The same of a block of an analysis. Themes do not count: they may change without any new answer."""
+    rows: dict[object, int] = {
+        (each["option_id"], each["value"]): each["count"] for each in block["distribution"] or ()
+    }
+    return {**rows, "people": block["response_count"]}
+
+
+def _moved_on(project: Project, move: Callable[[_Shown], _Shown]) -> _Shown:
+    """What is shown after a step, if there is one. Two processes that take it store one state."""
+    shown = _read(ShownFigures.objects.filter(project=project).first())
+    return shown if move(shown) == shown else _stored(project, move)
+
+
+@in_transaction
+def _stored(project: Project, move: Callable[[_Shown], _Shown]) -> _Shown:
+    ShownFigures.objects.bulk_create(
+        [ShownFigures(project=project, sealed=_sealed(project.pk, _Shown()))], ignore_conflicts=True
+    )
+    row = ShownFigures.objects.select_for_update().get(project=project)
+    shown = move(_read(row))
+    row.sealed = _sealed(project.pk, shown)
+    row.save(update_fields=["sealed"])
+    return shown
+
+
+def _read(row: ShownFigures | None) -> _Shown:
+    if row is None:
+        return _Shown()
+    stored = anonymity.unseal_figures(project_id=row.project_id, sealed=bytes(row.sealed))
+    return _Shown(**orjson.loads(stored)) if stored else _Shown()
+
+
+def _sealed(project_id: int, shown: _Shown) -> bytes:
+    return anonymity.seal_figures(project_id=project_id, figures=orjson.dumps(shown))
+
+
+def _group_as_json(group: AnswerGroup) -> GroupJson:
+    return [
+        group.option_id,
+        group.point,
+        group.rows,
+        group.people,
+        group.numbers,
+        str(group.total),
+        group.lowest,
+        group.highest,
+    ]
+
+
+def _group(stored: GroupJson) -> AnswerGroup:
+    option_id, point, rows, people, numbers, total, lowest, highest = stored
+    return AnswerGroup(option_id, point, rows, people, numbers, Decimal(total), lowest, highest)

@@ -1,0 +1,251 @@
+"""Figures of anonymous projects change in steps of five responses for all but creators and admins."""
+
+import threading
+from datetime import timedelta
+from itertools import count
+
+import orjson
+import pytest
+from cachetools import LRUCache
+from django.db import connection
+
+from surveys.models import Analysis, Conversation, ShownFigures
+from surveys.services import anonymity
+from surveys.services.conversations import service as conversations
+from surveys.services.results import cache, counting, figures, steps
+from surveys.services.results import poll as poll_results
+from surveys.services.results import shared as shared_results
+from surveys.services.scripts import cache as script_cache
+from tests.support.caller import Caller
+from tests.support.moments import LUNCHTIME
+from tests.support.surveys import scenario
+from tests.support.surveys.results import OPEN_WEB, converse, counts, results
+from tests.support.surveys.scenario import CHOICE, TEXT
+
+pytestmark = pytest.mark.django_db
+
+
+MOMENTS = (LUNCHTIME + timedelta(minutes=n) for n in count())
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch):
+    forget(monkeypatch)
+
+
+def forget(monkeypatch):
+    """What a process does that begins anew, or another process."""
+    monkeypatch.setattr(cache, "_cached", LRUCache(cache.MAX_BYTES, getsizeof=cache._size))
+
+
+def made_of(*blocks, **fields):
+    return scenario.project(*(blocks or (CHOICE,)), privacy_mode="anonymous", share_results=True, **fields)
+
+
+def vote(made, times=1, *said):
+    for _ in range(times):
+        scenario.say(scenario.begin(made), *(said or (1,)))
+
+
+def look(made):
+    return shared_results.read(project=made, at=next(MOMENTS))
+
+
+def seen(made):
+    """What anybody sees: how many responses, and how often each option was chosen."""
+    shown = look(made)
+    return shown.conversation_count, [
+        None if block["distribution"] is None else counts(block) for block in shown.blocks
+    ]
+
+
+def test_looks_by_anybody_tell_five_more_or_nothing_new(monkeypatch):
+    made = made_of()
+    looks = {}
+    for number in range(1, 12):
+        vote(made, 1, number % 2)
+        looks[number] = seen(made)
+        forget(monkeypatch)  # the next look is another process's
+
+    assert {number: shown[0] for number, shown in looks.items()} == {
+        **dict.fromkeys(range(1, 5), 0),
+        **dict.fromkeys(range(5, 10), 5),
+        10: 10,
+        11: 10,
+    }
+    assert looks[4][1] == [None]
+    assert looks[5][1] == looks[6][1] == looks[9][1] == [{"red": 2, "green": 3}]
+    assert looks[10][1] == [{"red": 5, "green": 5}]
+
+
+def test_members_see_steps_and_creators_and_admins_exact_figures():
+    admin = Caller("admin")
+    script = {
+        "blocks": [
+            {"type": "single_punch", "prompt": "Pay?", "options": [{"value": "red"}, {"value": "green"}]}
+        ]
+    }
+    fields = {
+        "name": "Pay",
+        "type": "convo",
+        "privacy_mode": "anonymous",
+        "settings": {"share_results": True},
+    }
+    made = admin.post("/projects", {**fields, "script": script}).json()
+    opened = admin.post(f"/projects/{made['id']}/open", {"delivery": OPEN_WEB})
+    assert opened.status_code == 200, opened.content
+    member = admin.beside("member")
+    told = []
+    for _ in range(10):
+        converse(admin, made, ["red"])
+        exact = results(admin, made)
+        told.append((results(member, made)["conversation_count"], exact["conversation_count"]))
+
+    assert [shown for shown, _ in told] == [0] * 4 + [5] * 5 + [10]
+    assert [exact for _, exact in told] == list(range(1, 11))
+    assert member.get(f"/projects/{made['id']}/analysis/results?status=completed").status_code == 403
+
+
+def test_each_question_takes_steps_of_its_own():
+    made = made_of(CHOICE, {**CHOICE, "required": False})
+    vote(made, 5, 0, 0)
+    assert seen(made) == (5, [{"red": 5}, {"red": 5}])
+
+    vote(made, 5, 1, None)
+    scenario.say(scenario.begin(made), 1, 1)  # the sixth who answers the second question
+
+    assert seen(made) == (11, [{"red": 5, "green": 6}, {"red": 5}])
+
+
+def test_what_is_deleted_or_closed_is_a_step_only_with_five():
+    made = made_of()
+    vote(made, 12)
+    assert seen(made)[0] == 12
+    for left, shown in [(11, 12), (10, 12), (9, 12), (8, 12), (7, 7), (6, 7)]:
+        conversations.remove(conversation=Conversation.objects.filter(project=made)[0], at=LUNCHTIME)
+        assert seen(made) == (shown, [{"green": shown}]), left
+
+    made.status = "inactive"
+    made.save(update_fields=["status"])
+
+    assert seen(made) == (7, [{"green": 7}])
+
+
+def test_votes_that_are_changed_are_a_step_once_five_are():
+    made = made_of(type="poll", change_poll=True)
+    talks = []
+    for _ in range(6):
+        talks.append(scenario.say(scenario.begin(made), 0).conversation.pk)
+    assert seen(made) == (6, [{"red": 6}])
+    shown = []
+    for talk in talks:
+        again = conversations.back(conversation_id=talk, at=LUNCHTIME)
+        scenario.say(again, 1)
+        shown.append(seen(made)[1])
+
+    assert shown == [[{"red": 6}]] * 4 + [[{"red": 1, "green": 5}]] * 2
+
+
+def test_voters_see_the_same_steps():
+    made = made_of(type="poll", poll_results_mode="public")
+    block = scenario.script(made).blocks[0]
+    voters = []
+    for number in range(11):
+        voters.append(poll_results.count(project=made, block=block, at=next(MOMENTS)).voters)
+        vote(made, 1, number % 2)
+
+    assert voters == [0] * 5 + [5] * 5 + [10]
+
+
+def test_sentiments_and_analyses_take_steps_too(monkeypatch):
+    made = made_of(TEXT)
+    vote(made, 6, "words")
+    question = scenario.script(made).blocks[0]
+    admin = Caller("admin", community=made.community)
+    member = admin.beside("member")
+
+    def analysed(texts):
+        Analysis.objects.filter(project=made).delete()  # only the newest one is kept
+        themes = [{"title": "Pace", "description": "d", "count": texts, "percentage": 100.0, "quotes": ["q"]}]
+        mood = {"positive": texts, "neutral": 0, "negative": 0}
+        text = {"answer_count": texts, "summary": "s", "themes": themes, "sentiment": mood, "other_count": 0}
+        block = {
+            **next(each for each in figures.count(project=made).blocks),
+            "block_id": question.id, "response_count": texts, "open_text": text,
+        }  # fmt: skip
+        Analysis.objects.create(
+            project=made, revision=made.revision, changes=0, created_at=LUNCHTIME, completed_at=LUNCHTIME,
+            status="completed", completion_count=texts, response_count=texts,
+            blocks_as_json=orjson.dumps([block]).decode(),
+        )  # fmt: skip
+        forget(monkeypatch)
+        shared = look(made).blocks[0]["open_text"]["sentiment"]["positive"]
+        told = member.get(f"/projects/{made.pk}/analysis").json()
+        exact = admin.get(f"/projects/{made.pk}/analysis").json()
+        assert exact["completion_count"] == exact["blocks"][0]["response_count"] == texts
+        (block,) = told["blocks"]
+        assert block["open_text"]["themes"][0]["quotes"] == []
+        return {shared, told["completion_count"], told["response_count"], block["response_count"]}
+
+    assert [analysed(texts) for texts in (6, 7, 10, 11)] == [{6}, {6}, {6}, {11}]
+    Analysis.objects.update(status="running", completion_count=12, response_count=12)
+    running = member.get(f"/projects/{made.pk}/analysis").json()
+    assert (running["completion_count"], running["response_count"], running["blocks"]) == (11, 0, [])
+
+
+def test_the_database_does_not_tell_the_answers_since_the_last_step():
+    made = made_of()
+    vote(made, 6)
+    look(made)
+
+    (row,) = ShownFigures.objects.all()
+
+    plain = anonymity.unseal_figures(project_id=made.pk, sealed=bytes(row.sealed))
+    assert plain is not None
+    assert b"listed" in plain
+    assert b"listed" not in bytes(row.sealed)
+    assert anonymity.unseal_figures(project_id=made.pk + 1, sealed=bytes(row.sealed)) is None
+
+
+def test_a_count_from_before_the_step_never_takes_it_back():
+    made = made_of()
+    vote(made, 5)
+    stored = script_cache.get(made.pk, made.revision).stored
+    early = counting.count_answers(made.pk, stored, figures._reported_blocks(stored), figures.ALL, None)
+    vote(made, 6)
+    assert seen(made)[0] == 11
+
+    counted, _ = steps.counts(project=made, now=early, at=LUNCHTIME + timedelta(hours=1))
+
+    assert counted.listed == 11
+
+
+@pytest.mark.django_db(transaction=True)
+def test_processes_that_look_at_once_store_one_state(monkeypatch):
+    made = made_of()
+    vote(made, 5)
+    both, told = threading.Barrier(2), []
+    advance = steps._with_counts
+
+    def together(shown, now, at):
+        if not both.broken and both.n_waiting < 2 and threading.current_thread() in first:
+            first.discard(threading.current_thread())
+            both.wait(5)  # both have read that nothing is shown yet
+        return advance(shown, now, at)
+
+    def process():
+        try:
+            told.append(figures.shown(project=made, at=LUNCHTIME).figures.conversation_count)
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(steps, "_with_counts", together)
+    threads = [threading.Thread(target=process) for _ in range(2)]
+    first = set(threads)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert told == [5, 5]
+    assert ShownFigures.objects.count() == 1
