@@ -110,4 +110,6 @@ def _path(received: bytearray, end: int) -> bytes:
     """The address that the request line names, without its query."""
     line = bytes(received[: received.find(b"\r\n", 0, end + 2)])
     target = line.partition(b" ")[2].partition(b" ")[0]
+    if not target.startswith(b"/"):  # http://host/path
+        target = b"/" + target.partition(b"://")[2].partition(b"/")[2]
     return target.partition(b"?")[0]

@@ -36,6 +36,7 @@ MAX_DISCARDED = (
     16_777_216  # bytes of a body that nobody reads, until a client that goes on sending is cut off
 )
 SECONDS_TO_STOP = 2  # for requests that are on their way when the process is told to stop
+SECONDS_BETWEEN_CHECKS = 0.5
 SECONDS_BETWEEN_LOGS = 60
 GONE = frozenset({errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.EBADF})
 OUT_OF_SOCKETS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -53,7 +54,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self.nr_conns: int = 0
         self.buffered = 0  # bytes of requests
         self.ended: Counter[str] = Counter()  # connections that this process has ended, by reason
-        self._next_log = 0.0
+        self.unread: set[Connection] = set()  # whose answers wait for their readers
+        self._next_check = self._next_log = 0.0
         self._scratch = bytearray(READ_SIZE)
 
     # Coming and going
@@ -79,7 +81,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
 
     def _make_room(self) -> None:
         """End a twentieth of all connections, those that have waited longest for their clients."""
-        waiting = [each for each in self.connections if each.state not in (State.SERVED, State.WRITING)]
+        waiting = [each for each in self.connections if each.state != State.SERVED]
         waiting.sort(key=lambda each: each.since)
         for connection in waiting[: self.worker_connections // 20 + 1]:
             self._end(connection, "too_many")
@@ -101,6 +103,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         else:
             self.poller.register(connection.sock, events, partial(self._on_event, connection))
         connection.watched = events
+        (self.unread.add if events == EVENT_WRITE else self.unread.discard)(connection)
 
     def _end(self, connection: Connection, reason: str) -> None:
         self.ended[reason] += 1
@@ -189,7 +192,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         connection.deadline = connection.since + settings.SECONDS_TO_SEND_A_BODY + body / BYTES_A_SECOND
         if arrival.waits_to_continue:
             arrival.waits_to_continue = False
-            connection.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self._send(connection, b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _serve(self, connection: Connection, end: int, *, is_cut: bool) -> None:
         end = min(end, len(connection.received))
@@ -227,18 +230,18 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self._forget_received(connection)
         connection.keeps = False
         self._wait(connection, State.WRITING, math.inf)
-        reason = refused.reason_phrase
+        status_line = f"HTTP/1.1 {status} {refused.reason_phrase}\r\n".encode()
+        if self._send(connection, status_line + refused.serialize_headers() + b"\r\n\r\n" + refused.content):
+            self._write_on(connection)
+
+    def _send(self, connection: Connection, data: bytes) -> bool:
+        """Send a few bytes from the polling thread; whether the client is still there."""
         try:
-            connection.sock.sendall(
-                f"HTTP/1.1 {status} {reason}\r\n".encode()
-                + refused.serialize_headers()
-                + b"\r\n\r\n"
-                + refused.content
-            )
+            connection.sock.sendall(data)
         except OSError:
             self._drop(connection)
-            return
-        self._write_on(connection)
+            return False
+        return True
 
     def _refuse_largest(self) -> None:
         """Give up the largest request that is arriving: those of most callers are small."""
@@ -247,13 +250,15 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self._refuse(max(arriving, key=lambda each: len(each.received)), 503)
 
     def _keep_answers_small(self) -> None:
-        unread = [each for each in self.connections if each.sock.size]
-        if sum(each.sock.size for each in unread) > settings.WEB_BUFFER:
-            self._end(max(unread, key=lambda each: each.sock.size), "unread")
+        if sum(each.sock.size for each in self.unread) > settings.WEB_BUFFER:
+            self._end(max(self.unread, key=lambda each: each.sock.size), "unread")
 
     def murder_keepalived(self, force: bool = False) -> None:
-        """End connections that are beyond a deadline; all of them by `force`. Called once a second."""
+        """End connections that are beyond a deadline; all of them by `force`."""
         now = time.monotonic()
+        if now < self._next_check and not force:
+            return
+        self._next_check = now + SECONDS_BETWEEN_CHECKS
         for connection in list(self.connections):
             if force:
                 self._drop(connection)

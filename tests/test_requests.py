@@ -108,3 +108,6 @@ def test_what_a_header_says() -> None:
     assert found is not None
     assert (found.path, found.waits_to_continue, found.length) == (b"/a", True, 0)
     assert arrival(bytearray(START)) is None
+    absolute = arrival(bytearray(b"POST http://x:1/v1/y?z HTTP/1.1\r\n\r\n"))
+    assert absolute is not None
+    assert absolute.path == b"/v1/y"
