@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from communities.actors import Role
 from communities.http.fields import UtcDateTimeField
 from communities.http.idempotency import once
-from communities.http.pagination import PageIn
+from communities.http.pagination import MAX_PAGE, PageIn
 from communities.http.views import CommunityViewSet
 from communities.models import Identity
 from surveys.api.conversation_examples import RESPONSE
@@ -27,6 +27,12 @@ TAG = "Responses"
 class ResponsesIn(PageIn):
     """Filters and paging of the listing."""
 
+    page = serializers.IntegerField(
+        min_value=1,
+        max_value=MAX_PAGE,
+        default=1,
+        help_text=f"From 1. Pages reach the first {responses.MAX_PAGED_ROWS:,} rows; go on with `after`.",
+    )
     after = serializers.UUIDField(
         required=False,
         help_text="A response's id: the page starts after it, at one cost at any depth. Without `page`.",
@@ -113,7 +119,9 @@ class ResponseViewSet(CommunityViewSet):
             "role may read the responses of a `transparent` project; otherwise only its creator and admins "
             "may. For role member a project that is not active is `404 not_found`, and an open poll is "
             "readable only if its `poll_results_mode` is `public`, or `voters_only` and the key's user "
-            "has voted. To continue where an earlier call stopped, send the last id as `after`."
+            "has voted. To continue where an earlier call stopped, send the last id as `after`. A `page` "
+            f"beyond {responses.MAX_PAGED_ROWS:,} rows is `400 invalid_request`, with the id to go on with; "
+            "past the end it is empty."
         ),
         parameters=[ResponsesIn],
         responses=ResponseOut(many=True),

@@ -70,9 +70,7 @@ class Conversation(models.Model):
             ),
         ]
         indexes = [
-            # For deleting a project. Covers all rows, because few are unlisted, and with a condition on
-            # `is_listed` the first answer would rewrite every index entry of the row.
-            models.Index(fields=["project", "id"], name="conversation_of_project"),
+            models.Index(fields=["project", "id"], name="conversation_of_project"),  # for deleting a project
             models.Index(
                 fields=["project", "respondent"],
                 condition=Q(respondent__isnull=False),
@@ -83,8 +81,21 @@ class Conversation(models.Model):
                 condition=Q(completed_at__isnull=False),
                 name="conversation_by_completion",
             ),
-            # On a column that answers do not change. If an index has a column that answers change, PostgreSQL
-            # rewrites every index entry of the row with every answer (0.10 ms of CPU instead of 0.07).
+            # The next two list and count responses without reading the rows. `updated_at` changes with every
+            # answer, so PostgreSQL writes all index entries of the row anew each time: 0.05 ms of 3 ms of CPU
+            # for an answer, and 2.7 instead of 1.6 kB of WAL. Without it, a filter reads all of a project.
+            models.Index(
+                fields=["project", "updated_at", "id"],
+                include=["completed_at"],
+                condition=Q(is_listed=True),
+                name="response_by_change",
+            ),
+            models.Index(
+                fields=["project", "provider", "id"],
+                include=["completed_at"],
+                condition=Q(is_listed=True),
+                name="response_by_provider",
+            ),
             models.Index(
                 fields=["started_at"],
                 condition=Q(sealed_respondent__isnull=False),

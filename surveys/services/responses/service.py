@@ -6,14 +6,14 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from django.db import connection
 from django.db.models import Sum
 
 from communities import statements
 from communities.actors import Actor
-from communities.errors import NotFound
+from communities.errors import NotFound, refuse
 from communities.transactions import in_transaction
 from surveys.models import Project, Tally
 from surveys.services import access
@@ -29,6 +29,9 @@ FIRST_BATCH = 100
 MAX_BATCH = 1_000
 MAX_BATCH_BYTES = 4_000_000
 _BYTES_PER_ANSWER = 100
+# As far as pages by number reach: the rows before a page are read too. `after` has no such limit.
+MAX_PAGED_ROWS = 10_000
+_LIMIT = 10_001  # of what is counted to learn whether a filter matches few responses, or all but a few
 # Hand-written SQL: one statement reads a page with its answers as arrays. 100 responses of 10 answers take
 # 2.0 ms of CPU on both sides, JSON included; two statements take 4.7 ms, JSON made by PostgreSQL 2.7 ms.
 _COLUMNS = """
@@ -52,6 +55,11 @@ _FILTERS = {
     "provider": "provider = %s",
     "user_id": "user_id = %s",
     "session_number": "session_number = %s",
+}
+# Filters whose opposite can be counted too; none of them is ever null.
+_OPPOSITES = {
+    "updated_after": "updated_at < %s",
+    "provider": "(provider < %s OR provider > %s)",  # two ranges of the index, unlike <>
 }
 _STATUS = {"completed": "completed_at IS NOT NULL", "partial": "completed_at IS NULL"}
 
@@ -80,10 +88,11 @@ def list_page(
 
     `filters` may hold `status` (`completed`, `partial`; anything else means all) and the keys of `_FILTERS`.
     With `after`, the page starts after that response and costs the same at any depth. The total comes from
-    the project's tally, and is counted only if filters other than `status` are given.
+    the project's tally, and is counted only if filters other than `status` are given. Raises InvalidRequest
+    for a page beyond MAX_PAGED_ROWS, if there are responses.
     """
     where, values = _where(project, filters)
-    total = _total(project, filters, where, values)
+    total, matches_most = _total(project, filters, where, values)
     direction, comparison = ("DESC", "<") if descending else ("ASC", ">")
     offset = (page - 1) * per_page
     keyset = ""
@@ -91,14 +100,17 @@ def list_page(
         keyset, offset = f" AND id {comparison} %s", 0
     elif offset >= total:
         return ResponsePage([], page, per_page, total, has_more=False)
+    ids = f"SELECT id FROM surveys_conversation WHERE {where}{keyset}"
+    if filters.get("updated_after") is not None and not matches_most:
+        # The matches may be anywhere in the order of ids. OFFSET 0 has PostgreSQL find all of them by the
+        # index first, instead of looking for matches in that order.
+        ids = f"SELECT id FROM ({ids} OFFSET 0) matching"
+    ids = f"{ids} ORDER BY id {direction} LIMIT %s OFFSET %s"
+    if offset + per_page > MAX_PAGED_ROWS and after is None:
+        _refuse_depth(per_page, ids, values)
     sql = f"""
         SELECT {_COLUMNS}
-        FROM (
-            SELECT * FROM surveys_conversation WHERE id IN (
-                SELECT id FROM surveys_conversation WHERE {where}{keyset}
-                ORDER BY id {direction} LIMIT %s OFFSET %s
-            )
-        ) c {_ANSWERS}
+        FROM (SELECT * FROM surveys_conversation WHERE id IN ({ids})) c {_ANSWERS}
         ORDER BY c.id {direction}
     """
     more = [after] if after is not None else []
@@ -201,11 +213,52 @@ def _where(project: Project, filters: Mapping[str, object]) -> tuple[str, list[A
     return " AND ".join(parts), [*values, *more]
 
 
-def _total(project: Project, filters: Mapping[str, object], where: str, values: list[Any]) -> int:
-    if any(filters.get(name) is not None for name in _FILTERS):
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT count(*) FROM surveys_conversation WHERE {where}", values)
-            return int(cursor.fetchone()[0])
+def _refuse_depth(per_page: int, ids: str, values: list[Any]) -> NoReturn:
+    """Refuse a page that is too deep, with the id after which the list goes on."""
+    last_page = MAX_PAGED_ROWS // per_page
+    with connection.cursor() as cursor:
+        cursor.execute(ids, [*values, 1, last_page * per_page - 1])
+        row = cursor.fetchone()
+    message = (
+        f"`page` must be at most {last_page} with this `per_page`, as pages reach the first "
+        f"{MAX_PAGED_ROWS:,} rows. Send the id of the last response that you have as `after` instead"
+    )
+    refuse("page", "too_large", f"{message}: page {last_page} ends with {row[0]}." if row else f"{message}.")
+
+
+def _total(
+    project: Project, filters: Mapping[str, object], where: str, values: list[Any]
+) -> tuple[int, bool]:
+    """How many responses match, and whether they are known to be all but a few.
+
+    A filter that matches few responses, or all but a few, is counted by those few.
+    """
+    narrowing = [name for name in _FILTERS if filters.get(name) is not None]
+    if not narrowing:
+        return _kept_total(project, filters), True
+    if len(narrowing) == 1 and narrowing[0] in _OPPOSITES:
+        matching = _count(f"SELECT FROM surveys_conversation WHERE {where} LIMIT %s", [*values, _LIMIT])
+        if matching < _LIMIT:
+            return matching, False
+        others_where, others_values = _where(project, {"status": filters.get("status")})
+        condition = _OPPOSITES[narrowing[0]]
+        others = _count(
+            f"SELECT FROM surveys_conversation WHERE {others_where} AND {condition} LIMIT %s",
+            [*others_values, *[filters[narrowing[0]]] * condition.count("%s"), _LIMIT],
+        )
+        if others < _LIMIT:
+            return _kept_total(project, filters) - others, True
+    return _count(f"SELECT FROM surveys_conversation WHERE {where}", values), False
+
+
+def _kept_total(project: Project, filters: Mapping[str, object]) -> int:
+    """All responses, or those with the status of the filter."""
     sums = Tally.objects.filter(project=project).aggregate(listed=Sum("listed"), completed=Sum("completed"))
     listed, completed = sums["listed"] or 0, sums["completed"] or 0
     return {"completed": completed, "partial": listed - completed}.get(str(filters.get("status")), listed)
+
+
+def _count(rows: str, values: list[Any]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM ({rows}) counted", values)
+        return int(cursor.fetchone()[0])
