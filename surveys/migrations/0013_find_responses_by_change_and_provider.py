@@ -6,7 +6,7 @@ class Migration(migrations.Migration):
     atomic = False  # an index is made concurrently outside of a transaction alone
 
     dependencies = [
-        ("surveys", "0011_pack_answers"),
+        ("surveys", "0012_show_anonymous_figures_in_steps"),
     ]
 
     operations = [
