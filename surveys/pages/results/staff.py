@@ -22,7 +22,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from communities.errors import InvalidRequest, Refusal
+from communities.errors import InvalidRequest, Refusal, Unavailable
 from communities.http.downloads import download
 from communities.http.envelope import STATUS
 from surveys.models import Project
@@ -52,7 +52,11 @@ def _for_staff(permission: str) -> Callable[[View[P]], View[P]]:
         def checked(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if not (request.user.is_staff and request.user.has_perm(permission)):
                 raise PermissionDenied
-            response = view(request, *args, **kwargs)
+            try:
+                response = view(request, *args, **kwargs)
+            except Unavailable as refusal:  # the process is counting other results
+                response = _render("503.html", {"page": theme.PLAIN}, status=503)
+                response["Retry-After"] = str(refusal.retry_after)
             response.headers.setdefault("Cache-Control", "private, no-store")
             return response
 

@@ -7,7 +7,7 @@ from the packed answers on the conversations' rows, where the filters are condit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -21,6 +21,8 @@ from communities.transactions import in_transaction
 from surveys.engine import packing
 from surveys.engine.script import NUMBERS, SCALES, Block, Option, Script
 from surveys.engine.statistics import MAX_POINT, AnswerGroup, EntryKey
+from surveys.services.results import large
+from surveys.services.results.large import Counted
 from surveys.services.scripts.storage import StoredScript
 
 
@@ -86,42 +88,67 @@ def count_answers(
     selection: Selection,
     dividing: ReportedBlock | None,
     *,
+    waits: bool = False,
     note: Progress = lambda counted: None,
 ) -> AnswerCounts:
-    """All figures are of one moment. `note` is told now and then how many conversations were looked at."""
-    questions = [each for each in reported if each.block.asks]
-    where, values = _where(project_id, selection)
-    parts = [_totals(project_id), _unfinished(project_id, stored.revision, where, values)]
-    groups: Mapping[int, list[AnswerGroup]]
-    of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]] = {}
-    if where or dividing is not None:
-        from surveys.services.results.packed import Counter  # noqa: PLC0415 - NumPy: 25 MB
+    """All figures are of one moment. `note` is told now and then how many conversations were looked at.
 
-        listed = completed = counted = 0
-        with _one_moment():
-            (_, _, changes), unfinished = _values_of(parts)
-            counter = Counter(questions, dividing)
-            for data, progress in _packed(where or "c.project_id = %s", values or [project_id]):
-                counter.add(data)
-                listed += len(progress) - progress.count(_BEGUN)
-                completed += progress.count(_COMPLETED)
-                counted += len(progress)
-                note(counted)
-        groups, of_segments = counter.groups(), counter.groups_of_segments()
-    else:
-        (listed, completed, changes), unfinished, rows = _values_of(
-            [*parts, _groups([each.block for each in questions])]
-        )
-        groups = _by_block(rows)
+    Raises Unavailable if there are many responses and another thread is counting many, unless it `waits`.
+    """
+    where, values = _where(project_id, selection)
+    unfinished_part = _unfinished(project_id, stored.revision, where, values)
+    key = project_id, stored.revision, selection, dividing and dividing.id
+    with _one_moment():
+        (totals,) = _values_of([_totals(project_id)])
+        listed, completed, changes = totals
+        is_large = listed >= large.LARGE
+        if (known := large.kept(key, changes=changes) if is_large else None) is not None:
+            counted = known
+            (unfinished,) = _values_of([unfinished_part])
+        else:
+            questions = [each for each in reported if each.block.asks]
+            with large.turn(waits=waits) if is_large else nullcontext():
+                if where or dividing is not None:
+                    (unfinished,) = _values_of([unfinished_part])
+                    condition = where or "c.project_id = %s", values or [project_id]
+                    counted = _counted_part(changes, questions, dividing, condition, note)
+                else:
+                    unfinished, rows = _values_of(
+                        [unfinished_part, _groups([each.block for each in questions])]
+                    )
+                    counted = Counted(changes, listed, completed, _by_block(rows), {})
+            if is_large:
+                large.keep(key, counted)
     return AnswerCounts(
-        changes=changes,
-        listed=listed,
-        completed=completed,
+        changes=counted.changes,
+        listed=counted.listed,
+        completed=counted.completed,
         unlisted=sum(row[-1] for row in unfinished),
         unfinished=_drop_off(stored.script, stored.revision, unfinished),
-        groups=groups,
-        of_segments=of_segments,
+        groups=counted.groups,
+        of_segments=counted.of_segments,
     )
+
+
+def _counted_part(
+    changes: int,
+    questions: Sequence[ReportedBlock],
+    dividing: ReportedBlock | None,
+    condition: tuple[str, list[Any]],
+    note: Progress,
+) -> Counted:
+    """Counts of selected conversations, or of segments, from the packed answers."""
+    from surveys.services.results.packed import Counter  # noqa: PLC0415 - NumPy: 25 MB
+
+    counter = Counter(questions, dividing)
+    listed = completed = looked_at = 0
+    for data, progress in _packed(*condition):
+        counter.add(data)
+        listed += len(progress) - progress.count(_BEGUN)
+        completed += progress.count(_COMPLETED)
+        looked_at += len(progress)
+        note(looked_at)
+    return Counted(changes, listed, completed, counter.groups(), counter.groups_of_segments())
 
 
 Part = tuple[str, list[Any]]  # a statement that comes to one JSON value, and its values

@@ -83,27 +83,30 @@ def totals(project_id: int) -> dict[str, int]:
     return {name: count or 0 for name, count in sums.items()}
 
 
-def count(*, project: Project, selection: Selection = ALL, segment_by: int | None = None) -> Figures:
+def count(
+    *, project: Project, selection: Selection = ALL, segment_by: int | None = None, waits: bool = False
+) -> Figures:
     """The figures of every question and content block, then of removed ones with answers.
 
     Refuses a `segment_by` that is no choice or scale of this project, or that makes too many numbers.
     `drop_off.left` counts the unfinished conversations at a block; its percentage is of all conversations
-    begun, those without an answer included.
+    begun, those without an answer included. Raises Unavailable if there are many responses and the process is
+    counting others, unless it `waits`.
     """
     stored = script_cache.get(project.pk, project.revision).stored
     reported = _reported_blocks(stored)
     dividing = _segmenting_block(reported, segment_by)
-    counts = counting.count_answers(project.pk, stored, reported, selection, dividing)
+    counts = counting.count_answers(project.pk, stored, reported, selection, dividing, waits=waits)
     return _figures(reported, counts, dividing)
 
 
 def shown(*, project: Project, at: datetime) -> ShownFigures:
     """The figures for people who may not read single responses: in steps on anonymous projects."""
     if not project.is_anonymous:
-        return ShownFigures(count(project=project), at)
+        return ShownFigures(count(project=project, waits=True), at)
     stored = script_cache.get(project.pk, project.revision).stored
     reported = _reported_blocks(stored)
-    now = counting.count_answers(project.pk, stored, reported, ALL, None)
+    now = counting.count_answers(project.pk, stored, reported, ALL, None, waits=True)
     counts, counted_at = steps.counts(project=project, now=now, at=at)
     return ShownFigures(_figures(reported, counts, None), counted_at)
 

@@ -159,9 +159,9 @@ def test_what_would_be_divided_into_more_than_50000_is_refused_before_it_is_coun
     )
     counted, count = [], counting.count_answers
 
-    def watched(*given):
+    def watched(*given, **waits):
         counted.append(given)
-        return count(*given)
+        return count(*given, **waits)
 
     monkeypatch.setattr(counting, "count_answers", watched)
     block_id = scenario.script(made).blocks[0].id

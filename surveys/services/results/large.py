@@ -1,0 +1,86 @@
+"""Counting many responses takes a second of CPU: how often a process does it, and what it keeps of it.
+
+with turn(): ...            one count at a time; others are refused, or wait
+keep(key, counted)          what was counted, until memory is needed for another
+kept(key, changes=…)        it again, as long as the answers have not changed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import BoundedSemaphore, Lock
+from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
+
+from communities.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from surveys.engine.statistics import AnswerGroup, EntryKey
+
+LARGE = 50_000  # responses; their count takes 50 ms
+AT_ONCE = 1
+RETRY_AFTER = 2  # seconds
+BUSY = "Other results of many responses are being counted. Please retry shortly."
+MAX_BYTES = 32 * 1024 * 1024
+BYTES_OF_A_GROUP = 350
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted when the tally had so many `changes`."""
+
+    changes: int
+    listed: int
+    completed: int
+    groups: Mapping[int, list[AnswerGroup]]
+    of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]]
+
+    @property
+    def size(self) -> int:
+        parts = (self.groups, *self.of_segments.values())
+        return BYTES_OF_A_GROUP * (1 + sum(len(groups) for part in parts for groups in part.values()))
+
+
+def _size(counted: Counted) -> int:
+    return counted.size
+
+
+_turns = BoundedSemaphore(AT_ONCE)
+_kept: LRUCache[Hashable, Counted] = LRUCache(MAX_BYTES, getsizeof=_size)
+_lock = Lock()
+
+
+@contextmanager
+def turn(*, waits: bool) -> Iterator[None]:
+    """Let one thread of the process count. Refuses others, unless they wait.
+
+    Requests do not wait: each would hold one of the process's few threads, and votes would have none.
+    """
+    turns = _turns
+    if not turns.acquire(blocking=waits):
+        raise Unavailable(
+            "Other results of many responses are being counted. Please retry shortly.",
+            retry_after=RETRY_AFTER,
+        )
+    try:
+        yield
+    finally:
+        turns.release()
+
+
+def keep(key: Hashable, counted: Counted) -> None:
+    with _lock:
+        _kept.pop(key, None)
+        if counted.size <= _kept.maxsize:
+            _kept[key] = counted
+
+
+def kept(key: Hashable, *, changes: int) -> Counted | None:
+    with _lock:
+        counted = _kept.get(key)
+    return counted if counted is not None and counted.changes == changes else None

@@ -1,0 +1,163 @@
+"""Counting many responses keeps no thread from votes, and is not done twice for the same answers."""
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+from cachetools import LRUCache
+from django.db import connection
+
+from communities.errors import Unavailable
+from surveys.services.results import counting, figures, large
+from surveys.services.results.figures import Selection
+from tests.support.caller import Caller
+from tests.support.surveys import scenario
+from tests.support.surveys.results import OPEN_WEB, converse, results
+from tests.support.surveys.scenario import CHOICE
+
+ASKED = {"type": "single_punch", "prompt": "?", "options": [{"value": "red"}, {"value": "green"}]}
+WEB = Selection(provider="web")
+
+
+@pytest.fixture(autouse=True)
+def three_are_many(monkeypatch):
+    monkeypatch.setattr(large, "LARGE", 3)
+    monkeypatch.setattr(large, "_turns", threading.BoundedSemaphore(large.AT_ONCE))
+    monkeypatch.setattr(large, "_kept", LRUCache(large.MAX_BYTES, getsizeof=large._size))
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """How often packed answers were counted."""
+    seen = []
+    packed = counting._packed
+
+    def noted(where, values):
+        seen.append(where)
+        return packed(where, values)
+
+    monkeypatch.setattr(counting, "_packed", noted)
+    return seen
+
+
+def made_of(votes):
+    made = scenario.project(CHOICE, CHOICE)
+    vote(made, votes)
+    return made
+
+
+def vote(made, times=1):
+    for _ in range(times):
+        scenario.say(scenario.begin(made), 0, 1)
+
+
+@contextmanager
+def in_a_thread(work):
+    """Runs it beside the block, with a connection of its own."""
+
+    def run():
+        try:
+            work()
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_many_are_counted_other_counts_are_refused_and_votes_and_few_are_not(monkeypatch):
+    admin = Caller("admin")
+    made, few = (admin.make_open(ASKED, delivery=OPEN_WEB) for _ in range(2))
+    for _ in range(3):
+        converse(admin, made, ["red"])
+    path = f"/projects/{made['id']}/analysis/results"
+    packed, counts, goes_on = counting._packed, threading.Event(), threading.Event()
+
+    def slowly(where, values):
+        if threading.current_thread() is not threading.main_thread():
+            counts.set()
+            assert goes_on.wait(30)
+        return packed(where, values)
+
+    monkeypatch.setattr(counting, "_packed", slowly)
+    told = []
+    with in_a_thread(lambda: told.append(admin.get(f"{path}?provider=web"))):
+        try:
+            assert counts.wait(30)
+            refused = [admin.get(f"{path}?status=completed&provider=web") for _ in range(7)]
+            converse(admin, made, ["green"])
+            small = results(admin, few, "?status=completed")
+        finally:
+            goes_on.set()
+
+    assert {(each.status_code, each["Retry-After"], each.json()["error"]) for each in refused} == {
+        (503, str(large.RETRY_AFTER), "unavailable")
+    }
+    assert told[0].json()["conversation_count"] == 3  # all of one moment, before the fourth
+    assert small["conversation_count"] == 0
+    assert results(admin, made, "?provider=web")["conversation_count"] == 4
+
+
+@pytest.mark.django_db
+def test_what_was_counted_is_counted_again_only_after_a_change(passes):
+    made = made_of(3)
+    other = scenario.script(made).blocks[1].id
+
+    for _ in range(2):
+        assert figures.count(project=made, selection=WEB).conversation_count == 3
+        segments = figures.count(project=made, selection=WEB, segment_by=other).segments or ()
+        assert [each["count"] for each in segments] == [0, 3]
+        assert figures.count(project=made, segment_by=other).blocks[0]["segments"][1]["response_count"] == 3
+    assert len(passes) == 3
+
+    begun = scenario.begin(made)  # changes where people left, though no answer
+    assert figures.count(project=made, selection=WEB).blocks[0]["drop_off"]["left"] == 1
+    assert len(passes) == 3
+    scenario.say(begun, 1)
+    assert figures.count(project=made, selection=WEB).conversation_count == 4
+    made.revision += 1
+    made.save(update_fields=["revision"])
+    assert figures.count(project=made, selection=WEB).conversation_count == 4
+    assert len(passes) == 5
+
+
+@pytest.mark.django_db
+def test_few_responses_are_counted_each_time_and_nothing_is_kept(passes):
+    made = made_of(2)
+
+    figures.count(project=made, selection=WEB)
+    figures.count(project=made, selection=WEB)
+
+    assert len(passes) == 2
+    assert not large._kept
+
+
+@pytest.mark.django_db
+def test_what_is_kept_is_bounded_by_its_size(monkeypatch):
+    made = made_of(3)
+    figures.count(project=made, selection=WEB)
+    one = large._kept.currsize
+    monkeypatch.setattr(large, "_kept", LRUCache(2 * one, getsizeof=large._size))
+
+    for selection in (WEB, Selection(covers="completed"), Selection(covers="completed", provider="web")):
+        figures.count(project=made, selection=selection)
+    assert len(large._kept) == 2
+
+    figures.count(project=made, segment_by=scenario.script(made).blocks[0].id)
+    assert large._kept.currsize <= 2 * one
+
+
+@pytest.mark.django_db
+def test_a_worker_waits_for_its_turn():
+    made = made_of(3)
+    with large.turn(waits=False):
+        with pytest.raises(Unavailable):
+            figures.count(project=made)
+        threading.Timer(0.05, large._turns.release).start()
+        assert figures.count(project=made, waits=True).conversation_count == 3
+        large._turns.acquire()
