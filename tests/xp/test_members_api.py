@@ -18,7 +18,7 @@ def admin():
     """An admin whose member has neither a name nor XP, and so comes last among the present members."""
     caller = Caller("admin")
     caller.user.name = ""
-    caller.user.save()
+    caller.user.save(update_fields=["name"])
     return caller
 
 
