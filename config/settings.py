@@ -49,6 +49,12 @@ TRUSTED_PROXIES = _env.int("TRUSTED_PROXIES", 0, validate=environment.between(0,
 CONVERSATIONS_PER_ADDRESS_AND_HOUR = _env.int(
     "CONVERSATIONS_PER_ADDRESS_AND_HOUR", 60, validate=environment.between(1, 1_000_000)
 )
+MOVES_PER_VISITOR_AND_MINUTE = _env.int(
+    "MOVES_PER_VISITOR_AND_MINUTE", 60, validate=environment.between(1, 1_000_000)
+)
+MOVES_PER_ADDRESS_AND_MINUTE = _env.int(
+    "MOVES_PER_ADDRESS_AND_MINUTE", 600, validate=environment.between(1, 1_000_000)
+)
 LEAST_SECONDS_TO_FIRST_ANSWER = _env.float(
     "LEAST_SECONDS_TO_FIRST_ANSWER", 1.0, validate=environment.between(0, 60)
 )
@@ -109,7 +115,7 @@ INSTALLED_APPS = [
     "webhooks",
     "xp",
     "surveys",
-    "django.contrib.admin",
+    "communities.admin_app.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -42,6 +42,8 @@ OTHER_SETTINGS = (
     "LOG_LEVEL",
     "METRICS",
     "METRICS_TOKEN",
+    "MOVES_PER_ADDRESS_AND_MINUTE",
+    "MOVES_PER_VISITOR_AND_MINUTE",
     "PORT",
     "SECONDS_TO_WAIT_FOR_A_SCRIPT",
     "STATEMENT_TIMEOUT_SECONDS",
@@ -137,6 +139,14 @@ def _places_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
     from communities.http import downloads  # noqa: PLC0415 - once Django is set up
 
     monkeypatch.setattr(downloads, "_slots", BoundedSemaphore(100))
+
+
+@pytest.fixture(autouse=True)
+def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moves that other tests made from the same address do not count."""
+    from communities.http import throttling  # noqa: PLC0415 - once Django is set up
+
+    monkeypatch.setattr(throttling, "counts_here", throttling.CountsHere())
 
 
 @pytest.fixture(autouse=True)

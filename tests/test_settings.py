@@ -107,6 +107,8 @@ def test_the_development_key_stops_the_start_without_debug(tmp_path: Path) -> No
         ("STATEMENT_TIMEOUT_SECONDS", "-1"),
         ("TRUSTED_PROXIES", "yes"),
         ("CONVERSATIONS_PER_ADDRESS_AND_HOUR", "0"),
+        ("MOVES_PER_ADDRESS_AND_MINUTE", "0"),
+        ("MOVES_PER_VISITOR_AND_MINUTE", "many"),
         ("LEAST_SECONDS_TO_FIRST_ANSWER", "soon"),
         ("LOG_LEVEL", "LOUD"),
         ("WEBHOOKS_ALLOW_HTTP", "perhaps"),

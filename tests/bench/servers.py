@@ -28,6 +28,8 @@ TOLD = {
     "STATEMENT_TIMEOUT_SECONDS": "600",
     # Both defences of the open pages are on; thousands of visitors behind one address are let through.
     "CONVERSATIONS_PER_ADDRESS_AND_HOUR": "1000000",
+    "MOVES_PER_ADDRESS_AND_MINUTE": "1000000",
+    "MOVES_PER_VISITOR_AND_MINUTE": "1000000",
     "LEAST_SECONDS_TO_FIRST_ANSWER": "0",
     # Endpoints of webhooks stand on this machine.
     "WEBHOOKS_ALLOW_HTTP": "true",

@@ -1,6 +1,6 @@
 """What has changed about a key holds at the very next request, in every process."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,10 +10,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 from django.urls import reverse
 from django_redis import get_redis_connection
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import DjangoAssertNumQueries
 
 from communities import key_versions
-from communities.http import authentication, throttling
+from communities.http import authentication
 from communities.models import ApiKey, Community, Member, User
 from communities.services import keys
 from tests.factories import StaffFactory
@@ -22,6 +22,7 @@ from tests.support.caller import Caller
 from tests.support.kills import dying_after, in_a_process_that_dies
 from tests.support.moments import NOON
 from tests.support.other_process import other_process
+from tests.support.redis import without_redis
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
 REFUSED, LESS = 401, 403  # the key no longer works; the key works with another role
@@ -237,31 +238,15 @@ def test_nobody_remembers_what_a_transaction_has_not_committed_yet() -> None:
     assert status(caller) == REFUSED  # looked up at each request, as long as it says that it is changing
 
 
-@pytest.fixture
-def redis_away(settings: Settings) -> Iterator[None]:
-    yield from _away(settings)
-
-
-def _away(settings: Settings) -> Iterator[None]:
-    before = settings.REDIS_URL
-    settings.REDIS_URL = "unix:///nowhere/redis.sock?db=0"
-    throttling._client.cache_clear()
-    throttling.outage = throttling.Outage()
-    yield
-    settings.REDIS_URL = before
-    throttling._client.cache_clear()
-    throttling.outage = throttling.Outage()
-
-
-@pytest.mark.usefixtures("redis_away")
 def test_without_redis_a_key_is_remembered_for_some_seconds_as_ever() -> None:
     caller = Caller()
-    status(caller)
+    with without_redis():
+        status(caller)
 
-    Member.objects.filter(user=caller.user).update(access="creator")
+        Member.objects.filter(user=caller.user).update(access="creator")
 
-    assert status(caller) == 200
-    clear_caller_cache()  # as after five seconds
-    assert status(caller) == LESS
-    keys.revoke_key(community_id=caller.community.pk, key_id=key_of(caller).pk, at=NOON)
+        assert status(caller) == 200
+        clear_caller_cache()  # as after five seconds
+        assert status(caller) == LESS
+        keys.revoke_key(community_id=caller.community.pk, key_id=key_of(caller).pk, at=NOON)
     assert ApiKey.objects.get(user=caller.user).revoked_at == NOON

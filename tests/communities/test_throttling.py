@@ -14,19 +14,15 @@ from communities.http.throttling import Allowance, address_of, take
 from communities.models import Community
 from tests.support.api_requests import RATE_HEADERS, ask, clear_caller_cache, key_of, new_address
 from tests.support.caller import Caller, refusal
+from tests.support.redis import without_redis
 
 pytestmark = pytest.mark.usefixtures("redis")
 
 
 @pytest.fixture
-def redis_away(settings: Settings) -> Iterator[None]:
-    """As if Redis had gone away, until the test is over."""
-    settings.REDIS_URL = "unix:///nowhere/redis.sock?db=0"
-    throttling._client.cache_clear()
-    throttling.outage = throttling.Outage()
-    yield
-    throttling._client.cache_clear()
-    throttling.outage = throttling.Outage()
+def redis_away() -> Iterator[None]:
+    with without_redis():
+        yield
 
 
 def age(name: str, seconds: float) -> None:
@@ -228,6 +224,27 @@ def test_a_valid_key_works_from_an_address_that_is_used_up(db: None) -> None:
         (2, "6.6.6.6", "6.6.6.6"),
         (1, "", "9.9.9.9"),
         (1, " , ", "9.9.9.9"),
+        (1, "6.6.6.6, 7.7.7.7:5678", "7.7.7.7"),
+        (1, " 7.7.7.7:5678\t", "7.7.7.7"),
+        (1, '"7.7.7.7:5678"', "7.7.7.7"),
+        (1, "[2001:db8::1]:443", "2001:db8::/64"),
+        (1, '"[2001:DB8:0:0:1::1]:443"', "2001:db8::/64"),
+        (1, "[2001:db8::2]", "2001:db8::/64"),
+        (1, "2001:db8::3", "2001:db8::/64"),
+        (1, "fe80::1%eth0", "fe80::/64"),
+        (1, "[fe80::1%25eth0]:80", "fe80::/64"),
+        (1, "::ffff:7.7.7.7", "7.7.7.7"),
+        (1, "[::ffff:7.7.7.7]:80", "7.7.7.7"),
+        (2, "[2001:db8::1]:443, 7.7.7.7:80, 8.8.8.8", "7.7.7.7"),
+        # No address: it counts as the proxy's, so that inventing some gains nothing.
+        (1, "unknown", "9.9.9.9"),
+        (1, "_hidden", "9.9.9.9"),
+        (1, "1.2.3", "9.9.9.9"),
+        (1, "01.2.3.4", "9.9.9.9"),
+        (1, "[]", "9.9.9.9"),
+        (1, "[1.2.3.4", "9.9.9.9"),
+        (1, "1.2.3.4:80:80", "9.9.9.9"),
+        (1, "x" * 5000, "9.9.9.9"),
     ],
 )
 def test_the_address_is_what_our_outermost_proxy_saw(
@@ -246,6 +263,8 @@ def test_the_address_is_what_our_outermost_proxy_saw(
         ("2001:db8:1:2:6:5:4:3", "2001:db8:1:2::/64"),
         ("::ffff:203.0.113.9", "203.0.113.9"),
         ("203.0.113.9", "203.0.113.9"),
+        ("203.0.113.9:5678", "203.0.113.9"),
+        ("[2001:db8:1:2:3::]:5678", "2001:db8:1:2::/64"),
         ("no:address", "no:address"),
     ],
 )
@@ -273,6 +292,28 @@ def test_without_redis_calls_go_through(db: None) -> None:
     assert left(answers[0])[:2] == ["60", "60"]
     assert int(left(answers[0])[2]) > time.time()
     assert throttling.outage.calls_let_through == 70
+
+
+@pytest.mark.usefixtures("redis_away")
+def test_without_redis_a_process_counts_alone_what_must_stay_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [time.monotonic()]
+    throttling.outage.begin(RedisError())
+    throttling.outage._next_attempt_at += 1_000
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def taken(name: str = "name") -> tuple[int, int]:
+        allowance = throttling.take_surely(name, 2, seconds=60)
+        return allowance.remaining, allowance.retry_after
+
+    assert [taken(), taken(), taken(), taken("other")] == [(1, 0), (0, 0), (0, 60), (1, 0)]
+    now[0] += 59.5
+    assert taken() == (0, 1)
+    now[0] += 0.5
+    assert [taken(), taken(), taken()] == [(1, 0), (0, 0), (0, 60)]
+    throttling.forget("name")
+    assert taken() == (1, 0)
 
 
 @pytest.mark.usefixtures("redis_away")

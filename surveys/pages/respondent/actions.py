@@ -11,6 +11,7 @@ from functools import partial
 from django.http import HttpRequest
 
 from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from communities.words import plural
 from surveys.engine.script import Block
 from surveys.models import Project
 from surveys.pages import words
@@ -96,6 +97,8 @@ def perform(page_request: PageRequest) -> Outcome:
     """Do what the form asks for. Whatever could not be saved is still in the controls of the screen."""
     if not _is_own_form(page_request):
         return _again(page_request, words.ONCE_MORE)
+    if wait := protection.seconds_to_wait(page_request.request, visitor_id=page_request.visit.visitor_id):
+        return _too_fast(page_request, wait)
     try:
         return _perform(page_request, page_request.request.POST.get("do", "answer"))
     except InvalidRequest as refusal:
@@ -110,6 +113,12 @@ def perform(page_request: PageRequest) -> Outcome:
     except NotFound:  # the conversation was deleted, for example retracted in another window
         page_request.forget()
         return _again(page_request, words.ONCE_MORE)
+
+
+def _too_fast(page_request: PageRequest, seconds: int) -> Outcome:
+    """The same step with what was typed, as a 429. Nothing was saved and nothing is lost."""
+    again = _again(page_request, words.TOO_FAST.format(wait=plural(seconds, "second")))
+    return Outcome(lambda: replace(again.screen(), status=429, retry_after=seconds))
 
 
 def _is_own_form(page_request: PageRequest) -> bool:

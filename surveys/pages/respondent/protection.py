@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from datetime import datetime
 
 from django.conf import settings
@@ -26,14 +24,22 @@ def seems_human(request: HttpRequest, *, is_sealed: bool, since: int, is_answer:
 
 def may_begin(request: HttpRequest) -> bool:
     """Count one more conversation begun from this address this hour; True while Redis is down."""
-    name = f"colloquy:begun:{_hashed(throttling.address_of(request))}"
+    name = f"colloquy:begun:{throttling.hashed(throttling.address_of(request))}"
     most = settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR
     return not throttling.take(name, most, seconds=throttling.HOUR).is_used_up
 
 
-def _hashed(address: str) -> str:
-    """Network addresses are stored only as keyed hashes."""
-    return hmac.new(settings.SECRET_KEY.encode(), address.encode(), hashlib.sha256).hexdigest()[:24]
+def seconds_to_wait(request: HttpRequest, *, visitor_id: str) -> int:
+    """Count one more move of this visitor, and from this address. Returns 0, or when to try again.
+
+    The limits are far above what people do, also when a whole hall answers through one address.
+    """
+    address = throttling.address_of(request)
+    limits = (
+        (f"colloquy:moves:visitor:{throttling.hashed(visitor_id)}", settings.MOVES_PER_VISITOR_AND_MINUTE),
+        (f"colloquy:moves:address:{throttling.hashed(address)}", settings.MOVES_PER_ADDRESS_AND_MINUTE),
+    )
+    return max(throttling.take_seldom(name, most).retry_after for name, most in limits)
 
 
 class _CsrfCheck(CsrfViewMiddleware):

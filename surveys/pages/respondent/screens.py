@@ -115,6 +115,7 @@ class Screen:
     results: ResultsView | None = None
     has_traps: bool = False
     status: int = 200
+    retry_after: int | None = None  # seconds
     past_change: PastChange = PastChange.REPLACED
     latest: PastStep | None = None
     past: Callable[[], Sequence[PastStep]] = _no_past

@@ -86,14 +86,21 @@ def _respondent(request: HttpRequest, project: Project, arrival: Arrival) -> Res
 def _page(page_request: PageRequest, screen: Screen) -> HttpResponse:
     """The whole page."""
     context = {**_context(page_request, screen), "is_turn": False, "past": screen.past()}
-    return HttpResponse(loader.get_template("respondent/page.html").render(context), status=screen.status)
+    return _response("respondent/page.html", context, screen)
 
 
 def _turn(page_request: PageRequest, screen: Screen) -> HttpResponse:
     """What htmx puts into the page: the step, and what has changed around it."""
     past = screen.past() if screen.past_change == PastChange.REPLACED else None
     context = {**_context(page_request, screen), "is_turn": True, "past": past}
-    return HttpResponse(loader.get_template("respondent/turn.html").render(context), status=screen.status)
+    return _response("respondent/turn.html", context, screen)
+
+
+def _response(template: str, context: dict[str, object], screen: Screen) -> HttpResponse:
+    response = HttpResponse(loader.get_template(template).render(context), status=screen.status)
+    if screen.retry_after is not None:
+        response["Retry-After"] = str(screen.retry_after)
+    return response
 
 
 def _context(page_request: PageRequest, screen: Screen) -> dict[str, object]:

@@ -2,6 +2,7 @@ import re
 
 import pytest
 from django.test import Client
+from django_redis import get_redis_connection
 from redis.exceptions import ConnectionError as NoRedis
 
 from communities.http import throttling
@@ -118,6 +119,68 @@ def test_too_many_from_one_address_are_asked_to_wait_with_their_answer_kept(sett
     assert "Please try again later" in visitor.page
     assert "the third" in visitor.page
     assert made.conversations.count() == 2
+
+
+@pytest.fixture
+def few_moves(settings):
+    settings.MOVES_PER_VISITOR_AND_MINUTE = 3
+    settings.MOVES_PER_ADDRESS_AND_MINUTE = 5
+
+
+@pytest.mark.usefixtures("in_no_hurry", "few_moves")
+@pytest.mark.parametrize("htmx", [False, True])
+@pytest.mark.parametrize("is_framed", [False, True])
+def test_somebody_who_moves_too_fast_is_asked_to_wait_and_loses_nothing(monkeypatch, htmx, is_framed):
+    made = scenario.project(TEXT, TEXT, TEXT, TEXT)
+    visitor = Visitor(made, htmx=htmx, is_framed=is_framed).look()
+    for words in ("one", "two", "three"):
+        assert visitor.send(value=words).status == 200
+
+    visitor.send(value="the <fourth> answer")
+
+    assert visitor.status == 429
+    assert 1 <= int(visitor.response["Retry-After"]) <= 60
+    assert "That was very fast. Please wait" in visitor.page
+    assert "the <fourth> answer" in visitor.page
+    assert made.conversations.get().completed_at is None
+    monkeypatch.setattr(throttling, "counts_here", throttling.CountsHere())  # a minute has passed
+    get_redis_connection().flushdb()
+    visitor.send(value="the <fourth> answer")
+    assert (visitor.status, made.conversations.get().completed_at is None) == (200, False)
+
+
+@pytest.mark.usefixtures("in_no_hurry", "few_moves")
+def test_moves_from_one_address_are_limited_looser_than_those_of_one_visitor():
+    made = scenario.project(TEXT)
+
+    statuses = [Visitor(made).look().send(value="one").status for _ in range(7)]
+
+    assert statuses == [200] * 5 + [429] * 2
+    assert made.conversations.count() == 5
+    elsewhere = Visitor(made)
+    elsewhere.client.defaults["REMOTE_ADDR"] = "10.200.0.1"
+    assert elsewhere.look().send(value="one").status == 200
+
+
+def test_few_moves_cost_no_round_trip_and_many_are_counted_for_all_processes(monkeypatch):
+    asked = []
+    run = throttling._run_script
+
+    def counted(*args):
+        asked.append(args)
+        return run(*args)
+
+    monkeypatch.setattr(throttling, "_run_script", counted)
+    processes = [throttling.CountsHere(), throttling.CountsHere()]
+    taken = []
+
+    for number in range(60):
+        monkeypatch.setattr(throttling, "counts_here", processes[number % 2])
+        taken.append(throttling.take_seldom("name", 20).is_used_up)
+
+    assert taken.count(False) == 20 + 2 * 2
+    assert taken[:4] == [False] * 4
+    assert len(asked) <= 2 * 18
 
 
 @pytest.mark.usefixtures("in_no_hurry")

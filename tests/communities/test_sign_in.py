@@ -1,0 +1,161 @@
+"""Sign-in to the admin: what is refused before a password is hashed, and who is never locked out."""
+
+from functools import partial
+from threading import Event, Lock
+from typing import Any
+
+import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from communities import sign_in
+from communities.models import User
+from tests.factories import StaffFactory
+from tests.support.api_requests import new_address
+from tests.support.concurrency import run_together
+from tests.support.redis import without_redis
+
+pytestmark = pytest.mark.usefixtures("redis")
+RIGHT, WRONG = "the right one", "a wrong one"
+
+
+@pytest.fixture
+def staff(db: None, settings: Settings) -> User:
+    """A superuser whose password is hashed in no time."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    user: User = StaffFactory.create()
+    user.set_password(RIGHT)
+    user.save()
+    return user
+
+
+def attempt(user: User | str, password: str, *, address: str, browser: Client | None = None) -> Any:
+    name = user if isinstance(user, str) else user.username
+    values = {"username": name, "password": password}
+    return (browser or Client()).post(reverse("admin:login"), values, REMOTE_ADDR=address)
+
+
+def statuses(user: User | str, password: str, times: int, **where: Any) -> list[int]:
+    return [attempt(user, password, **where).status_code for _ in range(times)]
+
+
+def test_the_right_password_does_not_go_through_after_many_wrong_ones(
+    staff: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = new_address()
+    wrong = statuses(staff, WRONG, 6, address=address)
+    monkeypatch.setattr(User, "check_password", pytest.fail)  # no hashing from here on
+
+    answer = attempt(staff, RIGHT, address=address)
+
+    assert wrong == [200] * 6
+    assert answer.status_code == 429
+    assert 1 <= int(answer["Retry-After"]) <= sign_in.WINDOW
+    page = answer.content.decode()
+    assert "There were too many attempts to sign in. Please wait 10 minutes, then try again." in page
+    assert statuses(staff.username.upper(), RIGHT, 1, address=address) == [429]  # the same account
+
+
+def test_others_sign_in_meanwhile(staff: User) -> None:
+    address = new_address()
+    other: User = StaffFactory.create()
+    other.set_password(RIGHT)
+    other.save()
+    statuses(staff, WRONG, 7, address=address)
+
+    assert statuses(other, RIGHT, 1, address=address) == [302]
+    assert statuses(staff, RIGHT, 1, address=new_address()) == [302]
+
+
+def test_a_success_forgets_the_attempts_before_it(staff: User) -> None:
+    address = new_address()
+
+    for _ in range(3):
+        assert statuses(staff, WRONG, 5, address=address) == [200] * 5
+        assert statuses(staff, RIGHT, 1, address=address) == [302]
+
+
+def test_an_address_that_tries_many_accounts_is_limited(staff: User) -> None:
+    network = "2001:db8:77:1::"
+    tried = [attempt(f"somebody-{n}", WRONG, address=f"{network}{n}").status_code for n in range(30)]
+
+    assert tried == [200] * 30
+    assert statuses(staff, RIGHT, 1, address=f"{network}ffff") == [429]  # of the same /64
+    assert statuses(staff, RIGHT, 1, address="2001:db8:77:2::1") == [302]
+
+
+def test_many_addresses_cannot_lock_out_a_browser_that_has_signed_in_before(staff: User) -> None:
+    home, browser = new_address(), Client()
+    assert attempt(staff, RIGHT, address=home, browser=browser).status_code == 302
+    browser.cookies.pop("sessionid")
+    cookie = browser.cookies[sign_in.KNOWN_BROWSER]
+    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == (reverse("admin:login"), True, "Lax")
+
+    attack = [statuses(staff, WRONG, 6, address=new_address()) for _ in range(10)]
+
+    assert {status for each in attack for status in each} == {200, 429}
+    assert statuses(staff, RIGHT, 1, address=new_address()) == [429]
+    assert statuses(staff, RIGHT, 1, address=new_address(), browser=browser) == [302]
+    # The cookie is good for its own account, unchanged, and for so many attempts.
+    assert statuses("somebody", WRONG, 7, address=home, browser=browser)[-1] == 429
+    forged = Client()
+    forged.cookies[sign_in.KNOWN_BROWSER] = cookie.value[:-1] + "x"
+    assert statuses(staff, RIGHT, 1, address=new_address(), browser=forged) == [429]
+    stolen = Client()
+    stolen.cookies[sign_in.KNOWN_BROWSER] = cookie.value
+    assert statuses(staff, WRONG, 13, address=new_address(), browser=stolen)[-1] == 429
+
+
+def test_without_redis_each_process_counts_for_itself(staff: User) -> None:
+    address = new_address()
+    with without_redis():
+        assert statuses(staff, WRONG, 6, address=address) == [200] * 6
+        assert statuses(staff, RIGHT, 1, address=address) == [429]
+        assert statuses(staff, RIGHT, 1, address=new_address()) == [302]
+
+
+def test_nothing_is_counted_for_forms_without_a_password(staff: User) -> None:
+    address = new_address()
+
+    assert statuses(staff, "", 9, address=address) == [200] * 9
+    assert statuses(staff, RIGHT, 1, address=address) == [302]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_sixteen_at_once_one_is_hashed_and_one_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    staff: User = StaffFactory.create(password="pbkdf2_sha256$1$salt$hash")
+    lock, released = Lock(), Event()
+    hashing, most, refused = 0, 0, 0
+
+    def verify(*_: object) -> bool:
+        nonlocal hashing, most
+        with lock:
+            hashing += 1
+            most = max(most, hashing)
+        assert released.wait(30)
+        with lock:
+            hashing -= 1
+        return False
+
+    def sign_in_once(_: int) -> Any:
+        nonlocal refused
+        answer = attempt(staff, WRONG, address=new_address())
+        with lock:
+            refused += answer.status_code == 429
+            if refused == 14:  # all others have their answer, while these two are still at work
+                released.set()
+        return answer
+
+    monkeypatch.setattr(PBKDF2PasswordHasher, "verify", verify)
+    monkeypatch.setattr(PBKDF2PasswordHasher, "must_update", lambda *_: False)
+    monkeypatch.setattr(sign_in, "SECONDS_TO_WAIT", 30)
+
+    answers = run_together(*[partial(sign_in_once, number) for number in range(16)])
+
+    assert most == 1
+    assert sorted(answer.status_code for answer in answers) == [200] * 2 + [429] * 14
+    told = next(answer for answer in answers if answer.status_code == 429)
+    assert told["Retry-After"] == "2"
+    assert "Many people are signing in at this moment." in told.content.decode()

@@ -1,0 +1,25 @@
+"""Redis as it is when it cannot be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.test import override_settings
+
+from communities.http import throttling
+
+
+@contextmanager
+def without_redis() -> Iterator[None]:
+    """As if Redis had gone away, until the block is left."""
+    with override_settings(REDIS_URL="unix:///nowhere/redis.sock?db=0"):
+        _start_anew()
+        yield
+    _start_anew()
+
+
+def _start_anew() -> None:
+    throttling._client.cache_clear()
+    throttling.outage = throttling.Outage()
+    throttling.counts_here = throttling.CountsHere()
