@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Group
 from django.db import models
 from django.http import HttpRequest
 
@@ -19,6 +21,7 @@ from communities.models import (
     Member,
     User,
 )
+from communities.services import staff as staff_rules
 
 M = TypeVar("M", bound=models.Model)
 
@@ -61,6 +64,11 @@ class ReadAdmin(admin.ModelAdmin[M]):
         return False
 
 
+def _staff(request: HttpRequest) -> User:
+    """Who is signed in to the admin."""
+    return cast(User, request.user)
+
+
 class SettingsInline(admin.StackedInline[CommunitySettings, Community]):
     model = CommunitySettings
     can_delete = False
@@ -87,9 +95,61 @@ class UserAdmin(DjangoUserAdmin[User]):
     inlines = (IdentityInline,)
     show_full_result_count = False
 
+    def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        may = super().has_view_permission(request, obj)
+        return may and (obj is None or staff_rules.may_view_user(staff=_staff(request), user=obj))
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Also for the password and the history of a user."""
+        may = super().has_change_permission(request, obj)
+        return may and (obj is None or staff_rules.may_change_user(staff=_staff(request), user=obj))
+
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """People are made inactive: deleting them would delete their keys and their projects' author."""
         return False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
+        """Only superusers make superusers."""
+        return () if _staff(request).is_superuser else ("is_superuser",)
+
+    def get_form(self, request: HttpRequest, obj: User | None = None, **kwargs: Any) -> Any:
+        """The form offers no group and no permission that the person at it could not have themselves."""
+        form = super().get_form(request, obj, **kwargs)
+        staff, fields = _staff(request), form.base_fields
+        if "groups" in fields:
+            fields["groups"].queryset = staff_rules.groups_to_grant(
+                staff=staff, granted=obj and obj.groups.all()
+            )
+        if "user_permissions" in fields:
+            fields["user_permissions"].queryset = staff_rules.permissions_to_grant(
+                staff=staff, granted=obj and obj.user_permissions.all()
+            ).select_related("content_type")
+        return form
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class GroupAdmin(DjangoGroupAdmin):
+    """Groups, which give nobody more than the person who changes them has."""
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        may = super().has_change_permission(request, obj)
+        return may and (obj is None or staff_rules.may_change_group(staff=_staff(request), group=obj))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        """Also for each of several groups that are deleted at once."""
+        may = super().has_delete_permission(request, obj)
+        return may and (obj is None or staff_rules.may_change_group(staff=_staff(request), group=obj))
+
+    def get_form(self, request: HttpRequest, obj: Group | None = None, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, **kwargs)
+        if "permissions" in form.base_fields:
+            form.base_fields["permissions"].queryset = staff_rules.permissions_to_grant(
+                staff=_staff(request), granted=obj and obj.permissions.all()
+            ).select_related("content_type")
+        return form
 
 
 @admin.register(Community)

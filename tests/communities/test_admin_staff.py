@@ -1,0 +1,192 @@
+"""Staff who may change users and groups gain no more than they have, and cannot touch superusers."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.test import Client
+from django.urls import reverse
+
+from communities.models import User
+from tests.factories import StaffFactory
+
+pytestmark = pytest.mark.django_db
+OWN = ("change_user", "view_user", "add_user", "change_group", "add_group", "delete_group", "view_group")
+
+
+class Staff:
+    """Somebody signed in to the admin with the permissions OWN, which they have from a group."""
+
+    def __init__(self) -> None:
+        self.user: User = StaffFactory.create(is_superuser=False)
+        self.group = group("editors", *OWN)
+        self.user.groups.add(self.group)
+        self.client = Client()
+        self.client.force_login(self.user)
+
+    def open(self, page: str, *args: object) -> Any:
+        return self.client.get(reverse(f"admin:{page}", args=args))
+
+    def save(self, user: User, **values: object) -> Any:
+        """Send the form of a user, as a browser would, with these values."""
+        address = reverse("admin:communities_user_change", args=[user.pk])
+        return self.client.post(address, {**form_of(user), **values})
+
+
+def permission(name: str) -> Permission:
+    return Permission.objects.get(codename=name)
+
+
+def group(name: str, *permissions: str) -> Group:
+    made = Group.objects.create(name=name)
+    made.permissions.set(map(permission, permissions))
+    return made
+
+
+def form_of(user: User) -> dict[str, object]:
+    joined = user.date_joined
+    return {
+        "username": user.username,
+        "name": user.name,
+        "is_active": "on",
+        "is_staff": "on",
+        "date_joined_0": f"{joined:%Y-%m-%d}",
+        "date_joined_1": f"{joined:%H:%M:%S}",
+        "groups": list(user.groups.values_list("pk", flat=True)),
+        "user_permissions": list(user.user_permissions.values_list("pk", flat=True)),
+        "identities-TOTAL_FORMS": 0,
+        "identities-INITIAL_FORMS": 0,
+    }
+
+
+def is_superuser(user: User) -> bool:
+    return User.objects.get(pk=user.pk).is_superuser
+
+
+def held(user: User) -> set[str]:
+    user = User.objects.get(pk=user.pk)
+    return {name.partition(".")[2] for name in user.get_all_permissions()}
+
+
+def test_nobody_makes_themselves_or_others_superusers() -> None:
+    staff, other = Staff(), StaffFactory.create(is_superuser=False)
+
+    answers = [staff.save(user, is_superuser="on", name="Changed") for user in (staff.user, other)]
+
+    assert [answer.status_code for answer in answers] == [302, 302]
+    for user in (staff.user, other):
+        assert not is_superuser(user)
+        assert User.objects.get(pk=user.pk).name == "Changed"
+    assert b'name="is_superuser"' not in staff.open("communities_user_change", other.pk).content
+
+
+@pytest.mark.parametrize("is_active", [True, False])
+def test_superusers_are_not_to_be_touched(is_active: bool) -> None:
+    staff, root = Staff(), StaffFactory.create(is_active=is_active)
+    passwords = {"password1": "a new secret 1", "password2": "a new secret 1", "set-password": "1"}
+
+    answers = [
+        staff.save(root, name="Changed"),
+        staff.open("communities_user_change", root.pk),
+        staff.open("communities_user_history", root.pk),
+        staff.open("communities_user_delete", root.pk),
+        staff.open("auth_user_password_change", root.pk),
+        staff.client.post(reverse("admin:auth_user_password_change", args=[root.pk]), passwords),
+    ]
+    staff.client.post(
+        reverse("admin:communities_user_changelist"),
+        {"action": "delete_selected", "_selected_action": [root.pk], "post": "yes"},
+    )
+
+    assert [answer.status_code for answer in answers] == [403] * 6
+    kept = User.objects.get(pk=root.pk)
+    assert (kept.name, kept.password) == (root.name, root.password)
+
+
+def test_an_account_that_may_do_more_is_not_changed() -> None:
+    """Whoever could set its password could sign in as it."""
+    staff = Staff()
+    direct: User = StaffFactory.create(is_superuser=False)
+    direct.user_permissions.add(permission("delete_project"))
+    by_group: User = StaffFactory.create(is_superuser=False, is_active=False)
+    by_group.groups.add(group("curators", "delete_project"))
+    same: User = StaffFactory.create(is_superuser=False)
+    same.user_permissions.add(permission("view_user"))
+
+    for user, expected in ((direct, 403), (by_group, 403), (same, 302)):
+        passwords = {"password1": "a new secret 1", "password2": "a new secret 1", "set-password": "1"}
+        page = reverse("admin:auth_user_password_change", args=[user.pk])
+        assert staff.client.post(page, {**passwords, "usable_password": "true"}).status_code == expected
+        assert staff.save(user, name="Changed").status_code == expected
+        assert User.objects.get(pk=user.pk).check_password("a new secret 1") is (expected == 302)
+
+
+def test_nobody_grants_what_they_do_not_hold() -> None:
+    staff, other = Staff(), StaffFactory.create(is_superuser=False)
+    foreign = group("viewers", "view_user")  # no more than they have, but not theirs to give
+    powerful = group("curators", "delete_project")
+
+    for user in (staff.user, other):
+        for values in (
+            {"groups": [powerful.pk]},
+            {"groups": [foreign.pk]},
+            {"user_permissions": [permission("delete_project").pk]},
+        ):
+            answer = staff.save(user, **values)
+            assert answer.status_code == 200, values
+            assert "is not one of the available choices" in answer.content.decode()
+    allowed = staff.save(other, groups=[staff.group.pk], user_permissions=[permission("view_user").pk])
+
+    assert allowed.status_code == 302
+    assert held(staff.user) == held(other) == set(OWN)
+
+
+def test_what_a_user_has_already_stays_when_somebody_else_saves_them() -> None:
+    staff, other = Staff(), StaffFactory.create(is_superuser=False)
+    other.groups.add(group("viewers", "view_user"))
+
+    answer = staff.save(other, name="Changed")
+
+    assert answer.status_code == 302
+    assert [each.name for each in other.groups.all()] == ["viewers"]
+
+
+def test_groups_give_nobody_more_than_the_person_who_changes_them_has() -> None:
+    staff, powerful, weak = Staff(), group("curators", "delete_project"), group("viewers", "view_user")
+    own, foreign = permission("view_user").pk, permission("delete_project").pk
+
+    def saved(*args: object, permissions: list[int]) -> int:
+        page = reverse(f"admin:auth_group_{'change' if args else 'add'}", args=args)
+        answer = staff.client.post(page, {"name": f"Group {args}", "permissions": permissions})
+        return answer.status_code
+
+    assert saved(staff.group.pk, permissions=[own, foreign]) == 200
+    assert saved(permissions=[foreign]) == 200
+    assert saved(powerful.pk, permissions=[own]) == 403
+    assert staff.open("auth_group_delete", powerful.pk).status_code == 403
+    chosen = {"action": "delete_selected", "_selected_action": [powerful.pk, weak.pk], "post": "yes"}
+    staff.client.post(reverse("admin:auth_group_changelist"), chosen)
+    assert Group.objects.filter(pk__in=[powerful.pk, weak.pk]).count() == 2
+    assert held(staff.user) == set(OWN)
+
+    assert saved(weak.pk, permissions=[own, permission("change_user").pk]) == 302
+    assert saved(permissions=[own]) == 302
+    staff.client.post(reverse("admin:auth_group_changelist"), {**chosen, "_selected_action": [weak.pk]})
+    assert not Group.objects.filter(pk=weak.pk).exists()
+
+
+def test_superusers_may_do_all_of_it() -> None:
+    root: User = StaffFactory.create()
+    other: User = StaffFactory.create(is_superuser=False)
+    powerful = group("curators", "delete_project")
+    client = Client()
+    client.force_login(root)
+    page = reverse("admin:communities_user_change", args=[other.pk])
+
+    answer = client.post(page, {**form_of(other), "is_superuser": "on", "groups": [powerful.pk]})
+
+    assert answer.status_code == 302
+    assert is_superuser(other)
+    assert list(other.groups.all()) == [powerful]
+    for each in ("change", "history"):
+        assert client.get(reverse(f"admin:communities_user_{each}", args=[other.pk])).status_code == 200
