@@ -141,6 +141,13 @@ def _places_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(downloads, "_slots", BoundedSemaphore(100))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _forms_of_browsers() -> None:
+    from tests.support import forms  # noqa: PLC0415 - once Django is set up
+
+    forms.send_as_browsers_do()
+
+
 @pytest.fixture(autouse=True)
 def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Moves that other tests made from the same address do not count."""
