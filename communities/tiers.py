@@ -10,7 +10,16 @@ class Tier:
     requests_per_minute: int
     has_premium_features: bool
 
+    @property
+    def idempotency_bytes(self) -> int:
+        """Bytes of responses that are kept for the Idempotency-Keys of one API key in 24 hours.
 
+        Enough for a day of requests without a pause, each with a response of `BYTES_OF_A_RESPONSE`.
+        """
+        return self.requests_per_minute * 24 * 60 * BYTES_OF_A_RESPONSE
+
+
+BYTES_OF_A_RESPONSE = 2_048  # with its row: more than an answer in a conversation takes
 TIERS = {
     "basic": Tier(requests_per_minute=60, has_premium_features=False),
     "premium": Tier(requests_per_minute=300, has_premium_features=True),

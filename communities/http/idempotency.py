@@ -3,6 +3,9 @@
 The claim on the key, the work and the stored response commit in one transaction. A process that is killed
 leaves all of them or none, and the claim is free again once PostgreSQL notices. A second request under the
 same key waits at the claim's unique index. A refusal rolls the claim back, because nothing was changed.
+
+An API key has a budget of bytes for stored responses. Beyond it, the claim is kept without the response: a
+retry is refused, and still does nothing twice.
 """
 
 from __future__ import annotations
@@ -30,13 +33,16 @@ from communities import rounding
 from communities.errors import Conflict, refuse
 from communities.http.authentication import Caller
 from communities.http.bodies import MEDIA_TYPE
+from communities.http.response_budget import response_budget
 from communities.rounding import Rounding
 from communities.statements import prepared
+from communities.tiers import TIERS
 
 HEADER = "Idempotency-Key"
 RETENTION = timedelta(hours=24)
 SECONDS_TO_WAIT = 10.0  # for a running request under the same key
 RETRY_AFTER = 5  # seconds, if it takes longer
+STORED_HEADER = "Idempotency-Stored"  # `false` on a response that a retry cannot get again
 STORED_HEADERS = ("ETag", "X-Ignored-Fields")
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 Action = TypeVar("Action", bound=Callable[..., Response])
@@ -121,7 +127,12 @@ def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Re
             return replay
         response = view.finish(handler())
         if 200 <= response.status_code < 300:
-            _store(claim.key, response)
+            caller = view.key
+            budget = TIERS[caller.actor.tier].idempotency_bytes
+            is_kept = response_budget.take(caller.api_key_id, len(response.content), budget=budget)
+            _store(claim.key, response, is_kept=is_kept)
+            if not is_kept:
+                response[STORED_HEADER] = "false"
         else:
             transaction.set_rollback(True)  # nothing was changed, so the key is free for another attempt
         return response
@@ -187,6 +198,11 @@ def _replay(row: tuple[Any, ...] | None, claim: Claim) -> HttpResponse:
     stored_fingerprint, status, body, headers = row
     if not hmac.compare_digest(stored_fingerprint, claim.fingerprint):
         raise Conflict(f"This {HEADER} was used for another request.")
+    if body is None:
+        raise Conflict(
+            f"The request with this {HEADER} was done, with status {status}. Its response was not kept, "
+            "because those of this API key have used up their budget. Read the object to see the result."
+        )
     response = HttpResponse(_decrypt(bytes(body), claim.key), status=status, content_type=MEDIA_TYPE)
     if status == 204:
         del response["Content-Type"]
@@ -196,12 +212,14 @@ def _replay(row: tuple[Any, ...] | None, claim: Claim) -> HttpResponse:
     return response
 
 
-def _store(claim: str, response: HttpResponse) -> None:
+def _store(claim: str, response: HttpResponse, *, is_kept: bool) -> None:
+    """Store the response; without its body if it is not kept, so that a retry still does nothing twice."""
+    body = _encrypt(response.content, claim) if is_kept else None
     headers = {name: response[name] for name in STORED_HEADERS if response.has_header(name)}
     with prepared() as cursor:
         cursor.execute(
             "UPDATE communities_idempotentrequest SET status = %s, body = %s, headers = %s WHERE claim = %s",
-            [response.status_code, _encrypt(response.content, claim), orjson.dumps(headers).decode(), claim],
+            [response.status_code, body, orjson.dumps(headers).decode(), claim],
         )
 
 

@@ -10,6 +10,7 @@ from communities.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY, TIERS
 
 Example = dict[str, Any]
 
+_KEPT = ", ".join(f"{tier.idempotency_bytes // 2**20:,} MiB on `{name}`" for name, tier in TIERS.items())
 _LIMITS = ", ".join(f"{name} {tier.requests_per_minute}" for name, tier in TIERS.items())
 
 _WEBHOOKS = """\
@@ -74,7 +75,10 @@ key are limited to {REQUESTS_PER_MINUTE_WITHOUT_KEY} a minute for each address. 
 under the same key within 24 hours, it gets the first response again, byte for byte, with
 `Idempotency-Replayed: true`; nothing is done again. Another request under that key gets `409 conflict`.
 Refusals are not stored: they changed nothing, so the key is free again. While the first request is still
-running, the second waits.
+running, the second waits. The responses that are kept for one API key may take, in 24 hours, {_KEPT}:
+as much as requests at the full rate with responses of 2 KiB. The response to a write beyond that has
+`Idempotency-Stored: false`: the write is done, and its retry gets `409 conflict` instead of the response, so
+that nothing is ever done twice.
 
 **Lists** contain `data` and `pagination` (`page`, `per_page`, `total`, `has_more`). `page` counts from 1,
 `per_page` is 1 to 100 and 25 by default. A page past the end is empty. An unknown query parameter is refused,
@@ -158,8 +162,8 @@ REFUSALS: dict[str, tuple[str, list[Example]]] = {
         [_error("method_not_allowed", "This address takes GET.")],
     ),
     "409": (
-        "The object's state does not allow it, or the Idempotency-Key is in use, or was used for another "
-        "request.",
+        "The object's state does not allow it, or the Idempotency-Key is in use, was used for another "
+        "request, or its response was not kept.",
         [_error("conflict", "This Idempotency-Key was used for another request.")],
     ),
     "413": ("The body is larger than 1 MiB.", [_error(*MESSAGES[413])]),
@@ -251,6 +255,13 @@ HEADERS_OF_WRITES: dict[str, dict[str, Any]] = {
     "Idempotency-Replayed": {
         "description": "`true` if this is the response to an earlier request with the same Idempotency-Key.",
         "schema": {"type": "string", "const": "true"},
+    },
+    "Idempotency-Stored": {
+        "description": (
+            "`false` if a retry cannot get this response again, because those kept for the API key have used "
+            "up their budget. The retry is then `409 conflict` and does nothing."
+        ),
+        "schema": {"type": "string", "const": "false"},
     },
     "X-Ignored-Fields": {
         "description": "Paths of unknown fields, separated by commas.",
