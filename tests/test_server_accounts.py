@@ -16,11 +16,14 @@ from config import embedded, servers
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs servers as another user")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """A folder that other users may enter."""
+    """A folder that other users may enter, with the data of a server that has run before."""
     made = servers.new_folder(prefix="colloquy-accounts-")
     made.chmod(0o711)
+    with _postgres(made) as server, psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE numbers AS SELECT 7 AS number")
+    assert pwd.getpwnam("nobody").pw_uid not in _owners(made / "data"), "New data belongs to nobody."
     yield made
     shutil.rmtree(made)
 
@@ -54,36 +57,29 @@ def _give_to(folder: Path, user: int) -> None:
 @as_root
 def test_as_root_servers_run_as_a_user_of_their_own_and_take_over_data_of_nobody(folder: Path) -> None:
     nobody = pwd.getpwnam("nobody").pw_uid
-    with _postgres(folder) as server:
-        own = _user_of(server)
-        with psycopg.connect(server.url, autocommit=True) as connection:
-            connection.execute("CREATE TABLE numbers AS SELECT 7 AS number")
-    first_owners = _owners(folder / "data")
+    _give_to(folder / "data", nobody)
     elsewhere = folder / "elsewhere"
     elsewhere.touch()
-    _give_to(folder / "data", nobody)
     os.link(elsewhere, folder / "data" / "linked")
     (folder / "data" / "symbolic").symlink_to(elsewhere)
 
     with _postgres(folder) as server:
-        later = _user_of(server)
+        own = _user_of(server)
         with psycopg.connect(server.url) as connection:
             rows = connection.execute("SELECT number FROM numbers").fetchall()
 
-    assert (later, rows) == (own, [(7,)])
+    assert rows == [(7,)]
     assert own not in {each.pw_uid for each in pwd.getpwall()}
-    assert first_owners == {own}
     assert elsewhere.stat().st_uid == 0
-    (folder / "data" / "linked").unlink()
-    assert _owners(folder / "data") == {own, 0}  # the link, which root has made
-    assert (folder / "data" / "symbolic").lstat().st_uid == 0
+    for link in ("linked", "symbolic"):
+        assert (folder / "data" / link).lstat().st_uid == 0  # root's, as before
+        (folder / "data" / link).unlink()
+    assert _owners(folder / "data") == {own}
 
 
 @as_root
 def test_as_root_data_of_a_user_stays_theirs(folder: Path) -> None:
     daemon = pwd.getpwnam("daemon").pw_uid
-    with _postgres(folder):
-        pass
     _give_to(folder / "data", daemon)
 
     with _postgres(folder) as server:
@@ -91,6 +87,7 @@ def test_as_root_data_of_a_user_stays_theirs(folder: Path) -> None:
 
     assert user == daemon
     assert _owners(folder / "data") == {daemon}
+    _give_to(folder / "data", 0)
 
 
 @as_root
