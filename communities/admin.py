@@ -10,6 +10,7 @@ from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
 from django.db import models
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from communities.models import (
@@ -112,18 +113,15 @@ class UserAdmin(DjangoUserAdmin[User]):
         """Only superusers make superusers."""
         return () if _staff(request).is_superuser else ("is_superuser",)
 
-    def get_form(self, request: HttpRequest, obj: User | None = None, **kwargs: Any) -> Any:
+    def get_form(
+        self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any
+    ) -> Any:
         """The form offers no group and no permission that the person at it could not have themselves."""
-        form = super().get_form(request, obj, **kwargs)
-        staff, fields = _staff(request), form.base_fields
-        if "groups" in fields:
-            fields["groups"].queryset = staff_rules.groups_to_grant(
-                staff=staff, granted=obj and obj.groups.all()
-            )
-        if "user_permissions" in fields:
-            fields["user_permissions"].queryset = staff_rules.permissions_to_grant(
-                staff=staff, granted=obj and obj.user_permissions.all()
-            ).select_related("content_type")
+        form = super().get_form(request, obj, change=change, **kwargs)
+        groups, permissions = (obj.groups.all(), obj.user_permissions.all()) if obj else (None, None)
+        staff = _staff(request)
+        _offer(form, "groups", staff_rules.groups_to_grant(staff=staff, granted=groups))
+        _offer(form, "user_permissions", staff_rules.permissions_to_grant(staff=staff, granted=permissions))
         return form
 
 
@@ -143,13 +141,20 @@ class GroupAdmin(DjangoGroupAdmin):
         may = super().has_delete_permission(request, obj)
         return may and (obj is None or staff_rules.may_change_group(staff=_staff(request), group=obj))
 
-    def get_form(self, request: HttpRequest, obj: Group | None = None, **kwargs: Any) -> Any:
-        form = super().get_form(request, obj, **kwargs)
-        if "permissions" in form.base_fields:
-            form.base_fields["permissions"].queryset = staff_rules.permissions_to_grant(
-                staff=_staff(request), granted=obj and obj.permissions.all()
-            ).select_related("content_type")
+    def get_form(
+        self, request: HttpRequest, obj: Group | None = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        granted = obj.permissions.all() if obj else None
+        permissions = staff_rules.permissions_to_grant(staff=_staff(request), granted=granted)
+        _offer(form, "permissions", permissions)
         return form
+
+
+def _offer(form: Any, name: str, rows: QuerySet[Any]) -> None:
+    """Let a form's field, if it has it, choose among these rows alone."""
+    if name in form.base_fields:
+        form.base_fields[name].queryset = rows
 
 
 @admin.register(Community)

@@ -35,10 +35,11 @@ def may_change_group(*, staff: User, group: Group) -> bool:
 
 def permissions_to_grant(*, staff: User, granted: QuerySet[Permission] | None) -> QuerySet[Permission]:
     """The permissions that staff may leave or give: those `granted` already, and their own."""
+    every = Permission.objects.select_related("content_type")
     if staff.is_superuser:
-        return Permission.objects.all()
+        return every
     own = Q(pk__in=permissions_of(staff).values("pk"))
-    return Permission.objects.filter(own if granted is None else own | Q(pk__in=granted.values("pk")))
+    return every.filter(own if granted is None else own | Q(pk__in=granted.values("pk")))
 
 
 def groups_to_grant(*, staff: User, granted: QuerySet[Group] | None) -> QuerySet[Group]:

@@ -20,7 +20,8 @@ def send_as_browsers_do() -> None:
 def _encoded(factory: RequestFactory, data: Any, content_type: str) -> bytes:
     if content_type is MULTIPART_CONTENT:
         return urlencode(data, doseq=True).encode()
-    return _encode(factory, data, content_type)  # type: ignore[no-any-return]
+    encoded: bytes = _encode(factory, data, content_type)
+    return encoded
 
 
 def _sent(
