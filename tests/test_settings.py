@@ -1,6 +1,7 @@
 """Settings come from the environment, and each wrong value stops the start with a sentence."""
 
 import json
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from config import environment
+from config import environment, gunicorn
 
 ROOT = Path(__file__).parent.parent
 SHOW = """
@@ -142,6 +143,43 @@ def test_a_wrong_value_stops_gunicorn_with_the_same_sentence(tmp_path: Path) -> 
     assert started.returncode == 1
     assert started.stderr.startswith("BIND cannot be used: ")
     assert started.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "connections", "words"),
+    [
+        (200, None, "A process may open only 200 files: "),
+        (1_000, 850, "A web process serves 850 connections instead of 4000, "),
+        (5_000, 4_000, ""),
+    ],
+)
+def test_a_web_process_has_as_many_connections_as_it_may_open_files(
+    tmp_path: Path, files: int, connections: int | None, words: str
+) -> None:
+    code = (
+        "import resource; from config import gunicorn; gunicorn.on_starting(None);"
+        "print(gunicorn.worker_connections, resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    )
+    started = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={
+            "COLLOQUY_SERVERS": "none",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "VAR_DIR": str(tmp_path),
+        },
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (150, files)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert started.stderr.startswith(words)
+    assert started.stderr.count("\n") == bool(words)
+    if connections is None:
+        assert started.returncode == 1
+    else:
+        assert started.stdout.split() == [str(connections), str(connections + gunicorn.OTHER_FILES)]
 
 
 @pytest.mark.parametrize("bind", ["0.0.0.0", "localhost", "::1", "[::1]"])

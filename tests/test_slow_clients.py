@@ -22,6 +22,7 @@ from tests.support.installation import Installation, installed
 LIMIT = 30  # seconds
 MEBIBYTE = 1_048_576
 SETTINGS = {
+    "LOG_LEVEL": "WARNING",
     "SECONDS_TO_SEND_A_HEADER": "1.5",
     "SECONDS_TO_SEND_A_BODY": "1.5",
     "SECONDS_TO_READ_A_RESPONSE": "1.5",
@@ -289,6 +290,17 @@ def test_of_too_many_connections_the_oldest_end(site: Installation) -> None:
     assert connections[0] in ended
     assert len(ended) > len(connections) - int(SETTINGS["WEB_CONNECTIONS"])
     assert told == [[408]] * 20
+
+
+def test_the_log_says_in_json_who_was_cut_off_and_what_could_not_be_read(site: Installation) -> None:
+    with connect(site, b"nonsense\r\n\r\n") as refused, connect(site, b"GET /") as late:
+        assert statuses(rest(refused) + rest(late)) == [400, 408]
+
+    def events() -> list[str]:
+        return [json.loads(line)["event"] for line in site.log.read_text().splitlines()]
+
+    wait_until(lambda: "web.clients_ended" in events())
+    assert any(event.startswith("Invalid request from ip=") for event in events())
 
 
 def test_a_server_that_is_told_to_stop_serves_what_is_on_its_way(site: Installation) -> None:

@@ -69,7 +69,11 @@ other communities look exactly like objects that do not exist.
 **Limits.** The community's tier limits the requests of each key in any 60 seconds: {_LIMITS}. Every response
 has the headers `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`. A request over the limit
 gets `429` with `Retry-After`; it does not count, and waiting that long is enough. Requests without a valid
-key are limited to {REQUESTS_PER_MINUTE_WITHOUT_KEY} a minute for each address. A body is at most 1 MiB.
+key are limited to {REQUESTS_PER_MINUTE_WITHOUT_KEY} a minute for each address.
+
+**Bodies.** A body is at most 1 MiB of JSON; no operation takes files. A larger one gets `413` with
+`Connection: close`, unread. A request has to arrive within 10 seconds, and one more for each 16 KiB of its
+body; else it gets `408`, and the connection is closed.
 
 **Safe retries.** Send an `Idempotency-Key` (a UUID v4) with every write. If the same request is repeated
 under the same key within 24 hours, it gets the first response again, byte for byte, with
@@ -166,7 +170,10 @@ REFUSALS: dict[str, tuple[str, list[Example]]] = {
         "request, or its response was not kept.",
         [_error("conflict", "This Idempotency-Key was used for another request.")],
     ),
-    "413": ("The body is larger than 1 MiB.", [_error(*MESSAGES[413])]),
+    "413": (
+        "The body is larger than 1 MiB. It was not read, and the connection is closed.",
+        [_error(*MESSAGES[413])],
+    ),
     "415": ("The body is not JSON in UTF-8, or is compressed.", [_error(*MESSAGES[415])]),
     "429": (
         "Too many requests within a minute. Wait `retry_after` seconds.",

@@ -34,6 +34,11 @@ class Installation:
     key: str = ""
     pid: int = 0
 
+    @property
+    def log(self) -> Path:
+        """What the web server has said."""
+        return self.folder / "web.log"
+
     def start(self, *names: str) -> dict[str, servers.Server]:
         started = {}
         if "postgres" in names:
@@ -75,7 +80,10 @@ class Installation:
             "config.wsgi:application",
         ]
         environment = {**os.environ, **self.environment, "PORT": str(self.port)}
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL)
+        with self.log.open("ab") as output:
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stderr=output
+            )
         try:
             self._wait_until_up(process)
             self.pid = process.pid
