@@ -287,6 +287,7 @@ CELERY_TASK_QUEUES = [
 CELERY_TASK_ROUTES = {
     "surveys.make_script": {"queue": "ai"},
     "surveys.run_analysis": {"queue": "ai"},
+    "surveys.count_results": {"queue": "ai"},
     "webhooks.deliver": {"queue": "webhooks"},
     "webhooks.sweep": {"queue": "webhooks"},
 }

@@ -9,6 +9,7 @@ from django.utils import timezone
 from surveys.services import anonymity, generation, jobs
 from surveys.services.analysis import service as analysis
 from surveys.services.projects import schedule
+from surveys.services.results import very_large
 
 
 @shared_task(name="surveys.open_and_close")
@@ -41,11 +42,18 @@ def run_analysis(analysis_id: int, **_later: object) -> None:
     analysis.run(analysis_id=analysis_id)
 
 
+@shared_task(name=very_large.RUN)
+def count_results(count_id: int, **_later: object) -> None:
+    """Once for each part of very many responses that somebody wants to see: count it."""
+    very_large.run(count_id=count_id)
+
+
 @shared_task(name="surveys.take_up_jobs")
 def take_up_jobs(**_later: object) -> None:
     """Every five seconds: wake workers for jobs that no worker took, or whose worker died."""
     generation.take_up(at=timezone.now())
     analysis.take_up(at=timezone.now())
+    very_large.take_up(at=timezone.now())
 
 
 @worker_shutting_down.connect

@@ -18,13 +18,15 @@ from communities.models import Identity
 from surveys.api.analysis_examples import RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut
 from surveys.api.projects import OwnWorkViewSet
-from surveys.models import Project
+from surveys.models import Project, ResultsCount
 from surveys.services import access, lookup
-from surveys.services.results import figures
+from surveys.services.results import figures, very_large
 from surveys.services.results import shared as shared_results
 from surveys.services.results.figures import Selection
 
 TAG = "Analysis"
+SECONDS_BETWEEN_LOOKS = 5
+COUNTING = {"project_id": "1", "status": "running", "progress": 0.42}
 STATUSES = ("all", "completed", "partial")
 _FILTERS = ("status", "submitted_after", "submitted_before", "provider")
 _WHOLE_ALONE = (
@@ -88,6 +90,14 @@ class ResultsOut(serializers.Serializer[Any]):
     blocks = ResultBlockOut(many=True)
 
 
+class ResultsCountOut(serializers.Serializer[Any]):
+    """A part of very many responses that is being counted."""
+
+    project_id = serializers.CharField()
+    status = serializers.ChoiceField(choices=["pending", "running"])
+    progress = serializers.FloatField(min_value=0, max_value=1, help_text="0 to 1.")
+
+
 _NOT_SHARED = {"is_archived": False, "drop_off": None, "open_text": None}
 
 
@@ -110,7 +120,11 @@ class ResultsViewSet(OwnWorkViewSet):
             "segments times the number of options and points of all blocks (a block without any counts as "
             "one) may be 50,000 at most; otherwise the response is `400 invalid_request`, `too_many`. While "
             "other results of 50,000 or more responses are being counted, results of so many are `503 "
-            "unavailable`; retry after `Retry-After` seconds. "
+            "unavailable`; retry after `Retry-After` seconds. From 10,000,000 responses on, filtered and "
+            "segmented results are counted in the background: the response is `202` with the progress "
+            "until they are there; request the same address again after `Retry-After` seconds. They are "
+            "then returned as they were counted for ten minutes, or until an answer changes if that is "
+            "later. "
             "Every role may read the results of a `transparent` project; otherwise only its creator and "
             "admins may. If results are shared (`settings.share_results`), every role may read them, but "
             "without filters and segments, because these could single out a person; results of an "
@@ -119,8 +133,11 @@ class ResultsViewSet(OwnWorkViewSet):
             "responses differ. For role member a project that is not active is `404 not_found`."
         ),
         parameters=[ResultsIn],
-        responses=ResultsOut,
-        examples=[OpenApiExample("Results", RESULTS, response_only=True)],
+        responses={200: ResultsOut, 202: ResultsCountOut},
+        examples=[
+            OpenApiExample("Results", RESULTS, response_only=True, status_codes=["200"]),
+            OpenApiExample("Being counted", COUNTING, response_only=True, status_codes=["202"]),
+        ],
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ResultsIn)
@@ -135,7 +152,9 @@ class ResultsViewSet(OwnWorkViewSet):
         self._refuse_unless_readable(project, in_part=(selection, segment_by) != (figures.ALL, None))
         if project.is_anonymous and not access.may_read_people(actor=self.actor, project=project):
             return self._shared(project, query)
-        counted = figures.count(project=project, selection=selection, segment_by=segment_by)
+        counted = very_large.count(project=project, selection=selection, segment_by=segment_by, at=self.at)
+        if isinstance(counted, ResultsCount):
+            return self._going_on(request, project, counted)
         return Response(
             {
                 "project_id": str(project.pk),
@@ -147,6 +166,12 @@ class ResultsViewSet(OwnWorkViewSet):
                 "blocks": counted.blocks,
             }
         )
+
+    def _going_on(self, request: Request, project: Project, job: ResultsCount) -> Response:
+        """How far a worker's count has come, and where its figures will be."""
+        headers = {"Location": request.get_full_path(), "Retry-After": str(SECONDS_BETWEEN_LOOKS)}
+        body = {"project_id": str(project.pk), "status": job.status, "progress": job.progress}
+        return Response(body, status=202, headers=headers)
 
     def _shared(self, project: Project, query: Mapping[str, Any]) -> Response:
         """What everybody may see, with few answers withheld."""

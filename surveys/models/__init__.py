@@ -3,6 +3,7 @@ from surveys.models.conversation import Answer, Completion, Conversation, FiredA
 from surveys.models.generation import Generation
 from surveys.models.job import Job
 from surveys.models.project import Project, ProjectQuerySet
+from surveys.models.results_count import ResultsCount
 from surveys.models.script import Block, Bucket, Option, buckets_in_order
 from surveys.models.shown import ShownFigures
 
@@ -19,6 +20,7 @@ __all__ = [
     "Option",
     "Project",
     "ProjectQuerySet",
+    "ResultsCount",
     "ShownFigures",
     "Tally",
     "buckets_in_order",

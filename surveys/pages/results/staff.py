@@ -25,13 +25,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from communities.errors import InvalidRequest, Refusal, Unavailable
 from communities.http.downloads import download
 from communities.http.envelope import STATUS
-from surveys.models import Project
+from surveys.models import Project, ResultsCount
 from surveys.pages import theme
 from surveys.pages.results import overview
 from surveys.pages.results.filters import COVERS, ResultsForm
 from surveys.services.analysis import service as analysis
 from surveys.services.exports import service as exports
-from surveys.services.results import figures
+from surveys.services.results import figures, very_large
 from surveys.services.results.figures import Figures
 from surveys.services.scripts import editing as scripts
 
@@ -137,7 +137,8 @@ def _page(
     at = timezone.now()
     form = _form(request, project, overrides)
     can_view_answers = request.user.has_perm(VIEW_ANSWERS)
-    counted = _count(project, form)
+    counted, is_busy = _count(project, form, at)
+    refusal = refusal or is_busy
     analysis_status = overview.analysis_status(project, covers=form.covers)
     cards = overview.cards_of(
         project, counted, analysis_status.done, divided_by=form.divided_by, with_quotes=can_view_answers
@@ -168,14 +169,37 @@ def _page(
     return _render("results/staff.html", context, status=status)
 
 
-def _count(project: Project, form: ResultsForm) -> Figures:
-    """Count what the form asks for. If segments are refused, add the error to the form and count without."""
+def _count(project: Project, form: ResultsForm, at: datetime) -> tuple[Figures, Refusal | None]:
+    """Count what the form asks for. If segments are refused, add the error to the form and count without.
+
+    While a worker counts, count everything, and say so.
+    """
     form.full_clean()
     try:
-        return figures.count(project=project, selection=form.selection, segment_by=form.divided_by)
+        counted = very_large.count(
+            project=project, selection=form.selection, segment_by=form.divided_by, at=at
+        )
     except InvalidRequest as refusal:
         form.add_error("segment_by", refusal.message)
-        return figures.count(project=project, selection=form.selection)
+        return _count_without_segments(project, form, at)
+    return _or_everything(project, counted)
+
+
+def _count_without_segments(
+    project: Project, form: ResultsForm, at: datetime
+) -> tuple[Figures, Refusal | None]:
+    counted = very_large.count(project=project, selection=form.selection, segment_by=None, at=at)
+    return _or_everything(project, counted)
+
+
+def _or_everything(project: Project, counted: Figures | ResultsCount) -> tuple[Figures, Refusal | None]:
+    if isinstance(counted, Figures):
+        return counted, None
+    message = (
+        f"These are the results of all responses. The part that you asked for is being counted: "
+        f"{counted.progress:.0%} is done. Please reload the page in a moment."
+    )
+    return figures.count(project=project), Unavailable(message)
 
 
 def _progress(request: HttpRequest, project: Project) -> HttpResponse:

@@ -89,7 +89,7 @@ def count_answers(
     dividing: ReportedBlock | None,
     *,
     waits: bool = False,
-    note: Progress = lambda counted: None,
+    note: Progress | None = None,
 ) -> AnswerCounts:
     """All figures are of one moment. `note` is told now and then how many conversations were looked at.
 
@@ -135,7 +135,7 @@ def _counted_part(
     questions: Sequence[ReportedBlock],
     dividing: ReportedBlock | None,
     condition: tuple[str, list[Any]],
-    note: Progress,
+    note: Progress | None,
 ) -> Counted:
     """Counts of selected conversations, or of segments, from the packed answers."""
     from surveys.services.results.packed import Counter  # noqa: PLC0415 - NumPy: 25 MB
@@ -147,7 +147,8 @@ def _counted_part(
         listed += len(progress) - progress.count(_BEGUN)
         completed += progress.count(_COMPLETED)
         looked_at += len(progress)
-        note(looked_at)
+        if note is not None:
+            note(looked_at)
     return Counted(changes, listed, completed, counter.groups(), counter.groups_of_segments())
 
 

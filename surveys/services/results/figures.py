@@ -23,7 +23,7 @@ from surveys.engine import statistics
 from surveys.engine.statistics import REPORTED_TYPES, SEGMENT_TYPES, AnswerGroup, EntryKey
 from surveys.models import Project, Tally
 from surveys.services.results import counting, steps
-from surveys.services.results.counting import ALL, AnswerCounts, ReportedBlock, Selection
+from surveys.services.results.counting import ALL, AnswerCounts, Progress, ReportedBlock, Selection
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.storage import StoredScript
 
@@ -83,20 +83,37 @@ def totals(project_id: int) -> dict[str, int]:
     return {name: count or 0 for name, count in sums.items()}
 
 
+def responses(project_id: int) -> int:
+    """How many responses there are, from stored sums."""
+    return Tally.objects.filter(project_id=project_id).aggregate(count=Sum("listed"))["count"] or 0
+
+
+def refuse_unless_countable(*, project: Project, segment_by: int | None) -> None:
+    """Refuse a `segment_by` that is no choice or scale of this project, or that makes too many numbers."""
+    _segmenting_block(_reported_blocks(script_cache.get(project.pk, project.revision).stored), segment_by)
+
+
 def count(
-    *, project: Project, selection: Selection = ALL, segment_by: int | None = None, waits: bool = False
+    *,
+    project: Project,
+    selection: Selection = ALL,
+    segment_by: int | None = None,
+    waits: bool = False,
+    note: Progress | None = None,
 ) -> Figures:
     """The figures of every question and content block, then of removed ones with answers.
 
-    Refuses a `segment_by` that is no choice or scale of this project, or that makes too many numbers.
+    Refuses what `refuse_unless_countable` refuses. Raises Unavailable if there are many responses and the
+    process is counting others, unless it `waits`. `note` is told now and then how many responses were looked
+    at.
+
     `drop_off.left` counts the unfinished conversations at a block; its percentage is of all conversations
-    begun, those without an answer included. Raises Unavailable if there are many responses and the process is
-    counting others, unless it `waits`.
+    begun, those without an answer included.
     """
     stored = script_cache.get(project.pk, project.revision).stored
     reported = _reported_blocks(stored)
     dividing = _segmenting_block(reported, segment_by)
-    counts = counting.count_answers(project.pk, stored, reported, selection, dividing, waits=waits)
+    counts = counting.count_answers(project.pk, stored, reported, selection, dividing, waits=waits, note=note)
     return _figures(reported, counts, dividing)
 
 

@@ -1,0 +1,177 @@
+"""Parts of very many responses are counted by a worker: a request would take longer than anybody waits.
+
+    count(project=…, selection=…, …)    figures, or the job that counts them
+    run(count_id=…)                     for the worker
+    take_up(at=…)                       for the periodic sweep
+
+The figures of a finished count are returned for ten minutes, or longer if no answer changes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+
+from communities.errors import Unavailable
+from communities.faults import log_fault
+from communities.queue import wake
+from communities.transactions import in_transaction
+from surveys.models import Job, Project, ResultsCount
+from surveys.services import anonymity, jobs
+from surveys.services.results import figures
+from surveys.services.results.figures import ALL, Figures, Selection
+
+RUN = "surveys.count_results"
+VERY_LARGE = 10_000_000  # responses; 10 s of CPU
+CURRENT = timedelta(minutes=10)  # how long the figures of a finished count are returned
+KEPT = timedelta(hours=1)
+FAILED_FOR = timedelta(seconds=10)  # then a request begins a new count
+SECONDS_BETWEEN_NOTES = 5.0
+COUNT_FAILED = "These results could not be counted. Please retry."
+
+Clock = Callable[[], datetime]
+
+
+def count(
+    *, project: Project, selection: Selection, segment_by: int | None, at: datetime
+) -> Figures | ResultsCount:
+    """The figures, counted at once unless they are a part of very many responses.
+
+    Refuses what `figures.count` refuses. Raises Unavailable if the worker's count has failed.
+    """
+    if (selection, segment_by) == (ALL, None):
+        return figures.count(project=project)
+    if figures.responses(project.pk) < VERY_LARGE:
+        return figures.count(project=project, selection=selection, segment_by=segment_by)
+    figures.refuse_unless_countable(project=project, segment_by=segment_by)
+    job = _job(project, _part(selection, segment_by), at)
+    return _figures_of(job) or job
+
+
+def _figures_of(job: ResultsCount) -> Figures | None:
+    """The figures of a finished count; None before the end, and if the server's secret has changed since."""
+    if job.sealed is None:
+        return None
+    plain = anonymity.unseal_figures(project_id=job.project_id, sealed=bytes(job.sealed))
+    return Figures(**orjson.loads(plain)) if plain else None
+
+
+def run(*, count_id: int, now: Clock = timezone.now) -> None:
+    """Count what waits, or what a dead worker left. A second worker changes nothing."""
+    job = jobs.take(ResultsCount, count_id, at=now())
+    if job is None:
+        return
+    try:
+        _complete(job, _count(job, now), at=now())
+    except jobs.TakenOver:
+        return
+    except (OperationalError, InterfaceError):  # the lease expires, and another worker counts anew
+        raise
+    except Exception as fault:
+        log_fault(jobs.log, "results_count.fault", fault, count_id=job.pk)
+        _end(job, Job.Status.FAILED, at=now(), error=COUNT_FAILED)
+
+
+def take_up(*, at: datetime) -> None:
+    """Wake workers for counts that wait or that a dead worker left; end those attempted too often."""
+    for count_id in jobs.abandoned(ResultsCount, at=at):
+        ResultsCount.objects.filter(ResultsCount.UNFINISHED, pk=count_id).update(
+            status=Job.Status.FAILED, error=COUNT_FAILED, completed_at=at, leased_until=None
+        )
+    for count_id in jobs.waiting(ResultsCount, at=at):
+        wake(RUN, count_id=count_id)
+    ResultsCount.objects.filter(completed_at__lt=at - KEPT).delete()
+
+
+@in_transaction
+def _job(project: Project, part: str, at: datetime) -> ResultsCount:
+    """The count that goes on, one that is finished and current, or a new one."""
+    changes = figures.changes(project.pk)
+    alike = ResultsCount.objects.filter(project=project, part=part, revision=project.revision)
+    newest = alike.order_by("-pk").first()
+    if newest is not None and not newest.is_finished:
+        return newest
+    if newest is not None and newest.completed_at is not None:
+        age = at - newest.completed_at
+        if newest.status == Job.Status.FAILED and age < FAILED_FOR:
+            raise Unavailable(COUNT_FAILED, retry_after=int(FAILED_FOR.total_seconds()))
+        if (newest.changes == changes or age < CURRENT) and _figures_of(newest) is not None:
+            return newest
+    job = ResultsCount(project=project, part=part, revision=project.revision, changes=changes, created_at=at)
+    ResultsCount.objects.bulk_create([job], ignore_conflicts=True)  # another request may have begun it
+    begun = alike.filter(ResultsCount.UNFINISHED).first()
+    if begun is None:
+        raise Unavailable(COUNT_FAILED, retry_after=1)
+    wake(RUN, count_id=begun.pk)
+    return begun
+
+
+def _part(selection: Selection, segment_by: int | None) -> str:
+    return orjson.dumps({**asdict(selection), "segment_by": segment_by}).decode()
+
+
+def _count(job: ResultsCount, now: Clock) -> Figures:
+    project = Project.objects.filter(pk=job.project_id).first()
+    if project is None or project.revision != job.revision:  # nobody will ask for it any more
+        job.delete()
+        raise jobs.TakenOver
+    part = orjson.loads(job.part)
+    segment_by = part.pop("segment_by")
+    times = {
+        name: datetime.fromisoformat(part[name])
+        for name in ("submitted_after", "submitted_before")
+        if part[name] is not None
+    }
+    jobs.renew(job, at=now(), changes=figures.changes(project.pk))
+    return figures.count(
+        project=project,
+        selection=Selection(**{**part, **times}),
+        segment_by=segment_by,
+        waits=True,
+        note=_notes(job, max(figures.responses(project.pk), 1), now),
+    )
+
+
+def _notes(job: ResultsCount, total: int, now: Clock) -> Callable[[int], None]:
+    """A function that writes the progress now and then, and extends the lease. It raises TakenOver.
+
+    In a thread, because a connection that counts has a transaction in which nothing is written.
+    """
+    last = time.monotonic()
+
+    def save(progress: float) -> None:
+        try:
+            jobs.renew(job, at=now(), progress=progress)
+        finally:
+            connection.close()
+
+    def note(looked_at: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= SECONDS_BETWEEN_NOTES:
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(save, min(0.99, round(looked_at / total, 3))).result()
+            last = time.monotonic()
+
+    return note
+
+
+@in_transaction
+def _complete(job: ResultsCount, counted: Figures, *, at: datetime) -> None:
+    jobs.locked(job)
+    sealed = anonymity.seal_figures(project_id=job.project_id, figures=orjson.dumps(counted))
+    _end(job, Job.Status.COMPLETED, at=at, sealed=sealed, progress=1.0)
+    earlier = ResultsCount.objects.filter(project_id=job.project_id, part=job.part, pk__lt=job.pk)
+    earlier.exclude(ResultsCount.UNFINISHED).delete()
+
+
+def _end(job: ResultsCount, status: str, *, at: datetime, **changes: Any) -> None:
+    own = ResultsCount.objects.filter(pk=job.pk, attempt=job.attempt, status=Job.Status.RUNNING)
+    own.update(status=status, completed_at=at, leased_until=None, **changes)

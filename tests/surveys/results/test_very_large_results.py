@@ -1,0 +1,201 @@
+"""Parts of very many responses are counted by a worker, with progress."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from communities.errors import Unavailable
+from surveys.models import Project, ResultsCount
+from surveys.services import jobs
+from surveys.services.results import counting, figures, very_large
+from surveys.services.results.figures import Figures, Selection
+from tests.support.caller import Caller
+from tests.support.surveys import scenario
+from tests.support.surveys.results import OPEN_WEB, converse, results
+from tests.support.surveys.scenario import CHOICE
+from tests.support.surveys.staff import look, superuser
+
+WEB = Selection(provider="web")
+ASKED = {"type": "single_punch", "prompt": "?", "options": [{"value": "red"}, {"value": "green"}]}
+
+
+@pytest.fixture(autouse=True)
+def three_are_very_many(monkeypatch):
+    monkeypatch.setattr(very_large, "VERY_LARGE", 3)
+
+
+def made_of(votes):
+    made = scenario.project(CHOICE)
+    vote(made, votes)
+    return made
+
+
+def vote(made, times=1):
+    for _ in range(times):
+        scenario.say(scenario.begin(made), 0)
+
+
+def ask(made, *, selection=WEB, after=timedelta(0)):
+    return very_large.count(project=made, selection=selection, segment_by=None, at=timezone.now() + after)
+
+
+def finish():
+    for job in ResultsCount.objects.filter(ResultsCount.UNFINISHED):
+        very_large.run(count_id=job.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_progress_is_told_until_the_figures_are_there(monkeypatch):
+    admin = Caller("admin")
+    made = admin.make_open(ASKED, delivery=OPEN_WEB)
+    for option in ("red", "red", "green", "green"):
+        converse(admin, made, [option])
+    block = made["script"]["blocks"][0]["id"]
+    path = f"/projects/{made['id']}/analysis/results?provider=web&segment_by={block}"
+    begun = admin.get(path)
+    monkeypatch.setattr(very_large, "SECONDS_BETWEEN_NOTES", 0.0)
+    monkeypatch.setattr(counting, "CONVERSATIONS_AT_ONCE", 1)
+    looks, packed = [], counting._packed
+
+    def looked_at(where, values):
+        for batch in packed(where, values):
+            with ThreadPoolExecutor(1) as another:
+                looks.append(another.submit(look_elsewhere).result())
+            yield batch
+
+    def look_elsewhere():
+        try:
+            return admin.get(path)
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(counting, "_packed", looked_at)
+    finish()
+    told = results(admin, made, path.partition("results")[2])
+
+    assert (begun.status_code, begun["Retry-After"]) == (202, "5")
+    assert begun["Location"].endswith(path)
+    assert begun.json() == {"project_id": made["id"], "status": "pending", "progress": 0.0}
+    assert {each.status_code for each in looks} == {202}
+    assert [each.json()["progress"] for each in looks] == [0.0, 0.25, 0.5, 0.75]
+    assert told["conversation_count"] == 4
+    assert [each["count"] for each in told["segment_by"]["segments"]] == [2, 2]
+    project = Project.objects.get(pk=made["id"])
+    exact = figures.count(project=project, selection=WEB, segment_by=block)
+    assert (told["blocks"], told["segment_by"]) == (exact.blocks, exact.segment_by)
+    assert ResultsCount.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_the_whole_and_few_are_counted_at_once_and_what_cannot_be_counted_is_refused_at_once():
+    admin = Caller("admin")
+    made = admin.make_open(ASKED, delivery=OPEN_WEB)
+    path = f"/projects/{made['id']}/analysis/results"
+    converse(admin, made, ["red"])
+    assert results(admin, made, "?provider=web")["conversation_count"] == 1
+    for _ in range(2):
+        converse(admin, made, ["red"])
+
+    assert results(admin, made)["conversation_count"] == 3
+    assert admin.get(f"{path}?segment_by=999999").status_code == 400
+    assert not ResultsCount.objects.exists()
+
+
+@pytest.mark.django_db
+def test_finished_figures_are_shown_for_a_while_and_then_counted_anew():
+    made = made_of(3)
+    first = ask(made)
+    finish()
+    vote(made)
+
+    shown = ask(made, after=timedelta(minutes=9))
+    again = ask(made, after=timedelta(minutes=11))
+
+    assert isinstance(first, ResultsCount)
+    assert isinstance(shown, Figures)
+    assert shown.conversation_count == 3
+    assert isinstance(again, ResultsCount)
+    finish()
+    newest = ask(made)
+    assert isinstance(newest, Figures)
+    assert newest.conversation_count == 4
+    assert isinstance(ask(made, after=timedelta(hours=5)), Figures)  # nothing has changed since
+    assert ResultsCount.objects.count() == 1
+    very_large.take_up(at=timezone.now() + timedelta(hours=2))
+    assert not ResultsCount.objects.exists()
+
+
+@pytest.mark.django_db
+def test_what_is_stored_does_not_tell_the_answers_of_the_last_minutes():
+    made = made_of(3)
+    ask(made)
+    finish()
+
+    sealed = bytes(ResultsCount.objects.get().sealed or b"")
+
+    assert sealed
+    assert b"green" not in sealed
+
+
+@pytest.mark.django_db
+def test_a_count_that_fails_is_told_and_can_be_asked_for_again(monkeypatch):
+    made = made_of(3)
+    ask(made)
+    with monkeypatch.context() as broken:
+        broken.setattr(counting, "_packed", lambda *_: 1 / 0)
+        finish()
+
+    with pytest.raises(Unavailable):
+        ask(made)
+
+    assert isinstance(ask(made, after=timedelta(seconds=11)), ResultsCount)
+    finish()
+    assert isinstance(ask(made), Figures)
+
+
+@pytest.mark.django_db
+def test_a_worker_that_was_overtaken_stores_nothing(monkeypatch):
+    made = made_of(3)
+    ask(made)
+    packed = counting._packed
+
+    def overtaken(where, values):
+        ResultsCount.objects.update(attempt=9)
+        return packed(where, values)
+
+    monkeypatch.setattr(counting, "_packed", overtaken)
+    finish()
+
+    job = ResultsCount.objects.get()
+    assert (job.status, job.sealed) == ("running", None)
+    later = timezone.now() + jobs.LEASE
+    ResultsCount.objects.update(deaths=jobs.MOST_DEATHS)
+    very_large.take_up(at=later)
+    assert ResultsCount.objects.get().status == "failed"
+
+
+@pytest.mark.django_db
+def test_a_count_of_a_script_that_has_changed_since_is_dropped():
+    made = made_of(3)
+    ask(made)
+    made.revision += 1
+    made.save(update_fields=["revision"])
+
+    finish()
+
+    assert not ResultsCount.objects.exists()
+
+
+@pytest.mark.django_db
+def test_staff_see_all_responses_and_how_far_the_part_has_come():
+    made = made_of(3)
+    client = superuser()
+
+    seen = look(client, made, "?provider=web", status=503)
+    finish()
+
+    assert "is being counted: 0% is done" in seen
+    assert "being counted" not in look(client, made, "?provider=web")
