@@ -7,9 +7,9 @@ again if the two differ. So what has changed holds at the next request, in every
     announce(community_ids)            a change of keys, roles, accounts or tiers, in its own transaction
 
 While the transaction runs, the version is `CHANGING`, and nobody trusts what they remember. Once it has
-committed, the version is a new random one. It is random because a counter would begin anew, and meet an old
-value again, if Redis lost its data. If Redis cannot be reached, or the process dies before the second step,
-callers are remembered for `communities.http.authentication.SECONDS_IN_CACHE` at most.
+committed, the version is a new random one; one that Redis has lost is made anew from its clock. A counter would
+meet an old value again. If Redis cannot be reached, or if it loses `CHANGING` and the process dies, callers are
+remembered for `communities.http.authentication.SECONDS_IN_CACHE` at most.
 
 Changes through managers, instances and cascades are announced by themselves, also those of the admin and of a
 shell: see `AccessQuerySet` and `connect`. SQL by hand, and `bulk_create` that updates rows, call `announce`.
@@ -41,10 +41,6 @@ def name_of(community_id: int) -> str:
     return f"colloquy:keys:{community_id}"
 
 
-def new_version() -> str:
-    return secrets.token_hex(8)
-
-
 def announce(community_ids: Iterable[int]) -> None:
     """Have every process look up the keys of these communities again.
 
@@ -64,7 +60,7 @@ class _Renewal:
         self.community_id = community_id
 
     def __call__(self) -> None:
-        _write({self.community_id: new_version()}, LIFETIME)
+        _write({self.community_id: secrets.token_hex(8)}, LIFETIME)
 
 
 def _is_announced(community_id: int) -> bool:

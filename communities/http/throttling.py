@@ -45,17 +45,17 @@ _ADDRESS = re.compile(
 
 # Numbers are returned as integers, because Lua would round them to 14 digits as text. The hit that must
 # expire before another is accepted is the oldest, or a later one if the limit has been lowered since.
-TAKE = """
+TAKE = f"""
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
 local version = false
 if KEYS[2] then
   version = redis.call('GET', KEYS[2])
   if not version then
-    version = ARGV[3]
-    redis.call('SET', KEYS[2], version, 'PX', ARGV[4])
+    version = string.format('%.0f', now)
+    redis.call('SET', KEYS[2], version, 'PX', {key_versions.LIFETIME})
   end
 end
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
 local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 local oldest = redis.call('LINDEX', KEYS[1], 0)
 while oldest and tonumber(oldest) <= now - window do
@@ -67,10 +67,10 @@ if count < limit then
   local hit = string.format('%.0f', now)
   redis.call('RPUSH', KEYS[1], hit)
   redis.call('PEXPIRE', KEYS[1], window / 1000 + 1000)
-  return {1, limit - count - 1, tonumber(oldest or hit) + window, 0, version}
+  return {{1, limit - count - 1, tonumber(oldest or hit) + window, 0, version}}
 end
 local blocking = tonumber(redis.call('LINDEX', KEYS[1], count - limit))
-return {0, 0, tonumber(oldest) + window, blocking + window - now, version}
+return {{0, 0, tonumber(oldest) + window, blocking + window - now, version}}
 """
 
 log = structlog.get_logger("colloquy.throttling")
@@ -275,13 +275,10 @@ def _seconds_up(microseconds: int) -> int:
 
 def _run_script(names: tuple[str, ...], limit: int, window: int) -> list[Any]:
     client, digest = _client()
-    values: tuple[str | int, ...] = (*names, limit, window)
-    if len(names) > 1:
-        values = (*values, key_versions.new_version(), key_versions.LIFETIME)
     try:
-        answer: list[Any] = client.evalsha(digest, len(names), *values)
+        answer: list[Any] = client.evalsha(digest, len(names), *names, limit, window)
     except NoScriptError:  # Redis was restarted, or its scripts were flushed
-        answer = client.eval(TAKE, len(names), *values)
+        answer = client.eval(TAKE, len(names), *names, limit, window)
     return answer
 
 
