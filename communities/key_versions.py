@@ -7,9 +7,9 @@ again if the two differ. So what has changed holds at the next request, in every
     announce(community_ids)            a change of keys, roles, accounts or tiers, in its own transaction
 
 While the transaction runs, the version is `CHANGING`, and nobody trusts what they remember. Once it has
-committed, the version is a new random one; one that Redis has lost is made anew from its clock. A counter would
-meet an old value again. If Redis cannot be reached, or if it loses `CHANGING` and the process dies, callers are
-remembered for `communities.http.authentication.SECONDS_IN_CACHE` at most.
+committed, the version is a new random one; one that Redis has lost is made anew from its clock. A counter
+would meet an old value again. If Redis cannot be reached, or if it loses `CHANGING` and the process dies,
+callers are remembered for `communities.http.authentication.SECONDS_IN_CACHE` at most.
 
 Changes through managers, instances and cascades are announced by themselves, also those of the admin and of a
 shell: see `AccessQuerySet` and `connect`. SQL by hand, and `bulk_create` that updates rows, call `announce`.
