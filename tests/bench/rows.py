@@ -295,7 +295,31 @@ def listing(bench: Bench, filled: Iterable[tuple[int, Project]]) -> list[Result]
             what = f"100 of {size:,} responses, {name}"
             note = f"{value / first:.2f} times the first"
             results.append(Result("8", what, value, beside, 10, 6, note=note))
+        results += _filtered(bench, project, size)
     return results
+
+
+def _filtered(bench: Bench, project: Project, size: int) -> Iterable[Result]:
+    """First pages with a filter, compared with the first page of all."""
+    last = Conversation.objects.get(project=project, seed=size - 99).updated_at  # the last hundred
+    everything = _filtered_page(bench, project, "")
+    for name, query in (
+        ("the last hundred changed", f"&updated_after={last:%Y-%m-%dT%H:%M:%SZ}"),
+        ("all changed since", "&updated_after=2020-01-01T00:00:00Z"),
+        ("all of one provider", "&provider=web"),
+    ):
+        value = _filtered_page(bench, project, query)
+        what, note = f"100 of {size:,} responses, {name}, over unfiltered", f"{value:.2f} ms"
+        yield Result("8", what, value / everything, goal=2, stretch=1.2, unit="times", note=note)
+
+
+def _filtered_page(bench: Bench, project: Project, query: str) -> float:
+    client, times = bench.colloquy.client(), max(50, bench.repetitions // 5)
+    path = bench.api(f"/projects/{project.pk}/responses?per_page=100{query}")
+    told = client.call("GET", path, headers=bench.headers()).json()["data"]
+    assert isinstance(told, list)
+    assert len(told) == 100, "The filter does not match what was loaded."
+    return _warmed(bench.colloquy, lambda: client.call("GET", path, headers=bench.headers()), times)
 
 
 def _page(bench: Bench, project: Project, after: int | None) -> tuple[float, float]:
