@@ -3,9 +3,10 @@
 from config.celery import INTERVALS, app
 from surveys.services import generation
 from surveys.services.analysis import service as analysis
+from surveys.services.results import very_large
 from webhooks.services.outbox import DELIVER
 
-WOKEN_ON_DEMAND = {DELIVER, analysis.RUN, generation.MAKE}
+WOKEN_ON_DEMAND = {DELIVER, analysis.RUN, generation.MAKE, very_large.RUN}
 
 
 def test_every_task_of_the_timetable_is_registered() -> None:

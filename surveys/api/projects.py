@@ -28,12 +28,13 @@ from surveys.api.project_shapes import (
 )
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import ProjectQuerySet
-from surveys.services import generation, lookup
+from surveys.services import access, generation, lookup
 from surveys.services.projects import cloning, opening
 from surveys.services.projects import service as projects
 from surveys.services.projects.service import CreatedProject
 from surveys.services.representations import script as script_json
 from surveys.services.representations.project import project_as_json
+from surveys.services.results import steps
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import templates
 
@@ -187,7 +188,9 @@ class ProjectViewSet(OwnWorkViewSet):
         summary="Read a project",
         description=(
             "`status` is the status at the time of the response, even if the scheduler has not run since a "
-            "scheduled opening or closing."
+            "scheduled opening or closing. Of an anonymous project others than its creator and admins are "
+            "told `completion_count` and `response_count` as they were last shown, until at least 5 "
+            "responses differ."
         ),
         responses=ProjectOut,
         examples=[OpenApiExample("A project", examples.PROJECT, response_only=True)],
@@ -325,8 +328,11 @@ class ProjectViewSet(OwnWorkViewSet):
         )
         return Response(self._as_json(project), status=201)
 
-    def _as_json(self, project: Any) -> dict[str, object]:
-        return project_as_json(project, at=self.at)
+    def _as_json(self, project: Any) -> dict[str, Any]:
+        told = project_as_json(project, at=self.at)
+        if project.is_anonymous and not access.may_edit(actor=self.actor, project=project):
+            return {**told, "info": {**told["info"], **steps.totals(project=project)}}
+        return told
 
 
 def _filtered(

@@ -1,8 +1,21 @@
 from django.db import migrations, models
 
-from surveys.engine import packing
-
 CONVERSATIONS_AT_ONCE = 5_000
+# `surveys.engine.packing` says what the records are.
+RECORDS = """
+    SELECT coalesce(string_agg(
+        CASE
+            WHEN option_id IS NOT NULL THEN int8send(option_id << 8 | 32 | least(ordinal, 31))
+            WHEN number IS NULL THEN int8send(block_id << 8 | 64)
+            WHEN number BETWEEN 0 AND 20 AND number = floor(number) THEN
+                int8send(block_id << 8 | 96 | number::int)
+            ELSE int8send(block_id << 8 | 128)
+                || '\\x000000'::bytea || substr(float8send(number), 1, 4) || '\\xa0'::bytea
+                || '\\x000000'::bytea || substr(float8send(number), 5, 4) || '\\xc0'::bytea
+        END, ''::bytea
+    ), ''::bytea)
+    FROM surveys_answer WHERE conversation_id =
+"""
 # Locked in one statement and packed in the next, which sees what was answered until the lock. What is being
 # answered at this moment is left to be packed by its next move.
 LOCK = """
@@ -10,10 +23,7 @@ LOCK = """
     WHERE packed IS NULL AND id > %s ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
 """
 PACK = f"""
-    UPDATE surveys_conversation c SET packed = (
-        SELECT {packing.SQL_FROM_ROWS} FROM surveys_answer answer WHERE answer.conversation_id = c.id
-    )
-    WHERE id = ANY(%s)
+    UPDATE surveys_conversation c SET packed = ({RECORDS} c.id) WHERE id = ANY(%s)
 """
 # Web processes of the version before this one write the state without packing, until they are restarted. Our
 # own moves change both, unless they change nothing that is packed: a skip, or another text.
@@ -21,10 +31,7 @@ KEEP_EQUAL = [
     f"""
     CREATE OR REPLACE FUNCTION surveys_pack() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-        UPDATE surveys_conversation SET packed = (
-            SELECT {packing.SQL_FROM_ROWS} FROM surveys_answer answer WHERE answer.conversation_id = NEW.id
-        )
-        WHERE id = NEW.id;
+        UPDATE surveys_conversation SET packed = ({RECORDS} NEW.id) WHERE id = NEW.id;
         RETURN NULL;
     END $$
     """,

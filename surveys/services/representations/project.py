@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 
@@ -10,7 +11,7 @@ from surveys.models import Project, buckets_in_order
 from surveys.services import field_groups
 
 
-def project_as_json(project: Project, *, at: datetime) -> dict[str, object]:
+def project_as_json(project: Project, *, at: datetime) -> dict[str, Any]:
     """Every field, with the status at this moment.
 
     `project` comes from `Project.objects.with_details()`, which loads its author, buckets and counts.

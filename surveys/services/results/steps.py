@@ -2,6 +2,7 @@
 
     counts(project=…, now=…, at=…)                      the counts to show, and since when
     analysis(project=…, analysis_id=…, blocks=…, …)     the blocks of an analysis to show
+    totals(project=…)                                   the counts to show beside the project
 
 Each block's figures, and the counts of responses, stay as they were last shown until at least five responses
 differ (decisions 15.19, `anonymity.may_replace`). What was last shown is stored, so that every process shows
@@ -37,6 +38,7 @@ class _Shown:
     counted_at: str = ""
     listed: int = 0
     completed: int = 0
+    answered: int = 0  # blocks in all of them
     groups: Mapping[str, Sequence[GroupJson]] = field(default_factory=dict)  # by block id
     analysis_id: int = 0
     analysed: int = 0  # completed responses
@@ -76,6 +78,22 @@ def completions_analysed(*, project: Project) -> int:
     return _read(ShownFigures.objects.filter(project=project).first()).analysed
 
 
+def totals(*, project: Project) -> dict[str, int]:
+    """`completion_count` and `response_count` to show instead of those that `project` was loaded with."""
+    listed: int = getattr(project, "listed_count")  # noqa: B009 - an annotation
+    now = (listed, project.completion_count, project.response_count)
+    shown = _moved_on(project, lambda shown: _with_totals(shown, *now))
+    return {"completion_count": shown.completed, "response_count": shown.answered}
+
+
+def _with_totals(shown: _Shown, listed: int, completed: int, answered: int) -> _Shown:
+    """The counts of responses, which move on together."""
+    was = {"listed": shown.listed, "completed": shown.completed}
+    if not anonymity.may_replace(was, {"listed": listed, "completed": completed}):
+        return shown
+    return replace(shown, listed=listed, completed=completed, answered=answered)
+
+
 def _with_counts(shown: _Shown, now: AnswerCounts, at: datetime) -> _Shown:
     if now.changes <= shown.changes:  # counted before another process counted what is shown
         return shown
@@ -84,15 +102,11 @@ def _with_counts(shown: _Shown, now: AnswerCounts, at: datetime) -> _Shown:
         new = [_group_as_json(each) for each in now.groups.get(int(block_id), ())]
         if anonymity.may_replace(_rows(groups.get(block_id, ())), _rows(new)):
             groups[block_id] = new
-    is_new = anonymity.may_replace(
-        {"listed": shown.listed, "completed": shown.completed},
-        {"listed": now.listed, "completed": now.completed},
-    )
-    if is_new:
-        shown = replace(shown, listed=now.listed, completed=now.completed)
-    if not is_new and groups == shown.groups and shown.counted_at:
+    answered = sum(group.people for groups in now.groups.values() for group in groups)
+    counted = _with_totals(shown, now.listed, now.completed, answered)
+    if counted == shown and groups == shown.groups and shown.counted_at:
         return shown
-    return replace(shown, changes=now.changes, counted_at=at.isoformat(), groups=groups)
+    return replace(counted, changes=now.changes, counted_at=at.isoformat(), groups=groups)
 
 
 def _with_analysis(shown: _Shown, analysis_id: int, completed: int, now: Mapping[str, BlockJson]) -> _Shown:

@@ -101,6 +101,14 @@ def test_members_see_steps_and_creators_and_admins_exact_figures():
         exact = results(admin, made)
         told.append((results(member, made)["conversation_count"], exact["conversation_count"]))
 
+        shown, counted = (
+            caller.get(f"/projects/{made['id']}").json()["info"]["completion_count"]
+            for caller in (member, admin)
+        )
+        assert (shown, counted) == told[-1]
+
+    listed = member.get("/projects").json()["data"][0]["info"]
+    assert (listed["completion_count"], listed["response_count"]) == (10, 10)
     assert [shown for shown, _ in told] == [0] * 4 + [5] * 5 + [10]
     assert [exact for _, exact in told] == list(range(1, 11))
     assert member.get(f"/projects/{made['id']}/analysis/results?status=completed").status_code == 403
