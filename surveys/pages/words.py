@@ -50,7 +50,9 @@ MOVED_ON = "You answered this already, perhaps in another window. Here is where 
 ONCE_MORE = "Please send this once more. Your answer is still here."
 REWRITTEN = "The author has changed the questions. Please continue here."
 BUSY = "Many answers have come from your network. Please try again later: your answer is still here."
-TOO_FAST = "That was very fast. Please wait {wait}, then send this once more: your answer is still here."
+TOO_FAST = (
+    "Many answers came at once. Please wait {wait}, then send this once more: your answer is still here."
+)
 TAKEN_BACK = "Your vote was taken back."
 
 RIGHT_TO_LEFT = frozenset(

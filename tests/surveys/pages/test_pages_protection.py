@@ -140,7 +140,7 @@ def test_somebody_who_moves_too_fast_is_asked_to_wait_and_loses_nothing(monkeypa
 
     assert visitor.status == 429
     assert 1 <= int(visitor.response["Retry-After"]) <= 60
-    assert "That was very fast. Please wait" in visitor.page
+    assert "Many answers came at once. Please wait" in visitor.page
     assert "the <fourth> answer" in visitor.page
     assert made.conversations.get().completed_at is None
     monkeypatch.setattr(throttling, "counts_here", throttling.CountsHere())  # a minute has passed
