@@ -7,6 +7,7 @@ reads slowly occupies a thread, and none of them lasts for ever.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import math
 import socket
@@ -38,6 +39,8 @@ MAX_DISCARDED = (
 SECONDS_TO_STOP = 2  # for requests that are on their way when the process is told to stop
 SECONDS_BETWEEN_CHECKS = 0.5
 SECONDS_BETWEEN_LOGS = 60
+MMAP_THRESHOLD = -3  # the name of this parameter in glibc's malloc.h
+LARGE_BUFFER = 131_072  # bytes
 GONE = frozenset({errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.EBADF})
 OUT_OF_SOCKETS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 NOBODY_THERE = frozenset({errno.EAGAIN, errno.ECONNABORTED})
@@ -57,6 +60,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self.unread: set[Connection] = set()  # whose answers wait for their readers
         self._next_check = self._next_log = 0.0
         self._scratch = bytearray(READ_SIZE)
+
+    def init_process(self) -> None:
+        _give_large_buffers_back()
+        super().init_process()  # runs until the process is to stop
 
     # Coming and going
 
@@ -324,6 +331,16 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self._watch(connection, EVENT_READ)
         if connection.received:  # the next request came early
             self._look(connection)
+
+
+def _give_large_buffers_back() -> None:
+    """Have the C library return a large buffer to the system when it is freed, where it is glibc.
+
+    It would begin to keep them, in pieces: a thousand bodies of 1 MiB took 850 MB instead of 140.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        library.mallopt(MMAP_THRESHOLD, LARGE_BUFFER)
 
 
 def _agrees(request: Request, connection: Connection) -> bool:
