@@ -14,8 +14,8 @@ There is one record for each answer row: a 64-bit integer of an id, a kind and a
              two further records, UPPER and LOWER
 
 A record is never 0, so that 0 can separate conversations. The order of records has no meaning, except that
-those three stand together. Migration 0011 has packed what was answered before, and made a trigger that packs
-what processes of an earlier version write: another form of records needs another migration.
+those three stand together. The database makes records too, in a function of migration 0012, for answers that
+an earlier version writes: another form of records needs another migration.
 """
 
 from __future__ import annotations

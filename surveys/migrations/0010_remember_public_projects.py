@@ -16,16 +16,4 @@ class Migration(migrations.Migration):
                 help_text="It has been live while everybody with the address could answer.",
             ),
         ),
-        # Nobody has recorded past openings. A project with responses was open once; one that was closed again
-        # without a response has to be opened again before others can clone it.
-        migrations.RunSQL(
-            """
-            UPDATE surveys_project AS project SET was_open_to_web = TRUE
-            WHERE participation = 'open_web' AND (
-                status = 'active' OR opens_at <= now()
-                OR EXISTS (SELECT FROM surveys_conversation WHERE project_id = project.id)
-            )
-            """,
-            migrations.RunSQL.noop,
-        ),
     ]

@@ -84,6 +84,7 @@ def close_project(*, actor: Actor, project_id: int, at: datetime) -> Project:
         raise Conflict("The project is not active.")
 
     was_live = project.is_live_at(at)
+    schedule.note_public(project, at=at)
     project.status = Project.Status.INACTIVE
     project.opens_at = project.closes_at = None
     project.save(update_fields=schedule.STATE)

@@ -19,12 +19,8 @@ from surveys.models import Project
 from surveys.services import events, field_groups, lookup
 from webhooks.events import EventType
 
-STATE = (
-    "status",
-    "opens_at",
-    "closes_at",
-    "was_open_to_web",
-)  # the fields that an opening or closing changes
+# The fields that an opening or closing changes.
+STATE = ("status", "opens_at", "closes_at", "was_open_to_web")
 log = structlog.get_logger("colloquy.schedules")
 BATCH = 500  # projects that one tick updates at most; the next tick takes the rest
 

@@ -222,7 +222,7 @@ def test_other_communities_reach_no_draft_and_nothing_private():
 
 def test_a_project_stays_public_once_it_was():
     owner, other = Caller(), Caller()
-    closed, changed, scheduled = (owner.make(TEXT) for _ in range(3))
+    closed, changed, scheduled, earlier = (owner.make(TEXT) for _ in range(4))
     owner.post(f"/projects/{closed['id']}/open", {"delivery": ON_WEB})
     owner.post(f"/projects/{closed['id']}/close")
     owner.post(f"/projects/{changed['id']}/open")
@@ -230,12 +230,15 @@ def test_a_project_stays_public_once_it_was():
     owner.post(f"/projects/{changed['id']}/close")
     owner.post(f"/projects/{scheduled['id']}/open", {"delivery": {**ON_WEB, **FAR}})
     Project.objects.filter(pk=scheduled["id"]).update(opens_at=NOON, closes_at=NOON)  # no tick has come yet
+    owner.post(f"/projects/{earlier['id']}/open", {"delivery": ON_WEB})
+    Project.objects.filter(pk=earlier["id"]).update(was_open_to_web=False)  # as an earlier version opens it
+    owner.post(f"/projects/{earlier['id']}/close")
 
     before_tick = other.post(f"/projects/{scheduled['id']}/clone")
     schedule.open_and_close_due(at=NOON)
 
     assert before_tick.status_code == 201
-    for project in (closed, changed, scheduled):
+    for project in (closed, changed, scheduled, earlier):
         assert owner.get(f"/projects/{project['id']}").json()["status"] == "inactive"
         assert other.post(f"/projects/{project['id']}/clone").status_code == 201
 

@@ -167,7 +167,7 @@ def test_what_is_not_packed_is_counted_from_its_rows():
 
 
 def test_the_migration_packs_what_was_answered_before(monkeypatch):
-    migration = import_module("surveys.migrations.0011_pack_answers")
+    migration = import_module("surveys.migrations.0013_pack_earlier_answers")
     monkeypatch.setattr(migration, "CONVERSATIONS_AT_ONCE", 3)
     made = scenario.project(*SCRIPT)
     chance = Random(4)

@@ -6,7 +6,7 @@ class Migration(migrations.Migration):
     atomic = False  # an index is made concurrently outside of a transaction alone
 
     dependencies = [
-        ("surveys", "0012_show_anonymous_figures_in_steps"),
+        ("surveys", "0014_show_anonymous_figures_in_steps"),
     ]
 
     operations = [

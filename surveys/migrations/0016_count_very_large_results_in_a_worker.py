@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('surveys', '0013_find_responses_by_change_and_provider'),
+        ('surveys', '0015_find_responses_by_change_and_provider'),
     ]
 
     operations = [

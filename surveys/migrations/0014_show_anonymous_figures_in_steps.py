@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("surveys", "0011_pack_answers"),
+        ("surveys", "0013_pack_earlier_answers"),
     ]
 
     operations = [
