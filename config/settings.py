@@ -100,7 +100,7 @@ try:
 except CannotStart as error:
     environment.stop([str(error)])
 
-_is_local = _site.hostname in {"localhost", "127.0.0.1", "::1"}
+_is_local = environment.is_this_machine(str(_site.hostname))
 SECRET_KEY = SECRET_KEY or environment.default_secret_key(
     VAR_DIR / "secret_key", debug=DEBUG, is_local=_is_local
 )

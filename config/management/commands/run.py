@@ -18,6 +18,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from config import embedded, servers
+from config.environment import is_this_machine
 from config.logs import LogFormat
 
 SECONDS_UNTIL_READY = 120
@@ -41,7 +42,6 @@ PAGES = {  # by role in the demo; a demo of an earlier version may lack some
     "quiz": "Graded quiz          {address}   (sign in to the admin first to earn XP)",
 }
 LOCAL_WEBHOOKS = {"WEBHOOKS_ALLOW_HTTP": "true", "WEBHOOKS_ALLOW_PRIVATE_NETWORKS": "true"}
-LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Command(BaseCommand):
@@ -100,7 +100,8 @@ def _welcome_text(demo: dict[str, str]) -> str:
 
 def _is_for_this_machine() -> bool:
     """Whether the site has a local address and listens on the loopback interface alone."""
-    return urlsplit(settings.BASE_URL).hostname in LOCAL_HOSTS and settings.BIND in LOCAL_HOSTS
+    hosts = (str(urlsplit(settings.BASE_URL).hostname), settings.BIND)
+    return all(is_this_machine(host) for host in hosts)
 
 
 def _local_webhooks() -> dict[str, str]:
