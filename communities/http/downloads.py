@@ -16,7 +16,7 @@ from communities.faults import log_fault
 
 Chunks = Generator[bytes, None, None]
 log = structlog.get_logger("colloquy.requests")
-# Per process. A download occupies a thread for as long as its reader likes, and other requests need threads.
+# Per process. A download occupies a thread until its reader has taken most of it, and others need threads.
 MAX_DOWNLOADS = 2
 SECONDS_TO_WAIT = 1.0  # for a slot; most downloads take less
 RETRY_AFTER = 10  # seconds
