@@ -18,10 +18,8 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import redis
 import structlog
 from cachetools import LRUCache
 from django.conf import settings
@@ -72,6 +70,8 @@ end
 local blocking = tonumber(redis.call('LINDEX', KEYS[1], count - limit))
 return {{0, 0, tonumber(oldest) + window, blocking + window - now, version}}
 """
+
+TAKE_SHA = hashlib.sha1(TAKE.encode()).hexdigest()  # the name under which Redis keeps the script
 
 log = structlog.get_logger("colloquy.throttling")
 
@@ -274,15 +274,9 @@ def _seconds_up(microseconds: int) -> int:
 
 
 def _run_script(names: tuple[str, ...], limit: int, window: int) -> list[Any]:
-    client, digest = _client()
+    client = redis_connection.client()
     try:
-        answer: list[Any] = client.evalsha(digest, len(names), *names, limit, window)
+        answer: list[Any] = client.evalsha(TAKE_SHA, len(names), *names, limit, window)
     except NoScriptError:  # Redis was restarted, or its scripts were flushed
         answer = client.eval(TAKE, len(names), *names, limit, window)
     return answer
-
-
-@cache
-def _client() -> tuple[redis.Redis, str]:
-    client = redis_connection.client()
-    return client, client.register_script(TAKE).sha

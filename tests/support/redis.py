@@ -20,6 +20,5 @@ def without_redis() -> Iterator[None]:
 
 
 def _start_anew() -> None:
-    throttling._client.cache_clear()
     throttling.outage = throttling.Outage()
     throttling.counts_here = throttling.CountsHere()

@@ -133,7 +133,6 @@ class TestSeeded:
         assert statuses == [200] * 6
 
     def test_the_quiz_knows_the_member_who_is_signed_in(self, demo: dict[str, str], client: Any) -> None:
-        demo = seed()
         client.force_login(User.objects.get(username=demo["admin_username"]))
 
         page = client.get(demo["quiz"])

@@ -1,6 +1,6 @@
 """Counting many responses takes a second of CPU: how often a process does it, and what it keeps of it.
 
-with turn(): ...            one count at a time; others are refused, or wait
+with turn(waits=…):         one count at a time; others are refused, or wait
 keep(key, counted)          what was counted, until memory is needed for another
 kept(key, changes=…)        it again, as long as the answers have not changed
 """
@@ -59,14 +59,12 @@ _lock = Lock()
 def turn(*, waits: bool) -> Iterator[None]:
     """Let one thread of the process count. Refuses others, unless they wait.
 
-    Requests do not wait: each would hold one of the process's few threads, and votes would have none.
+    Requests for a filter or segments do not wait: each would hold one of the process's few threads, and votes
+    would have none. Workers wait, and so do shared results, which are cached for a while once counted.
     """
     turns = _turns
     if not turns.acquire(blocking=waits):
-        raise Unavailable(
-            "Other results of many responses are being counted. Please retry shortly.",
-            retry_after=RETRY_AFTER,
-        )
+        raise Unavailable(BUSY, retry_after=RETRY_AFTER)
     try:
         yield
     finally:

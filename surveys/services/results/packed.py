@@ -1,8 +1,9 @@
 """Counts packed answers (`surveys.engine.packing`) with NumPy: one pass for all blocks and all segments.
 
-    counter = Counter(cells, dividing)
+    counter = Counter(questions, dividing)
     counter.add(data)                   packed conversations, each followed by a separator
-    counter.groups(segment)             what was counted, as AnswerGroups by block
+    counter.groups()                    what was counted, as AnswerGroups by block
+    counter.groups_of_segments()        the same for each option or point of the block that divides
 
 A cell is what answers are counted by: an option (chosen first, or later), a rank, a point, any other answer.
 Each record leads to its cell through two tables, and its conversation's segment is added to that. For
@@ -119,11 +120,6 @@ class Counter:
                 self._segment_of_cell[place] = known.setdefault(entry, len(known))
         self._segments = list(known)
 
-    @property
-    def segments(self) -> Sequence[EntryKey]:
-        """The options or points by which answers are divided."""
-        return self._segments
-
     def groups(self) -> dict[int, list[AnswerGroup]]:
         """All answers, by block."""
         return self._groups(self._all, 0)
@@ -152,8 +148,7 @@ class Counter:
 
 
 def _cells_of(reported: ReportedBlock) -> Iterable[tuple[int, list[Cell]]]:
-    """The keys of records that a block may have, with the cells of their small numbers; the last is for all
-    greater ones."""
+    """The keys of a block's records, with the cells of their small numbers: the last takes greater ones."""
     block, block_id = reported.block, reported.id
     is_ranking = block.type == "ranking"
     for option in (*block.options, *reported.removed):
