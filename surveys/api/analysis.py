@@ -135,8 +135,9 @@ class AnalysisViewSet(OwnWorkViewSet):
             "results are shared (`settings.share_results`), every role may read it; those who may not read "
             "single responses get it without quotes and descriptions of themes, and only the newest one "
             "over all responses, so that two cannot be compared. On an anonymous project they get no "
-            "summaries, no lowest and highest number, and null for questions with fewer than 5 answers; what "
-            "they get changes only when at least 5 responses differ. For "
+            "summaries, no lowest and highest number, no drop-off, and null for questions with fewer than 5 "
+            "answers; the figures are then those of the page at `info.results_url`, and all that they get "
+            "changes only when at least 5 responses differ. For "
             "role member a project that is not active is `404 not_found`, and an open poll follows its "
             "`poll_results_mode`."
         ),
@@ -166,5 +167,5 @@ class AnalysisViewSet(OwnWorkViewSet):
         if newest is None:
             raise NotFound(NO_ANALYSIS)
         if not is_whole:
-            newest = analysis.in_aggregate(newest, project=project)
+            newest = analysis.in_aggregate(newest, project=project, at=self.at)
         return Response(newest)

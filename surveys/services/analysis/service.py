@@ -32,6 +32,7 @@ from surveys.services.analysis.worker import RUN, give_up, run
 from surveys.services.anonymity import LEAST_ANSWERS
 from surveys.services.representations import analysis as analysis_json
 from surveys.services.representations.analysis import AnalysisJson, as_json, rendered
+from surveys.services.results import cache as shown_figures
 from surveys.services.results import figures, steps
 
 __all__ = [
@@ -114,31 +115,32 @@ def _reusable(alike: QuerySet[Analysis], project: Project, changes: int) -> Anal
     return done if done is not None and is_current(done, project=project, changes=changes) else None
 
 
-def in_aggregate(newest: AnalysisJson, *, project: Project) -> AnalysisJson:
+def in_aggregate(newest: AnalysisJson, *, project: Project, at: datetime) -> AnalysisJson:
     """An analysis for a reader who may not read single responses: without anybody's words.
 
-    On an anonymous project figures over few answers are null, and the others change in steps: the newest
-    analysis may have one answer more than the one before.
+    On an anonymous project it has the figures of the shared page instead of its own, which may have one
+    answer more. They change in steps, and so does what was read in texts; those over few answers are null.
     """
     if project.is_anonymous:
-        newest = {**newest, **_in_steps(newest, project)}
+        newest = {**newest, **_in_steps(newest, project, at)}
     return analysis_json.in_aggregate(newest, least=anonymity.least_answers(project))
 
 
-def _in_steps(newest: AnalysisJson, project: Project) -> AnalysisJson:
+def _in_steps(newest: AnalysisJson, project: Project, at: datetime) -> AnalysisJson:
+    shown = shown_figures.counted(project=project, at=at).figures
     blocks: list[Mapping[str, Any]] = []
     if newest["status"] == Analysis.Status.COMPLETED:
-        completed, blocks = steps.analysis(
-            project=project,
-            analysis_id=int(newest["id"]),
-            completion_count=newest["completion_count"],
-            blocks=orjson.loads(orjson.dumps(newest["blocks"])),
-        )
-    else:
-        completed = steps.completions_analysed(project=project)
+        analysed = orjson.loads(orjson.dumps(newest["blocks"]))
+        texts = steps.texts(project=project, analysis_id=int(newest["id"]), blocks=analysed)
+        ids = {block["block_id"] for block in analysed}
+        blocks = [
+            {**block, "drop_off": None, "open_text": texts.get(block["block_id"])}
+            for block in shown.blocks
+            if block["block_id"] in ids
+        ]
     enough = [block for block in blocks if anonymity.is_enough(block["response_count"], least=LEAST_ANSWERS)]
     return {
-        "completion_count": completed,
+        "completion_count": shown.completion_count,
         "response_count": sum(block["response_count"] for block in enough),
         "blocks": blocks,
     }

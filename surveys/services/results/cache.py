@@ -7,11 +7,10 @@ a change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
-from typing import Any
 
 import orjson
 from cachetools import LRUCache
@@ -131,28 +130,18 @@ def sentiments(*, project: Project) -> Sentiments:
         cached = _cached.get(("sentiments", project.pk))
     if isinstance(cached, _CachedSentiments) and cached.is_of(project, analysis_id):
         return cached.sentiments
-    analysis = Analysis.objects.only("blocks_as_json", "completion_count").get(pk=analysis_id)
-    blocks: Iterable[Mapping[str, Any]] = analysis.blocks
+    blocks = Analysis.objects.only("blocks_as_json").get(pk=analysis_id).blocks
     if project.is_anonymous:
-        _, blocks = steps.analysis(
-            project=project,
-            analysis_id=analysis_id,
-            completion_count=analysis.completion_count,
-            blocks=blocks,
-        )
-    found = _sentiments_of(blocks)
+        texts = steps.texts(project=project, analysis_id=analysis_id, blocks=blocks)
+    else:
+        texts = {int(block["block_id"]): block.get("open_text") for block in blocks}
+    found = {
+        block_id: text["sentiment"] for block_id, text in texts.items() if text and text.get("sentiment")
+    }
     _keep(
         "sentiments", project.pk, _CachedSentiments(analysis_id, project.is_anonymous, found, _size_of(found))
     )
     return found
-
-
-def _sentiments_of(blocks: Iterable[Mapping[str, Any]]) -> Sentiments:
-    return {
-        int(block["block_id"]): block["open_text"]["sentiment"]
-        for block in blocks
-        if (block.get("open_text") or {}).get("sentiment")
-    }
 
 
 def _figures_of(project: Project) -> CachedFigures | None:

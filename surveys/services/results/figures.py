@@ -124,7 +124,8 @@ def shown(*, project: Project, at: datetime) -> ShownFigures:
     stored = script_cache.get(project.pk, project.revision).stored
     reported = _reported_blocks(stored)
     now = counting.count_answers(project.pk, stored, reported, ALL, None, waits=True)
-    counts, counted_at = steps.counts(project=project, now=now, at=at)
+    types = {each.id: each.block.type for each in reported}
+    counts, counted_at = steps.counts(project=project, now=now, types=types, at=at)
     return ShownFigures(_figures(reported, counts, None), counted_at)
 
 

@@ -1,18 +1,21 @@
 """Figures of anonymous projects for people who may not read single responses: they change in steps.
 
-    counts(project=…, now=…, at=…)                      the counts to show, and since when
-    analysis(project=…, analysis_id=…, blocks=…, …)     the blocks of an analysis to show
+    counts(project=…, now=…, types=…, at=…)             the counts to show, and since when
+    texts(project=…, analysis_id=…, blocks=…)           what to show of an analysis of open texts
     totals(project=…)                                   the counts to show beside the project
 
 Each block's figures, and the counts of responses, stay as they were last shown until at least five responses
 differ (decisions 15.19, `anonymity.may_replace`). What was last shown is stored, so that every process shows
 the same, after a restart too. Nobody sees a selection or segments: `surveys.services.access`.
+
+There is one state of counts for everything that shows them. An analysis with counts of its own could differ
+from the shared page by one answer; so only what it read in texts is taken from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -40,14 +43,22 @@ class _Shown:
     completed: int = 0
     answered: int = 0  # blocks in all of them
     groups: Mapping[str, Sequence[GroupJson]] = field(default_factory=dict)  # by block id
+    types: Mapping[str, str] = field(default_factory=dict)  # of the blocks when they were counted
     analysis_id: int = 0
-    analysed: int = 0  # completed responses
-    blocks: Mapping[str, BlockJson] = field(default_factory=dict)  # of the analysis, by block id
+    texts: Mapping[str, BlockJson] = field(default_factory=dict)  # of the analysis, by block id
 
 
-def counts(*, project: Project, now: AnswerCounts, at: datetime) -> tuple[AnswerCounts, datetime]:
-    """The counts to show instead of the present ones, and when they were counted."""
-    shown = _moved_on(project, lambda shown: _with_counts(shown, now, at))
+_NAMES = {each.name for each in fields(_Shown)}  # an earlier version stored others too
+
+
+def counts(
+    *, project: Project, now: AnswerCounts, types: Mapping[int, str], at: datetime
+) -> tuple[AnswerCounts, datetime]:
+    """The counts to show instead of the present ones, and when they were counted.
+
+    `types` are those of the blocks by which they are counted now.
+    """
+    shown = _moved_on(project, lambda shown: _with_counts(shown, now, types, at))
     stepped = replace(
         now,
         listed=shown.listed,
@@ -61,21 +72,16 @@ def counts(*, project: Project, now: AnswerCounts, at: datetime) -> tuple[Answer
     return stepped, datetime.fromisoformat(shown.counted_at)
 
 
-def analysis(
-    *, project: Project, analysis_id: int, completion_count: int, blocks: Iterable[BlockJson]
-) -> tuple[int, list[BlockJson]]:
-    """The number of completed responses, and the blocks, to show instead of those of a finished analysis.
+def texts(*, project: Project, analysis_id: int, blocks: Iterable[BlockJson]) -> dict[int, Any]:
+    """The `open_text` of each block to show instead of those of a finished analysis.
 
     Nobody's words are kept: they must go when their response goes.
     """
-    now = {str(block["block_id"]): analysis_json.without_words(block) for block in blocks}
-    shown = _moved_on(project, lambda shown: _with_analysis(shown, analysis_id, completion_count, now))
-    return shown.analysed, [shown.blocks[block_id] for block_id in now if block_id in shown.blocks]
-
-
-def completions_analysed(*, project: Project) -> int:
-    """The number of completed responses to show beside an analysis that is not finished."""
-    return _read(ShownFigures.objects.filter(project=project).first()).analysed
+    now = {
+        str(block["block_id"]): analysis_json.without_words(block) for block in blocks if block["open_text"]
+    }
+    shown = _moved_on(project, lambda shown: _with_texts(shown, analysis_id, now))
+    return {int(block_id): shown.texts[block_id]["open_text"] for block_id in now if block_id in shown.texts}
 
 
 def totals(*, project: Project) -> dict[str, int]:
@@ -94,52 +100,50 @@ def _with_totals(shown: _Shown, listed: int, completed: int, answered: int) -> _
     return replace(shown, listed=listed, completed=completed, answered=answered)
 
 
-def _with_counts(shown: _Shown, now: AnswerCounts, at: datetime) -> _Shown:
+def _with_counts(shown: _Shown, now: AnswerCounts, types: Mapping[int, str], at: datetime) -> _Shown:
     if now.changes <= shown.changes:  # counted before another process counted what is shown
         return shown
-    groups = dict(shown.groups)
+    groups, types_shown = dict(shown.groups), dict(shown.types)
     for block_id in {*groups, *map(str, now.groups)}:
         new = [_group_as_json(each) for each in now.groups.get(int(block_id), ())]
-        if anonymity.may_replace(_rows(groups.get(block_id, ())), _rows(new)):
-            groups[block_id] = new
+        type = types.get(int(block_id), "")
+        by_point = types_shown.get(block_id, type) == type
+        before = _rows(groups.get(block_id, ()), by_point=by_point)
+        if anonymity.may_replace(before, _rows(new, by_point=by_point)):
+            groups[block_id], types_shown[block_id] = new, type
     answered = sum(group.people for groups in now.groups.values() for group in groups)
     counted = _with_totals(shown, now.listed, now.completed, answered)
     if counted == shown and groups == shown.groups and shown.counted_at:
         return shown
-    return replace(counted, changes=now.changes, counted_at=at.isoformat(), groups=groups)
+    return replace(counted, changes=now.changes, counted_at=at.isoformat(), groups=groups, types=types_shown)
 
 
-def _with_analysis(shown: _Shown, analysis_id: int, completed: int, now: Mapping[str, BlockJson]) -> _Shown:
+def _with_texts(shown: _Shown, analysis_id: int, now: Mapping[str, BlockJson]) -> _Shown:
     if analysis_id <= shown.analysis_id:
         return shown
-    blocks = dict(shown.blocks)
+    kept = dict(shown.texts)
     for block_id, block in now.items():
-        if block_id not in blocks or anonymity.may_replace(_counted(blocks[block_id]), _counted(block)):
-            blocks[block_id] = block
-    is_new = anonymity.may_replace({"completed": shown.analysed}, {"completed": completed})
-    return replace(
-        shown,
-        analysis_id=analysis_id,
-        blocks={block_id: block for block_id, block in blocks.items() if block_id in now},
-        analysed=completed if is_new else shown.analysed,
-    )
+        if block_id not in kept or anonymity.may_replace(_people(kept[block_id]), _people(block)):
+            kept[block_id] = {name: block[name] for name in ("response_count", "open_text")}
+    return replace(shown, analysis_id=analysis_id, texts=kept)
 
 
-def _rows(groups: Iterable[GroupJson]) -> dict[object, int]:
-    """Counts to which one response adds at most one: its rows with one option and point, and itself."""
+def _rows(groups: Iterable[GroupJson], *, by_point: bool) -> dict[object, int]:
+    """Counts to which one response adds at most one: its rows with one option and point, and itself.
+
+    Points are compared only within one type: the others count the same answers without them.
+    """
     rows: dict[object, int] = {"people": 0}
     for option_id, point, row_count, people, *_ in groups:
-        rows[option_id, point] = row_count
+        key = option_id, point if by_point else None
+        rows[key] = rows.get(key, 0) + row_count
         rows["people"] += people
     return rows
 
 
-def _counted(block: BlockJson) -> dict[object, int]:
-    """The same of a block of an analysis. Themes do not count: they may change without any new answer."""
-    rows: dict[object, int] = {
-        (each["option_id"], each["value"]): each["count"] for each in block["distribution"] or ()
-    }
-    return {**rows, "people": block["response_count"]}
+def _people(block: BlockJson) -> dict[object, int]:
+    """Those who answered. Themes do not count: they may change without any new answer."""
+    return {"people": block["response_count"]}
 
 
 def _moved_on(project: Project, move: Callable[[_Shown], _Shown]) -> _Shown:
@@ -164,7 +168,7 @@ def _read(row: ShownFigures | None) -> _Shown:
     if row is None:
         return _Shown()
     stored = anonymity.unseal_figures(project_id=row.project_id, sealed=bytes(row.sealed))
-    return _Shown(**orjson.loads(stored)) if stored else _Shown()
+    return _Shown(**{name: each for name, each in orjson.loads(stored or b"{}").items() if name in _NAMES})
 
 
 def _sealed(project_id: int, shown: _Shown) -> bytes:

@@ -8,8 +8,9 @@ import orjson
 import pytest
 from cachetools import LRUCache
 from django.db import connection
+from django.db.models import F
 
-from surveys.models import Analysis, Conversation, ShownFigures
+from surveys.models import Analysis, Block, Conversation, ShownFigures, Tally
 from surveys.services import anonymity
 from surveys.services.conversations import service as conversations
 from surveys.services.results import cache, counting, figures, steps
@@ -193,12 +194,13 @@ def test_sentiments_and_analyses_take_steps_too(monkeypatch):
         assert exact["completion_count"] == exact["blocks"][0]["response_count"] == texts
         (block,) = told["blocks"]
         assert block["open_text"]["themes"][0]["quotes"] == []
-        return {shared, told["completion_count"], told["response_count"], block["response_count"]}
+        assert (told["completion_count"], told["response_count"], block["response_count"]) == (6, 6, 6)
+        return {shared, block["open_text"]["sentiment"]["positive"], block["open_text"]["answer_count"]}
 
     assert [analysed(texts) for texts in (6, 7, 10, 11)] == [{6}, {6}, {6}, {11}]
     Analysis.objects.update(status="running", completion_count=12, response_count=12)
     running = member.get(f"/projects/{made.pk}/analysis").json()
-    assert (running["completion_count"], running["response_count"], running["blocks"]) == (11, 0, [])
+    assert (running["completion_count"], running["response_count"], running["blocks"]) == (6, 0, [])
 
 
 def test_the_database_does_not_tell_the_answers_since_the_last_step():
@@ -223,7 +225,7 @@ def test_a_count_from_before_the_step_never_takes_it_back():
     vote(made, 6)
     assert seen(made)[0] == 11
 
-    counted, _ = steps.counts(project=made, now=early, at=LUNCHTIME + timedelta(hours=1))
+    counted, _ = steps.counts(project=made, now=early, types={}, at=LUNCHTIME + timedelta(hours=1))
 
     assert counted.listed == 11
 
@@ -235,11 +237,11 @@ def test_processes_that_look_at_once_store_one_state(monkeypatch):
     both, told = threading.Barrier(2), []
     advance = steps._with_counts
 
-    def together(shown, now, at):
+    def together(shown, now, types, at):
         if not both.broken and both.n_waiting < 2 and threading.current_thread() in first:
             first.discard(threading.current_thread())
             both.wait(5)  # both have read that nothing is shown yet
-        return advance(shown, now, at)
+        return advance(shown, now, types, at)
 
     def process():
         try:
@@ -257,3 +259,42 @@ def test_processes_that_look_at_once_store_one_state(monkeypatch):
 
     assert told == [5, 5]
     assert ShownFigures.objects.count() == 1
+
+
+def test_an_analysis_and_the_shared_page_do_not_tell_one_answer_together():
+    made = made_of()
+    vote(made, 5, 0)
+    admin = Caller("admin", community=made.community)
+    member = admin.beside("member")
+    assert seen(made) == (5, [{"red": 5}])
+    vote(made, 1, 1)
+    Analysis.objects.create(
+        project=made, revision=made.revision, changes=6, created_at=LUNCHTIME, completed_at=LUNCHTIME,
+        status="completed", completion_count=6, response_count=6,
+        blocks_as_json=orjson.dumps(figures.count(project=made).blocks).decode(),
+    )  # fmt: skip
+
+    told, exact = (each.get(f"/projects/{made.pk}/analysis").json() for each in (member, admin))
+
+    assert (told["completion_count"], told["response_count"]) == (5, 5)
+    assert (told["blocks"][0]["response_count"], counts(told["blocks"][0])) == (5, {"red": 5})
+    assert told["blocks"][0]["drop_off"] is None
+    assert (exact["completion_count"], counts(exact["blocks"][0])) == (6, {"red": 5, "green": 1})
+
+
+@pytest.mark.parametrize(("said", "kinds"), [("3", ("open_numeric", "rating")), ([1, 0], ("multi_punch",))])
+def test_a_question_of_another_type_is_no_step(said, kinds):
+    asked = {"type": "ranking", "options": ["red", "green"]} if said == [1, 0] else {"type": "rating"}
+    made = made_of(asked)
+    vote(made, 5, said)
+    assert look(made).conversation_count == 5
+    vote(made, 1, said)
+    for kind in kinds:
+        Block.objects.filter(pk=scenario.script(made).blocks[0].id).update(type=kind)
+        made.revision += 1
+        made.save(update_fields=["revision"])
+        Tally.objects.filter(project=made).update(changes=F("changes") + 1)
+        block = look(made).blocks[0]
+        assert (block["block_type"], block["response_count"]) == (kind, 5)
+    vote(made, 4, said[::-1])
+    assert look(made).blocks[0]["response_count"] == 10
