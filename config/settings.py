@@ -49,11 +49,12 @@ TRUSTED_PROXIES = _env.int("TRUSTED_PROXIES", 0, validate=environment.between(0,
 CONVERSATIONS_PER_ADDRESS_AND_HOUR = _env.int(
     "CONVERSATIONS_PER_ADDRESS_AND_HOUR", 60, validate=environment.between(1, 1_000_000)
 )
+# Twice a second; and 300 people behind one address, who answer ten questions a minute.
 MOVES_PER_VISITOR_AND_MINUTE = _env.int(
-    "MOVES_PER_VISITOR_AND_MINUTE", 60, validate=environment.between(1, 1_000_000)
+    "MOVES_PER_VISITOR_AND_MINUTE", 120, validate=environment.between(1, 1_000_000)
 )
 MOVES_PER_ADDRESS_AND_MINUTE = _env.int(
-    "MOVES_PER_ADDRESS_AND_MINUTE", 600, validate=environment.between(1, 1_000_000)
+    "MOVES_PER_ADDRESS_AND_MINUTE", 3_000, validate=environment.between(1, 1_000_000)
 )
 LEAST_SECONDS_TO_FIRST_ANSWER = _env.float(
     "LEAST_SECONDS_TO_FIRST_ANSWER", 1.0, validate=environment.between(0, 60)
