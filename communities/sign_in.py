@@ -8,6 +8,8 @@ Attempts are counted in sliding windows in Redis (without it, in each process) b
 
 The last one alone would let anybody lock out an account that they know by name. So a browser that has signed
 in before keeps a signed cookie for that account, and its attempts are counted by that cookie instead.
+
+The form for another password asks for the present one, and is limited too: by the account that is signed in.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ ATTEMPTS_OF_ADDRESS = 30
 ATTEMPTS_OF_ADDRESS_AND_ACCOUNT = 6
 ATTEMPTS_OF_ACCOUNT = 60
 ATTEMPTS_OF_BROWSER = 12  # that has signed in to this account before
+ATTEMPTS_TO_CHANGE_A_PASSWORD = 6
 
 KNOWN_BROWSER = "colloquy_browser"
 KNOWN_FOR = timedelta(days=90)
@@ -68,11 +71,16 @@ def count_attempt(request: HttpRequest, username: str) -> None:
             (f"account:{account}", ATTEMPTS_OF_ACCOUNT),
         ]
     for name, limit in limits:
-        allowance = throttling.take_surely(f"colloquy:sign-in:{name}", limit, seconds=WINDOW)
-        if allowance.is_used_up:
-            minutes = plural(-(-allowance.retry_after // 60), "minute")
-            message = f"There were too many attempts to sign in. Please wait {minutes}, then try again."
-            raise TooManyAttempts(message, retry_after=allowance.retry_after)
+        _count(name, limit, "There were too many attempts to sign in.")
+
+
+def _count(name: str, limit: int, refusal: str) -> None:
+    allowance = throttling.take_surely(f"colloquy:sign-in:{name}", limit, seconds=WINDOW)
+    if allowance.is_used_up:
+        minutes = plural(-(-allowance.retry_after // 60), "minute")
+        raise TooManyAttempts(
+            f"{refusal} Please wait {minutes}, then try again.", retry_after=allowance.retry_after
+        )
 
 
 def forget_attempts(request: HttpRequest, username: str) -> None:
@@ -133,6 +141,23 @@ class Site(AdminSite):
         elif request.method == "POST" and request.user.is_authenticated:
             _remember_browser(response, request.user.get_username(), path=request.path)
         return response
+
+    def password_change(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method != "POST":
+            return super().password_change(request, extra_context)
+        try:
+            _count(
+                f"password:{request.user.pk}",
+                ATTEMPTS_TO_CHANGE_A_PASSWORD,
+                "There were too many attempts to change this password.",
+            )
+            with hashing_slot():
+                return super().password_change(request, extra_context)
+        except TooManyAttempts as refusal:
+            headers = {"Retry-After": str(refusal.retry_after)}
+            return HttpResponse(str(refusal), status=429, headers=headers, content_type="text/plain")
 
 
 def _hashed_account(username: str) -> str:

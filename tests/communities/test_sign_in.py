@@ -123,6 +123,26 @@ def test_nothing_is_counted_for_forms_without_a_password(staff: User) -> None:
     assert statuses(staff, RIGHT, 1, address=address) == [302]
 
 
+def test_a_stolen_session_does_not_find_out_the_password(
+    staff: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = Client()
+    browser.force_login(staff)
+    new = {"new_password1": "a new secret 1", "new_password2": "a new secret 1"}
+
+    def change(old: str) -> Any:
+        return browser.post(reverse("admin:password_change"), {"old_password": old, **new})
+
+    wrong = [change(WRONG).status_code for _ in range(6)]
+    monkeypatch.setattr(User, "check_password", pytest.fail)  # no hashing from here on
+    answer = change(RIGHT)
+
+    assert (wrong, answer.status_code) == ([200] * 6, 429)
+    assert 1 <= int(answer["Retry-After"]) <= sign_in.WINDOW
+    assert "There were too many attempts to change this password." in answer.content.decode()
+    assert browser.get(reverse("admin:password_change")).status_code == 200
+
+
 @pytest.mark.django_db(transaction=True)
 def test_of_sixteen_at_once_one_is_hashed_and_one_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     staff: User = StaffFactory.create(password="pbkdf2_sha256$1$salt$hash")
