@@ -156,6 +156,8 @@ def _cells_of(reported: ReportedBlock) -> Iterable[tuple[int, list[Cell]]]:
         if is_ranking:
             ranks = range(1, MAX_POINT + 1)
             cells = [Cell(block_id, option.id, rank, rank, is_first=rank == 1) for rank in ranks]
+            # Answers from before it was a ranking may have more places than there are ranks.
+            cells.append(Cell(block_id, option.id, None, is_first=False))
         else:
             cells = [Cell(block_id, option.id, None, is_first=is_first) for is_first in (True, False)]
         yield packing.key(option.id, OPTION), cells

@@ -96,6 +96,17 @@ def test_both_ways_tell_the_same_of_a_block_that_was_of_another_type(made, place
     assert everything.blocks[place]["response_count"] == people
 
 
+def test_both_ways_tell_the_same_of_a_ranking_that_was_a_choice_of_many():
+    made = scenario.project({"type": "multi_punch", "options": [f"o{n}" for n in range(40)]})
+    for said in (range(40), range(39, -1, -1), [3]):
+        scenario.say(scenario.begin(made), list(said))
+    retyped(made, 0, "ranking")
+
+    everything = figures.count(project=made)
+
+    assert everything == figures.count(project=made, selection=WEB)
+
+
 @pytest.mark.parametrize("place", [0, 1, 2, 4])
 def test_segments_add_up_to_those_who_answered(made, place):
     block = scenario.script(made).blocks[place]
