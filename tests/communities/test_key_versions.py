@@ -160,8 +160,9 @@ def test_a_remembered_key_costs_one_round_trip_and_no_statement(
 def test_what_was_read_before_a_change_does_not_count_as_read_after_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The key is revoked, and that is announced, between its look-up and the count of the request."""
+    """The key is revoked between its look-up and the count of the request; another request learns of it."""
     caller = Caller()
+    neighbour = caller.beside("admin")
     status(caller)
     clear_caller_cache()
     find = authentication._find
@@ -170,6 +171,7 @@ def test_what_was_read_before_a_change_does_not_count_as_read_after_it(
         found = find(*arguments)
         monkeypatch.undo()
         ApiKey.objects.filter(user=caller.user).update(revoked_at=NOON)
+        assert status(neighbour) == 200
         return found
 
     monkeypatch.setattr(authentication, "_find", find_too_early)
