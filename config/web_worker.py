@@ -37,6 +37,7 @@ MAX_DISCARDED = (
     16_777_216  # bytes of a body that nobody reads, until a client that goes on sending is cut off
 )
 SECONDS_TO_STOP = 2  # for requests that are on their way when the process is told to stop
+MOST_IN_BACKLOG = 2_048  # connections that the system has accepted for us: gunicorn's default
 SECONDS_BETWEEN_CHECKS = 0.5
 SECONDS_BETWEEN_LOGS = 60
 MMAP_THRESHOLD = -3  # the name of this parameter in glibc's malloc.h
@@ -67,7 +68,15 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
 
     # Coming and going
 
-    def accept(self, listener: socket.socket) -> None:
+    def set_accept_enabled(self, enabled: bool) -> None:
+        if not (enabled or self.alive):  # the process is to stop: those who have connected are still served
+            for listener in self.sockets:
+                for _ in range(MOST_IN_BACKLOG):
+                    if not self.accept(listener):
+                        break
+        super().set_accept_enabled(enabled)
+
+    def accept(self, listener: socket.socket) -> bool:
         if self.nr_conns + 1 >= self.worker_connections:
             self._make_room()
         try:
@@ -77,7 +86,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                 self._make_room()
             elif error.errno not in NOBODY_THERE:
                 raise
-            return
+            return False
         sock = Outbox(client, seconds=settings.SECONDS_TO_READ_A_RESPONSE, on_unsent=lambda: None)
         connection = Connection(sock, address, listener.getsockname())
         sock.on_unsent = partial(self.method_queue.defer, self._write_on, connection)
@@ -85,6 +94,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self.nr_conns = len(self.connections)
         self._wait(connection, State.IDLE, settings.SECONDS_TO_SEND_A_HEADER)
         self._watch(connection, EVENT_READ)
+        return True
 
     def _make_room(self) -> None:
         """End a twentieth of all connections, those that have waited longest for their clients."""
