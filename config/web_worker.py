@@ -13,6 +13,7 @@ import math
 import socket
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import Future
 from functools import partial
 from selectors import EVENT_READ, EVENT_WRITE
@@ -31,6 +32,7 @@ from config import requests
 from config.connections import BYTES_A_SECOND, Connection, Outbox, State
 
 READ_SIZE = 65_536
+PARSED_AT_ONCE = 8_192  # bytes; for each chunk of a body, gunicorn copies all that it was given at once
 MAX_HEADER = 65_536  # bytes; gunicorn limits each line and their number besides
 SECONDS_TO_LINGER = 5
 MAX_DISCARDED = (
@@ -305,7 +307,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     def handle(self, conn: Connection) -> bool:
         """Answer a request; whether its connection can be kept."""
         request = None
-        unreader = IterUnreader(iter([conn.request]))
+        unreader = IterUnreader(_pieces(conn.request))
         try:
             request = Request(self.cfg, unreader, conn.client)
             request._expected_100_continue = False  # its body is here already
@@ -375,4 +377,9 @@ def _is_used_up(request: Request, unreader: IterUnreader) -> bool:
             pass
     except (ParseException, NoMoreData):
         return False
-    return not (request.body.failed or unreader.take_buffered())
+    return not (request.body.failed or unreader.read())
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    for start in range(0, len(data), PARSED_AT_ONCE):
+        yield data[start : start + PARSED_AT_ONCE]

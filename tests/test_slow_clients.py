@@ -273,6 +273,12 @@ def test_a_form_in_chunks_is_read(site: Installation) -> None:
         assert statuses(connection.recv(65_536)) == [403]  # for want of a token
 
 
+def test_a_body_in_a_great_many_chunks_is_refused_at_once(site: Installation) -> None:
+    request = b"POST /v1/communities" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
+    with connect(site, request + b"1\r\na\r\n" * 150_000 + b"0\r\n\r\n") as connection:
+        assert statuses(connection.recv(65_536)) == [401]  # within LIMIT
+
+
 def test_large_bodies_that_never_arrive_take_no_more_than_the_buffer(site: Installation) -> None:
     request = b"POST /v1/communities" + HOST + b"Content-Length: %d\r\n\r\n" % MEBIBYTE
     before = processes.memory_mb(site.worker_pid())
