@@ -143,7 +143,9 @@ class Outbox:
                 first = self._unsent[0]
                 sent = self._send(first)
                 self.size -= sent
-                self.deadline += sent / BYTES_A_SECOND
+                # Who reads fast for a while must not be able to stop for as long.
+                most = time.monotonic() + self._seconds + self.size / BYTES_A_SECOND
+                self.deadline = min(self.deadline + sent / BYTES_A_SECOND, most)
                 if sent < len(first):
                     self._unsent[0] = first[sent:]
                     break

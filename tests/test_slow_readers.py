@@ -10,7 +10,7 @@ from threading import Event, Thread
 
 import pytest
 
-from config.connections import HIGH_WATER, Outbox
+from config.connections import BYTES_A_SECOND, HIGH_WATER, Outbox
 
 LARGE = bytes(range(256)) * 40_000
 
@@ -68,6 +68,19 @@ def test_whoever_reads_earns_time(pair: tuple[Outbox, socket.socket, Event]) -> 
 
     assert not outbox.flush()
     assert outbox.deadline > before + 200  # a second for each 16 KiB
+
+
+def test_whoever_read_fast_for_a_while_may_not_stop_for_as_long(
+    pair: tuple[Outbox, socket.socket, Event],
+) -> None:
+    outbox, reader, _ = pair
+    outbox.sendall(LARGE)
+    read_all(outbox, reader, len(LARGE) - HIGH_WATER)
+
+    outbox.flush()
+
+    assert 0 < outbox.size <= HIGH_WATER
+    assert outbox.deadline <= time.monotonic() + 30 + HIGH_WATER / BYTES_A_SECOND
 
 
 def test_what_is_made_piece_by_piece_waits_for_its_reader_and_is_told_that_it_left(
