@@ -56,6 +56,7 @@ preload_app = True
 logger_class = Logger
 loglevel = "warning"
 control_socket_disable = True
+forwarder_headers = ""  # no proxy's SCRIPT_NAME: one on this machine might pass on that of a client
 
 
 def on_starting(server: Any) -> None:

@@ -165,6 +165,7 @@ REQUESTS: list[tuple[bytes, list[int], bool]] = [
     (b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: keep-alive\r\n\r\n", [200], True),
     (b"GET /healthz" + HOST + b"Connection: close\r\n\r\n" + HEALTH, [200], False),
     (b"HEAD /healthz" + HOST + b"\r\n" + HEALTH, [200, 200], True),
+    (b"GET /healthz" + HOST + b"SCRIPT_NAME: /healthz\r\n\r\n", [200], True),  # says nothing to us
     # Bodies that nobody reads, and what follows them.
     (b"GET /healthz" + HOST + b"Content-Length: 5\r\n\r\nGET /" + HEALTH, [200, 200], True),
     (b"GET /healthz" + HOST + b"Content-Length: 99999\r\n\r\n" + bytes(99_999) + HEALTH, [200] * 2, True),
