@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from urllib.parse import unquote_to_bytes
+
+from gunicorn.util import split_request_uri
 
 HEADER_END = b"\r\n\r\n"
 MAX_CHUNK_LINE = 8_192  # bytes of a chunk's size and extensions, or of all trailers
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r\n")
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*0*+([0-9]{0,18})[ \t]*\r\n")
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding:[^\r]*chunked")
 _CONTINUE = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*\r\n")
-_HEX = re.compile(rb"[0-9a-fA-F]{1,12}")
+_HEX = re.compile(rb"(?=[0-9a-fA-F])0*+[0-9a-fA-F]{0,12}")
 
 
 @dataclass(slots=True)
@@ -95,21 +98,22 @@ def arrival(received: bytearray) -> Arrival | None:
         return None
     size = end + len(HEADER_END)
     header = bytes(received[:size]).lower()
+    request_line = bytes(received[: received.find(b"\r\n")])
     length = _LENGTH.search(header)
     chunks = Chunks(size) if _CHUNKED.search(header) else None
     return Arrival(
         header_size=size,
-        path=_path(received, end),
-        length=None if chunks else int(length[1]) if length else 0,
-        waits_to_continue=_CONTINUE.search(header) is not None,
+        path=_path(request_line),
+        length=None if chunks else int(length[1] or 0) if length else 0,
+        waits_to_continue=_CONTINUE.search(header) is not None and not request_line.endswith(b"HTTP/1.0"),
         chunks=chunks,
     )
 
 
-def _path(received: bytearray, end: int) -> bytes:
-    """The address that the request line names, without its query."""
-    line = bytes(received[: received.find(b"\r\n", 0, end + 2)])
-    target = line.partition(b" ")[2].partition(b" ")[0]
-    if not target.startswith(b"/"):  # http://host/path
-        target = b"/" + target.partition(b"://")[2].partition(b"/")[2]
-    return target.partition(b"?")[0]
+def _path(request_line: bytes) -> bytes:
+    """The address that the request line names, without its query, as the application will see it."""
+    target = request_line.partition(b" ")[2].partition(b" ")[0].decode("latin-1")
+    try:
+        return unquote_to_bytes(split_request_uri(target).path.encode("latin-1"))
+    except ValueError:  # gunicorn's parser refuses it
+        return b""

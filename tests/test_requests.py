@@ -37,15 +37,16 @@ def end_for_gunicorn(message: bytes) -> int:
 
 
 chunks = st.lists(st.binary(min_size=1, max_size=40), max_size=5)
+zeros = st.sampled_from([b"", b"0" * 20])
 lines = st.sampled_from([b"", b";a=b", b' ; a = "\\"c"'])
 trailers = st.sampled_from([b"", b"A: b\r\n", b"A: b\r\nC: 0\r\n"])
 
 
-@given(chunks, lines, trailers, st.lists(st.integers(1, 60), max_size=30))
+@given(chunks, zeros, lines, trailers, st.lists(st.integers(1, 60), max_size=30))
 def test_a_body_in_chunks_ends_where_gunicorn_ends_it(
-    contents: list[bytes], extension: bytes, trailer: bytes, sizes: list[int]
+    contents: list[bytes], zero: bytes, extension: bytes, trailer: bytes, sizes: list[int]
 ) -> None:
-    body = b"".join(b"%x%b\r\n%b\r\n" % (len(each), extension, each) for each in contents)
+    body = b"".join(b"%b%x%b\r\n%b\r\n" % (zero, len(each), extension, each) for each in contents)
     request = CHUNKED + body + b"0\r\n" + trailer + b"\r\n"
     pieces, rest = [], request + NEXT
     for size in sizes:
@@ -68,6 +69,7 @@ def test_a_body_in_chunks_ends_where_gunicorn_ends_it(
         (b"Content-Length: 0\r\n", b""),
         (b"Content-Length: 5\r\n", b"12345"),
         (b"CONTENT-LENGTH:\t05 \r\n", b"12345"),
+        (b"Content-Length: " + b"0" * 30 + b"5\r\n", b"12345"),
         (b"X-Content-Length: 9\r\nContent-Length: 2\r\nY: content-length: 3\r\n", b"12"),
     ],
 )
@@ -108,6 +110,29 @@ def test_what_a_header_says() -> None:
     assert found is not None
     assert (found.path, found.waits_to_continue, found.length) == (b"/a", True, 0)
     assert arrival(bytearray(START)) is None
-    absolute = arrival(bytearray(b"POST http://x:1/v1/y?z HTTP/1.1\r\n\r\n"))
-    assert absolute is not None
-    assert absolute.path == b"/v1/y"
+
+
+def test_who_speaks_http_1_0_knows_nothing_of_continuing() -> None:
+    found = arrival(bytearray(START.replace(b"1.1", b"1.0") + b"Expect: 100-continue\r\n\r\n"))
+
+    assert found is not None
+    assert not found.waits_to_continue
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        (b"/v1/y?z", b"/v1/y"),
+        (b"/%761/%c3%bc", "/v1/ü".encode()),
+        (b"http://x:1/v1/y?z", b"/v1/y"),
+        (b"http:/v1/y", b"/v1/y"),
+        (b"//v1/y", b"//v1/y"),
+        (b"http://[/v1/y", b""),
+        (b"*", b"*"),
+    ],
+)
+def test_a_path_is_the_one_that_the_application_sees(target: bytes, path: bytes) -> None:
+    found = arrival(bytearray(b"POST %b HTTP/1.1\r\n\r\n" % target))
+
+    assert found is not None
+    assert found.path == path

@@ -83,7 +83,7 @@ def _declared_length(text: str) -> int:
         return 0
     if not (text.isascii() and text.isdigit()):
         raise InvalidRequest("Content-Length must be a number.")
-    return int(text[:20])
+    return int(text.lstrip("0")[:20] or 0)
 
 
 def _read_chunks(request: HttpRequest, size: int) -> bytes:

@@ -289,6 +289,11 @@ def test_a_length_that_is_no_number(length: str) -> None:
         admit(streamed(Stream(b"{}"), CONTENT_LENGTH=length))
 
 
+def test_zeros_before_a_length_do_not_hide_it() -> None:
+    with pytest.raises(TooLarge):
+        admit(streamed(Stream(b"{}"), CONTENT_LENGTH="0" * 30 + str(MAX_BODY + 1)))
+
+
 def test_a_body_that_breaks_off() -> None:
     with pytest.raises(InvalidRequest, match=r"The connection closed before the whole body arrived\."):
         read_raw(streamed(Broken(OSError()), CONTENT_LENGTH="10"))
