@@ -91,7 +91,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             return False
         sock = Outbox(client, seconds=settings.SECONDS_TO_READ_A_RESPONSE, on_unsent=lambda: None)
         connection = Connection(sock, address, listener.getsockname())
-        sock.on_unsent = partial(self.method_queue.defer, self._write_on, connection)
+        sock.on_unsent = partial(self.method_queue.defer, self._take_up_answer, connection)
         self.connections.add(connection)
         self.nr_conns = len(self.connections)
         self._wait(connection, State.IDLE, settings.SECONDS_TO_SEND_A_HEADER)
@@ -191,7 +191,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             while received.startswith(b"\r\n"):  # allowed between requests
                 del received[:2]
                 self.buffered -= 2
-            if not received:
+            if not received or received == b"\r":
                 return
             self._wait(connection, State.READING, settings.SECONDS_TO_SEND_A_HEADER)
         if connection.arrival is None:
@@ -221,6 +221,12 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         connection.state, connection.deadline = State.SERVED, math.inf
         self.enqueue_req(connection)
 
+    def _take_up_answer(self, connection: Connection) -> None:
+        """Send an answer of which something is new."""
+        self._write_on(connection)
+        if connection in self.unread:
+            self._keep_answers_small()
+
     def _write_on(self, connection: Connection) -> None:
         """Send the rest of an answer, as far as the client takes it."""
         if connection not in self.connections:
@@ -232,11 +238,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             return
         if not is_sent:
             self._watch(connection, EVENT_WRITE)
-            self._keep_answers_small()
         elif connection.state == State.WRITING:
             self._after_answer(connection)
-        else:
-            self._watch(connection, 0)
+        else:  # the application answers still, or we have told the client to send its body
+            self._watch(connection, 0 if connection.state == State.SERVED else EVENT_READ)
 
     # Limits
 
@@ -288,6 +293,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                     self._refuse(connection, 408)
                 else:
                     self._drop(connection)
+        if self.nr_conns >= self.worker_connections:  # nothing is accepted
+            self._make_room()
         if self.ended and now >= self._next_log:
             log.warning("web.clients_ended", **self.ended)
             self.ended.clear()
@@ -333,10 +340,11 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             return
         conn.keeps = not fs.cancelled() and fs.exception() is None and fs.result()
         self._wait(conn, State.WRITING, math.inf)
-        self._write_on(conn)
+        self._take_up_answer(conn)
 
     def _after_answer(self, connection: Connection) -> None:
-        if not connection.keeps:
+        # A process that is full accepts nobody: whoever was served makes room.
+        if not connection.keeps or self.nr_conns >= self.worker_connections:
             self._hang_up(connection)
             return
         self._wait(connection, State.IDLE, settings.SECONDS_BETWEEN_REQUESTS)
