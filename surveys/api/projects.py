@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -95,8 +95,11 @@ class ProjectViewSet(OwnWorkViewSet):
         query = self.query(ListIn)
         matches = _filtered(self.visible(), query, live=self.visible().live_at(self.at))
         ordered = matches.order_by(*_ORDER[query["sort"]])
-        rows = partial(lookup.load_page, ordered)
-        return self.page(rows, query, as_json=self._as_json, total=matches.count())
+
+        def rows(offset: int, length: int) -> Sequence[dict[str, Any]]:
+            return self._all_as_json(lookup.load_page(ordered, offset, length))
+
+        return self.page(rows, query, as_json=dict, total=matches.count())
 
     def _prepare_script(self, claim: Claim | None) -> generation.Prepared | None:
         """Have AI write the script of a project with an `intent`, and wait for it. None if nothing to do."""
@@ -329,10 +332,19 @@ class ProjectViewSet(OwnWorkViewSet):
         return Response(self._as_json(project), status=201)
 
     def _as_json(self, project: Any) -> dict[str, Any]:
-        told = project_as_json(project, at=self.at)
-        if project.is_anonymous and not access.may_edit(actor=self.actor, project=project):
-            return {**told, "info": {**told["info"], **steps.totals(project=project)}}
+        (told,) = self._all_as_json([project])
         return told
+
+    def _all_as_json(self, projects: Sequence[Any]) -> Sequence[dict[str, Any]]:
+        """With counts of anonymous projects in steps, except for their creators and admins."""
+        in_steps = [
+            each
+            for each in projects
+            if each.is_anonymous and not access.may_edit(actor=self.actor, project=each)
+        ]
+        totals = steps.totals(projects=in_steps)
+        rendered = [(each.pk, project_as_json(each, at=self.at)) for each in projects]
+        return [{**told, "info": {**told["info"], **totals.get(pk, {})}} for pk, told in rendered]
 
 
 def _filtered(

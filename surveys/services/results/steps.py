@@ -2,7 +2,7 @@
 
     counts(project=…, now=…, types=…, at=…)             the counts to show, and since when
     texts(project=…, analysis_id=…, blocks=…)           what to show of an analysis of open texts
-    totals(project=…)                                   the counts to show beside the project
+    totals(projects=…)                                  the counts to show beside each project
 
 Each block's figures, and the counts of responses, stay as they were last shown until at least five responses
 differ (decisions 15.19, `anonymity.may_replace`). What was last shown is stored, so that every process shows
@@ -58,7 +58,7 @@ def counts(
 
     `types` are those of the blocks by which they are counted now.
     """
-    shown = _moved_on(project, lambda shown: _with_counts(shown, now, types, at))
+    shown = _moved_on(project, _row(project), lambda shown: _with_counts(shown, now, types, at))
     stepped = replace(
         now,
         listed=shown.listed,
@@ -80,15 +80,20 @@ def texts(*, project: Project, analysis_id: int, blocks: Iterable[BlockJson]) ->
     now = {
         str(block["block_id"]): analysis_json.without_words(block) for block in blocks if block["open_text"]
     }
-    shown = _moved_on(project, lambda shown: _with_texts(shown, analysis_id, now))
+    shown = _moved_on(project, _row(project), lambda shown: _with_texts(shown, analysis_id, now))
     return {int(block_id): shown.texts[block_id]["open_text"] for block_id in now if block_id in shown.texts}
 
 
-def totals(*, project: Project) -> dict[str, int]:
-    """`completion_count` and `response_count` to show instead of those that `project` was loaded with."""
+def totals(*, projects: Sequence[Project]) -> dict[int, dict[str, int]]:
+    """By project: `completion_count` and `response_count` to show instead of those it was loaded with."""
+    rows = ShownFigures.objects.in_bulk([project.pk for project in projects])
+    return {project.pk: _totals(project, rows.get(project.pk)) for project in projects}
+
+
+def _totals(project: Project, row: ShownFigures | None) -> dict[str, int]:
     listed: int = getattr(project, "listed_count")  # noqa: B009 - an annotation
     now = (listed, project.completion_count, project.response_count)
-    shown = _moved_on(project, lambda shown: _with_totals(shown, *now))
+    shown = _moved_on(project, row, lambda shown: _with_totals(shown, *now))
     return {"completion_count": shown.completed, "response_count": shown.answered}
 
 
@@ -146,9 +151,13 @@ def _people(block: BlockJson) -> dict[object, int]:
     return {"people": block["response_count"]}
 
 
-def _moved_on(project: Project, move: Callable[[_Shown], _Shown]) -> _Shown:
+def _row(project: Project) -> ShownFigures | None:
+    return ShownFigures.objects.filter(project=project).first()
+
+
+def _moved_on(project: Project, row: ShownFigures | None, move: Callable[[_Shown], _Shown]) -> _Shown:
     """What is shown after a step, if there is one. Two processes that take it store one state."""
-    shown = _read(ShownFigures.objects.filter(project=project).first())
+    shown = _read(row)
     return shown if move(shown) == shown else _stored(project, move)
 
 

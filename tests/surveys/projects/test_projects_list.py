@@ -151,6 +151,16 @@ def test_a_page_costs_the_same_however_long(django_assert_num_queries):
         assert len(names(caller.get("/projects?per_page=100"))) == 100
 
 
+def test_anonymous_projects_cost_one_statement_more_on_a_page_for_members(django_assert_num_queries):
+    admin = Caller()
+    member = admin.beside("member")
+    for count in (1, 3):
+        while len(names(member.get("/projects"))) < count:
+            admin.make_open(TEXT, privacy_mode="anonymous")
+        with django_assert_num_queries(5):  # also what was shown of them last
+            assert len(names(member.get("/projects"))) == count
+
+
 def test_what_a_member_does_not_see_is_not_found_and_what_they_see_is_forbidden() -> None:
     admin = Caller()
     hidden, live = admin.make(TEXT), admin.make_open(TEXT)
