@@ -1,6 +1,8 @@
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from surveys.models import Answer, Block, Completion, Conversation, Option, Project, Tally
 from surveys.services.projects import schedule
@@ -241,6 +243,27 @@ def test_a_project_stays_public_once_it_was():
     for project in (closed, changed, scheduled, earlier):
         assert owner.get(f"/projects/{project['id']}").json()["status"] == "inactive"
         assert other.post(f"/projects/{project['id']}/clone").status_code == 201
+
+
+def test_the_migration_remembers_projects_that_were_public_before():
+    owner, other = Caller(), Caller()
+    draft, private, answered, live = (owner.make(TEXT, delivery=ON_WEB) for _ in range(4))
+    owner.patch(f"/projects/{private['id']}", {"delivery": None})
+    owner.post(f"/projects/{live['id']}/open")
+    for made in (private, answered):
+        answer_first(made)
+    Project.objects.update(was_open_to_web=False)
+    (fill,) = import_module("surveys.migrations.0011_find_earlier_public_projects").Migration.operations
+
+    with connection.cursor() as cursor:
+        cursor.execute(fill.sql)
+
+    remembered = Project.objects.filter(was_open_to_web=True).values_list("pk", flat=True)
+    assert set(remembered) == {int(answered["id"]), int(live["id"])}
+    statuses = [
+        other.post(f"/projects/{made['id']}/clone").status_code for made in (draft, private, answered, live)
+    ]
+    assert statuses == [404, 404, 201, 201]
 
 
 def test_members_may_not_clone():
