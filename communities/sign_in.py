@@ -142,7 +142,7 @@ class Site(AdminSite):
             _remember_browser(response, request.user.get_username(), path=request.path)
         return response
 
-    def password_change(
+    def password_change(  # type: ignore[override]  # the stubs know of no redirect
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         if request.method != "POST":
