@@ -5,8 +5,9 @@
     totals(projects=…)                                  the counts to show beside each project
 
 Each block's figures, and the counts of responses, stay as they were last shown until at least five responses
-differ (decisions 15.19, `anonymity.may_replace`). What was last shown is stored, so that every process shows
-the same, after a restart too. Nobody sees a selection or segments: `surveys.services.access`.
+differ (decisions 15.19, `anonymity.may_replace`); a block's also from the few states before. What was last
+shown is stored, so that every process shows the same, after a restart too. Nobody sees a selection or
+segments: `surveys.services.access`.
 
 There is one state of counts for everything that shows them. An analysis with counts of its own could differ
 from the shared page by one answer; so only what it read in texts is taken from it.
@@ -31,6 +32,9 @@ from surveys.services.results.counting import AnswerCounts
 
 BlockJson = Mapping[str, Any]
 GroupJson = Sequence[Any]
+EarlierJson = Sequence[Any]  # the type of a block, and its groups
+# When responses are deleted or changed, figures may come back to near what was shown before the last step.
+EARLIER_STATES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class _Shown:
     answered: int = 0  # blocks in all of them
     groups: Mapping[str, Sequence[GroupJson]] = field(default_factory=dict)  # by block id
     types: Mapping[str, str] = field(default_factory=dict)  # of the blocks when they were counted
+    earlier: Mapping[str, Sequence[EarlierJson]] = field(default_factory=dict)  # latest first, by block id
     analysis_id: int = 0
     texts: Mapping[str, BlockJson] = field(default_factory=dict)  # of the analysis, by block id
 
@@ -108,19 +113,29 @@ def _with_totals(shown: _Shown, listed: int, completed: int, answered: int) -> _
 def _with_counts(shown: _Shown, now: AnswerCounts, types: Mapping[int, str], at: datetime) -> _Shown:
     if now.changes <= shown.changes:  # counted before another process counted what is shown
         return shown
-    groups, types_shown = dict(shown.groups), dict(shown.types)
+    groups, types_shown, earlier = dict(shown.groups), dict(shown.types), dict(shown.earlier)
     for block_id in {*groups, *map(str, now.groups)}:
         new = [_group_as_json(each) for each in now.groups.get(int(block_id), ())]
         type = types.get(int(block_id), "")
-        by_point = types_shown.get(block_id, type) == type
-        before = _rows(groups.get(block_id, ()), by_point=by_point)
-        if anonymity.may_replace(before, _rows(new, by_point=by_point)):
+        before = [types_shown.get(block_id, type), groups.get(block_id, [])]
+        others = earlier.get(block_id, [])
+        if _differ(before, type, new) and all(
+            _differ(each, type, new) or _same(each, type, new) for each in others
+        ):
             groups[block_id], types_shown[block_id] = new, type
+            earlier[block_id] = [before, *others][:EARLIER_STATES] if before[1] else others
     answered = sum(group.people for groups in now.groups.values() for group in groups)
     counted = _with_totals(shown, now.listed, now.completed, answered)
     if counted == shown and groups == shown.groups and shown.counted_at:
         return shown
-    return replace(counted, changes=now.changes, counted_at=at.isoformat(), groups=groups, types=types_shown)
+    return replace(
+        counted,
+        changes=now.changes,
+        counted_at=at.isoformat(),
+        groups=groups,
+        types=types_shown,
+        earlier=earlier,
+    )
 
 
 def _with_texts(shown: _Shown, analysis_id: int, now: Mapping[str, BlockJson]) -> _Shown:
@@ -131,6 +146,17 @@ def _with_texts(shown: _Shown, analysis_id: int, now: Mapping[str, BlockJson]) -
         if block_id not in kept or anonymity.may_replace(_people(kept[block_id]), _people(block)):
             kept[block_id] = {name: block[name] for name in ("response_count", "open_text")}
     return replace(shown, analysis_id=analysis_id, texts=kept)
+
+
+def _differ(earlier: EarlierJson, type: str, groups: Sequence[GroupJson]) -> bool:
+    """Whether at least five responses differ between what was shown earlier and these groups."""
+    type_earlier, groups_earlier = earlier
+    by_point = type_earlier == type
+    return anonymity.may_replace(_rows(groups_earlier, by_point=by_point), _rows(groups, by_point=by_point))
+
+
+def _same(earlier: EarlierJson, type: str, groups: Sequence[GroupJson]) -> bool:
+    return bool(type == earlier[0] and sorted(earlier[1], key=repr) == sorted(groups, key=repr))
 
 
 def _rows(groups: Iterable[GroupJson], *, by_point: bool) -> dict[object, int]:

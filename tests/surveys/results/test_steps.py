@@ -140,6 +140,27 @@ def test_what_is_deleted_or_closed_is_a_step_only_with_five():
     assert seen(made) == (7, [{"green": 7}])
 
 
+def test_what_was_shown_before_the_last_step_counts_too():
+    made = made_of()
+    vote(made, 7)
+    assert seen(made) == (7, [{"green": 7}])
+    vote(made, 5)
+    assert seen(made) == (12, [{"green": 12}])
+
+    def delete(most):
+        for conversation in Conversation.objects.filter(project=made)[:most]:
+            conversations.remove(conversation=conversation, at=LUNCHTIME)
+
+    delete(6)
+    vote(made, 1, 0)  # in place of one of the first seven
+    assert seen(made)[1] == [{"green": 12}]
+    conversations.remove(conversation=Conversation.objects.get(answers__option__value="red"), at=LUNCHTIME)
+    vote(made, 1)
+    assert seen(made)[1] == [{"green": 7}]  # as before, which tells nothing
+    delete(5)
+    assert seen(made)[1] == [None]
+
+
 def test_votes_that_are_changed_are_a_step_once_five_are():
     made = made_of(type="poll", change_poll=True)
     talks = []
