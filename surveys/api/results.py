@@ -124,7 +124,7 @@ class ResultsViewSet(OwnWorkViewSet):
             "segmented results are counted in the background: the response is `202` with the progress "
             "until they are there; request the same address again after `Retry-After` seconds. They are "
             "then returned as they were counted for ten minutes, or until an answer changes if that is "
-            "later. "
+            "later. While two other parts of the project are being counted, the response is `503`. "
             "Every role may read the results of a `transparent` project; otherwise only its creator and "
             "admins may. If results are shared (`settings.share_results`), every role may read them, but "
             "without filters and segments, because these could single out a person; results of an "

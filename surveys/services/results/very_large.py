@@ -34,7 +34,10 @@ VERY_LARGE = 10_000_000  # responses; 10 s of CPU
 CURRENT = timedelta(minutes=10)  # how long the figures of a finished count are returned
 KEPT = timedelta(hours=1)
 FAILED_FOR = timedelta(seconds=10)  # then a request begins a new count
+MOST_AT_ONCE = 2  # of one project: every other filter is a count of its own, and workers have other jobs
 SECONDS_BETWEEN_NOTES = 5.0
+SECONDS_TO_RETRY = 10
+BUSY = "Other parts of these results are being counted. Please retry shortly."
 COUNT_FAILED = "These results could not be counted. Please retry."
 
 Clock = Callable[[], datetime]
@@ -45,7 +48,8 @@ def count(
 ) -> Figures | ResultsCount:
     """The figures, counted at once unless they are a part of very many responses.
 
-    Refuses what `figures.count` refuses. Raises Unavailable if the worker's count has failed.
+    Refuses what `figures.count` refuses. Raises Unavailable if the worker's count has failed, or if enough
+    other parts of the project are being counted.
     """
     if (selection, segment_by) == (ALL, None):
         return figures.count(project=project)
@@ -105,6 +109,8 @@ def _job(project: Project, part: str, at: datetime) -> ResultsCount:
             raise Unavailable(COUNT_FAILED, retry_after=int(FAILED_FOR.total_seconds()))
         if (newest.changes == changes or age < CURRENT) and _figures_of(newest) is not None:
             return newest
+    if ResultsCount.objects.filter(ResultsCount.UNFINISHED, project=project).count() >= MOST_AT_ONCE:
+        raise Unavailable(BUSY, retry_after=SECONDS_TO_RETRY)
     job = ResultsCount(project=project, part=part, revision=project.revision, changes=changes, created_at=at)
     ResultsCount.objects.bulk_create([job], ignore_conflicts=True)  # another request may have begun it
     begun = alike.filter(ResultsCount.UNFINISHED).first()

@@ -141,6 +141,22 @@ def test_what_is_stored_does_not_tell_the_answers_of_the_last_minutes():
 
 
 @pytest.mark.django_db
+def test_of_many_parts_two_are_counted_at_one_time():
+    made, other = made_of(3), made_of(3)
+    parts = [Selection(provider=provider) for provider in ("web", "chat", "video")]
+    begun = [ask(made, selection=part) for part in parts[:2]]
+
+    with pytest.raises(Unavailable) as busy:
+        ask(made, selection=parts[2])
+
+    assert busy.value.retry_after == very_large.SECONDS_TO_RETRY
+    assert [ask(made, selection=part) for part in parts[:2]] == begun
+    assert isinstance(ask(other), ResultsCount)
+    finish()
+    assert isinstance(ask(made, selection=parts[2]), ResultsCount)
+
+
+@pytest.mark.django_db
 def test_a_count_that_fails_is_told_and_can_be_asked_for_again(monkeypatch):
     made = made_of(3)
     ask(made)
