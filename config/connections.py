@@ -18,6 +18,7 @@ from config.requests import Arrival
 
 BYTES_A_SECOND = 16_384  # the least that bodies and answers move at, once their first seconds are over
 HIGH_WATER = 262_144  # bytes that wait for a reader until whoever produces more has to wait, too
+KEPT_TOGETHER = 65_536  # bytes of an answer; they are freed together, too
 LARGEST_FILE_AT_ONCE = 8_388_608  # bytes
 
 
@@ -105,7 +106,11 @@ class Outbox:
                 return
             if was_empty:
                 self.deadline = time.monotonic() + self._seconds
-            self._unsent.append(rest)
+            # In copies: what is kept of an answer must not keep all of it.
+            self._unsent.extend(
+                memoryview(bytes(rest[start : start + KEPT_TOGETHER]))
+                for start in range(0, len(rest), KEPT_TOGETHER)
+            )
             self.size += len(rest)
         if was_empty:
             self.on_unsent()
