@@ -7,7 +7,8 @@ Attempts are counted in sliding windows in Redis (without it, in each process) b
     the account                 many addresses that try passwords of one account
 
 The last one alone would let anybody lock out an account that they know by name. So a browser that has signed
-in before keeps a signed cookie for that account, and its attempts are counted by that cookie instead.
+in before keeps a signed cookie for that account, and its attempts are counted by that cookie instead, whether
+they succeed or not. It keeps its name when it signs in again, or each time would bring new attempts.
 
 The form for another password asks for the present one, and is limited too: by the account that is signed in.
 """
@@ -63,7 +64,10 @@ def count_attempt(request: HttpRequest, username: str) -> None:
     address, account = throttling.hashed(throttling.address_of(request)), _hashed_account(username)
     browser = _known_browser(request, account)
     if browser is not None:
-        limits = [(f"browser:{browser}", ATTEMPTS_OF_BROWSER)]
+        limits = [
+            (f"browser:{browser}", ATTEMPTS_OF_BROWSER),
+            (f"browsers:{account}", ATTEMPTS_OF_ACCOUNT),  # one person may collect many cookies
+        ]
     else:
         limits = [
             (f"address:{address}", ATTEMPTS_OF_ADDRESS),
@@ -138,8 +142,8 @@ class Site(AdminSite):
         if isinstance(form, SignInForm) and form.retry_after:
             response.status_code = 429
             response["Retry-After"] = str(form.retry_after)
-        elif request.method == "POST" and request.user.is_authenticated:
-            _remember_browser(response, request.user.get_username(), path=request.path)
+        elif request.method == "POST" and form is None:  # signed in; a refused form is shown again
+            _remember_browser(response, request)
         return response
 
     def password_change(  # type: ignore[override]  # the stubs know of no redirect
@@ -178,12 +182,15 @@ def _known_browser(request: HttpRequest, account: str) -> str | None:
     return name if known_account == account else None
 
 
-def _remember_browser(response: HttpResponse, username: str, *, path: str) -> None:
+def _remember_browser(response: HttpResponse, request: HttpRequest) -> None:
+    """A browser that is known keeps its name: with a new one it would have new attempts each time."""
+    account = _hashed_account(request.user.get_username())
+    name = _known_browser(request, account) or secrets.token_urlsafe(12)
     response.set_cookie(
         KNOWN_BROWSER,
-        _signer().sign(f"{secrets.token_urlsafe(12)}.{_hashed_account(username)}"),
+        _signer().sign(f"{name}.{account}"),
         max_age=KNOWN_FOR,
-        path=path,
+        path=request.path,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",

@@ -123,6 +123,23 @@ def test_nothing_is_counted_for_forms_without_a_password(staff: User) -> None:
     assert statuses(staff, RIGHT, 1, address=address) == [302]
 
 
+def test_nobody_gets_new_attempts_by_signing_in_again(staff: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    address, browser = new_address(), Client()
+    assert statuses(staff, RIGHT, 1, address=address, browser=browser) == [302]
+
+    right = statuses(staff, RIGHT, 3, address=address, browser=browser)
+    wrong = statuses(staff, WRONG, 10, address=address, browser=browser)
+
+    assert right == [302] * 3
+    assert wrong == [200] * 9 + [429]
+    monkeypatch.setattr(sign_in, "ATTEMPTS_OF_ACCOUNT", 15)
+    others = [Client() for _ in range(4)]
+    for other in others:
+        assert statuses(staff, RIGHT, 1, address=new_address(), browser=other) == [302]
+    told = [statuses(staff, WRONG, 1, address=address, browser=other) for other in others]
+    assert told == [[200]] * 3 + [[429]]
+
+
 def test_a_stolen_session_does_not_find_out_the_password(
     staff: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
