@@ -7,7 +7,7 @@ from the packed answers on the conversations' rows, where the filters are condit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -98,27 +98,34 @@ def count_answers(
     where, values = _where(project_id, selection)
     unfinished_part = _unfinished(project_id, stored.revision, where, values)
     key = project_id, stored.revision, selection, dividing and dividing.id
-    with _one_moment():
-        (totals,) = _values_of([_totals(project_id)])
-        listed, completed, changes = totals
+    questions = [each for each in reported if each.block.asks]
+
+    def count(*, has_turn: bool) -> tuple[Counted, Any] | None:
+        """The counts, and where people left; None if that takes a turn."""
+        ((listed, completed, changes),) = _values_of([_totals(project_id)])
         is_large = listed >= large.LARGE
-        if (known := large.kept(key, changes=changes) if is_large else None) is not None:
-            counted = known
+        if is_large and (known := large.kept(key, changes=changes)) is not None:
+            return known, _values_of([unfinished_part])[0]
+        if is_large and not has_turn:
+            return None
+        if where or dividing is not None:
             (unfinished,) = _values_of([unfinished_part])
+            condition = where or "c.project_id = %s", values or [project_id]
+            counted = _counted_part(changes, questions, dividing, condition, note)
         else:
-            questions = [each for each in reported if each.block.asks]
-            with large.turn(waits=waits) if is_large else nullcontext():
-                if where or dividing is not None:
-                    (unfinished,) = _values_of([unfinished_part])
-                    condition = where or "c.project_id = %s", values or [project_id]
-                    counted = _counted_part(changes, questions, dividing, condition, note)
-                else:
-                    unfinished, rows = _values_of(
-                        [unfinished_part, _groups([each.block for each in questions])]
-                    )
-                    counted = Counted(changes, listed, completed, _by_block(rows), {})
-            if is_large:
-                large.keep(key, counted)
+            unfinished, rows = _values_of([unfinished_part, _groups([each.block for each in questions])])
+            counted = Counted(changes, listed, completed, _by_block(rows), {})
+        if is_large:
+            large.keep(key, counted)
+        return counted, unfinished
+
+    with _one_moment():
+        found = count(has_turn=False)
+    if found is None:  # outside of the transaction, because the database ends one that is idle for long
+        with large.turn(waits=waits), _one_moment():
+            found = count(has_turn=True)
+    assert found is not None
+    counted, unfinished = found
     return AnswerCounts(
         changes=counted.changes,
         listed=counted.listed,

@@ -152,6 +152,27 @@ def test_what_is_kept_is_bounded_by_its_size(monkeypatch):
     assert large._kept.currsize <= 2 * one
 
 
+@pytest.mark.django_db(transaction=True)
+def test_who_waits_for_a_turn_has_no_transaction_and_takes_what_another_counted(passes, monkeypatch):
+    made, in_transaction = made_of(3), []
+
+    class Turns:
+        def acquire(self, *, blocking):
+            in_transaction.append(connection.in_atomic_block)
+            if len(in_transaction) == 1:  # while this one waits, another counts the same
+                figures.count(project=made, selection=WEB, waits=True)
+            return True
+
+        def release(self):
+            pass
+
+    monkeypatch.setattr(large, "_turns", Turns())
+    assert figures.count(project=made, selection=WEB, waits=True).conversation_count == 3
+
+    assert in_transaction == [False, False]
+    assert len(passes) == 1
+
+
 @pytest.mark.django_db
 def test_a_worker_waits_for_its_turn():
     made = made_of(3)
