@@ -35,9 +35,7 @@ READ_SIZE = 65_536
 PARSED_AT_ONCE = 8_192  # bytes; for each chunk of a body, gunicorn copies all that it was given at once
 MAX_HEADER = 65_536  # bytes; gunicorn limits each line and their number besides
 SECONDS_TO_LINGER = 5
-MAX_DISCARDED = (
-    16_777_216  # bytes of a body that nobody reads, until a client that goes on sending is cut off
-)
+MAX_DISCARDED = 16_777_216  # bytes that nobody reads; a client that sends more of them is cut off
 SECONDS_TO_STOP = 2  # for requests that are on their way when the process is told to stop
 MOST_IN_BACKLOG = 2_048  # connections that the system has accepted for us: gunicorn's default
 SECONDS_BETWEEN_CHECKS = 0.5
