@@ -19,6 +19,7 @@ from config import servers
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 OTHER_FILES = 150  # of a process: the program, the log, the databases, static files
+LONGEST_WARNING = 500  # characters
 METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus-client
 
 
@@ -29,6 +30,10 @@ class Logger(glogging.Logger):  # type: ignore[misc] # gunicorn has no types
         super().setup(cfg)
         self.error_log.handlers.clear()
         self.error_log.propagate = True
+
+    def warning(self, msg: str, *args: Any, **kwargs: Any) -> None:
+        """Log a warning, of which a client may have written most: a line of a header that cannot be read."""
+        super().warning(msg[:LONGEST_WARNING], *args, **kwargs)
 
 
 def _possible_connections() -> int:

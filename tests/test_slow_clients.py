@@ -311,12 +311,15 @@ def test_of_too_many_connections_the_oldest_end(site: Installation) -> None:
 def test_the_log_says_in_json_who_was_cut_off_and_what_could_not_be_read(site: Installation) -> None:
     with connect(site, b"nonsense\r\n\r\n") as refused, connect(site, b"GET /") as late:
         assert statuses(rest(refused) + rest(late)) == [400, 408]
+    with connect(site, b"GET /" + HOST + b"\x01" * 50_000 + b"\r\n\r\n") as refused:
+        assert statuses(rest(refused)) == [400]
 
     def events() -> list[str]:
         return [json.loads(line)["event"] for line in site.log.read_text().splitlines()]
 
     wait_until(lambda: "web.clients_ended" in events())
     assert any(event.startswith("Invalid request from ip=") for event in events())
+    assert max(map(len, events())) <= 500
 
 
 def test_a_server_that_is_told_to_stop_serves_what_is_on_its_way(site: Installation) -> None:
