@@ -80,13 +80,19 @@ def counts(
 def texts(*, project: Project, analysis_id: int, blocks: Iterable[BlockJson]) -> dict[int, Any]:
     """The `open_text` of each block to show instead of those of a finished analysis.
 
-    Nobody's words are kept: they must go when their response goes.
+    Texts of fewer than five people are left out, whatever the page counts by now. Nobody's words are kept:
+    they must go when their response goes.
     """
     now = {
         str(block["block_id"]): analysis_json.without_words(block) for block in blocks if block["open_text"]
     }
     shown = _moved_on(project, _row(project), lambda shown: _with_texts(shown, analysis_id, now))
-    return {int(block_id): shown.texts[block_id]["open_text"] for block_id in now if block_id in shown.texts}
+    read = {block_id: shown.texts[block_id] for block_id in now if block_id in shown.texts}
+    return {
+        int(block_id): block["open_text"]
+        for block_id, block in read.items()
+        if anonymity.is_enough(block["response_count"], least=anonymity.LEAST_ANSWERS)
+    }
 
 
 def totals(*, projects: Sequence[Project]) -> dict[int, dict[str, int]]:

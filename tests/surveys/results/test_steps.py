@@ -303,6 +303,23 @@ def test_an_analysis_and_the_shared_page_do_not_tell_one_answer_together():
     assert (exact["completion_count"], counts(exact["blocks"][0])) == (6, {"red": 5, "green": 1})
 
 
+def test_an_analysis_of_few_texts_stays_hidden_when_more_have_come():
+    made = made_of(TEXT)
+    block = figures.count(project=made).blocks[0]
+    text = {"answer_count": 4, "summary": "s", "themes": [], "sentiment": {"positive": 4}, "other_count": 4}
+    read = orjson.dumps([{**block, "response_count": 4, "open_text": text}]).decode()
+    vote(made, 6, "words")
+    Analysis.objects.create(
+        project=made, revision=made.revision, changes=0, created_at=LUNCHTIME, completed_at=LUNCHTIME,
+        status="completed", completion_count=4, response_count=4, blocks_as_json=read,
+    )  # fmt: skip
+
+    told = Caller("member", community=made.community).get(f"/projects/{made.pk}/analysis").json()["blocks"][0]
+
+    assert (told["response_count"], told["open_text"]) == (6, None)
+    assert look(made).blocks[0]["open_text"]["sentiment"] is None
+
+
 @pytest.mark.parametrize(("said", "kinds"), [("3", ("open_numeric", "rating")), ([1, 0], ("multi_punch",))])
 def test_a_question_of_another_type_is_no_step(said, kinds):
     asked = {"type": "ranking", "options": ["red", "green"]} if said == [1, 0] else {"type": "rating"}
