@@ -121,15 +121,15 @@ def is_settled(claim: Claim | None, *, at: datetime) -> bool:
 def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Response | HttpResponse:
     if claim is None:
         return handler()
+    caller = view.key
+    response_budget.settle(caller.api_key_id, budget=TIERS[caller.actor.tier].idempotency_bytes)
     with transaction.atomic():
         replay = _claim(claim, view.at)
         if replay is not None:
             return replay
         response = view.finish(handler())
         if 200 <= response.status_code < 300:
-            caller = view.key
-            budget = TIERS[caller.actor.tier].idempotency_bytes
-            is_kept = response_budget.take(caller.api_key_id, len(response.content), budget=budget)
+            is_kept = response_budget.take(caller.api_key_id, len(response.content))
             _store(claim.key, response, is_kept=is_kept)
             if not is_kept:
                 response[STORED_HEADER] = "false"

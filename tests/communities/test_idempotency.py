@@ -391,25 +391,60 @@ def test_a_budget_counts_the_last_24_hours_for_all_processes(small_budget: Respo
     name = "colloquy:idempotency:1"
 
     def taken(budget: ResponseBudget, size: int) -> bool:
-        return budget.take(1, size - ROW_BYTES, budget=10_000)
+        budget.settle(1, budget=10_000)
+        return budget.take(1, size - ROW_BYTES)
 
-    assert [taken(small_budget, 1_000) for _ in range(3)] == [True] * 3
+    assert [taken(small_budget, 1_000) for _ in range(4)] == [True] * 4
     assert in_redis.hgetall(name) == {}  # few bytes cost no round trip
     assert taken(small_budget, 1_000)
     ((hour, counted),) = in_redis.hgetall(name).items()
     assert (counted, in_redis.ttl(name) > 24 * 3600) == (b"4000", True)
-    assert [taken(elsewhere, 5_000), taken(elsewhere, 5_000), taken(elsewhere, 10)] == [True, False, False]
+    assert [taken(elsewhere, 7_000), taken(elsewhere, 10), taken(elsewhere, 10)] == [True, False, False]
 
     later = ResponseBudget()
     in_redis.hset(name, str(int(hour) - 24), in_redis.hget(name, hour))
     in_redis.hdel(name, hour)
-    assert taken(later, 9_000)
+    assert [taken(later, 9_000), taken(later, 10)] == [True, True]
     assert in_redis.hkeys(name) == [hour]
+
+
+def test_a_used_up_budget_is_asked_for_again_later(
+    small_budget: ResponseBudget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(response_budget, "SECONDS_UNTIL_ASKED_AGAIN", 0.0)
+    small_budget.take(1, 20_000)
+    small_budget.settle(1, budget=10_000)
+    is_kept = small_budget.take(1, 10)
+
+    get_redis_connection().flushdb()
+    small_budget.settle(1, budget=10_000)
+
+    assert (is_kept, small_budget.take(1, 10)) == (False, True)
+
+
+def test_redis_is_asked_outside_of_the_transaction(
+    small_budget: ResponseBudget, monkeypatch: pytest.MonkeyPatch, transactional_db: None
+) -> None:
+    asked: list[bool] = []
+
+    def count(*values: object) -> bool:
+        asked.append(connection.in_atomic_block)
+        return True
+
+    monkeypatch.setattr(small_budget, "_count", count)
+    caller = Caller()
+
+    for n in range(6):
+        make_key(caller, f"large-{n}", name="é" * 200)
+
+    assert asked == [False]
 
 
 def test_without_redis_responses_are_kept(small_budget: ResponseBudget) -> None:
     with without_redis():
-        assert [small_budget.take(1, 9_000, budget=10_000) for _ in range(3)] == [True] * 3
+        for _ in range(3):
+            small_budget.settle(1, budget=10_000)
+            assert small_budget.take(1, 9_000)
 
 
 def test_a_day_at_the_full_rate_fits_into_the_budget_of_each_tier() -> None:
