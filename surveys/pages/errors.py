@@ -8,6 +8,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
 
+from communities.errors import Unavailable
 from communities.http.envelope import RETRY_AFTER_OUTAGE
 from surveys.pages import theme
 
@@ -30,11 +31,19 @@ def refused_body(request: HttpRequest, status: int) -> HttpResponse:
 
 
 def fault(request: HttpRequest) -> HttpResponse:
-    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):  # the database is down or overloaded
-        response = _page("503.html", 503)
-        response["Retry-After"] = str(RETRY_AFTER_OUTAGE)
-        return response
+    error = sys.exc_info()[1]
+    if isinstance(error, OperationalError | InterfaceError):  # the database is down or overloaded
+        return unavailable(RETRY_AFTER_OUTAGE)
+    if isinstance(error, Unavailable):
+        return unavailable(error.retry_after)
     return _page("500.html", 500)
+
+
+def unavailable(retry_after: int) -> HttpResponse:
+    """The page for what works again in so many seconds."""
+    response = _page("503.html", 503)
+    response["Retry-After"] = str(retry_after)
+    return response
 
 
 def _page(template: str, status: int) -> HttpResponse:

@@ -13,14 +13,14 @@ from django.utils import dateformat, timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from communities.errors import Forbidden, NotFound
+from communities.errors import Forbidden, NotFound, Unavailable
 from communities.http import envelope
 from communities.http.bodies import MEDIA_TYPE
 from communities.http.envelope import MethodNotAllowed
 from communities.wire import render
 from communities.words import plural
 from surveys.models import Project
-from surveys.pages import theme
+from surveys.pages import errors, theme
 from surveys.pages.results import charts, texts
 from surveys.pages.results.charts import Card
 from surveys.services.projects.addresses import Destination
@@ -82,7 +82,11 @@ def _page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     if shared_results.waits_for_closing(project=project, at=at):
         notice = Notice("The votes are still coming in.", _opening_text(project))
         return _render(destination, {"notice": notice}, status=403)
-    return _render(destination, _context(project, shared_results.read(project=project, at=at)))
+    try:
+        shared = shared_results.read(project=project, at=at)
+    except Unavailable as refusal:  # the process is counting other results
+        return _with_headers(errors.unavailable(refusal.retry_after))
+    return _render(destination, _context(project, shared))
 
 
 def _context(project: Project, shared: SharedResults) -> dict[str, object]:

@@ -26,7 +26,7 @@ from communities.errors import InvalidRequest, Refusal, Unavailable
 from communities.http.downloads import download
 from communities.http.envelope import STATUS
 from surveys.models import Project, ResultsCount
-from surveys.pages import theme
+from surveys.pages import errors, theme
 from surveys.pages.results import overview
 from surveys.pages.results.filters import COVERS, ResultsForm
 from surveys.services.analysis import service as analysis
@@ -55,8 +55,7 @@ def _for_staff(permission: str) -> Callable[[View[P]], View[P]]:
             try:
                 response = view(request, *args, **kwargs)
             except Unavailable as refusal:  # the process is counting other results
-                response = _render("503.html", {"page": theme.PLAIN}, status=503)
-                response["Retry-After"] = str(refusal.retry_after)
+                response = errors.unavailable(refusal.retry_after)
             response.headers.setdefault("Cache-Control", "private, no-store")
             return response
 

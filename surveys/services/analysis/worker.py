@@ -93,7 +93,7 @@ def _analyse(job: Analysis, now: Clock) -> AnalysisResult:
         raise jobs.TakenOver
     if job.checkpoint is None:
         _note_starting_point(job, project, now)
-    counted = figures.count(project=project, selection=Selection(covers=job.covers), waits=True)
+    counted = figures.count(project=project, selection=Selection(covers=job.covers), max_wait=None)
     if not job.with_ai:
         return AnalysisResult(counted.blocks)
     return _TextAnalysis.of(job, project, counted, now).read()

@@ -15,8 +15,9 @@ from threading import Lock
 import orjson
 from cachetools import LRUCache
 
+from communities.errors import Unavailable
 from surveys.models import Analysis, Project
-from surveys.services.results import figures, steps
+from surveys.services.results import figures, large, steps
 from surveys.services.results.figures import Figures
 
 # Figures over 100,000 responses are up to five seconds old. At 250 ms for each count, counting takes a
@@ -81,7 +82,8 @@ _lock = Lock()
 def counted(*, project: Project, at: datetime) -> CachedFigures:
     """The project's figures. The first thread that finds them stale counts; others get the stale ones.
 
-    Figures of an older script are never returned: threads that have no others wait for the count.
+    Figures of an older script are never returned: threads that have no others wait for the count. Raises
+    Unavailable if the process is counting others and there are no stale ones to show.
     """
     changes = figures.changes(project.pk)
 
@@ -99,7 +101,13 @@ def counted(*, project: Project, at: datetime) -> CachedFigures:
     try:
         if (cached := fresh()) is not None:  # another thread has counted while this one waited
             return cached
-        shown = figures.shown(project=project, at=at)
+        try:
+            max_wait = large.SECONDS_FOR_SHOWN if stale is None else 0.0
+            shown = figures.shown(project=project, at=at, max_wait=max_wait)
+        except Unavailable:
+            if stale is None:
+                raise
+            return stale
         cached = CachedFigures(
             figures=shown.figures,
             counted_at=shown.counted_at,

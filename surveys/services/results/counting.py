@@ -88,12 +88,13 @@ def count_answers(
     selection: Selection,
     dividing: ReportedBlock | None,
     *,
-    waits: bool = False,
+    max_wait: float | None = 0.0,
     note: Progress | None = None,
 ) -> AnswerCounts:
     """All figures are of one moment. `note` is told now and then how many conversations were looked at.
 
-    Raises Unavailable if there are many responses and another thread is counting many, unless it `waits`.
+    Raises Unavailable if there are many responses and another thread is counting many, for longer than
+    `max_wait` seconds; None waits as long as it takes.
     """
     where, values = _where(project_id, selection)
     unfinished_part = _unfinished(project_id, stored.revision, where, values)
@@ -122,7 +123,7 @@ def count_answers(
     with _one_moment():
         found = count(has_turn=False)
     if found is None:  # outside of the transaction, because the database ends one that is idle for long
-        with large.turn(waits=waits), _one_moment():
+        with large.turn(max_wait=max_wait), _one_moment():
             found = count(has_turn=True)
     assert found is not None
     counted, unfinished = found

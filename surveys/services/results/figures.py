@@ -22,7 +22,7 @@ from communities.errors import refuse
 from surveys.engine import statistics
 from surveys.engine.statistics import REPORTED_TYPES, SEGMENT_TYPES, AnswerGroup, EntryKey
 from surveys.models import Project, Tally
-from surveys.services.results import counting, steps
+from surveys.services.results import counting, large, steps
 from surveys.services.results.counting import ALL, AnswerCounts, Progress, ReportedBlock, Selection
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.storage import StoredScript
@@ -98,14 +98,14 @@ def count(
     project: Project,
     selection: Selection = ALL,
     segment_by: int | None = None,
-    waits: bool = False,
+    max_wait: float | None = 0.0,
     note: Progress | None = None,
 ) -> Figures:
     """The figures of every question and content block, then of removed ones with answers.
 
     Refuses what `refuse_unless_countable` refuses. Raises Unavailable if there are many responses and the
-    process is counting others, unless it `waits`. `note` is told now and then how many responses were looked
-    at.
+    process is counting others for longer than `max_wait` seconds; None waits as long as it takes. `note` is
+    told now and then how many responses were looked at.
 
     `drop_off.left` counts the unfinished conversations at a block; its percentage is of all conversations
     begun, those without an answer included.
@@ -113,17 +113,24 @@ def count(
     stored = script_cache.get(project.pk, project.revision).stored
     reported = _reported_blocks(stored)
     dividing = _segmenting_block(reported, segment_by)
-    counts = counting.count_answers(project.pk, stored, reported, selection, dividing, waits=waits, note=note)
+    counts = counting.count_answers(
+        project.pk, stored, reported, selection, dividing, max_wait=max_wait, note=note
+    )
     return _figures(reported, counts, dividing)
 
 
-def shown(*, project: Project, at: datetime) -> ShownFigures:
-    """The figures for people who may not read single responses: in steps on anonymous projects."""
+def shown(
+    *, project: Project, at: datetime, max_wait: float | None = large.SECONDS_FOR_SHOWN
+) -> ShownFigures:
+    """The figures for people who may not read single responses: in steps on anonymous projects.
+
+    Raises Unavailable as `count` does.
+    """
     if not project.is_anonymous:
-        return ShownFigures(count(project=project, waits=True), at)
+        return ShownFigures(count(project=project, max_wait=max_wait), at)
     stored = script_cache.get(project.pk, project.revision).stored
     reported = _reported_blocks(stored)
-    now = counting.count_answers(project.pk, stored, reported, ALL, None, waits=True)
+    now = counting.count_answers(project.pk, stored, reported, ALL, None, max_wait=max_wait)
     types = {each.id: each.block.type for each in reported}
     counts, counted_at = steps.counts(project=project, now=now, types=types, at=at)
     return ShownFigures(_figures(reported, counts, None), counted_at)

@@ -1,6 +1,6 @@
 """Counting many responses takes a second of CPU: how often a process does it, and what it keeps of it.
 
-with turn(waits=…):         one count at a time; others are refused, or wait
+with turn(max_wait=…):      one count at a time; others wait for some seconds, or are refused
 keep(key, counted)          what was counted, until memory is needed for another
 kept(key, changes=…)        it again, as long as the answers have not changed
 """
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LARGE = 50_000  # responses; their count takes 50 ms
 AT_ONCE = 1
 RETRY_AFTER = 2  # seconds
+SECONDS_FOR_SHOWN = 2.0
 BUSY = "Other results of many responses are being counted. Please retry shortly."
 MAX_BYTES = 32 * 1024 * 1024
 BYTES_OF_A_GROUP = 350
@@ -56,14 +57,15 @@ _lock = Lock()
 
 
 @contextmanager
-def turn(*, waits: bool) -> Iterator[None]:
-    """Let one thread of the process count. Refuses others, unless they wait.
+def turn(*, max_wait: float | None) -> Iterator[None]:
+    """Let one thread of the process count. Raises Unavailable for others after `max_wait` seconds.
 
     Requests for a filter or segments do not wait: each would hold one of the process's few threads, and votes
-    would have none. Workers wait, and so do shared results, which are cached for a while once counted.
+    would have none. Shared results, which are cached once counted, wait for SECONDS_FOR_SHOWN. Workers wait
+    as long as it takes (None).
     """
     turns = _turns
-    if not turns.acquire(blocking=waits):
+    if not turns.acquire(timeout=max_wait):
         raise Unavailable(BUSY, retry_after=RETRY_AFTER)
     try:
         yield

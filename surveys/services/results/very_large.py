@@ -141,7 +141,7 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
         project=project,
         selection=Selection(**{**part, **times}),
         segment_by=segment_by,
-        waits=True,
+        max_wait=None,
         note=_notes(job, max(figures.responses(project.pk), 1), now),
     )
 

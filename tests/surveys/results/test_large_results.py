@@ -8,6 +8,7 @@ from cachetools import LRUCache
 from django.db import connection
 
 from communities.errors import Unavailable
+from surveys.models import Project
 from surveys.services.results import counting, figures, large
 from surveys.services.results.figures import Selection
 from tests.support.caller import Caller
@@ -157,17 +158,17 @@ def test_who_waits_for_a_turn_has_no_transaction_and_takes_what_another_counted(
     made, in_transaction = made_of(3), []
 
     class Turns:
-        def acquire(self, *, blocking):
+        def acquire(self, *, timeout):
             in_transaction.append(connection.in_atomic_block)
             if len(in_transaction) == 1:  # while this one waits, another counts the same
-                figures.count(project=made, selection=WEB, waits=True)
+                figures.count(project=made, selection=WEB, max_wait=None)
             return True
 
         def release(self):
             pass
 
     monkeypatch.setattr(large, "_turns", Turns())
-    assert figures.count(project=made, selection=WEB, waits=True).conversation_count == 3
+    assert figures.count(project=made, selection=WEB, max_wait=None).conversation_count == 3
 
     assert in_transaction == [False, False]
     assert len(passes) == 1
@@ -176,9 +177,31 @@ def test_who_waits_for_a_turn_has_no_transaction_and_takes_what_another_counted(
 @pytest.mark.django_db
 def test_a_worker_waits_for_its_turn():
     made = made_of(3)
-    with large.turn(waits=False):
+    with large.turn(max_wait=0):
         with pytest.raises(Unavailable):
             figures.count(project=made)
         threading.Timer(0.05, large._turns.release).start()
-        assert figures.count(project=made, waits=True).conversation_count == 3
+        assert figures.count(project=made, max_wait=None).conversation_count == 3
         large._turns.acquire()
+
+
+@pytest.mark.django_db
+def test_shared_results_wait_for_some_seconds_and_show_what_they_have(client, monkeypatch):
+    monkeypatch.setattr(large, "SECONDS_FOR_SHOWN", 0.01)
+    never_shown, shown = made_of(3), made_of(3)
+    for made in (never_shown, shown):
+        Project.objects.filter(pk=made.pk).update(share_results=True)
+        made.refresh_from_db()
+    assert "3 responses" in client.get(f"/r/{shown.results_token}").content.decode()
+    scenario.say(scenario.begin(shown), 1)
+
+    with large.turn(max_wait=0):
+        stale = client.get(f"/r/{shown.results_token}")
+        refused = client.get(f"/r/{never_shown.results_token}")
+        as_json = client.get(f"/r/{never_shown.results_token}", headers={"Accept": "application/json"})
+
+    assert "3 responses" in stale.content.decode()
+    assert [each.status_code for each in (refused, as_json)] == [503, 503]
+    assert refused["Retry-After"] == as_json["Retry-After"] == str(large.RETRY_AFTER)
+    assert "try again in a few seconds" in refused.content.decode()
+    assert "4 responses" in client.get(f"/r/{shown.results_token}").content.decode()
