@@ -12,7 +12,7 @@ from psycopg.errors import ForeignKeyViolation
 from pytest_django import Settings
 
 from communities.api.settings import SettingsViewSet
-from communities.http import authentication, middleware
+from communities.http import authentication, envelope, middleware
 from communities.models import ApiKey
 from communities.services import keys
 from tests.support.api_requests import RATE_HEADERS, ask
@@ -222,10 +222,12 @@ def test_which_paths_belong_to_the_interface(path: str, is_ours: bool) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _log_may_be_captured() -> Iterator[None]:
-    """Loggers keep the processors they first saw; here they shall not."""
+def _log_may_be_captured(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Loggers keep the processors they first saw; here they shall not, nor those of earlier tests."""
     known = structlog.get_config()
     structlog.configure(cache_logger_on_first_use=False)
+    for module in (middleware, envelope):
+        monkeypatch.setattr(module, "log", structlog.get_logger("colloquy.requests"))
     yield
     structlog.configure(**known)
 

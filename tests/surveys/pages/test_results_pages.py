@@ -227,7 +227,7 @@ def analysed(made, block, *, sentiment, status="completed"):
         changes=0,
         created_at=LUNCHTIME,
         summary="ALL SUMMARY",
-        blocks_as_json=json.dumps([{"block_id": block.id, "open_text": open_text}]),
+        blocks_as_json=json.dumps([{"block_id": block.id, "response_count": 3, "open_text": open_text}]),
     )
 
 
