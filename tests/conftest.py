@@ -62,6 +62,12 @@ OTHER_SETTINGS = (
 )
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than cores, because some tests wait for the processes that they started."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + 1
+
+
 def pytest_configure(config: pytest.Config) -> None:
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     if not is_worker:
