@@ -2,7 +2,6 @@
 
     pack(replies)        the bytes that stand on the conversation's row, written together with its state
     key(id, kind)        what identifies an option, or a block's answers of one kind
-    SQL_FROM_ROWS        the same bytes, made by the database from the answer rows
 
 There is one record for each answer row: a 64-bit integer of an id, a kind and a small number, which are
 `id << 8 | kind << 5 | small`.
@@ -14,8 +13,9 @@ There is one record for each answer row: a 64-bit integer of an id, a kind and a
              two further records, UPPER and LOWER
 
 A record is never 0, so that 0 can separate conversations. The order of records has no meaning, except that
-those three stand together. The database makes records too, in a function of migration 0012, for answers that
-an earlier version writes: another form of records needs another migration.
+those three stand together. The database makes the same records from answer rows: `surveys_packed_answers`, a
+function of migration 0012, for answers that an earlier version writes. Another form of records needs another
+migration.
 """
 
 from __future__ import annotations
@@ -28,21 +28,6 @@ MAX_POINT = 20
 MAX_SMALL = 31
 OPTION, PLAIN, POINT, NUMBER, UPPER, LOWER = range(1, 7)
 SEPARATOR = bytes(8)
-
-# `answer` is the alias of the answer rows.
-SQL_RECORD = f"""
-    CASE
-        WHEN answer.option_id IS NOT NULL THEN
-            int8send(answer.option_id << 8 | {OPTION << 5} | least(answer.ordinal, {MAX_SMALL}))
-        WHEN answer.number IS NULL THEN int8send(answer.block_id << 8 | {PLAIN << 5})
-        WHEN answer.number BETWEEN 0 AND {MAX_POINT} AND answer.number = floor(answer.number) THEN
-            int8send(answer.block_id << 8 | {POINT << 5} | answer.number::int)
-        ELSE int8send(answer.block_id << 8 | {NUMBER << 5})
-            || '\\x000000'::bytea || substr(float8send(answer.number), 1, 4) || '\\x{UPPER << 5:02x}'::bytea
-            || '\\x000000'::bytea || substr(float8send(answer.number), 5, 4) || '\\x{LOWER << 5:02x}'::bytea
-    END
-"""
-SQL_FROM_ROWS = f"coalesce(string_agg({SQL_RECORD}, ''::bytea), ''::bytea)"
 
 
 def key(id: int, kind: int) -> int:

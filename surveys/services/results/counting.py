@@ -191,9 +191,8 @@ def _packed(where: str, values: Sequence[Any]) -> Iterator[tuple[bytes, Sequence
     packed here.
     """
     sql = f"""
-        SELECT coalesce(c.packed, (
-            SELECT {packing.SQL_FROM_ROWS} FROM surveys_answer answer WHERE answer.conversation_id = c.id
-        )), c.is_listed::int + (c.completed_at IS NOT NULL)::int
+        SELECT coalesce(c.packed, surveys_packed_answers(c.id)),
+            c.is_listed::int + (c.completed_at IS NOT NULL)::int
         FROM surveys_conversation c WHERE {where}
     """
     for rows in fetch_in_batches(sql, values, size=CONVERSATIONS_AT_ONCE):

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 
 from surveys.engine import statistics
-from surveys.engine.packing import MAX_POINT, SQL_FROM_ROWS
+from surveys.engine.packing import MAX_POINT
 from surveys.engine.script import CHOICES, SCALES, Block
 from surveys.engine.statistics import AnswerGroup, EntryKey
 from surveys.models import Answer, Conversation, Project
@@ -19,13 +19,7 @@ from surveys.services.scripts import cache as script_cache
 def unequal_packs() -> list[str]:
     """Conversations whose packed answers are not those of their answer rows."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            SELECT c.id, c.packed, (
-                SELECT {SQL_FROM_ROWS} FROM surveys_answer answer WHERE answer.conversation_id = c.id
-            ) FROM surveys_conversation c
-            """
-        )
+        cursor.execute("SELECT id, packed, surveys_packed_answers(id) FROM surveys_conversation")
         rows = cursor.fetchall()
     assert rows
     return [str(id) for id, packed, of_rows in rows if _records(packed) != _records(of_rows)]
