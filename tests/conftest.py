@@ -25,6 +25,7 @@ from config import servers
 pytest.register_assert_rewrite("tests.support")
 
 FOLDERS = "colloquy-tests-"
+OWN_DATABASE = "COLLOQUY_TESTS_OWN_DATABASE"
 OTHER_SETTINGS = (
     "AI_PROVIDER",
     "AI_THREADS",
@@ -73,6 +74,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not is_worker:
         _start_servers()
     if is_worker or not config.option.numprocesses:
+        # Dropping a database waits for every session; a server of our own goes with all that it has.
+        config.option.reuse_db = config.option.reuse_db or OWN_DATABASE in os.environ
         _say_environment()
         django.setup()
     else:  # or pytest-django would read the settings in the workers before they have their Redis number
@@ -90,6 +93,8 @@ def _start_servers() -> None:
     for name, server in started.items():
         os.environ[name] = server.url
         atexit.register(server.stop)
+    if "DATABASE_URL" in started:
+        os.environ[OWN_DATABASE] = "true"
     (folder / "var" / "static").mkdir(parents=True)
     os.environ["VAR_DIR"] = str(folder / "var")
 
