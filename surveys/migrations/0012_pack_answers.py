@@ -1,9 +1,7 @@
 from django.db import migrations, models
 
-# Web processes of the version before this one write the state without packing, until they are restarted. Our
-# own moves change both, unless they change nothing that is packed: a skip, or another text.
 # The records are those of `surveys.engine.packing`, as they were when this migration was written.
-KEEP_EQUAL = r"""
+FUNCTIONS = r"""
     CREATE FUNCTION surveys_packed_answers(uuid) RETURNS bytea LANGUAGE sql STABLE AS $$
         SELECT coalesce(string_agg(
             CASE
@@ -22,13 +20,25 @@ KEEP_EQUAL = r"""
         UPDATE surveys_conversation SET packed = surveys_packed_answers(id) WHERE id = NEW.id;
         RETURN NULL;
     END $$;
+"""
+# Web processes of the version before this one write the state without packing, until they are restarted. Our
+# own moves change both, unless they change nothing that is packed: a skip, or another text. A site without
+# conversations needs no trigger, which costs each answer 0.2 ms of CPU. The next version drops it.
+TRIGGER = """
     CREATE TRIGGER conversation_packs AFTER UPDATE OF state ON surveys_conversation FOR EACH ROW
     WHEN (NEW.packed IS NOT DISTINCT FROM OLD.packed
         AND NEW.state->'answers' IS DISTINCT FROM OLD.state->'answers')
     EXECUTE FUNCTION surveys_pack();
 """
+KEEP_EQUAL = f"""
+    DO $do$ BEGIN
+        IF EXISTS (SELECT FROM surveys_conversation) THEN
+            {TRIGGER}
+        END IF;
+    END $do$
+"""
 LET_GO = """
-    DROP TRIGGER conversation_packs ON surveys_conversation;
+    DROP TRIGGER IF EXISTS conversation_packs ON surveys_conversation;
     DROP FUNCTION surveys_pack();
     DROP FUNCTION surveys_packed_answers(uuid);
 """
@@ -49,5 +59,6 @@ class Migration(migrations.Migration):
                 null=True,
             ),
         ),
+        migrations.RunSQL(FUNCTIONS, migrations.RunSQL.noop),
         migrations.RunSQL(KEEP_EQUAL, LET_GO),
     ]

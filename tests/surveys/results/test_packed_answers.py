@@ -184,7 +184,14 @@ def test_moves_of_the_version_before_which_packs_nothing_are_counted():
     made = scenario.project({"type": "rating"}, {"type": "rating"})
     told = scenario.say(scenario.begin(made), "3")
     block = scenario.script(made).blocks[1].id
+    migration = import_module("surveys.migrations.0012_pack_answers")
+    trigger = "SELECT FROM pg_trigger WHERE tgname = 'conversation_packs'"
     with connection.cursor() as cursor:
+        cursor.execute(trigger)
+        assert cursor.rowcount == 0  # a new site needs none
+        cursor.execute(migration.KEEP_EQUAL)
+        cursor.execute(trigger)
+        assert cursor.rowcount == 1
         cursor.execute(
             """
             WITH moved AS (
