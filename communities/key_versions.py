@@ -7,9 +7,9 @@ again if the two differ. So what has changed holds at the next request, in every
     announce(community_ids)            a change of keys, roles, accounts or tiers, in its own transaction
 
 While the transaction runs, the version is `CHANGING`, and nobody trusts what they remember. Once it has
-committed, the version is a new random one; one that Redis has lost is made anew from its clock. A counter
-would meet an old value again. If Redis cannot be reached, or if it loses `CHANGING` and the process dies,
-callers are remembered for `communities.http.authentication.SECONDS_IN_CACHE` at most.
+committed, the version is a new random one. If Redis has lost it, the next request sets one from Redis' clock.
+A counter could have an old value again. If Redis cannot be reached, or if it loses `CHANGING` and the process
+dies, callers are remembered for `communities.http.authentication.SECONDS_IN_CACHE` at most.
 
 Changes through managers, instances and cascades are announced by themselves, also those of the admin and of a
 shell: see `AccessQuerySet` and `connect`. SQL by hand, and `bulk_create` that updates rows, call `announce`.
@@ -29,7 +29,7 @@ from redis.exceptions import RedisError
 from communities import redis_connection
 
 CHANGING = b"-"
-LIFETIME = 24 * 3600 * 1000  # milliseconds; what has expired is made anew, and everybody looks keys up again
+LIFETIME = 24 * 3600 * 1000  # milliseconds; then a new version is set, and processes look keys up again
 LONGEST_CHANGE = 60 * 1000  # milliseconds; a transaction takes less
 
 M = TypeVar("M", bound=models.Model)

@@ -17,7 +17,7 @@ from typing import Any
 from config.requests import Arrival
 
 BYTES_A_SECOND = 16_384  # the least that bodies and answers move at, once their first seconds are over
-HIGH_WATER = 262_144  # bytes that wait for a reader until whoever produces more has to wait, too
+HIGH_WATER = 262_144  # bytes; while more waits for the client, the thread that produces it waits too
 KEPT_TOGETHER = 65_536  # bytes of an answer; they are freed together, too
 LARGEST_FILE_AT_ONCE = 8_388_608  # bytes
 
@@ -179,7 +179,7 @@ class Outbox:
         self._socket.shutdown(socket.SHUT_WR)
 
     def drop(self) -> None:
-        """Close; threads that write are told."""
+        """Close. A thread that is writing to this connection gets an OSError."""
         with self._changed:
             self.is_closed = True
             self._unsent.clear()

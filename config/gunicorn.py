@@ -32,7 +32,7 @@ class Logger(glogging.Logger):  # type: ignore[misc] # gunicorn has no types
         self.error_log.propagate = True
 
     def warning(self, msg: str, *args: Any, **kwargs: Any) -> None:
-        """Log a warning, of which a client may have written most: a line of a header that cannot be read."""
+        """Log the beginning of a warning. It may quote a line of a request's header, which may be long."""
         super().warning(msg[:LONGEST_WARNING], *args, **kwargs)
 
 

@@ -1,7 +1,7 @@
 """When a request has arrived as a whole. Only that: gunicorn's parser reads it, and decides what it says.
 
 A header ends with an empty line. A body has its length in the header, or comes in chunks that have theirs.
-Whatever is malformed counts as arrived, so that the parser refuses it at once.
+A malformed request counts as complete, so that the parser refuses it at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Arrival:
     header_size: int
     path: bytes
     length: int | None  # of the body; None if it comes in chunks
-    waits_to_continue: bool  # the client sends the body once it is told to
+    waits_to_continue: bool  # with Expect: 100-continue; the client sends the body after `100 Continue`
     chunks: Chunks | None = None
 
     def end(self, received: bytearray, limit: int) -> int:

@@ -36,7 +36,7 @@ PARSED_AT_ONCE = 8_192  # bytes; for each chunk of a body, gunicorn copies all t
 MAX_HEADER = 65_536  # bytes; gunicorn limits each line and their number besides
 SECONDS_TO_LINGER = 5
 MAX_DISCARDED = 16_777_216  # bytes that nobody reads; a client that sends more of them is cut off
-SECONDS_TO_STOP = 2  # for requests that are on their way when the process is told to stop
+SECONDS_TO_STOP = 2  # to receive the rest of requests that were arriving when SIGTERM came
 MOST_IN_BACKLOG = 2_048  # connections that the system has accepted for us: gunicorn's default
 SECONDS_BETWEEN_CHECKS = 0.5
 SECONDS_BETWEEN_LOGS = 60
@@ -220,7 +220,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self.enqueue_req(connection)
 
     def _take_up_answer(self, connection: Connection) -> None:
-        """Send an answer of which something is new."""
+        """Send on an answer after a thread has added to it."""
         self._write_on(connection)
         if connection in self.unread:
             self._keep_answers_small()
@@ -238,7 +238,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self._watch(connection, EVENT_WRITE)
         elif connection.state == State.WRITING:
             self._after_answer(connection)
-        else:  # the application answers still, or we have told the client to send its body
+        else:  # the thread is still answering, or this was only `100 Continue`
             self._watch(connection, 0 if connection.state == State.SERVED else EVENT_READ)
 
     # Limits
@@ -341,7 +341,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self._take_up_answer(conn)
 
     def _after_answer(self, connection: Connection) -> None:
-        # A process that is full accepts nobody: whoever was served makes room.
+        # At the limit of connections no client is accepted, so a client that has its answer must go.
         if not connection.keeps or self.nr_conns >= self.worker_connections:
             self._hang_up(connection)
             return
