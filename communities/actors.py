@@ -20,16 +20,26 @@ class Role(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ActingKey:
+    """The API key by which somebody acts."""
+
+    id: int
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
 class Actor:
     """A user who acts in one community, with their role and the community's tier at this moment.
 
-    `role` is one of `member`, `creator` and `admin`, as in the interface.
+    `role` is one of `member`, `creator` and `admin`, as in the interface. `key` is the API key by which they
+    act, None if they are signed in; the audit trail shows it.
     """
 
     user_id: int
     role: str
     community_id: int
     tier: str
+    key: ActingKey | None = None
 
     @property
     def is_admin(self) -> bool:

@@ -4,4 +4,4 @@ from django.contrib.admin.apps import AdminConfig as DjangoAdminConfig
 
 
 class AdminConfig(DjangoAdminConfig):
-    default_site = "communities.sign_in.Site"
+    default_site = "communities.admin_site.site.Site"

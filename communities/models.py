@@ -1,4 +1,4 @@
-"""Users, communities, members, API keys, and stored responses of idempotent requests."""
+"""Users, communities, members, API keys, stored responses of idempotent requests, and the audit trail."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from django.contrib.auth.models import AbstractUser, UserManager
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import BrinIndex, GinIndex
+from django.contrib.postgres.search import SearchVector, SearchVectorField
 from django.db import models
 from django.db.models import Q
 
@@ -39,6 +41,16 @@ class User(AbstractUser):
 
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
+    class Meta(AbstractUser.Meta):
+        indexes = [
+            # Most respondents have no name.
+            GinIndex(
+                SearchVector("name", config="simple"), condition=~Q(name=""), name="user_by_words_of_name"
+            ),
+            models.Index(fields=["-id"], condition=Q(is_staff=True), name="user_newest_staff"),
+            models.Index(fields=["-id"], condition=Q(is_active=False), name="user_newest_inactive"),
+        ]
+
     def __str__(self) -> str:
         return f"{self.name or self.username} ({self.pk})"
 
@@ -58,7 +70,7 @@ class Community(models.Model):
     class TierName(models.TextChoices):
         BASIC = "basic"
         PREMIUM = "premium"
-        VIP = "vip"
+        VIP = "vip", "VIP"
         CUSTOM = "custom"
 
     decides_access: ClassVar = frozenset({"tier"})
@@ -81,6 +93,7 @@ class Community(models.Model):
 
     class Meta:
         verbose_name_plural = "communities"
+        indexes = [GinIndex(SearchVector("name", config="simple"), name="community_by_words_of_name")]
 
     def __str__(self) -> str:
         return f"{self.name} ({self.pk})"
@@ -97,7 +110,15 @@ class CommunitySettings(models.Model):
         FORM_STANDARD = "form_standard"
         CUSTOM = "custom"
 
+    DEFAULT_TIME_ZONE: ClassVar = "UTC"
+
     community = models.OneToOneField(Community, models.CASCADE, primary_key=True, related_name="settings")
+    time_zone = models.CharField(
+        max_length=64,
+        default=DEFAULT_TIME_ZONE,
+        db_default=DEFAULT_TIME_ZONE,
+        help_text="IANA name, such as Europe/Oslo. Staff enter and read times in it.",
+    )
     locale = models.CharField(max_length=35, null=True, blank=True)  # noqa: DJ001
     default_anonymous_mode = models.CharField(  # noqa: DJ001
         max_length=16, choices=AnonymousMode, null=True, blank=True, default=AnonymousMode.NO
@@ -166,6 +187,9 @@ class Member(models.Model):
             models.Index(
                 fields=["community", "id"], condition=Q(left_at__isnull=False), name="member_who_left"
             ),
+            models.Index(fields=["community", "-id"], name="member_newest"),
+            models.Index(fields=["community", "access", "-id"], name="member_newest_by_access"),
+            GinIndex(SearchVector("nick", config="simple"), name="member_by_words_of_nick"),
         ]
 
     def __str__(self) -> str:
@@ -280,3 +304,71 @@ class IdempotentRequest(models.Model):
 
     def __str__(self) -> str:
         return f"Idempotent request {self.claim[:8]}"
+
+
+class AuditEntry(models.Model):
+    """One change by an admin, an API key or the service itself, written in the transaction of the change.
+
+    A database trigger refuses updates and deletes, with two exceptions: erasing a person removes their name
+    and what refers to them, and entries are deleted when they are old enough. `before` and `after` hold the
+    fields that changed, never an answer or a secret. Users, keys and objects are referred to without foreign
+    keys, since entries outlive them.
+    """
+
+    class Source(models.TextChoices):
+        API_KEY = "api_key", "API key"
+        ADMIN = "admin", "Admin"
+        SYSTEM = "system", "Colloquy"
+
+    id = models.UUIDField(
+        primary_key=True, help_text="Ordered by time, but random if `happened_at` is rounded."
+    )
+    community = models.ForeignKey(Community, models.PROTECT, related_name="+", db_index=False)
+    happened_at = models.DateTimeField()
+    source = models.CharField(max_length=7, choices=Source)
+    actor_id = models.BigIntegerField(null=True, help_text="The user's id.")
+    actor_name = models.CharField(max_length=200, blank=True, help_text="As it was then.")
+    api_key_id = models.BigIntegerField("API key", null=True)
+    key_prefix = models.CharField(max_length=14, blank=True)
+    action = models.CharField(max_length=30)
+    object_type = models.CharField(max_length=20)
+    object_id = models.CharField(max_length=36, null=True)  # noqa: DJ001 (unknown is not empty)
+    object_name = models.CharField(max_length=200, blank=True, help_text="As it was then.")
+    project_id = models.BigIntegerField(null=True)
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+    request_id = models.CharField(max_length=64, null=True)  # noqa: DJ001
+    words = models.GeneratedField(
+        expression=SearchVector("actor_name", "key_prefix", "object_name", "object_id", config="simple"),
+        output_field=SearchVectorField(),
+        db_persist=True,
+    )
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        indexes = [
+            models.Index(fields=["community", "-happened_at", "-id"], name="audit_newest_in_community"),
+            models.Index(
+                fields=["project_id", "-happened_at", "-id"],
+                condition=Q(project_id__isnull=False),
+                name="audit_newest_of_project",
+            ),
+            models.Index(
+                fields=["community", "action", "-happened_at", "-id"], name="audit_newest_of_action"
+            ),
+            models.Index(
+                fields=["community", "actor_id", "-happened_at", "-id"],
+                condition=Q(actor_id__isnull=False),
+                name="audit_newest_of_actor",
+            ),
+            models.Index(
+                fields=["community", "object_type", "object_id"],
+                condition=Q(object_id__isnull=False),
+                name="audit_entries_of_object",
+            ),
+            GinIndex(fields=["words"], name="audit_words"),
+            BrinIndex(fields=["happened_at"], name="audit_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} ({self.pk})"

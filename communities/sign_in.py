@@ -131,8 +131,8 @@ class SignInForm(AdminAuthenticationForm):
         return cleaned
 
 
-class Site(AdminSite):
-    """Django's admin, with limited sign-in."""
+class LimitedSignIn(AdminSite):
+    """Django's admin site, with limited sign-in."""
 
     login_form = SignInForm
 

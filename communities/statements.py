@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -69,7 +69,7 @@ def _layout(model: type[models.Model]) -> tuple[list[str], list[int]]:
     return [field.attname for field in fields], json_positions
 
 
-def fetch_rows(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+def fetch_rows(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """The rows of a statement that is not prepared.
 
     PostgreSQL plans it for its values each time, which suits statements that read a whole table.

@@ -15,6 +15,8 @@ from surveys.pages import errors
 class BodyMiddleware:
     """Answers a body that is too large, has files or cannot be read: with JSON under /v1, else with a page.
 
+    Scripts of our pages ask for JSON too.
+
     The web server has not read a body over the limit, and closes the connection after the answer.
     """
 
@@ -26,7 +28,7 @@ class BodyMiddleware:
             bodies.admit(request)
         except Refusal as refusal:
             response = envelope.error_response(refusal, request)
-            if not is_api_request(request):
+            if not (is_api_request(request) or request.headers.get("Accept") == bodies.MEDIA_TYPE):
                 response = errors.refused_body(request, response.status_code)
             response["Content-Length"] = str(len(response.content))
             return response

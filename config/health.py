@@ -40,14 +40,19 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
     Otherwise 503, with the state of each.
     """
+    looked_up = states()
+    is_ready = set(looked_up.values()) == {"ok"}
+    body = {"status": "ok" if is_ready else "unavailable", **looked_up}
+    return JsonResponse(body, status=200 if is_ready else 503)
+
+
+def states() -> dict[str, str]:
+    """How the database, Redis and the SECRET_KEY are now: `ok`, or what is wrong."""
     database, key = _state("database", _query_database), "unknown"
     if database == "ok":
         key = _key_state()
         database = _state("database", _write_to_database, failed="unwritable")
-    states = {"database": database, "redis": _state("redis", _query_redis), "secret_key": key}
-    is_ready = set(states.values()) == {"ok"}
-    body = {"status": "ok" if is_ready else "unavailable", **states}
-    return JsonResponse(body, status=200 if is_ready else 503)
+    return {"database": database, "redis": _state("redis", _query_redis), "secret_key": key}
 
 
 def _state(name: str, query: Callable[[], None], *, failed: str = "unavailable") -> str:

@@ -14,6 +14,7 @@ from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
 MARKUP = (".html", ".svg")
+OF_STAFF = "staff/"  # the admin's templates, which are Django's
 INCLUDE = re.compile(r'\{% include "([^"]+)" %\}')
 INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 BREAK_AT_TAG = re.compile(r"(?<=>)\n+|\n+(?=[<>])")
@@ -66,7 +67,8 @@ def compile_all() -> None:
     """Compile every template now rather than in the first request of each worker."""
     engine = cast(Jinja2, engines["jinja2"])
     for name in engine.env.list_templates():
-        engine.env.get_template(name)
+        if not name.startswith(OF_STAFF):
+            engine.env.get_template(name)
 
 
 def _is_markup(name: str | None) -> bool:

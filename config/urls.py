@@ -5,9 +5,6 @@ from django.views.generic import RedirectView
 from communities.http.views import UnknownPath
 from config import docs, health, metrics
 
-admin.site.site_header = admin.site.site_title = "Colloquy"
-admin.site.index_title = "Staff"
-
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(url="/docs")),
     path("healthz", health.healthz),

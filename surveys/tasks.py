@@ -8,7 +8,9 @@ from django.utils import timezone
 
 from surveys.services import anonymity, generation, jobs
 from surveys.services.analysis import service as analysis
-from surveys.services.projects import schedule
+from surveys.services.drafts import service as drafts
+from surveys.services.projects import removal, schedule
+from surveys.services.responses import deletion
 from surveys.services.results import very_large
 
 
@@ -16,6 +18,18 @@ from surveys.services.results import very_large
 def open_and_close(**_later: object) -> None:
     """Every two seconds: open and close the projects whose scheduled time has come."""
     schedule.open_and_close_due(at=timezone.now())
+
+
+@shared_task(name="surveys.delete_overdue_projects")
+def delete_overdue_projects(**_later: object) -> None:
+    """Every half minute: delete for good what staff deleted ten minutes ago."""
+    removal.delete_overdue(at=timezone.now())
+
+
+@shared_task(name="surveys.delete_due_responses")
+def delete_due_responses(**_later: object) -> None:
+    """Every ten seconds: delete the responses that staff have deleted and not brought back in time."""
+    deletion.delete_due(at=timezone.now())
 
 
 @shared_task(name="surveys.forget_silent_conversations")
@@ -54,6 +68,12 @@ def take_up_jobs(**_later: object) -> None:
     generation.take_up(at=timezone.now())
     analysis.take_up(at=timezone.now())
     very_large.take_up(at=timezone.now())
+
+
+@shared_task(name="surveys.forget_old_drafts")
+def forget_old_drafts(**_later: object) -> None:
+    """Every hour: delete unsaved scripts that nobody has touched for 90 days."""
+    drafts.forget_old(at=timezone.now())
 
 
 @worker_shutting_down.connect

@@ -209,6 +209,7 @@ class EarnedAchievementFactory(DjangoModelFactory[EarnedAchievement]):
         model = EarnedAchievement
 
     member = SubFactory(MemberFactory)
+    community = SelfAttribute("member.community")
     number = Sequence(lambda number: number + 1)
     name = "Regular"
     awarded_at = NOON

@@ -25,7 +25,7 @@ from surveys.services.analysis import service as analysis
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.openapi import described
 
-EXAMPLES = int(os.environ.get("COLLOQUY_EXAMPLES", "3"))  # for each operation
+EXAMPLES = int(os.environ.get("COLLOQUY_EXAMPLES", "2"))  # for each operation
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

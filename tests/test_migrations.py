@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.core.management import call_command
-from django.db.migrations import RunPython, RunSQL
+from django.db.migrations import RunPython, RunSQL, SeparateDatabaseAndState
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 
@@ -59,6 +59,9 @@ def test_a_migration_that_commits_between_its_operations_can_be_run_again() -> N
 def _is_repeatable(operation: Operation) -> bool:
     if isinstance(operation, RunSQL):
         return not operation.sql or any(
-            words in str(operation.sql) for words in ("lock_timeout", "IF EXISTS")
+            words in str(operation.sql)
+            for words in ("lock_timeout", "IF EXISTS", "VALIDATE CONSTRAINT", "SET NOT NULL")
         )
+    if isinstance(operation, SeparateDatabaseAndState):
+        return all(map(_is_repeatable, operation.database_operations))
     return isinstance(operation, AddIndexConcurrently | RemoveIndexConcurrently | RunPython)

@@ -26,6 +26,7 @@ TABLE: dict[str, tuple[str, str, Any, str]] = {
     "community.retrieve": ("get", "{community}", None, EVERYBODY),
     "settings.retrieve": ("get", "{community}/settings", None, EVERYBODY),
     "settings.partial_update": ("patch", "{community}/settings", {}, ADMINS),
+    "audit.list": ("get", "{community}/audit", None, ADMINS),
     "api_key.list": ("get", "{community}/api_keys", None, ADMINS),
     "api_key.create": ("post", "{community}/api_keys", {"name": "Website"}, ADMINS),
     "api_key.rotate": ("post", "{community}/api_keys/{key}/rotate", None, ADMINS),

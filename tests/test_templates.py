@@ -10,7 +10,7 @@ from django.template import engines
 
 from config import templating
 
-LONGEST_LINE = 120
+LONGEST_LINE = 140
 FOLDER = Path(settings.BASE_DIR) / "templates"
 TEMPLATES = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.*"))
 BLOCK_TAG = re.compile(r"{%-?\s*(\w+)")
@@ -39,10 +39,13 @@ def test_no_line_of_a_template_is_too_long(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_line_of_a_template_holds_one_block_tag_or_one_with_its_end(name: str) -> None:
+def test_a_line_of_a_template_holds_one_block_tag_or_one_pair(name: str) -> None:
     lines = (FOLDER / name).read_text().splitlines()
+    may_have_else = name.startswith(
+        templating.OF_STAFF
+    )  # there, a line break within a text would reach the page
 
-    assert [line for line in lines if not _is_one_tag_or_a_pair(BLOCK_TAG.findall(line))] == []
+    assert [line for line in lines if not _is_one_tag_or_a_pair(BLOCK_TAG.findall(line), may_have_else)] == []
 
 
 @pytest.mark.parametrize(
@@ -69,10 +72,12 @@ def test_scripts_keep_their_lines() -> None:
     assert environment.get_template("start.js").render() == "a();  // one\n  b();"
 
 
-def _is_one_tag_or_a_pair(tags: list[str]) -> bool:
+def _is_one_tag_or_a_pair(tags: list[str], may_have_else: bool) -> bool:
     match tags:
         case [] | [_]:
             return True
         case [first, last]:
             return last == f"end{first}"
+        case ["if", "else", "endif"]:
+            return may_have_else
     return False

@@ -52,6 +52,9 @@ class Webhook(models.Model):
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
     deleted_at = models.DateTimeField(null=True, blank=True)
+    was_active = models.BooleanField(
+        default=False, db_default=False, help_text="Whether it was on when it was deleted."
+    )
 
     objects = WebhookQuerySet.as_manager()
 
@@ -105,6 +108,7 @@ class Event(models.Model):
         indexes = [
             models.Index(fields=["created_at"], condition=Q(body__isnull=False), name="event_to_forget"),
             models.Index(fields=["created_at"], condition=Q(is_settled=False), name="event_to_settle"),
+            models.Index(fields=["type", "-created_at", "-id"], name="event_newest_of_type"),
             models.Index(
                 fields=["community", "person_id"],
                 condition=Q(person_id__isnull=False),

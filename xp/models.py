@@ -134,6 +134,8 @@ class EarnedAchievement(models.Model):
     """An achievement of a member, with its name and picture at that time. A member earns each number once."""
 
     member = models.ForeignKey("communities.Member", models.CASCADE, related_name="+", db_index=False)
+    # The member's. A trigger names it in rows that a process of an earlier version writes during an upgrade.
+    community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
     number = models.PositiveBigIntegerField()
     name = models.CharField(max_length=200)
     image_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
@@ -144,6 +146,7 @@ class EarnedAchievement(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["member", "number"], name="achievement_is_earned_once"),
         ]
+        indexes = [models.Index(fields=["community", "number", "-id"], name="achievement_earned_newest")]
 
     def __str__(self) -> str:
         return f"{self.name} of member {self.member_id} ({self.pk})"
@@ -153,6 +156,8 @@ class RoleGrant(models.Model):
     """A role to grant to a member on the chat platform. It waits until a platform carries it out."""
 
     member = models.ForeignKey("communities.Member", models.CASCADE, related_name="+", db_index=False)
+    # The member's. A trigger names it in rows that a process of an earlier version writes during an upgrade.
+    community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
     role_id = models.CharField(max_length=64)
     project_id = models.BigIntegerField(null=True, blank=True, help_text="Where it was earned.")
     project_name = models.CharField(max_length=200, blank=True)
@@ -167,7 +172,15 @@ class RoleGrant(models.Model):
                 name="role_waits_once_for_a_member",
             ),
         ]
-        indexes = [models.Index(fields=["member", "role_id"], name="role_grants_of_member")]
+        indexes = [
+            models.Index(fields=["member", "role_id"], name="role_grants_of_member"),
+            models.Index(fields=["community", "-id"], name="role_grant_newest"),
+            models.Index(
+                fields=["community", "-id"],
+                condition=Q(carried_out_at__isnull=True),
+                name="role_grant_waiting_newest",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"Role {self.role_id} for member {self.member_id} ({self.pk})"

@@ -150,6 +150,7 @@ class KeyViewSet(CommunityViewSet):
     def create(self, request: Request, **kwargs: Any) -> Response:
         body = self.read(NewKeyIn)
         key, secret = keys.create_key(
+            actor=self.actor,
             community_id=self.actor.community_id,
             user_id=self.actor.user_id,
             name=body["name"],
@@ -175,9 +176,7 @@ class KeyViewSet(CommunityViewSet):
     )
     @once
     def rotate(self, request: Request, key_id: int, **kwargs: Any) -> Response:
-        key, secret = keys.rotate_key(
-            community_id=self.actor.community_id, key_id=key_id, by_user_id=self.actor.user_id, at=self.at
-        )
+        key, secret = keys.rotate_key(actor=self.actor, key_id=key_id, at=self.at)
         names = self._names([key.rotated_by_id])
         return Response({**self._as_json(key, names=names), "key": secret})
 
@@ -190,6 +189,6 @@ class KeyViewSet(CommunityViewSet):
     )
     @once
     def destroy(self, request: Request, key_id: int, **kwargs: Any) -> Response:
-        keys.revoke_key(community_id=self.actor.community_id, key_id=key_id, at=self.at)
+        keys.revoke_key(actor=self.actor, community_id=self.actor.community_id, key_id=key_id, at=self.at)
         transaction.on_commit(caller_cache.clear)  # so that it holds here at once even while Redis is down
         return Response(status=204)

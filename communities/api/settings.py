@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -16,12 +15,13 @@ from communities.http.idempotency import once
 from communities.http.views import CommunityViewSet
 from communities.models import CommunitySettings
 from communities.services import settings
+from communities.services.places import is_language_tag, time_zones
 
 MAX_INTEGER = 2**31 - 1  # of the column
-_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*")
 EXAMPLE = {
     "community_id": "710000000000000001",
     "locale": "en-GB",
+    "time_zone": "Europe/Oslo",
     "default_anonymous_mode": "no",
     "use_xp": True,
     "xp_name": "XP",
@@ -38,7 +38,17 @@ class LanguageTag(StrictTextField):
 
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
-        if text and not _LANGUAGE_TAG.fullmatch(text):
+        if text and not is_language_tag(text):
+            self.fail("invalid")
+        return text
+
+
+class TimeZone(StrictTextField):
+    default_error_messages = {"invalid": "must be the IANA name of a time zone, such as Europe/Oslo."}
+
+    def to_internal_value(self, data: object) -> str:
+        text = super().to_internal_value(data)
+        if text not in time_zones():
             self.fail("invalid")
         return text
 
@@ -48,6 +58,11 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
 
     community_id = serializers.CharField(read_only=True)
     locale = LanguageTag(allow_null=True, max_length=35)
+    time_zone = TimeZone(
+        max_length=64,
+        help_text="The IANA name of the time zone in which staff enter and read times; `UTC` by default. "
+        "Timestamps of this interface are always UTC.",
+    )
     default_anonymous_mode = StrictChoiceField(
         choices=CommunitySettings.AnonymousMode.values,
         allow_null=True,
@@ -102,5 +117,5 @@ class SettingsViewSet(CommunityViewSet):
     @once
     def partial_update(self, request: Request, **kwargs: Any) -> Response:
         changes = self.read(SettingsShape, partial=True)
-        saved = settings.save_settings(community_id=self.actor.community_id, changes=changes)
-        return Response(_as_json(saved))
+        row = settings.save_settings(actor=self.actor, changes=changes, at=self.at)
+        return Response(_as_json(row))

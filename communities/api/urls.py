@@ -1,5 +1,6 @@
 from django.urls import path
 
+from communities.api.audit import AuditViewSet
 from communities.api.communities import CommunitiesViewSet
 from communities.api.keys import KeyViewSet
 from communities.api.settings import SettingsViewSet
@@ -12,6 +13,7 @@ urlpatterns = [
         "communities/<id:community_id>/settings",
         SettingsViewSet.as_view({"get": "retrieve", "patch": "partial_update"}),
     ),
+    path("communities/<id:community_id>/audit", AuditViewSet.as_view({"get": "list"})),
     path("communities/<id:community_id>/api_keys", KeyViewSet.as_view({"get": "list", "post": "create"})),
     path("communities/<id:community_id>/api_keys/<id:key_id>", KeyViewSet.as_view({"delete": "destroy"})),
     path("communities/<id:community_id>/api_keys/<id:key_id>/rotate", KeyViewSet.as_view({"post": "rotate"})),

@@ -17,7 +17,7 @@ from cachetools import LRUCache, TLRUCache
 from django.db import connection
 
 from communities import key_versions
-from communities.actors import Actor
+from communities.actors import ActingKey, Actor
 from communities.errors import InvalidApiKey, MissingApiKey
 from communities.models import Member
 
@@ -170,5 +170,6 @@ def _find(digest: str, at: datetime) -> tuple[Caller, float]:
     seconds = [(expiry - at).total_seconds() for expiry in expiries if expiry is not None]
     is_restricted = restricted_to is not None and access == Member.Access.ADMIN
     role = restricted_to if is_restricted else access
-    caller = Caller(api_key_id, prefix, Actor(user_id, role, community_id, tier))
+    actor = Actor(user_id, role, community_id, tier, ActingKey(api_key_id, prefix))
+    caller = Caller(api_key_id, prefix, actor)
     return caller, min(seconds, default=SECONDS_IN_CACHE)

@@ -229,11 +229,15 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     },
     "Pagination": {
         "type": "object",
-        "required": ["per_page", "total", "has_more"],
+        "required": ["per_page", "has_more"],
         "properties": {
-            "page": {"type": "integer", "minimum": 1, "description": "Absent if `after` was sent."},
+            "page": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "Absent if the page is chosen by `after`.",
+            },
             "per_page": {"type": "integer", "minimum": 1, "maximum": 100},
-            "total": {"type": "integer", "minimum": 0},
+            "total": {"type": "integer", "minimum": 0, "description": "Absent if nothing is counted."},
             "has_more": {"type": "boolean"},
         },
     },

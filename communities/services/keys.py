@@ -6,8 +6,11 @@ import hashlib
 import secrets
 from datetime import datetime, timedelta
 
+from communities.actors import Actor
+from communities.audit_actions import Action
 from communities.errors import Conflict, NotFound, refuse
 from communities.models import ApiKey, Community
+from communities.services import audit
 from communities.transactions import in_transaction
 
 LIVE_PREFIX = "cq_live_"
@@ -29,6 +32,7 @@ def digest_of(secret: str) -> str:
 @in_transaction
 def create_key(
     *,
+    actor: Actor | None,
     community_id: int,
     user_id: int,
     name: str,
@@ -37,7 +41,7 @@ def create_key(
     restricted_to: str | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key, and return it with its secret.
+    """Create a key of this user, and return it with its secret. Without an `actor` a command creates it.
 
     Refuses an expiry in the past, and more than 50 keys that are not revoked.
     """
@@ -59,39 +63,61 @@ def create_key(
         created_at=at,
         expires_at=expires_at,
     )
+    after = {**_shown(key), "role": restricted_to, "expires_at": expires_at}
+    audit.record(actor=actor, action=Action.API_KEY_CREATED, on=_subject(key), at=at, after=after)
     return key, secret
 
 
 @in_transaction
-def rotate_key(*, community_id: int, key_id: int, by_user_id: int, at: datetime) -> tuple[ApiKey, str]:
+def rotate_key(*, actor: Actor, key_id: int, at: datetime) -> tuple[ApiKey, str]:
     """Give a key a new secret. The old one works for another 24 hours, or until the next rotation.
 
     The key goes on to act for its maker, also if somebody else rotates it. So it tells who did and when.
     Refuses a key that is revoked or expired.
     """
-    key = _locked(community_id, key_id)
+    key = _locked(actor.community_id, key_id)
     if not key.is_active_at(at):
         raise Conflict("This API key is revoked or expired.")
-    secret = new_secret()
+    secret, before = new_secret(), _shown(key)
     key.previous_digest, key.previous_expires_at = key.digest, at + ROTATED_SECRET_LIFETIME
     key.digest, key.key_prefix = digest_of(secret), secret[:PREFIX_LENGTH]
-    key.rotated_by_id, key.rotated_at = by_user_id, at
+    key.rotated_by_id, key.rotated_at = actor.user_id, at
     key.save(
         update_fields=[
             *("previous_digest", "previous_expires_at", "digest", "key_prefix"),
             *("rotated_by", "rotated_at"),
         ]
     )
+    audit.record(
+        actor=actor,
+        action=Action.API_KEY_ROTATED,
+        on=_subject(key),
+        at=at,
+        before=before,
+        after={**_shown(key), "previous_key_expires_at": key.previous_expires_at},
+    )
     return key, secret
 
 
 @in_transaction
-def revoke_key(*, community_id: int, key_id: int, at: datetime) -> None:
-    """Revoke a key. Revoking it again changes nothing."""
+def revoke_key(*, actor: Actor | None, community_id: int, key_id: int, at: datetime) -> None:
+    """Revoke a key. Revoking it again changes nothing. Without an `actor` a command revokes it."""
     key = _locked(community_id, key_id)
     if key.revoked_at is None:
         key.revoked_at = at
         key.save(update_fields=["revoked_at"])
+        audit.record(
+            actor=actor, action=Action.API_KEY_REVOKED, on=_subject(key), at=at, after={"revoked_at": at}
+        )
+
+
+def _subject(key: ApiKey) -> audit.Subject:
+    return audit.Subject(key.community_id, "api_key", key.pk, key.name)
+
+
+def _shown(key: ApiKey) -> dict[str, object]:
+    """What the audit trail may tell of a key: never the key, nor a digest of it."""
+    return {"key_prefix": key.key_prefix}
 
 
 def _locked(community_id: int, key_id: int) -> ApiKey:

@@ -9,8 +9,11 @@ from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, Subquery
 
+from communities.audit_actions import Action
 from communities.errors import NotFound
 from communities.models import CommunitySettings, Identity, Member, User
+from communities.services import audit
+from communities.services.audit import Subject
 from communities.statements import columns_of, instance_of, prepared
 from communities.transactions import in_transaction
 
@@ -114,6 +117,12 @@ def display_name(*, community_id: int, user_id: int) -> str:
     return (row[0] or row[1]) if row else ""
 
 
+def subject_of(*, community_id: int, member_id: int, user_id: int) -> Subject:
+    """A member as the subject of an entry of the audit trail, by the name that they have now."""
+    name = display_name(community_id=community_id, user_id=user_id)
+    return Subject(community_id, "member", member_id, name)
+
+
 def display_names(*, community_id: int, user_ids: Collection[int]) -> Mapping[int, str]:
     """Return the names of users in a community, of those who are staff or its members, present or not.
 
@@ -150,6 +159,14 @@ def user_for_external_id(*, community_id: int, external_id: str) -> int:
 
 @in_transaction
 def create_member(*, community_id: int, name: str, access: str, at: datetime) -> Member:
-    """Create a user and make them a member of a community."""
+    """Create a user and make them a member of a community, at the command line."""
     user = User.objects.create(name=name)
-    return Member.objects.create(community_id=community_id, user=user, access=access, joined_at=at)
+    member = Member.objects.create(community_id=community_id, user=user, access=access, joined_at=at)
+    audit.record(
+        actor=None,
+        action=Action.MEMBER_CREATED,
+        on=Subject(community_id, "member", member.pk, name),
+        at=at,
+        after={"access": access},
+    )
+    return member

@@ -13,6 +13,7 @@ from django.db import connection
 
 from communities import key_versions
 from communities.models import ApiKey, Community, Identity, Member
+from communities.services import audit
 from communities.services.members import NoSuchMember
 
 Json = dict[str, object]
@@ -125,8 +126,10 @@ def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
     """
     key_versions.announce([community_id])
     own = ApiKey.objects.filter(community_id=community_id, user_id=user_id)
-    _forget_in_admin_log("apikey", list(own.values_list("pk", flat=True)))
+    key_ids = list(own.values_list("pk", flat=True))
+    _forget_in_admin_log("apikey", key_ids)
     _forget_in_admin_log("member", [member_id])
+    audit.erase(community_id=community_id, member_id=member_id, user_id=user_id, key_ids=key_ids)
     with connection.cursor() as cursor:
         # Django would search for dependent rows first. Constraints are checked at the commit.
         cursor.execute(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.db.models import F
 
+from communities.actors import Actor
+from communities.audit_actions import Action
 from communities.models import Community, CommunitySettings
+from communities.services import audit
+from communities.transactions import in_transaction
 
 
 def get_settings(*, community_id: int) -> CommunitySettings:
@@ -18,15 +23,38 @@ def get_settings(*, community_id: int) -> CommunitySettings:
         return CommunitySettings(community_id=community_id)
 
 
-def save_settings(*, community_id: int, changes: Mapping[str, Any]) -> CommunitySettings:
-    """Change the given settings, and return all of them."""
-    own = CommunitySettings.objects.filter(pk=community_id)
-    if changes and not own.update(**changes):
+@in_transaction
+def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> CommunitySettings:
+    """Change the given settings of the actor's community, and return all of them."""
+    community_id = actor.community_id
+    if not changes:
+        return get_settings(community_id=community_id)
+    row = _locked(community_id)
+    before = {name: getattr(row, name) for name in changes}
+    for name, value in changes.items():
+        setattr(row, name, value)
+    row.save(update_fields=list(changes))
+    audit.record_change(
+        actor=actor,
+        action=Action.SETTINGS_UPDATED,
+        on=audit.Subject(community_id, "settings", community_id),
+        at=at,
+        before=before,
+        after=changes,
+    )
+    return row
+
+
+def _locked(community_id: int) -> CommunitySettings:
+    """The settings under a row lock, created if none were ever saved."""
+    own = CommunitySettings.objects.select_for_update(no_key=True).filter(pk=community_id)
+    row = own.first()
+    if row is None:
         CommunitySettings.objects.bulk_create(
             [CommunitySettings(community_id=community_id)], ignore_conflicts=True
         )
-        own.update(**changes)
-    return get_settings(community_id=community_id)
+        row = own.get()
+    return row
 
 
 def count_projects(*, community_id: int, total: int = 0, active: int = 0) -> None:

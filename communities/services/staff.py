@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import datetime
+
 from django.contrib.auth.models import Group, Permission
 from django.db.models import Q, QuerySet
 
-from communities.models import User
+from communities.actors import Actor
+from communities.audit_actions import Action
+from communities.models import Member, User
+from communities.services import audit
+from communities.services.audit import Values
+from communities.services.members import subject_of
+from communities.transactions import in_transaction
+
+
+def communities_of_admin(user: User) -> QuerySet[Member, int]:
+    """The ids of the communities in which a user is an admin and present."""
+    own = Member.objects.filter(user=user, access=Member.Access.ADMIN, left_at__isnull=True)
+    return own.values_list("community_id", flat=True)
+
+
+def users_to_view(*, staff: User) -> QuerySet[User]:
+    """The users that staff may look at: the present members of the communities they administer."""
+    users: QuerySet[User] = User.objects.all()
+    if staff.is_superuser:
+        return users
+    theirs = Member.objects.filter(community_id__in=communities_of_admin(staff), left_at__isnull=True)
+    return users.filter(pk__in=theirs.values("user_id"))
 
 
 def permissions_of(user: User) -> QuerySet[Permission]:
@@ -14,18 +38,26 @@ def permissions_of(user: User) -> QuerySet[Permission]:
 
 
 def may_view_user(*, staff: User, user: User) -> bool:
-    """Whether staff who may view users may look at this one: superusers are for superusers."""
-    return staff.is_superuser or not user.is_superuser
+    """Whether staff who may view users may look at this one, a member of a community of theirs.
+
+    Superusers are for superusers.
+    """
+    if staff.is_superuser:
+        return True
+    return not user.is_superuser and users_to_view(staff=staff).filter(pk=user.pk).exists()
 
 
 def may_change_user(*, staff: User, user: User) -> bool:
     """Whether staff who may change users may change this one, and set a password to sign in as them.
 
-    Nobody may change an account that may do anything that they may not do themselves.
+    The account must not have permissions that they lack. All its memberships must be in communities that they
+    administer, because a new name, password or state takes effect in all of them.
     """
     if staff.is_superuser:
         return True
-    return not user.is_superuser and _has_all(staff, permissions_of(user))
+    elsewhere = user.memberships.exclude(community_id__in=communities_of_admin(staff))
+    is_theirs = may_view_user(staff=staff, user=user) and not elsewhere.exists()
+    return is_theirs and _has_all(staff, permissions_of(user))
 
 
 def may_change_group(*, staff: User, group: Group) -> bool:
@@ -52,3 +84,24 @@ def groups_to_grant(*, staff: User, granted: QuerySet[Group] | None) -> QuerySet
 
 def _has_all(staff: User, permissions: QuerySet[Permission]) -> bool:
     return not permissions.exclude(pk__in=permissions_of(staff).values("pk")).exists()
+
+
+@in_transaction
+def record_account_change(
+    *, staff: User, user: User, fields: Collection[str], before: Values, after: Values, at: datetime
+) -> None:
+    """Write an entry into the audit trail of each community whose member the user is or was.
+
+    `fields` are the names of all fields that changed. `before` and `after` hold the values that the
+    communities may read: whether the account is active and whether it is staff's.
+    """
+    for member in Member.objects.filter(user=user).select_related("community").order_by("pk"):
+        community_id = member.community_id
+        audit.record(
+            actor=Actor(staff.pk, "admin", community_id, member.community.tier),
+            action=Action.MEMBER_UPDATED,
+            on=subject_of(community_id=community_id, member_id=member.pk, user_id=user.pk),
+            at=at,
+            before=before,
+            after={**after, "account": sorted(fields)},
+        )

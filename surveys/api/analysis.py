@@ -121,7 +121,9 @@ class AnalysisViewSet(OwnWorkViewSet):
         query = self.query(AskIn)
         project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
         access.require_editor(actor=self.actor, project=project)
-        asked, _ = analysis.ask(project=project, with_ai=query["ai"], covers=query["status"], at=self.at)
+        asked, _ = analysis.ask(
+            actor=self.actor, project=project, with_ai=query["ai"], covers=query["status"], at=self.at
+        )
         status = 200 if asked.status == Analysis.Status.COMPLETED else 202
         return Response(analysis.as_json(asked), status=status)
 

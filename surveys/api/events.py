@@ -52,7 +52,8 @@ EVENTS: dict[EventType, EventDescription] = {
     ),
     EventType.PROJECT_DELETED: EventDescription(
         "A project was deleted",
-        "Contains the project as it last was. Its responses are deleted too, without events of their own.",
+        "Contains the project as it last was. Its responses are deleted too, without events of their own. "
+        "What staff delete in the admin can be brought back for ten minutes; the event follows after that.",
         _PROJECT,
         {"project": examples.PROJECT},
     ),

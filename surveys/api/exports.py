@@ -104,4 +104,9 @@ class ExportViewSet(CommunityViewSet):
             ),
             with_bom=query["bom"] == "1",
         )
-        return download(request, content_type=made.content_type, file_name=made.file_name, chunks=made.chunks)
+        response = download(
+            request, content_type=made.content_type, file_name=made.file_name, chunks=made.chunks
+        )
+        if request.method == "GET":
+            exports.note_export(actor=self.actor, project=project, format=query["format"], at=self.at)
+        return response

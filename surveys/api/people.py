@@ -83,6 +83,14 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
     "entries_for_others": 2,
+    "script_drafts": [
+        {
+            "project_id": "7",
+            "project_name": "Opening moves",
+            "saved_at": "2026-01-31T09:30:00Z",
+            "blocks": [{"type": "open_text", "prompt": "Which opening do you like?"}],
+        }
+    ],
     "xp_ledger": [ENTRY_EXAMPLE],
     "responses": [RESPONSE],
     "webhook_events": [
@@ -91,6 +99,18 @@ EXAMPLE: dict[str, Any] = {
             "type": "response.submitted",
             "created_at": RESPONSE["submitted_at"],
             "data": {"project_id": RESPONSE["project_id"], "response": RESPONSE},
+        }
+    ],
+    "audit_entries": [
+        {
+            "id": "019bfc1e-7d4a-7c53-9d0e-2f6a1b3c4d5e",
+            "happened_at": "2026-01-31T09:30:00Z",
+            "action": "project.opened",
+            "is_by_them": True,
+            "key_prefix": "cq_live_k3Jq0b",
+            "object_type": "project",
+            "object_id": "7",
+            "object_name": "Opening moves",
         }
     ],
 }
@@ -189,6 +209,17 @@ class RoleGrantOut(serializers.Serializer[Any]):
     )
 
 
+class PersonDraftOut(serializers.Serializer[Any]):
+    """A script that the person has edited in the admin and not saved."""
+
+    project_id = serializers.CharField()
+    project_name = serializers.CharField()
+    saved_at = serializers.DateTimeField()
+    blocks = serializers.ListField(
+        child=serializers.DictField(), help_text="Blocks as they were typed, which may have faults."
+    )
+
+
 class PersonWebhookEventOut(serializers.Serializer[Any]):
     """A webhook event that names the person, sent or still to be sent."""
 
@@ -198,6 +229,19 @@ class PersonWebhookEventOut(serializers.Serializer[Any]):
     data = serializers.DictField(  # type: ignore[assignment]  # the name is public, and hides DRF's `data`
         allow_null=True, help_text="As sent to the webhook; deleted after 30 days, and null from then on."
     )
+
+
+class PersonAuditEntryOut(serializers.Serializer[Any]):
+    """An entry of the audit trail about something that the person did, or that was done to them."""
+
+    id = serializers.UUIDField()
+    happened_at = serializers.DateTimeField()
+    action = serializers.CharField()
+    is_by_them = serializers.BooleanField()
+    key_prefix = serializers.CharField(allow_null=True, help_text="Of the API key that they used, if any.")
+    object_type = serializers.CharField()
+    object_id = serializers.CharField(allow_null=True, help_text="Null if it is another person.")
+    object_name = serializers.CharField(allow_null=True, help_text="As it was then.")
 
 
 class PersonOut(serializers.Serializer[Any]):
@@ -218,11 +262,13 @@ class PersonOut(serializers.Serializer[Any]):
     entries_for_others = serializers.IntegerField(
         min_value=0, help_text="How often the person adjusted the XP of other members by hand."
     )
+    script_drafts = PersonDraftOut(many=True, help_text="By project; deleted after 90 days without a change.")
     xp_ledger = XpEntryOut(many=True, help_text="Newest first.")
     responses = ResponseOut(
         many=True, help_text="By project, oldest first; includes responses without an answer yet."
     )
     webhook_events = PersonWebhookEventOut(many=True, help_text="Oldest first.")
+    audit_entries = PersonAuditEntryOut(many=True, help_text="Newest first.")
 
 
 class PersonViewSet(CommunityViewSet):
@@ -248,8 +294,8 @@ class PersonViewSet(CommunityViewSet):
         examples=[OpenApiExample("A person", EXAMPLE, response_only=True)],
     )
     def retrieve(self, request: Request, /, member_id: int, **kwargs: Any) -> HttpResponse:
-        data = people.data_of(community_id=self.actor.community_id, member_id=member_id, at=self.at)
-        return HttpResponse(b"".join(_render(data)), content_type=bodies.MEDIA_TYPE)
+        data = people.data_of(actor=self.actor, member_id=member_id, at=self.at)
+        return HttpResponse(b"".join(render(data)), content_type=bodies.MEDIA_TYPE)
 
     @extend_schema(
         operation_id="members_data_erase",
@@ -259,8 +305,9 @@ class PersonViewSet(CommunityViewSet):
             "Erases a person permanently. Their answers stay, listed and counted, as those of a nameless "
             "respondent: `user_id`, `platform_id` and `session_number` of these responses become null, and "
             "an unfinished response stays partial. All other data about the person in this community is "
-            "deleted: the member, their XP, achievements and roles, their API keys, names and accounts. "
-            "Projects that they created and XP that they gave to others stay, without their name. "
+            "deleted: the member, their XP, achievements and roles, their API keys, drafts, names and "
+            "accounts. Projects that they created, XP that they gave to others, and entries of the audit "
+            "trail stay, without their name. "
             "Memberships of other communities stay. The text of answers is not searched for names. Responses "
             "stored under an Idempotency-Key are replayed for 24 hours. Webhook events that were already "
             "delivered cannot be recalled; later attempts send these fields as null. `409 conflict` if the "
@@ -270,20 +317,24 @@ class PersonViewSet(CommunityViewSet):
     )
     @once
     def destroy(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
-        people.erase(community_id=self.actor.community_id, member_id=member_id, by_user_id=self.actor.user_id)
+        people.erase(actor=self.actor, member_id=member_id, at=self.at)
         transaction.on_commit(caller_cache.clear)  # so that it holds here at once even while Redis is down
         return Response(status=204)
 
 
-def _render(data: PersonData) -> Iterator[bytes]:
+def render(data: PersonData) -> Iterator[bytes]:
     """Render the JSON object in pieces, so that a long history is in memory only as text, not as objects."""
     yield wire.render(data.facts)[:-1]
-    yield b',"xp_ledger":['
+    yield b',"script_drafts":['
+    yield from _render_items(data.script_drafts)
+    yield b'],"xp_ledger":['
     yield from _render_items(data.xp_ledger)
     yield b'],"responses":['
     yield from _render_items(data.responses)
     yield b'],"webhook_events":['
     yield from _render_items(data.webhook_events)
+    yield b'],"audit_entries":['
+    yield from _render_items(data.audit_entries)
     yield b"]}"
 
 

@@ -13,7 +13,8 @@ class Generation(Job):
 
     `project` is null while the request waits: the project is created together with its script, or without one
     when the wait is over, and only then set here. `claim` is the hashed idempotency key, so that a retry
-    waits for the same work and pays once.
+    waits for the same work and pays once. `fingerprint` is the hash of that request; for a script that is
+    written into somebody's draft it names the draft (`services/draft_generation`).
     """
 
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import uuid
 from datetime import datetime
@@ -9,14 +10,27 @@ from typing import Self
 
 from django.conf import settings
 from django.contrib.postgres.functions import RandomUUID
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Coalesce
+from django.db.models import F, Func, Q, Value
+from django.db.models.functions import Coalesce, Lower
+from django.db.models.lookups import Contains
+
+from communities import word_matches
 
 
 def new_slug() -> str:
     """The unguessable part of a project's web address: 72 random bits."""
     return secrets.token_urlsafe(9)
+
+
+# PostgreSQL would read names with these signs as addresses, numbers or paths, and not find their words.
+_SIGNS = "._-/@:'+"
+_NAME_WITHOUT_SIGNS = Func(F("name"), Value(_SIGNS), Value(" " * len(_SIGNS)), function="translate")
+_WORDS_OF_NAME = SearchVector(_NAME_WITHOUT_SIGNS, config="simple")
+_WORD = re.compile(r"[^\W_]+")
+_PLAIN_WORD = re.compile(r"[A-Za-z]+|[0-9]+")
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):
@@ -28,6 +42,23 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         """Projects that accept responses at a time, even if the scheduler has not run since they opened."""
         begun = Q(status=Project.Status.ACTIVE) | Q(opens_at__lte=at)
         return self.filter(begun).exclude(closes_at__lte=at)
+
+    def named(self, words: str) -> Self:
+        """Projects whose name has all of these words, or words that begin with them; case is ignored.
+
+        Looks up the matches at once, if they are few. Names with frequent words are found by reading the list
+        in its order. Taking a name apart costs 10 µs, so only those names are that hold the words somewhere.
+        """
+        terms = _WORD.findall(words)
+        if not terms:
+            return self.none()
+        query = SearchQuery(" & ".join(f"'{term}':*" for term in terms), config="simple", search_type="raw")
+        has_words = Q(words=query)
+        # Words that PostgreSQL takes apart nowhere stand in the name as they are. It may split others.
+        for term in filter(_PLAIN_WORD.fullmatch, terms):
+            has_words = Q(Contains(Lower("name"), term.lower())) & has_words
+        named = self.alias(words=_WORDS_OF_NAME)
+        return word_matches.narrow(named, has_words=has_words, newest=("-created_at", "-pk"))
 
     def with_details(self) -> Self:
         """Load the author, buckets and counts, which the JSON of a project needs."""
@@ -47,6 +78,14 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.annotate(
             **{name: Coalesce(models.Sum(f"tallies__{column}"), 0) for name, column in from_tally.items()}
         )
+
+
+class _Present(models.Manager.from_queryset(ProjectQuerySet)):  # type: ignore[misc]
+    """All projects but those that are deleted and can still be restored."""
+
+    def get_queryset(self) -> ProjectQuerySet:
+        projects: ProjectQuerySet = super().get_queryset()
+        return projects.filter(deleted_at__isnull=True)
 
 
 class Project(models.Model):
@@ -95,6 +134,19 @@ class Project(models.Model):
     status = models.CharField(max_length=8, choices=Status, default=Status.INACTIVE)
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
+    opened_at = models.DateTimeField(null=True, blank=True, help_text="When it was last opened.")
+
+    # Deleted by staff: hidden at once, and deleted for good once it can no longer be restored.
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    deleted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        db_index=False,
+    )
 
     # Settings.
     privacy_mode = models.CharField(max_length=12, choices=PrivacyMode, default=PrivacyMode.TRANSPARENT)
@@ -142,7 +194,8 @@ class Project(models.Model):
     response_count: int
     listed_count: int
 
-    objects = ProjectQuerySet.as_manager()
+    objects = _Present()
+    with_deleted = ProjectQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -161,6 +214,34 @@ class Project(models.Model):
         ]
         indexes = [
             models.Index(fields=["community", "-created_at", "-id"], name="project_newest_in_community"),
+            # For lists of staff: each filter and each order finds its first rows without reading others.
+            # This one has the names too, so that a search reads no rows until it has found a page.
+            models.Index(
+                "community",
+                Lower("name"),
+                "id",
+                include=["name"],
+                condition=Q(deleted_at__isnull=True),
+                name="project_by_name_and_words",
+            ),
+            models.Index(fields=["community", "type", "-created_at", "-id"], name="project_newest_of_type"),
+            models.Index(
+                fields=["community", "author", "-created_at", "-id"], name="project_newest_by_author"
+            ),
+            models.Index(
+                fields=["community", "-created_at", "-id"],
+                condition=Q(status="active") | Q(opens_at__isnull=False),
+                name="project_newest_active",
+            ),
+            models.Index(
+                fields=["community", "-created_at", "-id"],
+                condition=Q(status="inactive", opens_at__isnull=True),
+                name="project_newest_inactive",
+            ),
+            GinIndex(_WORDS_OF_NAME, name="project_by_words"),
+            models.Index(
+                fields=["deleted_at"], condition=Q(deleted_at__isnull=False), name="project_deleted"
+            ),
             models.Index(
                 fields=["opens_at"], condition=Q(opens_at__isnull=False), name="project_due_to_open"
             ),

@@ -13,6 +13,7 @@ _OWN = (
 )
 SITE = f"{_OWN}frame-ancestors 'none'"
 FRAMED = f"{_OWN}frame-ancestors *"
+FRAMED_BY_US = f"{_OWN}frame-ancestors 'self'"
 
 
 class SecurityHeadersMiddleware:
@@ -32,3 +33,8 @@ class SecurityHeadersMiddleware:
 def allow_frames(response: HttpResponse) -> None:
     """Let any site show this response in a frame."""
     response.headers[POLICY] = FRAMED
+
+
+def allow_own_frames(response: HttpResponse) -> None:
+    """Let our own pages show this response in a frame."""
+    response.headers[POLICY] = FRAMED_BY_US

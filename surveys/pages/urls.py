@@ -1,14 +1,19 @@
 from django.urls import path
+from django.views.generic import RedirectView
 
 from surveys.pages.respondent import views
-from surveys.pages.results import public, staff
+from surveys.pages.results import public
+
+to_the_tab = RedirectView.as_view(pattern_name="admin:surveys_project_results")
 
 app_name = "pages"
 urlpatterns = [
     path("s/<slug:slug>", views.respond, name="respond"),
     path("r/<uuid:token>", public.results, name="results"),
     path("r/<uuid:token>.json", public.results_json, name="results-json"),
-    path("staff/projects/<int:project_id>/results", staff.results, name="staff-results"),
-    path("staff/projects/<int:project_id>/analysis", staff.analyse, name="staff-analysis"),
-    path("staff/projects/<int:project_id>/export", staff.export, name="staff-export"),
+    # Results for staff are a tab of the project in the admin.
+    *(
+        path(f"staff/projects/<int:project_id>/{page}", to_the_tab)
+        for page in ("results", "analysis", "export")
+    ),
 ]

@@ -138,13 +138,18 @@ def begin(
 
     `claim` and `fingerprint` are hashes of the idempotency key and of the whole request: a retry joins the
     work of the first request and pays nothing. If that one `is_answered` by now, nothing is left to do, and
-    None is returned. Refuses another request under the same claim, and too few credits.
+    None is returned. Without a claim the `fingerprint` only marks the work. Refuses another request under
+    the same claim, and too few credits.
     """
-    fields = {"community_id": community_id, "request": asdict(request), "created_at": at}
+    fields = {
+        "community_id": community_id,
+        "request": asdict(request),
+        "fingerprint": fingerprint,
+        "created_at": at,
+    }
     if claim is None:
         generation, is_new = Generation.objects.create(**fields), True
     else:
-        fields["fingerprint"] = fingerprint
         generation, is_new = Generation.objects.get_or_create(claim=claim, defaults=fields)
         if generation.fingerprint != fingerprint:
             raise Conflict("This Idempotency-Key was used for another request.")
@@ -346,7 +351,7 @@ def _write_script(project: Project, generation: Generation, at: datetime) -> str
             if draft.scoring_enabled and generation.request["scoring"] is None:
                 project.scoring_enabled = True
                 project.save(update_fields=["scoring_enabled"])
-            scripts.write_script(project=project, body={"blocks": list(draft.blocks)}, at=at)
+            scripts.write_script(actor=None, project=project, body={"blocks": list(draft.blocks)}, at=at)
     except (InvalidRequest, Conflict) as refusal:
         return f"The script no longer fits the project: {refusal.message}"
     return None

@@ -21,12 +21,16 @@ from typing import Any
 from django.db import OperationalError, connection
 from psycopg.errors import LockNotAvailable
 
+from communities.actors import Actor
+from communities.audit_actions import Action
 from communities.errors import Conflict
+from communities.services import audit, audit_listing, members
 from communities.services import people as membership_data
 from communities.services.people import Person
 from communities.transactions import in_transaction
 from surveys.models import Conversation, Project
 from surveys.services import anonymity
+from surveys.services.drafts import service as drafts
 from surveys.services.responses import service as responses
 from webhooks.services import personal_data as webhook_data
 from xp.services import people as rewards
@@ -108,20 +112,27 @@ class PersonData:
     """
 
     facts: Json
+    script_drafts: Iterator[Json]
     xp_ledger: Iterator[Json]
     responses: Iterator[Json]
     webhook_events: Iterator[Json]
+    audit_entries: Iterator[Json]
 
 
-def data_of(*, community_id: int, member_id: int, at: datetime) -> PersonData:
+@in_transaction
+def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
     """Everything that a community stores about one of its members. Raises NotFound for anybody else.
+
+    That the actor reads it is recorded in the audit trail.
 
     For anonymous projects this is how often the person completed them and what that gave them: nobody knows
     their answers. Not included are secrets, which are stored as digests, and the respondents of running
     anonymous conversations, who stay encrypted for a day at most.
     """
+    community_id = actor.community_id
     person = membership_data.get_person(community_id=community_id, member_id=member_id)
-    projects = Project.objects.in_community(community_id).order_by("pk")
+    # What is deleted and can still be restored is still held, here and below.
+    projects = Project.with_deleted.in_community(community_id).order_by("pk")
     authored = projects.filter(author_id=person.user_id).values_list("pk", "name")
     whose = {"community_id": community_id, "member_id": member_id}
     facts: Json = {
@@ -130,16 +141,20 @@ def data_of(*, community_id: int, member_id: int, at: datetime) -> PersonData:
         "participation": _participation(person, dict(projects.values_list("pk", "name"))),
         **rewards.personal_data(**whose, user_id=person.user_id, at=at),
     }
+    whose_user = {**whose, "user_id": person.user_id}
+    audit.record(actor=actor, action=Action.MEMBER_EXPORTED, on=members.subject_of(**whose_user), at=at)
     return PersonData(
         facts,
+        script_drafts=drafts.written_by(community_id=community_id, user_id=person.user_id),
         xp_ledger=rewards.ledger_entries(**whose),
         responses=_responses(person),
         webhook_events=webhook_data.events_naming(community_id=community_id, user_id=person.user_id),
+        audit_entries=audit_listing.entries_of_person(**whose_user),
     )
 
 
 @in_transaction
-def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
+def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
     """Erase a person. Their answers stay as those of a nameless respondent, everything else is deleted.
 
     Raises NotFound for somebody who is no member, Conflict for people who erase themselves, and Conflict with
@@ -151,12 +166,13 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
     other rows of the person, and webhook events last. Beginning a conversation locks the member too
     (`members.lock_member`), so none begins and no event names the person after that.
     """
+    community_id = actor.community_id
     person = membership_data.get_person(community_id=community_id, member_id=member_id)
-    if person.user_id == by_user_id:
+    if person.user_id == actor.user_id:
         raise Conflict("This API key belongs to the person to erase: use the key of another admin.")
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")  # a long history would exceed it
-    Project.objects.in_community(community_id).filter(author_id=person.user_id).update(author=None)
+    Project.with_deleted.in_community(community_id).filter(author_id=person.user_id).update(author=None)
     conversations = _conversations(person)
     _lock(conversations)
     membership_data.lock(community_id=community_id, member_id=member_id)
@@ -167,8 +183,12 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
         cursor.execute(_MAKE_NAMELESS, [list(conversations)])
         cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
+    drafts.erase(community_id=community_id, user_id=person.user_id)
     rewards.erase(member_id=member_id)
     membership_data.erase_member(community_id=community_id, member_id=member_id, user_id=person.user_id)
+    audit.record(
+        actor=actor, action=Action.MEMBER_ERASED, on=audit.Subject(community_id, "member", None), at=at
+    )
     webhook_data.erase(community_id=community_id, user_id=person.user_id)
     if not _is_known_elsewhere(person.user_id):
         membership_data.erase_user(user_id=person.user_id)
@@ -176,7 +196,8 @@ def erase(*, community_id: int, member_id: int, by_user_id: int) -> None:
 
 def _is_known_elsewhere(user_id: int) -> bool:
     is_respondent = Conversation.objects.filter(user_id=user_id).exists()
-    return is_respondent or Project.objects.filter(author_id=user_id).exists()
+    is_author = Project.with_deleted.filter(author_id=user_id).exists()
+    return is_respondent or is_author or drafts.has_drafts(user_id=user_id)
 
 
 # --- Identifying rows ----------------------------------------------------------------------------------
@@ -189,7 +210,7 @@ def _names(person: Person) -> list[str]:
 
 def _hashes(person: Person) -> tuple[list[int], list[str]]:
     """Two parallel lists: project ids, and the person's hash in that project."""
-    projects = Project.objects.in_community(person.community_id).values_list("pk", flat=True)
+    projects = Project.with_deleted.in_community(person.community_id).values_list("pk", flat=True)
     whose = [(project_id, name) for project_id in projects for name in _names(person)]
     return (
         [project_id for project_id, _ in whose],
@@ -286,5 +307,5 @@ def _responses(person: Person) -> Iterator[Json]:
     own = Conversation.objects.filter(
         user_id=person.user_id, project__community_id=person.community_id
     ).values("project_id")
-    for project in Project.objects.filter(pk__in=own).order_by("pk"):
+    for project in Project.with_deleted.filter(pk__in=own).order_by("pk"):
         yield from responses.given_by(project=project, user_id=person.user_id)

@@ -34,6 +34,8 @@ def main() -> None:
         _set_up(data)
         # Only now, with Django set up on the servers of this run, can what speaks of models be loaded.
         from tests.bench import (  # noqa: PLC0415
+            admin_lists,
+            crowds,
             deliveries,
             exports,
             figures,
@@ -50,6 +52,8 @@ def main() -> None:
             **rows.ROWS,
             "12": listeners.listening,
             "13": deliveries.delivered,
+            "14": crowds.crowd_of_voters,
+            "15": crowds.crowd_of_respondents,
             "25": slow_clients.others_under_attack,
         }
         if asked.profile:
@@ -88,6 +92,9 @@ def main() -> None:
                 data.settle()
                 results += rows.members(bench, MEMBERS)
                 report.say_progress(results, begun)
+            if "24" in asked.rows:
+                results += admin_lists.listed(bench, data, asked.responses)
+                report.say_progress(results, begun)
             memory = report.memory_of(colloquy.pid)
         counts = statements.counted(made) if "16" in asked.rows else []
     sys.stdout.write(report.table(results, counts, memory=memory, seconds=time.monotonic() - begun))
@@ -95,7 +102,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description="Measures rows of the table.")
-    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,25"
+    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,24,25"
     parser.add_argument("--rows", default=os.environ.get("ROWS") or rows, help=f"Which, of {rows}.")
     parser.add_argument("--responses", type=int, default=int(os.environ.get("RESPONSES") or 0))
     parser.add_argument("--repetitions", type=int, default=int(os.environ.get("REPETITIONS") or 1_000))

@@ -134,6 +134,7 @@ class Outbox:
 
     def _register(self, url: str) -> Webhook:
         webhook, _ = webhooks.register(
+            actor=None,
             community_id=self._community_id,
             url=url,
             events=["*"],

@@ -85,6 +85,7 @@ def _last_answers(bench: Bench, count: int) -> Jobs:
 
 def _register(bench: Bench) -> Webhook:
     webhook, _ = webhooks.register(
+        actor=None,
         community_id=bench.world.community_id,
         url="https://hooks.example.org/",
         events=["*"],

@@ -98,7 +98,9 @@ def make() -> World:
     CommunitySettings.objects.create(community=community)
     admin = members.create_member(community_id=COMMUNITY_ID, name="Admin", access="admin", at=at)
     secrets = [
-        keys.create_key(community_id=COMMUNITY_ID, user_id=admin.user_id, name=f"Key {n}", at=at)[1]
+        keys.create_key(actor=None, community_id=COMMUNITY_ID, user_id=admin.user_id, name=f"Key {n}", at=at)[
+            1
+        ]
         for n in range(KEYS)
     ]
     survey = _open(admin, "convo", questions(QUESTIONS))

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 KINDS = [block for block in EVERYTHING if block["type"] not in ("content_block", "action_block")]
 KINDS = [{key: value for key, value in block.items() if key != "precondition"} for block in KINDS]
 
+NPS = {"type": "nps", "prompt": "Would you recommend us?", "required": False}
 TARGETS = ".option:visible, .star:visible, .move:visible, .button:visible, .entry:visible"
 
 
@@ -45,6 +46,21 @@ def test_on_a_phone_nothing_is_cut_off_and_all_can_be_hit(windows, width):
             "all => all.map(one => one.getBoundingClientRect().height)"
         )
         assert min(targets) > 43.9, where
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_on_a_phone_a_scale_stays_one_row_with_its_ends_at_their_numbers(windows, width):
+    scale = {"type": "opinion_scale", "prompt": "How sure are you?", "min": 1, "required": False}
+    made = scenario.project(*[{**scale, "max": points} for points in (7, 10, 11)], NPS)
+    page = windows.open(f"/s/{made.slug}", phone=True, viewport={"width": width, "height": 700})
+
+    for each in to_the_end(page):
+        boxes = each.locator(".cells:visible .option").evaluate_all(
+            "all => all.map(one => one.getBoundingClientRect()).map(({ top, width }) => [top, width])"
+        )
+        assert len({top for top, _ in boxes}) <= 1
+        assert min((width for _, width in boxes), default=24) >= 24
+        assert each.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize("locale", [None, "ar"])

@@ -41,7 +41,7 @@ def for_staff(windows, made, query="", **options):
     name = installed.SESSION_COOKIE_NAME
     page = windows.open(**options)
     page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": windows.address}])
-    page.goto(f"/staff/projects/{made.pk}/results{query}")
+    page.goto(f"/admin/surveys/project/{made.pk}/results/{query}")
     return page
 
 
@@ -211,7 +211,7 @@ def test_the_staff_page_is_accessible_with_everything_on_it(
     page = for_staff(windows, made, f"?segment_by={choice}", phone=phone, color_scheme=scheme)
 
     expect(page.locator(".segments")).to_have_count(7)
-    for summary in page.locator("summary").all():
+    for summary in page.locator("main summary").all():
         summary.click()
     assert page.evaluate(FITS)
     check_accessibility(page)

@@ -7,22 +7,31 @@ from django.contrib.auth.models import Group, Permission
 from django.test import Client
 from django.urls import reverse
 
-from communities.models import User
-from tests.factories import StaffFactory
+from communities.models import AuditEntry, User
+from tests.factories import CommunityFactory, IdentityFactory, MemberFactory, StaffFactory
+from tests.support.moments import NOON
 
 pytestmark = pytest.mark.django_db
 OWN = ("change_user", "view_user", "add_user", "change_group", "add_group", "delete_group", "view_group")
 
 
 class Staff:
-    """Somebody signed in to the admin with the permissions OWN, which they have from a group."""
+    """Somebody with the permissions OWN, which they have from a group: admin of a community."""
 
     def __init__(self) -> None:
         self.user: User = StaffFactory.create(is_superuser=False)
+        self.community = CommunityFactory.create()
+        MemberFactory.create(community=self.community, user=self.user, access="admin")
         self.group = group("editors", *OWN)
         self.user.groups.add(self.group)
         self.client = Client()
         self.client.force_login(self.user)
+
+    def colleague(self, **fields: Any) -> User:
+        """Somebody else of the staff, a member of the same community."""
+        user: User = StaffFactory.create(**{"is_superuser": False, **fields})
+        MemberFactory.create(community=self.community, user=user)
+        return user
 
     def open(self, page: str, *args: object) -> Any:
         return self.client.get(reverse(f"admin:{page}", args=args))
@@ -38,7 +47,7 @@ def permission(name: str) -> Permission:
 
 
 def group(name: str, *permissions: str) -> Group:
-    made = Group.objects.create(name=name)
+    made, _ = Group.objects.get_or_create(name=name)
     made.permissions.set(map(permission, permissions))
     return made
 
@@ -69,7 +78,8 @@ def held(user: User) -> set[str]:
 
 
 def test_nobody_makes_themselves_or_others_superusers() -> None:
-    staff, other = Staff(), StaffFactory.create(is_superuser=False)
+    staff = Staff()
+    other = staff.colleague()
 
     answers = [staff.save(user, is_superuser="on", name="Changed") for user in (staff.user, other)]
 
@@ -82,7 +92,8 @@ def test_nobody_makes_themselves_or_others_superusers() -> None:
 
 @pytest.mark.parametrize("is_active", [True, False])
 def test_superusers_are_not_to_be_touched(is_active: bool) -> None:
-    staff, root = Staff(), StaffFactory.create(is_active=is_active)
+    staff = Staff()
+    root = staff.colleague(is_superuser=True, is_active=is_active)
     passwords = {"password1": "a new secret 1", "password2": "a new secret 1", "set-password": "1"}
 
     answers = [
@@ -106,11 +117,11 @@ def test_superusers_are_not_to_be_touched(is_active: bool) -> None:
 def test_an_account_that_may_do_more_is_not_changed() -> None:
     """Whoever could set its password could sign in as it."""
     staff = Staff()
-    direct: User = StaffFactory.create(is_superuser=False)
+    direct = staff.colleague()
     direct.user_permissions.add(permission("delete_project"))
-    by_group: User = StaffFactory.create(is_superuser=False, is_active=False)
+    by_group = staff.colleague(is_active=False)
     by_group.groups.add(group("curators", "delete_project"))
-    same: User = StaffFactory.create(is_superuser=False)
+    same = staff.colleague()
     same.user_permissions.add(permission("view_user"))
 
     for user, expected in ((direct, 403), (by_group, 403), (same, 302)):
@@ -122,7 +133,8 @@ def test_an_account_that_may_do_more_is_not_changed() -> None:
 
 
 def test_nobody_grants_what_they_do_not_hold() -> None:
-    staff, other = Staff(), StaffFactory.create(is_superuser=False)
+    staff = Staff()
+    other = staff.colleague()
     foreign = group("viewers", "view_user")  # no more than they have, but not theirs to give
     powerful = group("curators", "delete_project")
 
@@ -142,7 +154,8 @@ def test_nobody_grants_what_they_do_not_hold() -> None:
 
 
 def test_what_a_user_has_already_stays_when_somebody_else_saves_them() -> None:
-    staff, other = Staff(), StaffFactory.create(is_superuser=False)
+    staff = Staff()
+    other = staff.colleague()
     other.groups.add(group("viewers", "view_user"))
 
     answer = staff.save(other, name="Changed")
@@ -175,6 +188,65 @@ def test_groups_give_nobody_more_than_the_person_who_changes_them_has() -> None:
     assert not Group.objects.filter(pk=weak.pk).exists()
 
 
+def test_only_members_of_ones_own_communities_are_seen() -> None:
+    staff, other = Staff(), Staff()
+    colleague = staff.colleague(name="Colleague")
+    gone: User = StaffFactory.create(is_superuser=False, name="Gone")
+    MemberFactory.create(community=staff.community, user=gone, left_at=gone.date_joined)
+    other.colleague(name="Foreign")
+    MemberFactory.create(community=other.community, user=staff.user, access="creator")
+
+    page = staff.open("communities_user_changelist").content.decode()
+
+    assert "Colleague" in page
+    for name in ("Foreign", "Gone"):
+        assert name not in page
+        user = User.objects.get(name=name)
+        assert staff.save(user, name="Changed").status_code == 302  # to the start, as for an unknown id
+        assert User.objects.get(pk=user.pk).name == name
+    assert staff.save(colleague, name="Changed").status_code == 302
+    assert User.objects.get(pk=colleague.pk).name == "Changed"
+
+
+def test_an_account_that_another_community_knows_is_seen_but_not_changed() -> None:
+    """A new password would be one for the other community too."""
+    staff, other = Staff(), Staff()
+    both = staff.colleague(name="Both")
+    MemberFactory.create(community=other.community, user=both)
+    passwords = {"password1": "a new secret 1", "password2": "a new secret 1", "usable_password": "true"}
+    page = reverse("admin:auth_user_password_change", args=[both.pk])
+
+    assert "Both" in staff.open("communities_user_changelist").content.decode()
+    assert staff.save(both, name="Changed").status_code == 403
+    assert staff.client.post(page, passwords).status_code == 403
+    assert User.objects.get(pk=both.pk).name == "Both"
+
+
+def test_accounts_of_other_communities_are_not_shown() -> None:
+    staff, other = Staff(), Staff()
+    staff.group.permissions.add(permission("view_identity"))
+    colleague = staff.colleague()
+    IdentityFactory.create(user=colleague, platform_id="everywhere")
+    IdentityFactory.create(user=colleague, platform_id="here", provider="web", community=staff.community)
+    IdentityFactory.create(user=colleague, platform_id="elsewhere", provider="web", community=other.community)
+
+    page = staff.open("communities_user_change", colleague.pk).content.decode()
+
+    assert ["everywhere" in page, ">here<" in page, "elsewhere" in page] == [True, True, False]
+
+
+def test_staff_of_no_community_see_no_users() -> None:
+    staff = Staff()
+    staff.user.memberships.update(access="creator")
+    staff.colleague(name="Colleague")
+
+    assert "Colleague" not in staff.open("communities_user_changelist").content.decode()
+
+
+def test_only_superusers_add_users() -> None:
+    assert Staff().open("communities_user_add").status_code == 403
+
+
 def test_superusers_may_do_all_of_it() -> None:
     root: User = StaffFactory.create()
     other: User = StaffFactory.create(is_superuser=False)
@@ -190,3 +262,43 @@ def test_superusers_may_do_all_of_it() -> None:
     assert list(other.groups.all()) == [powerful]
     for each in ("change", "history"):
         assert client.get(reverse(f"admin:communities_user_{each}", args=[other.pk])).status_code == 200
+
+
+def test_a_changed_account_and_password_are_recorded_in_the_communities_that_know_it() -> None:
+    staff = Staff()
+    colleague = staff.colleague(name="Mira", username="mira", date_joined=NOON)
+    password = reverse("admin:auth_user_password_change", args=[colleague.pk])
+
+    staff.save(colleague)
+    assert list(AuditEntry.objects.values_list("after", flat=True)) == []
+    values = form_of(colleague)
+    del values["is_active"]
+    staff.client.post(
+        reverse("admin:communities_user_change", args=[colleague.pk]), {**values, "email": "mira@example.org"}
+    )
+    staff.client.post(
+        password, {"password1": "a-very-l0ng-one", "password2": "a-very-l0ng-one", "usable_password": "true"}
+    )
+
+    first, second = AuditEntry.objects.order_by("pk")
+    assert (first.action, first.object_type, first.object_name) == ("member.updated", "member", "Mira")
+    assert (first.community_id, first.actor_id) == (staff.community.pk, staff.user.pk)
+    assert first.before == {"is_active": True}
+    assert first.after == {"is_active": False, "account": ["email", "is_active"]}
+    assert second.after == {"account": ["password"]}
+    assert "a-very-l0ng-one" not in f"{second.before}{second.after}"
+
+
+def test_a_user_is_added_without_a_password_and_a_refused_password_is_not_recorded() -> None:
+    client = Client()
+    client.force_login(StaffFactory.create())
+    added = {"username": "kim", "name": "Kim", "usable_password": "false"}
+    identities = {"identities-TOTAL_FORMS": 0, "identities-INITIAL_FORMS": 0}
+
+    answer = client.post(reverse("admin:communities_user_add"), {**added, **identities})
+
+    assert answer.status_code == 302
+    kim = User.objects.get(username="kim")
+    MemberFactory.create(user=kim)
+    client.post(reverse("admin:auth_user_password_change", args=[kim.pk]), {"usable_password": "false"})
+    assert not AuditEntry.objects.exists()

@@ -4,12 +4,13 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from communities.actors import Actor
+from communities.actors import ActingKey, Actor
 from communities.errors import InvalidApiKey
 from communities.http.authentication import Caller as AuthenticatedCaller
 from communities.http.authentication import authenticate, caller_cache
 from communities.models import ApiKey, Member
 from communities.services import keys
+from tests.support.actors import actor
 from tests.support.api_requests import ask, clear_caller_cache, key_of
 from tests.support.caller import Caller, refusal
 from tests.support.moments import NOON
@@ -34,7 +35,9 @@ def caller_with(access: str = "admin", *, tier: str = "custom", **of_key: Any) -
 
 
 def rotated(key: ApiKey) -> tuple[ApiKey, str]:
-    return keys.rotate_key(community_id=key.community_id, key_id=key.pk, by_user_id=key.user_id, at=NOON)
+    return keys.rotate_key(
+        actor=actor(user_id=key.user_id, community_id=key.community_id), key_id=key.pk, at=NOON
+    )
 
 
 def test_a_key_identifies_the_caller(db: None) -> None:
@@ -42,8 +45,9 @@ def test_a_key_identifies_the_caller(db: None) -> None:
 
     caller = authenticate(secret, at=NOON)
 
-    actor = Actor(key.user_id, "creator", key.community_id, "vip")
-    assert caller == AuthenticatedCaller(key.pk, key.key_prefix, actor)
+    acting_key = ActingKey(key.pk, key.key_prefix)
+    expected = Actor(key.user_id, "creator", key.community_id, "vip", acting_key)
+    assert caller == AuthenticatedCaller(key.pk, key.key_prefix, expected)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,7 @@ def test_a_revoked_key_works_no_more(db: None) -> None:
     key, secret = caller_with()
     assert works(secret)
 
-    keys.revoke_key(community_id=key.community_id, key_id=key.pk, at=NOON)
+    keys.revoke_key(actor=None, community_id=key.community_id, key_id=key.pk, at=NOON)
 
     assert not works(secret)
 

@@ -8,6 +8,7 @@ from tests.support.caller import Caller, faults, refusal
 
 AS_EVER = {
     "locale": None,
+    "time_zone": "UTC",
     "default_anonymous_mode": "no",
     "use_xp": True,
     "xp_name": "XP",
@@ -116,6 +117,7 @@ def test_a_community_that_never_had_settings_has_those_of_a_new_one(caller: Call
 def test_all_settings_change(caller: Caller) -> None:
     changes = {
         "locale": "pt-BR",
+        "time_zone": "America/Sao_Paulo",
         "default_anonymous_mode": "more_anonymous",
         "use_xp": False,
         "xp_name": "Tempi",
@@ -132,7 +134,7 @@ def test_all_settings_change(caller: Caller) -> None:
 
 
 def test_all_settings_may_be_null(caller: Caller) -> None:
-    nothing = dict.fromkeys(AS_EVER)
+    nothing = dict.fromkeys(AS_EVER) | {"time_zone": "UTC"}  # there is always a time zone
 
     assert caller.patch("/settings", nothing).json() == {"community_id": str(caller.community.pk), **nothing}
 
@@ -175,6 +177,8 @@ def test_the_community_of_settings_cannot_be_changed(caller: Caller) -> None:
         ("thank_you_custom_label", "x" * 80),
         ("locale", "zh-Hant-TW"),
         ("locale", "de"),
+        ("time_zone", "America/Argentina/Buenos_Aires"),
+        ("time_zone", "UTC"),
         ("default_anonymous_mode", "yes"),
         ("thank_you_type", "form_standard"),
     ],
@@ -199,6 +203,10 @@ def test_settings_at_their_bounds(caller: Caller, field: str, good: object) -> N
         ("locale", "english please", "invalid"),
         ("locale", "de\nX", "invalid"),
         ("locale", "x" * 36, "invalid"),
+        ("time_zone", "Oslo", "invalid"),
+        ("time_zone", "../../etc/passwd", "invalid"),
+        ("time_zone", "", "blank"),
+        ("time_zone", None, "null"),
         ("use_xp", "yes", "invalid_type"),
         ("use_leader_board", 0, "invalid_type"),
         ("default_anonymous_mode", "maybe", "invalid_choice"),

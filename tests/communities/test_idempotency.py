@@ -209,7 +209,7 @@ def test_a_write_costs_two_statements_more(
     caller = Caller()
     caller.get("/settings")
     caller.patch("/settings", {"xp_name": "a"})
-    work = 2  # the change, and the settings as they are now
+    work = 3  # the settings under a lock, the change, its entry in the audit trail
     savepoints = 2  # one for the outer transaction, inside the test's own; services' blocks make none
 
     with django_assert_num_queries(work + 2 + savepoints):

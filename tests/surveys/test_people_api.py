@@ -12,7 +12,7 @@ from surveys.services.responses import service as responses
 from tests.support.caller import CHOICE, TEXT, Caller, refusal
 from tests.support.dumps import dump
 from tests.support.surveys import known_person, scenario
-from tests.support.surveys.known_person import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, everywhere
+from tests.support.surveys.known_person import AT, AUDIENCE, DRAFTED, GIVES_XP, MEMBER_ID, USER_ID, everywhere
 from xp.models import XpEntry
 from xp.services import people as earnings
 
@@ -57,6 +57,14 @@ def test_it_is_told_in_the_interfaces_own_words() -> None:
     assert told["standing"] == {name: person[name] for name in ("xp_total", "xp_monthly", "participation")}
     assert [each["id"] for each in told["projects"]] == [transparent, poll]
     assert told["set_up_the_community"] is True
+    assert told["script_drafts"] == [
+        {
+            "project_id": poll,
+            "project_name": "Opening moves",
+            "saved_at": "2026-01-31T12:34:56Z",
+            "blocks": [TEXT | {"prompt": DRAFTED}],
+        }
+    ]
     assert {(each["project_id"], each["completions"]) for each in told["participation"]} == {
         (transparent, 2),
         (semi_private, 1),

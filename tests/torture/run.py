@@ -74,7 +74,9 @@ def _community_with_keys() -> list[str]:
     at = timezone.now()
     admin = members.create_member(community_id=COMMUNITY_ID, name="Admin", access="admin", at=at)
     return [
-        keys.create_key(community_id=COMMUNITY_ID, user_id=admin.user_id, name=f"Key {n}", at=at)[1]
+        keys.create_key(actor=None, community_id=COMMUNITY_ID, user_id=admin.user_id, name=f"Key {n}", at=at)[
+            1
+        ]
         for n in range(KEYS)
     ]
 

@@ -206,7 +206,7 @@ def test_a_webhook_that_its_owner_switched_off_gets_no_disabled_reason(receiver:
         is_active=False,
         failing_since=NOW - timedelta(days=9),
     )
-    ping = webhooks.ping(community_id=webhook.community_id, webhook_id=webhook.pk, at=NOW)
+    ping = webhooks.ping(actor=None, community_id=webhook.community_id, webhook_id=webhook.pk, at=NOW)
 
     drain_all(webhook, at=NOW)
 
@@ -219,13 +219,21 @@ def test_due_deliveries_wait_while_a_webhook_is_off(receiver: Receiver) -> None:
     webhook = webhook_to(receiver.url())
     delivery = emit_delivery()
     webhooks.change(
-        community_id=webhook.community_id, webhook_id=webhook.pk, fields={"is_active": False}, at=NOW
+        actor=None,
+        community_id=webhook.community_id,
+        webhook_id=webhook.pk,
+        fields={"is_active": False},
+        at=NOW,
     )
 
     drain_all(webhook, at=NOW)
     while_off = state(delivery)
     webhooks.change(
-        community_id=webhook.community_id, webhook_id=webhook.pk, fields={"is_active": True}, at=NOW
+        actor=None,
+        community_id=webhook.community_id,
+        webhook_id=webhook.pk,
+        fields={"is_active": True},
+        at=NOW,
     )
     drain_all(webhook, at=NOW)
 
@@ -238,8 +246,8 @@ def test_a_ping_and_a_redelivery_reach_a_webhook_that_is_off(receiver: Receiver)
     first = emit_delivery()
     drain_all(webhook, at=NOW)
     Webhook.objects.update(is_active=False)
-    webhooks.ping(community_id=webhook.community_id, webhook_id=webhook.pk, at=NOW)
-    deliveries.redeliver(community_id=webhook.community_id, delivery_id=first.pk, at=NOW)
+    webhooks.ping(actor=None, community_id=webhook.community_id, webhook_id=webhook.pk, at=NOW)
+    deliveries.redeliver(actor=None, community_id=webhook.community_id, delivery_id=first.pk, at=NOW)
 
     drain_all(webhook, at=NOW)
 
@@ -254,8 +262,8 @@ def test_a_ping_and_a_redelivery_reach_a_webhook_that_is_off(receiver: Receiver)
 def test_nothing_is_sent_to_a_deleted_webhook_even_by_hand(receiver: Receiver) -> None:
     webhook = webhook_to(receiver.url())
     emit_delivery()
-    ping = webhooks.ping(community_id=webhook.community_id, webhook_id=webhook.pk, at=NOW)
-    webhooks.remove(community_id=webhook.community_id, webhook_id=webhook.pk, at=NOW)
+    ping = webhooks.ping(actor=None, community_id=webhook.community_id, webhook_id=webhook.pk, at=NOW)
+    webhooks.remove(actor=None, community_id=webhook.community_id, webhook_id=webhook.pk, at=NOW)
 
     drain_all(webhook)
     dispatch.drain(webhook_id=webhook.pk, partition=ping.lane, now=lambda: NOW)

@@ -22,7 +22,9 @@ def test_a_response_from_the_old_url_does_not_affect_the_new_one(
 
     def move() -> None:
         fields = {"url": receiver.url("/new")}
-        webhooks.change(community_id=webhook.community_id, webhook_id=webhook.pk, fields=fields, at=MID_HOUR)
+        webhooks.change(
+            actor=None, community_id=webhook.community_id, webhook_id=webhook.pk, fields=fields, at=MID_HOUR
+        )
 
     before_each_post(monkeypatch, move)
 

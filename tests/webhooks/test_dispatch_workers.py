@@ -239,9 +239,11 @@ def test_a_change_of_the_webhook_during_a_run_takes_effect_soon(
     emit_many(webhook, 30, partition=0)
     target: dict[str, Any] = {"community_id": webhook.community_id, "webhook_id": webhook.pk, "at": MID_HOUR}
     changes: dict[str, Callable[[], object]] = {
-        "deleted": lambda: webhooks.remove(**target),
-        "off": lambda: webhooks.change(**target, fields={"is_active": False}),
-        "elsewhere": lambda: webhooks.change(**target, fields={"url": receiver.url("/elsewhere")}),
+        "deleted": lambda: webhooks.remove(actor=None, **target),
+        "off": lambda: webhooks.change(actor=None, **target, fields={"is_active": False}),
+        "elsewhere": lambda: webhooks.change(
+            actor=None, **target, fields={"url": receiver.url("/elsewhere")}
+        ),
     }
     before_each_post(monkeypatch, changes[change])
 
@@ -256,7 +258,7 @@ def test_exactly_the_partitions_with_due_deliveries_are_woken(woken: Wakes) -> N
     emit_many(webhook, 8)
     due = set(Delivery.objects.filter(webhook=webhook).values_list("webhook_id", "lane"))
     Webhook.objects.filter(pk__in=[off.pk, pinged.pk, deleted.pk]).update(is_active=False)
-    ping = webhooks.ping(community_id=pinged.community_id, webhook_id=pinged.pk, at=MID_HOUR)
+    ping = webhooks.ping(actor=None, community_id=pinged.community_id, webhook_id=pinged.pk, at=MID_HOUR)
     Webhook.objects.filter(pk=deleted.pk).update(deleted_at=MID_HOUR)
     Delivery.objects.filter(webhook=later).update(due_at=NOW + timedelta(seconds=1))
 

@@ -133,6 +133,6 @@ class DeliveryViewSet(CommunityViewSet):
     @once
     def redeliver(self, request: Request, delivery_id: uuid.UUID, **kwargs: Any) -> Response:
         delivery = deliveries.redeliver(
-            community_id=self.actor.community_id, delivery_id=delivery_id, at=self.at
+            actor=self.actor, community_id=self.actor.community_id, delivery_id=delivery_id, at=self.at
         )
         return Response(deliveries.as_json(delivery), status=201)

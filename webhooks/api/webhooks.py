@@ -128,7 +128,7 @@ class WebhookViewSet(CommunityViewSet):
     @once
     def create(self, request: Request, **kwargs: Any) -> Response:
         webhook, secret = webhooks.register(
-            community_id=self.actor.community_id, at=self.at, **self.read(NewWebhookIn)
+            actor=self.actor, community_id=self.actor.community_id, at=self.at, **self.read(NewWebhookIn)
         )
         return Response({**webhooks.as_json(webhook), "secret": secret}, status=201)
 
@@ -164,6 +164,7 @@ class WebhookViewSet(CommunityViewSet):
     @once
     def partial_update(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
         webhook = webhooks.change(
+            actor=self.actor,
             community_id=self.actor.community_id,
             webhook_id=webhook_id,
             fields=self.read(ChangedWebhookIn, partial=True),
@@ -180,7 +181,9 @@ class WebhookViewSet(CommunityViewSet):
     )
     @once
     def destroy(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
-        webhooks.remove(community_id=self.actor.community_id, webhook_id=webhook_id, at=self.at)
+        webhooks.remove(
+            actor=self.actor, community_id=self.actor.community_id, webhook_id=webhook_id, at=self.at
+        )
         return Response(status=204)
 
     @extend_schema(
@@ -199,7 +202,7 @@ class WebhookViewSet(CommunityViewSet):
     @once
     def rotate_secret(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
         webhook, secret = webhooks.rotate_secret(
-            community_id=self.actor.community_id, webhook_id=webhook_id, at=self.at
+            actor=self.actor, community_id=self.actor.community_id, webhook_id=webhook_id, at=self.at
         )
         return Response({**webhooks.as_json(webhook), "secret": secret})
 
@@ -220,5 +223,7 @@ class WebhookViewSet(CommunityViewSet):
     )
     @once
     def ping(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
-        delivery = webhooks.ping(community_id=self.actor.community_id, webhook_id=webhook_id, at=self.at)
+        delivery = webhooks.ping(
+            actor=self.actor, community_id=self.actor.community_id, webhook_id=webhook_id, at=self.at
+        )
         return Response(deliveries.as_json(delivery), status=201)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from datetime import datetime
 
 import orjson
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from communities import rounding
+from communities.actors import Actor
+from communities.audit_actions import Action
 from communities.errors import Conflict, NotFound
 from communities.queue import wake
+from communities.rounding import Rounding
 from communities.transactions import in_transaction
 from webhooks.models import Delivery, Event
-from webhooks.services import webhooks
+from webhooks.services import history, webhooks
 from webhooks.services.outbox import DELIVER
+
+MAX_REDELIVERED = 1_000  # in one request
+MAX_READ = 5_000  # deliveries of a range: an event may have several
 
 
 def as_json(delivery: Delivery) -> dict[str, object]:
@@ -52,7 +59,7 @@ def deliveries_of(
 def find(*, community_id: int, delivery_id: uuid.UUID) -> Delivery:
     """A delivery with its event. Refuses one of another community, or of a deleted webhook."""
     delivery = (
-        Delivery.objects.select_related("event")
+        Delivery.objects.select_related("event", "webhook")
         .filter(pk=delivery_id, webhook__community_id=community_id, webhook__deleted_at__isnull=True)
         .first()
     )
@@ -68,7 +75,93 @@ def payload(delivery: Delivery) -> object:
 
 
 @in_transaction
-def redeliver(*, community_id: int, delivery_id: uuid.UUID, at: datetime) -> Delivery:
+def redeliver_range(
+    *,
+    actor: Actor,
+    community_id: int,
+    webhook_id: int,
+    since: datetime,
+    until: datetime | None,
+    delivered_too: bool,
+    at: datetime,
+) -> int:
+    """Send a webhook's events of a range of time again, oldest first, each once. Returns how many.
+
+    Those that have not arrived, and on request those that have. A delivery that waits for another attempt is
+    attempted now; for events that were given up or delivered, a new delivery is made with the same event id.
+    Events that are on their way and those whose body was deleted are left out. Refuses a range without any,
+    and one with over MAX_REDELIVERED.
+    """
+    webhook = webhooks.find(community_id=community_id, webhook_id=webhook_id)
+    statuses, no_need = [Delivery.Status.FAILED, Delivery.Status.ABANDONED], [Delivery.Status.PENDING]
+    (statuses if delivered_too else no_need).append(Delivery.Status.DELIVERED)
+    deliveries = Delivery.objects.filter(webhook=webhook)
+    of_same_event = deliveries.filter(event_id=OuterRef("event_id"))
+    candidates = deliveries.filter(
+        ~Exists(of_same_event.filter(status__in=no_need)), status__in=statuses, event__body__isnull=False
+    )
+    chosen = candidates.filter(created_at__gte=since)
+    if until is not None:
+        chosen = chosen.filter(created_at__lt=until)
+    # Events are locked before deliveries, as in `housekeeping`.
+    in_order = chosen.order_by("created_at", "pk").values_list("event_id", flat=True)[: MAX_READ + 1]
+    event_ids, is_cut_off = set(in_order), len(in_order) > MAX_READ
+    if not event_ids:
+        raise Conflict("No message of this time can be sent again.")
+    if len(event_ids) > MAX_REDELIVERED or is_cut_off:
+        raise Conflict(f"There are more than {MAX_REDELIVERED:,} messages. Choose a shorter time.")
+    events = Event.objects.select_for_update(no_key=True).filter(pk__in=event_ids, body__isnull=False)
+    rounding_of = dict(events.order_by("pk").values_list("pk", "rounding"))
+    # Asked once more, now that nobody else can send these events again, and at any time: an event that was
+    # given up in the range may wait for another attempt since.
+    rows = candidates.filter(event_id__in=rounding_of).select_for_update(of=("self",))
+    by_event: dict[object, Delivery] = {}
+    for row in rows.defer("response_body").order_by("created_at", "pk"):
+        if row.event_id not in by_event or row.status == Delivery.Status.FAILED:
+            by_event[row.event_id] = row
+    again = [_again(row, rounding_of[row.event_id], at=at) for row in by_event.values()]
+    if not again:
+        raise Conflict("These messages are on their way already.")
+    Delivery.objects.bulk_create([each for each in again if each.attempt_count == 0])
+    Delivery.objects.bulk_update([each for each in again if each.attempt_count], ["due_at", "even_if_off"])
+    history.record(
+        Action.WEBHOOK_REDELIVERED,
+        webhook,
+        actor=actor,
+        at=at,
+        after={"since": since, "until": until, "count": len(again)},
+        rounded_to=_coarsest(rounding_of.values()),
+    )
+    for lane in sorted({each.lane for each in again}):
+        wake(DELIVER, webhook_id=webhook.pk, lane=lane)
+    return len(again)
+
+
+def _coarsest(roundings: Iterable[str | None]) -> Rounding | None:
+    """How to round the time of something that is done to events with these roundings at once."""
+    values = set(roundings) - {None}
+    return next((each for each in (Rounding.DAY, Rounding.HOUR) if each.value in values), None)
+
+
+def _again(row: Delivery, rounded_to: str | None, *, at: datetime) -> Delivery:
+    """The delivery to send: a failed one itself, now; else a new one of the same event."""
+    created_at = rounding.down(at, rounded_to)
+    if row.status == Delivery.Status.FAILED:
+        row.due_at, row.even_if_off = created_at, True
+        return row
+    return Delivery(
+        webhook_id=row.webhook_id,
+        event_id=row.event_id,
+        lane=row.lane,
+        due_at=created_at,
+        even_if_off=True,
+        is_settled=rounded_to is None,
+        created_at=created_at,
+    )
+
+
+@in_transaction
+def redeliver(*, actor: Actor | None, community_id: int, delivery_id: uuid.UUID, at: datetime) -> Delivery:
     """Create another delivery of the same event to the same webhook, even if the webhook is off.
 
     Refuses an event whose body has been deleted.
@@ -86,6 +179,16 @@ def redeliver(*, community_id: int, delivery_id: uuid.UUID, at: datetime) -> Del
         even_if_off=True,
         is_settled=event.rounding is None,
         created_at=created_at,
+    )
+    # Events about anonymous responses are not named, and nothing tells when exactly they were sent.
+    named = {} if event.rounding else {"event_id": str(event.pk)}
+    history.record(
+        Action.WEBHOOK_REDELIVERED,
+        original.webhook,
+        actor=actor,
+        at=at,
+        after={"event_type": event.type, **named},
+        rounded_to=_coarsest([event.rounding]),
     )
     wake(DELIVER, webhook_id=delivery.webhook_id, lane=delivery.lane)
     return delivery

@@ -14,6 +14,7 @@ from django.db import connection
 from communities import rounding
 from communities.rounding import Rounding
 from communities.transactions import in_transaction
+from communities.undo_period import UNDO_PERIOD
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
 
@@ -149,8 +150,10 @@ def settle_anonymous_deliveries(*, at: datetime) -> int:
 def remove_deleted(*, at: datetime) -> int:
     """Remove webhooks an hour after their deletion, with events that only they received.
 
-    Returns the number of webhooks removed.
+    Their secrets go as soon as the deletion cannot be undone. Returns the number of webhooks removed.
     """
+    beyond_undo = Webhook.objects.filter(deleted_at__lte=at - UNDO_PERIOD).exclude(sealed_secret=b"")
+    beyond_undo.update(sealed_secret=b"", sealed_previous_secret=None, previous_secret_expires_at=None)
     deleted = Webhook.objects.filter(deleted_at__lte=at - REMOVAL_DELAY).order_by("pk")
     return sum(_remove(webhook_id) for webhook_id in deleted.values_list("pk", flat=True))
 

@@ -6,16 +6,20 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from communities.actors import Actor
+from communities.audit_actions import Action
 from communities.errors import Conflict, NotFound
 from communities.models import Community
 from communities.transactions import in_transaction
+from communities.undo_period import UNDO_PERIOD
 from webhooks import signatures
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
-from webhooks.services import outbox, sealed_secrets
+from webhooks.services import history, outbox, sealed_secrets
 
 MOST_WEBHOOKS = 20  # of a community
 PREVIOUS_SECRET_LIFETIME = timedelta(hours=24)
+_DELETED = ("deleted_at", "updated_at", "was_active", "is_active")
 
 
 def as_json(webhook: Webhook) -> dict[str, object]:
@@ -42,6 +46,7 @@ def find(*, community_id: int, webhook_id: int) -> Webhook:
 @in_transaction
 def register(
     *,
+    actor: Actor | None,
     community_id: int,
     url: str,
     events: Iterable[str],
@@ -52,8 +57,7 @@ def register(
     """Create a webhook. Returns it with its signing secret. Refuses the 21st of a community."""
     # Locked so that two concurrent requests cannot both create the 20th.
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
-    if Webhook.objects.in_community(community_id).count() >= MOST_WEBHOOKS:
-        raise Conflict(f"A community has at most {MOST_WEBHOOKS} webhooks: delete one first.")
+    _require_room(community_id)
     secret = signatures.new_secret()
     webhook = Webhook.objects.create(
         community_id=community_id,
@@ -66,11 +70,14 @@ def register(
         created_at=at,
         updated_at=at,
     )
+    history.record(Action.WEBHOOK_CREATED, webhook, actor=actor, at=at, after=history.shown(webhook))
     return webhook, secret
 
 
 @in_transaction
-def change(*, community_id: int, webhook_id: int, fields: Mapping[str, Any], at: datetime) -> Webhook:
+def change(
+    *, actor: Actor | None, community_id: int, webhook_id: int, fields: Mapping[str, Any], at: datetime
+) -> Webhook:
     """Change the given fields: url, events, name, is_active.
 
     A new URL, or switching the webhook on, resets the count of failures and the reason it was disabled.
@@ -78,39 +85,62 @@ def change(*, community_id: int, webhook_id: int, fields: Mapping[str, Any], at:
     webhook = _locked(community_id, webhook_id)
     if not fields:
         return webhook
-    if fields.get("is_active") or fields.get("url", webhook.url) != webhook.url:
+    before, has_new_url = history.shown(webhook), fields.get("url", webhook.url) != webhook.url
+    if fields.get("is_active") or has_new_url:
         webhook.failing_since = webhook.disabled_reason = None
     for name, value in fields.items():
         setattr(webhook, name, _without_duplicates(value) if name == "events" else value)
     webhook.updated_at = at
     webhook.save(update_fields=[*fields, "failing_since", "disabled_reason", "updated_at"])
+    history.record_change(webhook, actor=actor, at=at, before=before, has_new_url=has_new_url)
     return webhook
 
 
 @in_transaction
-def remove(*, community_id: int, webhook_id: int, at: datetime) -> None:
+def remove(*, actor: Actor | None, community_id: int, webhook_id: int, at: datetime) -> None:
     """Mark a webhook as deleted and erase its secrets. Housekeeping removes its rows later."""
-    webhook = _locked(community_id, webhook_id)
-    webhook.deleted_at = webhook.updated_at = at
-    webhook.is_active = False
+    webhook = _marked_deleted(_locked(community_id, webhook_id), actor=actor, at=at)
     webhook.sealed_secret = b""
     webhook.sealed_previous_secret = webhook.previous_secret_expires_at = None
     webhook.save(
-        update_fields=[
-            "deleted_at",
-            "updated_at",
-            "is_active",
-            "sealed_secret",
-            "sealed_previous_secret",
-            "previous_secret_expires_at",
-        ]
+        update_fields=[*_DELETED, "sealed_secret", "sealed_previous_secret", "previous_secret_expires_at"]
     )
 
 
 @in_transaction
-def rotate_secret(*, community_id: int, webhook_id: int, at: datetime) -> tuple[Webhook, str]:
+def remove_with_undo(*, actor: Actor, community_id: int, webhook_id: int, at: datetime) -> None:
+    """Mark a webhook as deleted. Its secrets stay while `restore` may bring it back."""
+    _marked_deleted(_locked(community_id, webhook_id), actor=actor, at=at).save(update_fields=_DELETED)
+
+
+@in_transaction
+def restore(*, actor: Actor, community_id: int, webhook_id: int, at: datetime) -> Webhook:
+    """Bring a webhook back that was deleted in the last ten minutes, on or off as it was.
+
+    Refuses one that was deleted longer ago, or over the API, which erases its secret; and the 21st of a
+    community.
+    """
+    Community.objects.select_for_update(no_key=True).get(pk=community_id)
+    deleted = Webhook.objects.filter(community_id=community_id, deleted_at__gt=at - UNDO_PERIOD)
+    deleted = deleted.exclude(sealed_secret=b"")
+    webhook = deleted.select_for_update(no_key=True).filter(pk=webhook_id).first()
+    if webhook is None:
+        raise NotFound("This webhook cannot be brought back any more.")
+    _require_room(community_id)
+    webhook.deleted_at, webhook.updated_at = None, at
+    webhook.is_active = webhook.was_active
+    webhook.save(update_fields=["deleted_at", "updated_at", "is_active"])
+    history.record(Action.WEBHOOK_RESTORED, webhook, actor=actor, at=at, after=history.shown(webhook))
+    return webhook
+
+
+@in_transaction
+def rotate_secret(
+    *, actor: Actor | None, community_id: int, webhook_id: int, at: datetime
+) -> tuple[Webhook, str]:
     """Create a new signing secret. The old one also signs for 24 hours, or until the next rotation."""
     webhook = _locked(community_id, webhook_id)
+    before: history.Shown = {"secret_prefix": webhook.secret_prefix}
     secret = signatures.new_secret()
     webhook.sealed_previous_secret = webhook.sealed_secret
     webhook.previous_secret_expires_at = at + PREVIOUS_SECRET_LIFETIME
@@ -126,6 +156,8 @@ def rotate_secret(*, community_id: int, webhook_id: int, at: datetime) -> tuple[
             "updated_at",
         ]
     )
+    after: history.Shown = {"secret_prefix": webhook.secret_prefix}
+    history.record(Action.WEBHOOK_SECRET_ROTATED, webhook, actor=actor, at=at, before=before, after=after)
     return webhook, secret
 
 
@@ -142,7 +174,7 @@ def signing_secrets(webhook: Webhook, *, at: datetime) -> list[str]:
 
 
 @in_transaction
-def ping(*, community_id: int, webhook_id: int, at: datetime) -> Delivery:
+def ping(*, actor: Actor | None, community_id: int, webhook_id: int, at: datetime) -> Delivery:
     """Send a webhook the event `webhook.ping`, even if it is off or not subscribed to it."""
     webhook = _locked(community_id, webhook_id)
     delivery_id = outbox.emit_to(
@@ -152,7 +184,22 @@ def ping(*, community_id: int, webhook_id: int, at: datetime) -> Delivery:
         data={"webhook": as_json(webhook)},
         at=at,
     )
+    history.record(Action.WEBHOOK_PINGED, webhook, actor=actor, at=at)
     return Delivery.objects.select_related("event").get(pk=delivery_id)
+
+
+def _marked_deleted(webhook: Webhook, *, actor: Actor | None, at: datetime) -> Webhook:
+    """The caller saves it."""
+    history.record(Action.WEBHOOK_DELETED, webhook, actor=actor, at=at, before=history.shown(webhook))
+    webhook.deleted_at = webhook.updated_at = at
+    webhook.was_active, webhook.is_active = webhook.is_active, False
+    return webhook
+
+
+def _require_room(community_id: int) -> None:
+    """The caller has locked the community."""
+    if Webhook.objects.in_community(community_id).count() >= MOST_WEBHOOKS:
+        raise Conflict(f"A community has at most {MOST_WEBHOOKS} webhooks: delete one first.")
 
 
 def _locked(community_id: int, webhook_id: int) -> Webhook:

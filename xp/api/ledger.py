@@ -105,11 +105,10 @@ class LedgerViewSet(CommunityViewSet):
     def create(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
         body = self.read(AwardIn)
         entry = awards.award_by_hand(
-            community_id=self.actor.community_id,
+            actor=self.actor,
             member_id=member_id,
             amount=body["amount"],
             note=body.get("note"),
-            actor_id=self.actor.user_id,
             at=self.at,
         )
         (entry_json,) = ledger.entries_as_json([entry], community_id=self.actor.community_id)

@@ -20,8 +20,10 @@ ASSIGNED_NUMBERS_END = 2**53
 # Locks the member against deletion, as the ledger does. A concurrent grant of the same number waits for this
 # one and then does nothing.
 _GRANT = """
-    INSERT INTO xp_earnedachievement (member_id, number, name, image_url, project_id, awarded_at)
-    SELECT id, %s::bigint, %s::varchar, %s::varchar, %s::bigint, %s::timestamptz
+    INSERT INTO xp_earnedachievement (
+        member_id, community_id, number, name, image_url, project_id, awarded_at
+    )
+    SELECT id, community_id, %s::bigint, %s::varchar, %s::varchar, %s::bigint, %s::timestamptz
     FROM communities_member WHERE id = %s
     FOR KEY SHARE
     ON CONFLICT (member_id, number) DO NOTHING

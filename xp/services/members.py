@@ -18,6 +18,7 @@ from xp.services import achievements, ranks
 from xp.services.ledger import month_of
 
 INDEX_SCAN_LIMIT = 10_000  # beyond this offset the database sorts all members anyway
+LAST_COUNTED = 10_000  # the last rank on a profile
 MemberJson = dict[str, Any]
 
 # PostgreSQL leaves out each join whose table a statement does not use.
@@ -77,6 +78,18 @@ def get(*, community_id: int, member_id: int, at: datetime) -> MemberJson:
     if not rows:
         raise NoSuchMember
     return rows[0]
+
+
+def profile(*, community_id: int, member_id: int, at: datetime) -> MemberJson:
+    """One member like `get`, but ranks after LAST_COUNTED are not counted: all are one more than that."""
+    rows = unranked([member_id], community_id=community_id, at=at)
+    if not rows:
+        raise NoSuchMember
+    row = rows[0]
+    if row["left_at"] or not communities.get_settings(community_id=community_id).has_leaderboard:
+        return row
+    board = ranks.all_time_board(community_id=community_id)
+    return {**row, "rank": ranks.count_above(board, row["xp_total"], most=LAST_COUNTED) + 1}
 
 
 def unranked(ids: Sequence[int], *, community_id: int, at: datetime) -> list[MemberJson]:

@@ -82,3 +82,17 @@ def rank_by_xp(board: Board, amounts: Sequence[int]) -> dict[int, int]:
         above += count_by_place.get(place, 0)
         ranks[ascending[place - 1]] = above + 1
     return ranks
+
+
+def count_above(board: Board, amount: int, *, most: int) -> int:
+    """How many members have more XP on a board; `most` stands for any more than that."""
+    rows = fetch_rows(
+        f"""
+        SELECT count(*) FROM (
+            SELECT FROM xp_standing AS standing WHERE {board.where} AND standing.{board.xp} > %s
+            ORDER BY standing.{board.xp} DESC, standing.member_id LIMIT %s
+        ) AS above
+        """,
+        [*board.values, amount, most],
+    )
+    return int(rows[0][0])

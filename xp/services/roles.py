@@ -9,8 +9,8 @@ from communities.statements import prepared
 from xp.models import RoleGrant
 
 _GRANT = """
-    INSERT INTO xp_rolegrant (member_id, role_id, project_id, project_name, created_at)
-    SELECT id, %s::varchar, %s::bigint, %s::varchar, %s::timestamptz
+    INSERT INTO xp_rolegrant (member_id, community_id, role_id, project_id, project_name, created_at)
+    SELECT id, community_id, %s::varchar, %s::bigint, %s::varchar, %s::timestamptz
     FROM communities_member WHERE id = %s
     FOR KEY SHARE
     ON CONFLICT (member_id, role_id) WHERE carried_out_at IS NULL DO NOTHING

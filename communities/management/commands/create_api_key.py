@@ -36,7 +36,9 @@ class Command(BaseCommand):
         else:
             member = _member(community_id, options["member"])
         try:
-            key, secret = keys.create_key(community_id=community_id, user_id=member.user_id, name=name, at=at)
+            key, secret = keys.create_key(
+                actor=None, community_id=community_id, user_id=member.user_id, name=name, at=at
+            )
         except Refusal as refusal:
             raise CommandError(refusal.message) from None
         as_json = json.dumps({"id": str(key.pk), "key": secret})

@@ -7,9 +7,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from communities.audit_actions import Action
 from communities.http.paths import MAX_ID
 from communities.management.naming import require_name
 from communities.models import Community, CommunitySettings
+from communities.services import audit
 from communities.tiers import TIERS
 
 
@@ -28,6 +30,7 @@ class Command(BaseCommand):
         if options["credits"] < 0:
             raise CommandError("--credits must be 0 or more.")
         community_id = options["id"] or secrets.randbits(62) + 1
+        at = timezone.now()
         try:
             with transaction.atomic():
                 community = Community.objects.create(
@@ -35,9 +38,16 @@ class Command(BaseCommand):
                     name=name,
                     tier=options["tier"],
                     bot_credits=options["credits"],
-                    created_date=timezone.now(),
+                    created_date=at,
                 )
                 CommunitySettings.objects.create(community=community)
+                audit.record(
+                    actor=None,
+                    action=Action.COMMUNITY_CREATED,
+                    on=audit.Subject(community.pk, "community", community.pk, name),
+                    at=at,
+                    after={"tier": options["tier"], "bot_credits": options["credits"]},
+                )
         except IntegrityError:
             raise CommandError(f"--id {community_id} is the id of another community.") from None
         as_json = json.dumps({"id": str(community.pk)})

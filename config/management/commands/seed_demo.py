@@ -98,8 +98,8 @@ def _issue_credentials(*, at: datetime) -> dict[str, str]:
     admin.set_password(password)
     admin.save(update_fields=["password"])
     for old_key in ApiKey.objects.filter(community_id=COMMUNITY_ID, name=KEY_NAME, revoked_at__isnull=True):
-        keys.revoke_key(community_id=COMMUNITY_ID, key_id=old_key.pk, at=at)
-    _, secret = keys.create_key(community_id=COMMUNITY_ID, user_id=admin.pk, name=KEY_NAME, at=at)
+        keys.revoke_key(actor=None, community_id=COMMUNITY_ID, key_id=old_key.pk, at=at)
+    _, secret = keys.create_key(actor=None, community_id=COMMUNITY_ID, user_id=admin.pk, name=KEY_NAME, at=at)
     demo = {
         "community_id": str(COMMUNITY_ID),
         "admin_username": LOGIN,

@@ -5,60 +5,21 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
-
-from django.http import HttpRequest
 
 from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from communities.words import plural
-from surveys.engine.script import Block
 from surveys.models import Project
 from surveys.pages import words
-from surveys.pages.respondent import forms, protection, rewards, screens, visitors
+from surveys.pages.respondent import forms, notices, protection, rewards, screens
+from surveys.pages.respondent.page_request import PageRequest, posted_block
 from surveys.pages.respondent.screens import PastChange, Screen
-from surveys.pages.respondent.visitors import Arrival, Visit
 from surveys.pages.respondent.widgets import Typed
-from surveys.pages.theme import Page
 from surveys.services import anonymity
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
-from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loading import LimitReached
-from surveys.services.conversations.view import ConversationView
-from surveys.services.scripts import editing as scripts
-
-
-@dataclass(slots=True)
-class PageRequest:
-    """One request of one visitor. `visit` changes when a conversation begins or is left."""
-
-    request: HttpRequest
-    project: Project
-    page: Page
-    arrival: Arrival
-    visit: Visit
-    respondent: Respondent
-    at: datetime
-
-    @property
-    def is_live(self) -> bool:
-        return self.project.is_live_at(self.at)
-
-    @property
-    def has_traps(self) -> bool:
-        """Whether the next form may begin a conversation on an open page, so guards against scripts stand."""
-        is_open = self.project.participation == Project.Participation.OPEN_WEB
-        return is_open and self.visit.conversation_id is None
-
-    def remember(self, view: ConversationView) -> None:
-        if view.conversation.pk != self.visit.conversation_id:
-            self.visit = replace(self.visit, conversation_id=view.conversation.pk)
-
-    def forget(self) -> None:
-        """Leave the conversation. On anonymous projects a new seed, which would join the next one to it."""
-        seed = visitors.random_seed() if self.project.is_anonymous else self.visit.seed
-        self.visit = replace(self.visit, conversation_id=None, seed=seed)
+from surveys.services.conversations.view import ConversationView, of_visitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +36,7 @@ class Outcome:
 
 def show(page_request: PageRequest) -> Screen:
     """What waits here for this visitor. Changes nothing."""
-    request, project, at = page_request.request, page_request.project, page_request.at
+    request, project = page_request.request, page_request.project
     view, is_at_limit = _held(page_request), False
     if view is None and (page_request.arrival.has_cookie or page_request.respondent.is_member):
         view, is_at_limit = _look(page_request)
@@ -87,10 +48,11 @@ def show(page_request: PageRequest) -> Screen:
         if view.is_completed:
             if "change" in request.GET and page_request.is_live and project.change_poll:
                 return screens.vote_again(view, page_request.page)
-            return screens.end(view, at=at, note="" if follows_a_form else _answered_already(project))
+            note = "" if follows_a_form else _answered_already(project)
+            return screens.end(view, votes=page_request.votes, note=note)
         if page_request.is_live:
             return screens.step(view, page_request.page, note="" if follows_a_form else words.WELCOME_BACK)
-    return limit_reached() if is_at_limit and page_request.is_live else _first(page_request)
+    return notices.limit_reached() if is_at_limit and page_request.is_live else _first(page_request)
 
 
 def perform(page_request: PageRequest) -> Outcome:
@@ -109,7 +71,7 @@ def perform(page_request: PageRequest) -> Outcome:
     except Conflict as refusal:
         return _conflict(page_request, refusal)
     except Forbidden as refusal:
-        return Outcome(partial(not_admitted, page_request, refusal))
+        return Outcome(partial(notices.not_admitted, page_request, refusal))
     except NotFound:  # the conversation was deleted, for example retracted in another window
         page_request.forget()
         return _again(page_request, words.ONCE_MORE)
@@ -155,7 +117,7 @@ def _perform(page_request: PageRequest, do: str) -> Outcome:
 def _begin(page_request: PageRequest, do: str) -> Outcome:
     """Begin a conversation with its first move, in one transaction."""
     if not page_request.is_live:
-        return Outcome(partial(not_live, page_request))
+        return Outcome(partial(notices.not_live, page_request))
     if page_request.has_traps:
         request = page_request.request
         is_human = protection.seems_human(
@@ -167,7 +129,7 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
         )
         if not is_human:
             return _again(page_request, words.ONCE_MORE)
-    block = _posted_block(page_request)
+    block = posted_block(page_request)
     if block is not None and block.asks and do != "go":  # an invalid answer does not count as one more begun
         raw = forms.raw_answer(block, page_request.request.POST)
         conversations.require_valid(project=page_request.project, block=block, raw=raw)
@@ -200,7 +162,7 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
 
 def _move(page_request: PageRequest, conversation_id: uuid.UUID, do: str) -> Outcome:
     """Move a conversation that has begun."""
-    at, block = page_request.at, _posted_block(page_request)
+    at, block = page_request.at, posted_block(page_request)
     if block is None:
         raise Conflict("This question is not part of the survey any more.")
     if do == "go":
@@ -227,7 +189,7 @@ def _answer_again(page_request: PageRequest) -> Outcome:
     page_request.forget()
     _, is_at_limit = _look(page_request)
     if is_at_limit:
-        return Outcome(limit_reached)
+        return Outcome(notices.limit_reached)
     return Outcome(partial(_first, page_request), f"{page_request.page.address}?again=1")
 
 
@@ -270,7 +232,7 @@ def _screen_of(
     past_change: PastChange = PastChange.REPLACED,
 ) -> Screen:
     if view.is_completed or view.step is None:
-        return screens.end(view, at=page_request.at, note=note, past_change=past_change)
+        return screens.end(view, votes=page_request.votes, note=note, past_change=past_change)
     return screens.step(view, page_request.page, note=note, past_change=past_change)
 
 
@@ -279,31 +241,35 @@ def _first(
 ) -> Screen:
     """The first step, if this visitor may see it."""
     if not page_request.is_live:
-        return not_live(page_request)
+        return notices.not_live(page_request)
     try:
         admission.check(project=page_request.project, respondent=page_request.respondent)
     except Forbidden as refusal:
-        return not_admitted(page_request, refusal)
-    return screens.first(
-        page_request.project,
-        page_request.page,
-        seed=page_request.visit.seed,
+        return notices.not_admitted(page_request, refusal)
+    view = of_visitor(
+        project=page_request.project,
         respondent=page_request.respondent,
+        seed=page_request.visit.seed,
+        at=page_request.at,
+    )
+    return screens.first(
+        view,
+        page_request.page,
+        votes=page_request.votes,
         typed=typed
-        if typed and screens.asks_first(page_request.project, _posted_block(page_request))
+        if typed and screens.asks_first(page_request.project, posted_block(page_request))
         else None,
         error=error,
         note=note,
         has_traps=page_request.has_traps,
-        at=page_request.at,
     )
 
 
 def _again(page_request: PageRequest, note: str) -> Outcome:
     """The same step with what was typed, to be sent again. Nothing was saved and nothing is lost."""
     if not page_request.is_live:
-        return Outcome(partial(not_live, page_request))
-    typed = forms.typed_in(_posted_block(page_request), page_request.request.POST)
+        return Outcome(partial(notices.not_live, page_request))
+    typed = forms.typed_in(posted_block(page_request), page_request.request.POST)
     view = _held(page_request)
     if view is None:
         return Outcome(partial(_first, page_request, typed=typed, note=note))
@@ -324,7 +290,7 @@ def _again(page_request: PageRequest, note: str) -> Outcome:
 
 def _with_error(page_request: PageRequest, error: str) -> Outcome:
     """The same step, with the input and an error message."""
-    typed = forms.typed_in(_posted_block(page_request), page_request.request.POST)
+    typed = forms.typed_in(posted_block(page_request), page_request.request.POST)
     view, page = _held(page_request), page_request.page
     if view is None:
         return Outcome(partial(_first, page_request, typed=typed, error=error))
@@ -335,13 +301,13 @@ def _with_error(page_request: PageRequest, error: str) -> Outcome:
 
 def _conflict(page_request: PageRequest, refusal: Conflict) -> Outcome:
     if not page_request.is_live:
-        return Outcome(partial(not_live, page_request))
+        return Outcome(partial(notices.not_live, page_request))
     if isinstance(refusal, LimitReached):
-        return Outcome(limit_reached)
+        return Outcome(notices.limit_reached)
     view = None if refusal.retry_after is not None else _held(page_request)
     if view is None:
         return _again(page_request, words.ONCE_MORE)
-    note = words.REWRITTEN if _posted_block(page_request) is None else words.MOVED_ON
+    note = words.REWRITTEN if posted_block(page_request) is None else words.MOVED_ON
     return _standing(page_request, view, note="" if view.is_completed else note)
 
 
@@ -366,77 +332,6 @@ def _held(page_request: PageRequest) -> ConversationView | None:
         page_request.forget()
         return None
     return view
-
-
-def _posted_block(page_request: PageRequest) -> Block | None:
-    """The block that a form belongs to, if the script still has it."""
-    sent = page_request.request.POST.get("block", "")
-    if not (sent.isascii() and sent.isdigit()):
-        return None
-    project = page_request.project
-    script = scripts.load(project_id=project.pk, revision=project.revision)
-    index = script.index_by_id.get(int(sent[:19]))
-    return None if index is None else script.blocks[index]
-
-
-def not_live(page_request: PageRequest) -> Screen:
-    """Closed, or not open yet. What was typed stays in sight."""
-    project, at = page_request.project, page_request.at
-    is_post = page_request.request.method == "POST"
-    kept = forms.in_words(_posted_block(page_request), page_request.request.POST) if is_post else ""
-    noun = "poll" if project.is_poll else "survey"
-    if project.is_pending_at(at):
-        return screens.notice(
-            title="Not open yet.", text=f"This {noun} opens on", moment=project.opens_at, kept=kept
-        )
-    if project.delivery is None:  # it was never opened, so it was not closed either
-        return screens.notice(title=f"This {noun} is not open.", text="Please come back later.", kept=kept)
-    has_begun = page_request.visit.conversation_id is not None
-    saved = " What you answered before is saved." if has_begun and not project.is_poll else ""
-    text = (
-        f"It closed before this answer could be taken.{saved}"
-        if is_post
-        else f"It takes no more answers. Thank you for coming by.{saved}"
-    )
-    sees_results = has_begun or _is_admitted(page_request)
-    results = screens.closed_poll_results(project, has_voted=has_begun, at=at) if sees_results else None
-    return screens.notice(title=f"This {noun} is closed.", text=text, kept=kept, results=results)
-
-
-def _is_admitted(page_request: PageRequest) -> bool:
-    try:
-        admission.check(project=page_request.project, respondent=page_request.respondent)
-    except Forbidden:
-        return False
-    return True
-
-
-def limit_reached() -> Screen:
-    return screens.notice(
-        title="You have answered already.",
-        text="You have answered this as often as its author allows. Thank you!",
-    )
-
-
-def not_admitted(page_request: PageRequest, refusal: Forbidden) -> Screen:
-    """Says what is missing: a sign-in, or membership of the community."""
-    project, request = page_request.project, page_request.request
-    community = project.community.name
-    is_private = project.participation == Project.Participation.PRIVATE
-    if not is_private or page_request.respondent.is_member:
-        return screens.notice(title="You cannot answer this yet.", text=refusal.message, status=403)
-    if not page_request.page.is_framed and request.user.is_authenticated:
-        return screens.notice(
-            title="This is for members only.",
-            text=f"You are signed in, but not as a member of {community}. Join it, or sign in as a "
-            "member, and open this page again.",
-            status=403,
-        )
-    return screens.notice(
-        title="Please sign in first.",
-        text=f"This is for members of {community}. Sign in there, then open this page again.",
-        status=403,
-    )
 
 
 def _answered_already(project: Project) -> str:

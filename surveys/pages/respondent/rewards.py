@@ -14,8 +14,7 @@ from django.urls import reverse
 from surveys.engine.script import Block, Script
 from surveys.models import Project
 from surveys.pages.respondent.widgets import picture
-from surveys.services.conversations import tokens
-from surveys.services.conversations.view import ConversationView
+from surveys.services.conversations.view import WalkView
 from xp import levels
 from xp.models import Achievement
 from xp.services import achievements
@@ -70,41 +69,36 @@ class Earned:
         return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts)
 
 
-def at_step(view: ConversationView) -> Prize | None:
+def at_step(view: WalkView) -> Prize | None:
     """Return the reward of the action block on the page; None for other blocks."""
     if view.step is None:
         return None
-    is_given = view.step.block.id in view.state.fired
-    return of_block(view.project, view.script, view.step.block, given=view.step.given, is_given=is_given)
+    block, given = view.step.block, view.step.given
+    match block.action_kind:
+        case "give_xp" if given:
+            return _xp(given, view.context.xp_name)
+        case "give_achievement" if view.has_fired(block):
+            described = _described(view.project, [_number(view.script, block)])
+            return _achievement(block, _number(view.script, block), described)
+        case "give_role" if view.has_fired(block):
+            return Prize(ROLE)
+    return None
 
 
-def has_given(view: ConversationView) -> bool:
+def has_given(view: WalkView) -> bool:
     """Whether the page has a reward to show now."""
     if view.is_completed:
         return at_the_end(view, is_news=True) is not None
     return at_step(view) is not None
 
 
-def of_block(project: Project, script: Script, block: Block, *, given: int, is_given: bool) -> Prize | None:
-    """Return an action block's reward. `given` is its XP; `is_given`: its achievement or role was given."""
-    match block.action_kind:
-        case "give_xp" if given:
-            return _xp(given, tokens.xp_name(project))
-        case "give_achievement" if is_given:
-            described = _described(project, [_number(script, block)])
-            return _achievement(block, _number(script, block), described)
-        case "give_role" if is_given:
-            return Prize(ROLE)
-    return None
-
-
-def in_short(view: ConversationView, block: Block) -> str:
+def in_short(view: WalkView, block: Block) -> str:
     """Return the XP of a past step, such as “+20 XP”; empty if it gave none."""
     given = view.context.given.get(block.id or 0, 0) if block.action_kind == "give_xp" else 0
     return _amount(given, view.context.xp_name) if given else ""
 
 
-def at_the_end(view: ConversationView, *, is_news: bool) -> Earned | None:
+def at_the_end(view: WalkView, *, is_news: bool) -> Earned | None:
     """Return all rewards of the conversation; None if it gave none. `is_news` marks a level just reached."""
     xp, others = view.earned_xp, _achievements_and_roles(view)
     if not xp:
@@ -130,7 +124,7 @@ def _xp_sentence(given: int, name: str) -> str:
     return f"You have earned {given:,} {name}." if given > 0 else f"{-given:,} {name} taken away."
 
 
-def _level(view: ConversationView, xp: int, name: str, is_news: bool) -> Level | None:
+def _level(view: WalkView, xp: int, name: str, is_news: bool) -> Level | None:
     standing = view.totals
     if standing is None:
         return None
@@ -151,12 +145,12 @@ def _level(view: ConversationView, xp: int, name: str, is_news: bool) -> Level |
     )
 
 
-def _achievements_and_roles(view: ConversationView) -> list[Prize]:
+def _achievements_and_roles(view: WalkView) -> list[Prize]:
     """Return the conversation's achievements, each once, and the roles that the outro gave."""
     met = [
         block
         for block in view.script.blocks
-        if block.action_kind == "give_achievement" and block.id in view.state.fired
+        if block.action_kind == "give_achievement" and view.has_fired(block)
     ]
     at_end = [block for block in view.outro if block.action_kind == "give_achievement"]
     numbers = {_number(view.script, block): block for block in (*met, *at_end)}  # the outro's text wins

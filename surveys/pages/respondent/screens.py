@@ -10,7 +10,7 @@ from enum import Enum
 from django.utils import dateformat
 
 from surveys.engine.script import Block, Script
-from surveys.engine.walk import answers, presentation, runner
+from surveys.engine.walk import answers, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.runner import State
 from surveys.models import Project
@@ -19,11 +19,9 @@ from surveys.pages.respondent.bars import ResultsView, draw_results
 from surveys.pages.respondent.rewards import Earned, Prize
 from surveys.pages.respondent.widgets import LONG_PROMPT, StepWidget, Typed, typed_of
 from surveys.pages.theme import Page
-from surveys.services.conversations import tokens
-from surveys.services.conversations.admission import Respondent
-from surveys.services.conversations.tokens import TokenContext
-from surveys.services.conversations.view import ConversationView, Exchange
+from surveys.services.conversations.view import Exchange, WalkView
 from surveys.services.results import poll as poll_results
+from surveys.services.results.poll import PollResults
 from surveys.services.scripts import editing as scripts
 
 
@@ -90,6 +88,9 @@ class Ending:
         return dateformat.format(self.moment, "j F Y, H:i") if self.moment else ""
 
 
+# The votes on a poll's question, for somebody who `has_voted` or not; None if they may not see them.
+Votes = Callable[[Block, bool], PollResults | None]
+
 NO_PROGRESS = Progress(None, 0, "")
 VOTE_ACTIONS = (Action("change", "Change my vote"), Action("retract", "Take my vote back"))
 
@@ -122,48 +123,29 @@ class Screen:
 
 
 def first(
-    project: Project,
+    view: WalkView,
     page: Page,
     *,
-    seed: int,
-    respondent: Respondent,
+    votes: Votes,
     typed: Typed | None = None,
     error: str = "",
     note: str = "",
     has_traps: bool = False,
-    at: datetime,
 ) -> Screen:
-    """The first step, drawn from the script alone: a visitor who only looks leaves no row behind."""
-    script = scripts.load(project_id=project.pk, revision=project.revision)
-
-    def presented(state: State, block: Block) -> tuple[Block, TokenContext]:
-        context = tokens.for_visitor(project, script, state, respondent, at=at)
-        values = tokens.values(context, block, [block.prompt])
-        return presentation.present(script, state, block, seed=seed, token_values=values), context
-
-    turn = runner.begin(script)
+    """The first step. A poll's page shows its question together with the texts before it."""
     past: list[PastStep] = []
-    # A poll's page shows its question together with the texts before it.
-    while project.is_poll and turn.show is not None and not turn.show.asks:
-        shown, _ = presented(turn.state, turn.show)
-        past.append(PastStep(turn.show.id, shown.prompt))
-        turn = runner.proceed(script, turn.state)
-    if turn.show is None:
+    while view.project.is_poll and view.step is not None and not view.step.block.asks:
+        past.append(PastStep(view.step.block.id, view.step.block.prompt))
+        view = view.moved(runner.proceed(view.script, view.state).state)
+    if view.step is None:
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
-    shown, context = presented(turn.state, turn.show)
-    given = context.given.get(shown.id or 0, 0)
-    shows_results = project.is_poll and poll_results.may_be_seen(project=project, has_voted=False, at=at)
-    return Screen(
-        step=_step(shown, page, typed or Typed(), error=error, is_poll=project.is_poll),
-        progress=NO_PROGRESS if project.is_poll else progress_of(script, turn.state),
-        note=note,
-        prize=rewards.of_block(project, script, shown, given=given, is_given=respondent.is_member),
-        results=results_of(project, shown, own=None, at=at) if shows_results else None,
-        has_traps=has_traps,
-        status=422 if error else 200,
-        past_change=PastChange.KEPT if error or note else PastChange.REPLACED,
-        past=lambda: past,
-    )
+    past_change = PastChange.KEPT if error or note else PastChange.REPLACED
+    screen = step(view, page, typed=typed, error=error, note=note, past_change=past_change)
+    screen = replace(screen, has_traps=has_traps, past=lambda: past)
+    if not view.project.is_poll:
+        return screen
+    question = view.step.block
+    return replace(screen, progress=NO_PROGRESS, results=_results(question, votes(question, False), own=None))
 
 
 def asks_first(project: Project, block: Block | None) -> bool:
@@ -178,7 +160,7 @@ def asks_first(project: Project, block: Block | None) -> bool:
 
 
 def step(
-    view: ConversationView,
+    view: WalkView,
     page: Page,
     *,
     typed: Typed | None = None,
@@ -186,7 +168,7 @@ def step(
     note: str = "",
     past_change: PastChange = PastChange.REPLACED,
 ) -> Screen:
-    """The step that waits in a conversation that has begun."""
+    """The step that waits."""
     assert view.step is not None
     return Screen(
         step=_step(
@@ -208,7 +190,7 @@ def step(
     )
 
 
-def vote_again(view: ConversationView, page: Page, *, typed: Typed | None = None, error: str = "") -> Screen:
+def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error: str = "") -> Screen:
     """A poll's question with the vote that was given, to be changed."""
     question, reply, before = _poll_question(view)
     return Screen(
@@ -219,9 +201,9 @@ def vote_again(view: ConversationView, page: Page, *, typed: Typed | None = None
 
 
 def end(
-    view: ConversationView,
+    view: WalkView,
     *,
-    at: datetime,
+    votes: Votes,
     note: str = "",
     past_change: PastChange = PastChange.REPLACED,
 ) -> Screen:
@@ -230,9 +212,9 @@ def end(
     A `note` greets a visitor who comes back to what they finished before.
     """
     if view.project.is_poll:
-        return _end_of_poll(view, at=at, note=note, past_change=past_change)
+        return _end_of_poll(view, votes=votes, note=note, past_change=past_change)
     return Screen(
-        ending=Ending(view.thank_you or "Thank you! That was the last question.", actions=_actions(view, at)),
+        ending=Ending(view.thank_you or "Thank you! That was the last question.", actions=_actions(view)),
         progress=Progress(100, 0, ""),
         note=note,
         verdict=verdict_of(view),
@@ -243,17 +225,15 @@ def end(
     )
 
 
-def _end_of_poll(view: ConversationView, *, at: datetime, note: str, past_change: PastChange) -> Screen:
-    project = view.project
+def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
     question, reply, before = _poll_question(view)
-    text, results = "\n\n".join(_texts_after_the_vote(view)), None
-    if poll_results.may_be_seen(project=project, has_voted=True, at=at):
-        asked = replace(question, prompt=view.present(before, question).prompt)
-        results = results_of(project, asked, own=reply, at=at)
-    elif project.is_live_at(at):
+    text = "\n\n".join(_texts_after_the_vote(view))
+    asked = replace(question, prompt=view.present(before, question).prompt)
+    results = _results(asked, votes(question, True), own=reply)
+    if results is None and view.is_open:
         text = text or "The results can be seen here once the poll is closed."
     return Screen(
-        ending=Ending(view.thank_you or "Thank you for voting.", text, actions=_actions(view, at)),
+        ending=Ending(view.thank_you or "Thank you for voting.", text, actions=_actions(view)),
         note=note,
         verdict=verdict_of(view),
         earned=rewards.at_the_end(view, is_news=not note),
@@ -282,20 +262,31 @@ def notice(
     )
 
 
-def closed_poll_results(project: Project, *, has_voted: bool, at: datetime) -> ResultsView | None:
+def stored_votes(project: Project, *, at: datetime) -> Votes:
+    """The votes that the project's visitors gave, for those who may see them."""
+
+    def votes(block: Block, has_voted: bool) -> PollResults | None:
+        if not poll_results.may_be_seen(project=project, has_voted=has_voted, at=at):
+            return None
+        return poll_results.count(project=project, block=block, at=at)
+
+    return votes
+
+
+def closed_poll_results(project: Project, *, has_voted: bool, votes: Votes) -> ResultsView | None:
     """The results under the notice of a closed poll, if they may be seen."""
-    if not project.is_poll or not poll_results.may_be_seen(project=project, has_voted=has_voted, at=at):
+    if not project.is_poll:
         return None
     script = scripts.load(project_id=project.pk, revision=project.revision)
     block = next((block for block in script.blocks if block.asks), None)
-    return None if block is None else results_of(project, block, own=None, at=at)
+    return None if block is None else _results(block, votes(block, has_voted), own=None)
 
 
-def results_of(project: Project, block: Block, *, own: Reply | None, at: datetime) -> ResultsView:
-    return draw_results(block, poll_results.count(project=project, block=block, at=at), own=own)
+def _results(block: Block, votes: PollResults | None, *, own: Reply | None) -> ResultsView | None:
+    return None if votes is None else draw_results(block, votes, own=own)
 
 
-def verdict_of(view: ConversationView) -> Verdict | None:
+def verdict_of(view: WalkView) -> Verdict | None:
     """The feedback on the latest answer, if it was graded."""
     if not view.state.path or not view.script.scoring_enabled:
         return None
@@ -316,18 +307,18 @@ def progress_of(script: Script, state: State) -> Progress:
     return Progress(percent, number, f"{number} of about {asked + ahead}" if asked + ahead else "")
 
 
-def past_steps(view: ConversationView) -> list[PastStep]:
+def past_steps(view: WalkView) -> list[PastStep]:
     """The past steps of a conversation, oldest first."""
     return [_past_step(view, exchange) for exchange in view.history()]
 
 
-def _past_step(view: ConversationView, exchange: Exchange) -> PastStep:
+def _past_step(view: WalkView, exchange: Exchange) -> PastStep:
     block = exchange.block
     is_skipped = block.asks and not answers.is_answer(exchange.reply)
     return PastStep(block.id, block.prompt, exchange.answer, is_skipped, rewards.in_short(view, block))
 
 
-def _latest(view: ConversationView, past_change: PastChange) -> PastStep | None:
+def _latest(view: WalkView, past_change: PastChange) -> PastStep | None:
     latest = view.latest() if past_change == PastChange.APPENDED else None
     return _past_step(view, latest) if latest else None
 
@@ -345,7 +336,7 @@ def _step(
     )
 
 
-def _poll_question(view: ConversationView) -> tuple[Block, Reply | None, State]:
+def _poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
     """A poll's question, the vote, and the state just before the vote."""
     block = next(block for block in view.script.blocks if block.asks)
     assert block.id is not None
@@ -355,12 +346,12 @@ def _poll_question(view: ConversationView) -> tuple[Block, Reply | None, State]:
     return block, view.state.replies.get(block.id), state_before
 
 
-def _texts_before(view: ConversationView, before: State) -> Sequence[PastStep]:
+def _texts_before(view: WalkView, before: State) -> Sequence[PastStep]:
     """The texts that a poll shows before its question."""
     return [step for step in past_steps(view) if step.block_id in before.path]
 
 
-def _texts_after_the_vote(view: ConversationView) -> Sequence[str]:
+def _texts_after_the_vote(view: WalkView) -> Sequence[str]:
     """The texts of a poll after its question. They are shown at once, since the vote completes the poll."""
     texts: list[str] = []
     state, block = view.state, runner.current_block(view.script, view.state)
@@ -371,13 +362,13 @@ def _texts_after_the_vote(view: ConversationView) -> Sequence[str]:
     return texts
 
 
-def _actions(view: ConversationView, at: datetime) -> Sequence[Action]:
+def _actions(view: WalkView) -> Sequence[Action]:
     project = view.project
-    if not project.is_live_at(at):
+    if not view.is_open:
         return ()
     if project.is_poll:
         return VOTE_ACTIONS if project.change_poll else ()
-    most, number = project.max_completes_per_user, view.conversation.session_number
+    most, number = project.max_completes_per_user, view.session_number
     if most is None or (number or 1) < most:
         return (Action("again", "Answer again"),)
     return ()

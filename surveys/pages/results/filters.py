@@ -1,11 +1,12 @@
-"""The filters of the staff results page: a form whose values are kept in the URL's query string."""
+"""The filters of results in the admin: a form whose values are kept in the URL's query string."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.validators import MaxValueValidator
@@ -22,7 +23,7 @@ COVERS = {"all": "All", "completed": "Completed", "partial": "Not completed"}
 
 
 class ResultsForm(forms.Form):
-    """Filters by status, date and channel, and the question to compare by. Days are UTC and inclusive."""
+    """Filters by status, date and channel, and the question to compare by. Days are inclusive, in `zone`."""
 
     status = forms.ChoiceField(choices=list(COVERS.items()), required=False)
     submitted_after = forms.DateField(required=False, validators=[MaxValueValidator(LAST_DAY)])
@@ -30,8 +31,9 @@ class ResultsForm(forms.Form):
     provider = forms.ChoiceField(required=False)
     segment_by = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
 
-    def __init__(self, data: QueryDict, blocks: Mapping[int, Block]) -> None:
+    def __init__(self, data: QueryDict, blocks: Mapping[int, Block], *, zone: ZoneInfo) -> None:
         super().__init__(data)
+        self.zone = zone
         self._choices("provider", [("", "All"), *((each.value, each.label) for each in Identity.Provider)])
         questions = [(str(pk), _short(block)) for pk, block in blocks.items() if block.type in SEGMENT_TYPES]
         self._choices("segment_by", [("", "Nothing"), *questions])
@@ -62,8 +64,8 @@ class ResultsForm(forms.Form):
         first, last = self._cleaned("submitted_after"), self._cleaned("submitted_before")
         return Selection(
             covers=self.covers,
-            submitted_after=first and _midnight(first),
-            submitted_before=last and _midnight(last + timedelta(days=1)),
+            submitted_after=first and self._midnight(first),
+            submitted_before=last and self._midnight(last + timedelta(days=1)),
             provider=self._cleaned("provider") or None,
         )
 
@@ -80,12 +82,11 @@ class ResultsForm(forms.Form):
         chosen = {name: self._cleaned(name) for name in names}
         return urlencode({name: value for name, value in chosen.items() if value})
 
+    def _midnight(self, day: date) -> datetime:
+        return datetime.combine(day, time(), self.zone)
+
     def _cleaned(self, name: str) -> Any:
         return self.cleaned_data.get(name) if not self.errors.get(name) else None
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
 
 
 def _short(block: Block) -> str:

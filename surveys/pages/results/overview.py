@@ -1,8 +1,8 @@
-"""The staff results page beyond its charts: participation, drop-off, text analysis, segments."""
+"""Results in the admin beyond their charts: participation, drop-off, text analysis, segments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,9 +22,13 @@ COMPLETED, FAILED = Analysis.Status.COMPLETED, Analysis.Status.FAILED
 
 @dataclass(frozen=True, slots=True)
 class StaffCard:
-    """A question's card with the details that only staff see. `is_read` says that analyses read its texts."""
+    """A question's card with the details that only staff see.
+
+    `is_text` marks open texts, and `is_read` those that analyses read.
+    """
 
     card: Card
+    is_text: bool
     is_read: bool
     drop_off: str
     text_analysis: TextAnalysis | None
@@ -40,23 +44,45 @@ class Funnel:
 
 
 @dataclass(frozen=True, slots=True)
+class AnalysisOffer:
+    """A new analysis: how many open answers it reads, what it costs in credits, and how many are left."""
+
+    answers: int
+    cost: int
+    left: int
+
+    @property
+    def price(self) -> str:
+        return plural(self.cost, "credit")
+
+    @property
+    def is_affordable(self) -> bool:
+        return self.cost <= self.left
+
+    @property
+    def left_after(self) -> int:
+        return self.left - self.cost
+
+
+@dataclass(frozen=True, slots=True)
 class AnalysisStatus:
     """The newest completed analysis, and the newest one if it is running or has failed.
 
-    `has_changed`: the responses or questions changed since the completed one.
-    `can_be_asked`: a request would start a new analysis. `price` is its cost in credits, empty if free.
+    `has_changed`: the responses or questions changed since the completed one. `offer` is what a request would
+    start, None if it would start nothing.
     """
 
     done: Analysis | None
     running: Analysis | None
     failed: Analysis | None
     has_changed: bool
-    can_be_asked: bool
-    price: str
+    offer: AnalysisOffer | None
 
 
-def facts_of(counted: Figures) -> Sequence[Fact]:
-    """Return the participation figures."""
+def facts_of(counted: Figures, *, is_poll: bool) -> Sequence[Fact]:
+    """Return the participation figures. A vote is always completed, and answers one question."""
+    if is_poll:
+        return (Fact("Votes", f"{counted.conversation_count:,}"),)
     completed = counted.completion_count
     total = counted.conversation_count
     completed_text = f"{completed:,}"
@@ -91,14 +117,15 @@ def funnel_of(counted: Figures) -> Funnel | None:
 def cards_of(
     project: Project,
     counted: Figures,
-    done: Analysis | None,
+    texts: Mapping[int, Any],
     *,
     divided_by: int | None,
-    with_quotes: bool,
 ) -> list[StaffCard]:
-    """Return the questions of the script, then removed ones. The `divided_by` question is not compared."""
+    """Return the questions of the script, then removed ones. The `divided_by` question is not compared.
+
+    `texts` are the `open_text` of an analysis, by block id.
+    """
     blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
-    texts = {block["block_id"]: block.get("open_text") for block in (done.blocks if done else ())}
     legend = legend_of(counted.segments or ())
     questions = [entry for entry in counted.blocks if entry["block_type"] != "content_block"]
     cards = []
@@ -107,31 +134,28 @@ def cards_of(
         card, comparison = draw_card(entry, block, number=number), None
         if legend and not card.notice and card.id != divided_by:
             comparison = compare(entry, block, legend)
-        is_read = entry["block_type"] == "open_text" and block is not None and block.section != "intro"
-        staff_card = _staff_card(card, is_read, entry["drop_off"]["left"], texts.get(card.id), comparison)
-        cards.append(staff_card if with_quotes else _without_quotes(staff_card))
+        is_text = entry["block_type"] == "open_text"
+        question = StaffCard(
+            card=card,
+            is_text=is_text,
+            is_read=is_text and block is not None and block.section != "intro",
+            drop_off=_left_here(entry["drop_off"]["left"]),
+            text_analysis=None,
+            comparison=comparison,
+        )
+        cards.append(_with_texts(question, texts.get(card.id)))
     return cards
 
 
-def _staff_card(
-    card: Card, is_read: bool, left: int, open_text: Any, comparison: SegmentComparison | None
-) -> StaffCard:
-    if not open_text or card.notice:
-        return StaffCard(card, is_read, _left_here(left), None, comparison)
-    card = replace(card, parts=sentiment_parts(open_text["sentiment"]))
-    return StaffCard(card, is_read, _left_here(left), text_analysis(open_text), comparison)
+def _with_texts(question: StaffCard, open_text: Any) -> StaffCard:
+    if not open_text or question.card.notice:
+        return question
+    card = replace(question.card, parts=sentiment_parts(open_text["sentiment"]))
+    return replace(question, card=card, text_analysis=text_analysis(open_text))
 
 
 def _left_here(count: int) -> str:
     return f"{count:,} left here" if count else ""
-
-
-def _without_quotes(staff_card: StaffCard) -> StaffCard:
-    analysed = staff_card.text_analysis
-    if analysed is None:
-        return staff_card
-    themes = [replace(theme, quotes=()) for theme in analysed.themes]
-    return replace(staff_card, text_analysis=replace(analysed, themes=themes))
 
 
 def analysis_status(project: Project, *, covers: str) -> AnalysisStatus:
@@ -142,18 +166,19 @@ def analysis_status(project: Project, *, covers: str) -> AnalysisStatus:
     is_running = newest is not None and not newest.is_finished
     changes = figures.changes(project.pk)
     is_current = done is not None and analysis.is_current(done, project=project, changes=changes)
-    can_be_asked = not (is_running or is_current)
     return AnalysisStatus(
         done=done,
         running=newest if is_running else None,
         failed=newest if newest is not None and newest.status == FAILED else None,
         has_changed=done is not None and analysis.has_changed(done, project=project, changes=changes),
-        can_be_asked=can_be_asked,
-        price=_price(project, covers) if can_be_asked else "",
+        offer=None if is_running or is_current else _offer(project, covers),
     )
 
 
-def _price(project: Project, covers: str) -> str:
-    """Return the cost of a new analysis as text, by the same rule that charges it; empty if free."""
-    cost = analysis.price(project=project, covers=covers)
-    return plural(cost, "credit") if cost else ""
+def _offer(project: Project, covers: str) -> AnalysisOffer:
+    """Return what a new analysis reads and costs, by the same rule that charges it."""
+    return AnalysisOffer(
+        answers=analysis.count_texts(project=project, covers=covers),
+        cost=analysis.price(project=project, covers=covers),
+        left=project.community.bot_credits,
+    )

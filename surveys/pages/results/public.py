@@ -105,10 +105,11 @@ def _context(project: Project, shared: SharedResults) -> dict[str, object]:
         f"To protect the people who answered, questions with fewer than {least} answers are not shown."
         f" What is shown changes only when at least {least} {noun}s have come, changed or gone since."
     )
-    return {**context, "cards": _cards(project, shared), "note": note if least else ""}
+    return {**context, "cards": cards_of(project, shared), "note": note if least else ""}
 
 
-def _cards(project: Project, shared: SharedResults) -> Sequence[Card]:
+def cards_of(project: Project, shared: SharedResults) -> Sequence[Card]:
+    """The cards of the questions, with a notice in place of what is withheld."""
     blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
     cards = []
     for number, entry in enumerate(shared.blocks, start=1):

@@ -1,6 +1,6 @@
 """Analyses: requested, paid and read. `worker` performs them.
 
-    ask(project=…, with_ai=…, covers=…, at=…)   a new analysis, the running one, or one that is still current
+    ask(actor=…, project=…, …)                  a new analysis, the running one, or one that is still current
     latest(project=…)                           the newest one, whatever its status
     is_current(done, project=…, changes=…)      whether a finished one is still up to date
     run(analysis_id=…)                          for the worker
@@ -20,13 +20,14 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from communities import services as communities
-from communities.errors import NotFound
+from communities.actors import Actor
+from communities.errors import Conflict, NotFound
 from communities.queue import wake
 from communities.transactions import in_transaction
 from surveys.ai import provider_is_free
 from surveys.ai.provider import LOCAL
 from surveys.models import Analysis, Project
-from surveys.services import access, anonymity, jobs
+from surveys.services import access, anonymity, history, jobs
 from surveys.services.analysis import texts as open_texts
 from surveys.services.analysis.worker import RUN, give_up, run
 from surveys.services.anonymity import LEAST_ANSWERS
@@ -40,6 +41,7 @@ __all__ = [
     "TEXTS_PER_CREDIT_UNIT",
     "as_json",
     "ask",
+    "count_texts",
     "give_up",
     "has_changed",
     "in_aggregate",
@@ -55,12 +57,21 @@ TEXTS_PER_CREDIT_UNIT = 100
 
 
 @in_transaction
-def ask(*, project: Project, with_ai: bool, covers: str, at: datetime) -> tuple[Analysis, bool]:
+def ask(
+    *,
+    actor: Actor,
+    project: Project,
+    with_ai: bool,
+    covers: str,
+    at: datetime,
+    at_most: int | None = None,
+) -> tuple[Analysis, bool]:
     """The analysis for this request, and whether it is new.
 
     A running analysis is joined, and a finished one is returned while nothing has changed since; neither
     costs anything. Two requests at once start one analysis, because the project's row is locked; answers do
-    not wait for that lock. Raises PaymentRequired if there are too few credits.
+    not wait for that lock. Raises PaymentRequired if there are too few credits, and Conflict if it costs
+    more credits than `at_most`.
     """
     locked = Project.objects.select_for_update(no_key=True).filter(pk=project.pk).first()
     if locked is None:
@@ -70,6 +81,8 @@ def ask(*, project: Project, with_ai: bool, covers: str, at: datetime) -> tuple[
     if (known := _reusable(alike.defer("checkpoint").order_by("-pk"), locked, totals["changes"])) is not None:
         return known, False
     cost = price(project=locked, covers=covers) if with_ai else 0
+    if at_most is not None and cost > at_most:
+        raise Conflict(f"This analysis costs {cost:,} credits now, and not {at_most:,}.")
     communities.spend_credits(community_id=locked.community_id, amount=cost)
     analysis = Analysis.objects.create(
         project=locked,
@@ -80,6 +93,7 @@ def ask(*, project: Project, with_ai: bool, covers: str, at: datetime) -> tuple[
         credits_used=cost,
         created_at=anonymity.rounded(project=locked, at=at),
     )
+    history.record_analysis(locked, actor=actor, covers=covers, credits=cost, at=at)
     wake(RUN, analysis_id=analysis.pk)
     return analysis, True
 
@@ -169,3 +183,8 @@ def price(*, project: Project, covers: str) -> int:
         return 0
     texts = open_texts.count(project_id=project.pk, covers=covers)
     return settings.CREDITS_FOR_100_TEXTS * -(-texts // TEXTS_PER_CREDIT_UNIT)
+
+
+def count_texts(*, project: Project, covers: str) -> int:
+    """How many answers to open questions an analysis reads."""
+    return open_texts.count(project_id=project.pk, covers=covers)

@@ -283,7 +283,8 @@ def _complete(job: Analysis, result: AnalysisResult, *, at: datetime) -> None:
     """Locks the project first, in the same order as deleting a project does. Raises TakenOver."""
     project = Project.objects.select_for_update(no_key=True).filter(pk=job.project_id).first()
     own = jobs.locked(job)
-    assert project is not None  # or its analysis would be gone
+    if project is None:  # deleted; if it is restored, another worker continues
+        raise jobs.TakenOver
     own.status, own.completed_at = Job.Status.COMPLETED, anonymity.rounded(project=project, at=at)
     own.blocks_as_json = wire.render(list(result.blocks)).decode()
     own.summary, own.generated_by = result.summary, result.generated_by
@@ -306,7 +307,8 @@ def _fail(job: Analysis, message: str, *, at: datetime) -> bool:
         own = jobs.locked(job)
     except jobs.TakenOver:
         return False
-    assert project is not None
+    if project is None:
+        return False
     _end_as_failed(own, project, message, at=at)
     return True
 

@@ -137,7 +137,8 @@ def recipient_of(
 def reach(recipient: Recipient, script: Script, state: State, blocks: Iterable[Block]) -> State:
     """Fire the action blocks that were reached. Returns the state with what they gave."""
     project_id = recipient.project.pk
-    may_fire = [block for block in blocks if _may_fire(recipient, script, state, block)]
+    settings = recipient.settings
+    may_fire = [block for block in blocks if gives(recipient.project, settings, script, state, block)]
     due = [
         block
         for block in may_fire
@@ -156,7 +157,7 @@ def due_at_end(recipient: Recipient, script: Script, state: State) -> list[Gift]
         question = next(block for block in script.blocks if block.asks)
         gifts.append(Gift("vote", recipient.respondent, question, XpEntry.SourceKind.POLL_VOTE))
     for block in outro.with_amounts(script, project=project, settings=settings).outro:
-        if _may_fire(recipient, script, state, block):
+        if gives(project, settings, script, state, block):
             scope = _scope(recipient, block, ends=1)
             gifts.append(Gift(str(block.name), scope, block, XpEntry.SourceKind.SURVEY_COMPLETION))
     return gifts
@@ -185,18 +186,18 @@ def unwind(recipient: Recipient) -> None:
     recipient.participate()
 
 
-def _may_fire(recipient: Recipient, script: Script, state: State, block: Block) -> bool:
-    """Whether an action block gives this recipient something that it has not given yet."""
+def gives(project: Project, settings: CommunitySettings, script: Script, state: State, block: Block) -> bool:
+    """Whether an action block gives a member something at this point that it has not given in this walk."""
     if block.action_kind is None or block.id in state.fired:
         return False
-    if recipient.project.is_anonymous and block.precondition is not None:
+    if project.is_anonymous and block.precondition is not None:
         return False  # the gift would reveal an answer
     if block.action_kind != "give_xp":
         return True
     config = block.action_config or NO_CONFIG
-    amount = xp_amount(recipient.project, script, state, config)
+    amount = xp_amount(project, script, state, config)
     gives_nothing = amount is None or (amount == 0 and config.source_key is None)
-    return recipient.settings.gives_xp and not gives_nothing
+    return settings.gives_xp and not gives_nothing
 
 
 def _scope(recipient: Recipient, block: Block, *, ends: int = 0) -> str:

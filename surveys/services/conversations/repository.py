@@ -90,7 +90,7 @@ def _for_respondent(project_id: int, respondent: str | None, locking: str) -> Re
             SELECT * FROM surveys_conversation WHERE project_id = p.id AND respondent = %s
             ORDER BY completed_at IS NOT NULL, id DESC LIMIT 1
         ) c ON TRUE
-        WHERE p.id = %s {locking}
+        WHERE p.id = %s AND p.deleted_at IS NULL {locking}
     """
     with prepared() as cursor:
         cursor.execute(sql, [respondent, respondent, project_id])
@@ -333,7 +333,7 @@ def _one(conversation_id: uuid.UUID, locking: str) -> Conversation | None:
     sql = f"""
         SELECT {columns_of(Project, "p")}, {columns_of(Conversation, "c")}
         FROM surveys_conversation c JOIN surveys_project p ON p.id = c.project_id
-        WHERE c.id = %s {locking}
+        WHERE c.id = %s AND p.deleted_at IS NULL {locking}
     """
     with prepared() as cursor:
         cursor.execute(sql, [conversation_id])

@@ -21,7 +21,7 @@ from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
 from surveys.services import access, anonymity, events
-from surveys.services.conversations import admission, effects, loading, repository
+from surveys.services.conversations import admission, effects, loading, repository, view
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loading import NO_CONVERSATION, LimitReached, LoadedConversation
 from surveys.services.conversations.repository import RespondentHistory, TallyChange
@@ -50,9 +50,9 @@ def begin(
     history = _admitted(project_id, respondent, at, actor)
     earlier = _resumable(history)
     if earlier is not None:
-        return ConversationView(loading.of(earlier), at, resumed=True)
+        return view.of_conversation(loading.of(earlier), at, resumed=True)
     loaded, is_new = _started(history.project, respondent, at, seed)
-    return ConversationView(loaded, at, resumed=not is_new)
+    return view.of_conversation(loaded, at, resumed=not is_new)
 
 
 @in_transaction
@@ -80,7 +80,7 @@ def begin_with_move(
         if not is_new:  # to lock it now, after the member, could deadlock with a move of the other request
             raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)
     if loaded.block is None or loaded.block.id != block_id:
-        return ConversationView(loaded, at, resumed=True)
+        return view.of_conversation(loaded, at, resumed=True)
     return _proceed(loaded, at) if raw is None else _take(loaded, raw, at)
 
 
@@ -136,7 +136,7 @@ def look(*, project_id: int, respondent: Respondent, at: datetime) -> tuple[Conv
     is_at_limit = _is_at_limit(history)
     if history.conversation is None or history.project.is_anonymous:
         return None, is_at_limit
-    return ConversationView(loading.of(history.conversation), at, resumed=True), is_at_limit
+    return view.of_conversation(loading.of(history.conversation), at, resumed=True), is_at_limit
 
 
 def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
@@ -146,7 +146,7 @@ def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None)
         raise NotFound(NO_CONVERSATION)
     if actor is not None:
         access.require_editor(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
-    return ConversationView(loading.of(conversation), at, resumed=True)
+    return view.of_conversation(loading.of(conversation), at, resumed=True)
 
 
 @in_transaction
@@ -172,7 +172,7 @@ def go_on(
     """
     loaded = loading.locked(conversation_id=conversation_id, actor=actor)
     if block_id is not None and (loaded.block is None or loaded.block.id != block_id):
-        return ConversationView(loaded, at, resumed=True)
+        return view.of_conversation(loaded, at, resumed=True)
     return _proceed(loaded, at)
 
 
@@ -192,7 +192,7 @@ def back(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None
             turn = runner.back(loaded.script, turn.state)
     except LookupError:
         raise Conflict("This is the first step.") from None
-    return ConversationView(loading.save(loaded, turn, at=at), at)
+    return view.of_conversation(loading.save(loaded, turn, at=at), at)
 
 
 @in_transaction
@@ -321,7 +321,7 @@ def _proceed(loaded: LoadedConversation, at: datetime) -> ConversationView:
     if not loaded.is_completed:
         _refuse_unless_live(loaded.project, at)
     turn = runner.proceed(loaded.script, loaded.state)
-    return ConversationView(loading.save(loaded, turn, at=at), at)
+    return view.of_conversation(loading.save(loaded, turn, at=at), at)
 
 
 def _take(
@@ -337,7 +337,7 @@ def _take(
     reply = _parsed(presentation.effective_block(loaded.script, block), raw)
     turn = runner.answer(loaded.script, loaded.state, reply)
     moved = loading.save(loaded, turn, at=at, block=block, reply=reply, is_new=is_new)
-    return ConversationView(moved, at, turn.feedback)
+    return view.of_conversation(moved, at, feedback=turn.feedback)
 
 
 def _repeated(loaded: LoadedConversation, raw: Mapping[str, object], at: datetime) -> ConversationView:
@@ -350,7 +350,7 @@ def _repeated(loaded: LoadedConversation, raw: Mapping[str, object], at: datetim
         except InvalidAnswer:
             is_same = False
         if is_same:
-            return ConversationView(loaded, at, runner.feedback(loaded.script, block, reply))
+            return view.of_conversation(loaded, at, feedback=runner.feedback(loaded.script, block, reply))
     if loaded.block is None:
         raise Conflict("This conversation is over.")
     raise Conflict("This is not the current block of the conversation.")

@@ -1,11 +1,13 @@
-"""A conversation as the interface and the pages show it."""
+"""A walk through a script as the interface and the pages show it, wherever its state is kept."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import Self
 
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, presentation, runner
@@ -13,8 +15,10 @@ from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
 from surveys.services.conversations import tokens
+from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loading import LoadedConversation
 from surveys.services.conversations.tokens import TokenContext
+from surveys.services.scripts import editing as scripts
 from xp.services.standings import Totals
 
 
@@ -42,54 +46,62 @@ class Exchange:
     answer: str
 
 
-@dataclass(frozen=True)
-class ConversationView:
-    """A conversation as it stands after a move. Each part is worked out when it is first read.
+@dataclass(frozen=True, kw_only=True)
+class WalkView(ABC):
+    """A walk as it stands. Each part is worked out when it is first read.
 
-    `unfilled_feedback` is the graded answer's `when_correct` or `when_incorrect`, its tokens not filled in.
-    `resumed` says that the conversation had begun earlier.
+    Subclasses know where the walk is kept: in a conversation, nowhere yet, or in a preview. `seed` determines
+    the order of options. `unfilled_feedback` is the graded answer's `when_correct` or `when_incorrect`, its
+    tokens not filled in.
     """
 
-    loaded: LoadedConversation
-    at: datetime
+    project: Project
+    script: Script
+    state: State
+    seed: int
     unfilled_feedback: str | None = None
-    resumed: bool = False
-
-    @property
-    def conversation(self) -> Conversation:
-        return self.loaded.conversation
-
-    @property
-    def project(self) -> Project:
-        return self.loaded.conversation.project
-
-    @property
-    def script(self) -> Script:
-        return self.loaded.script
-
-    @property
-    def state(self) -> State:
-        return self.loaded.state
-
-    @property
-    def is_completed(self) -> bool:
-        return self.loaded.is_completed
 
     @cached_property
+    @abstractmethod
     def context(self) -> TokenContext:
         """What tokens stand for, for this respondent."""
-        return tokens.for_conversation(self.loaded, at=self.at)
+
+    @property
+    @abstractmethod
+    def is_completed(self) -> bool: ...
+
+    @property
+    @abstractmethod
+    def is_open(self) -> bool:
+        """Whether the project takes answers now."""
+
+    @property
+    @abstractmethod
+    def can_go_back(self) -> bool: ...
+
+    @property
+    @abstractmethod
+    def session_number(self) -> int | None:
+        """Which of the respondent's sessions this is; None if it is not counted."""
+
+    def moved(self, state: State) -> Self:
+        """The same walk at another state, which is not saved."""
+        return replace(self, state=state)
+
+    def has_fired(self, block: Block) -> bool:
+        """Whether an action block gave the respondent something."""
+        return block.id in self.state.fired
 
     @cached_property
     def step(self) -> Step | None:
         """What waits for the respondent; None at the end."""
-        block = self.loaded.block
+        block = runner.current_block(self.script, self.state)
         if block is None:
             return None
         return Step(
             block=self.present(self.state, block),
             progress=runner.progress(self.script, self.state),
-            can_go_back=self.loaded.can_go_back_at(self.at),
+            can_go_back=self.can_go_back,
             reply=self.state.replies.get(block.id or 0),
             given=self.context.given.get(block.id or 0, 0),
         )
@@ -102,11 +114,10 @@ class ConversationView:
     @cached_property
     def outro(self) -> Sequence[Block]:
         """The outro at the end as the respondent sees it: the thank-you, and actions that gave something."""
-        if self.loaded.block is not None or not self.is_completed:
+        if not self.is_completed or runner.current_block(self.script, self.state) is not None:
             return ()
-        fired = self.state.fired
-        shown = (block for block in self.script.outro if block.action_kind is None or block.id in fired)
-        return [self.present(self.state, block) for block in shown]
+        blocks = (block for block in self.script.outro if block.action_kind is None or self.has_fired(block))
+        return [self.present(self.state, block) for block in blocks]
 
     @property
     def thank_you(self) -> str | None:
@@ -114,7 +125,7 @@ class ConversationView:
 
     @property
     def earned_xp(self) -> int:
-        """The XP that this conversation has given so far; a deduction is negative."""
+        """The XP that this walk has given so far; a deduction is negative."""
         return sum(self.context.given.values())
 
     @property
@@ -123,14 +134,12 @@ class ConversationView:
         return self.context.totals
 
     def present(self, state: State, block: Block, *, given: Mapping[int, int] | None = None) -> Block:
-        """A block as the respondent sees it at any point of this conversation.
+        """A block as the respondent sees it at any point of this walk.
 
         `given` is the XP given up to that point; None means until now.
         """
         values = tokens.values(self.context, block, [block.prompt], given=given)
-        return presentation.present(
-            self.script, state, block, seed=self.conversation.seed, token_values=values
-        )
+        return presentation.present(self.script, state, block, seed=self.seed, token_values=values)
 
     def history(self) -> list[Exchange]:
         """The past steps, oldest first."""
@@ -172,3 +181,97 @@ class ConversationView:
 
     def _filled(self, block: Block | None, text: str) -> str:
         return runner.fill(self.script, self.state, text, tokens.values(self.context, block, [text]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationView(WalkView):
+    """A conversation as it stands after a move. `resumed` says that it had begun earlier."""
+
+    loaded: LoadedConversation
+    at: datetime
+    resumed: bool = False
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.loaded.conversation
+
+    @cached_property
+    def context(self) -> TokenContext:
+        return tokens.for_conversation(self.loaded, at=self.at)
+
+    @property
+    def is_completed(self) -> bool:
+        return self.loaded.is_completed
+
+    @property
+    def is_open(self) -> bool:
+        return self.project.is_live_at(self.at)
+
+    @property
+    def can_go_back(self) -> bool:
+        return self.loaded.can_go_back_at(self.at)
+
+    @property
+    def session_number(self) -> int | None:
+        return self.conversation.session_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class VisitorView(WalkView):
+    """The first step as a visitor sees it who has not begun. Nothing of it is stored."""
+
+    respondent: Respondent
+    at: datetime
+
+    @cached_property
+    def context(self) -> TokenContext:
+        return tokens.for_visitor(self.project, self.script, self.state, self.respondent, at=self.at)
+
+    @property
+    def is_completed(self) -> bool:
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        return True
+
+    @property
+    def can_go_back(self) -> bool:
+        return False
+
+    @property
+    def session_number(self) -> int | None:
+        return None
+
+    def has_fired(self, block: Block) -> bool:
+        """Whether the block will give them something once they have begun."""
+        return self.respondent.is_member
+
+
+def of_conversation(
+    loaded: LoadedConversation, at: datetime, *, feedback: str | None = None, resumed: bool = False
+) -> ConversationView:
+    """The view of a conversation; `feedback` is that of the answer just given, its tokens not filled in."""
+    return ConversationView(
+        project=loaded.project,
+        script=loaded.script,
+        state=loaded.state,
+        seed=loaded.conversation.seed,
+        unfilled_feedback=feedback,
+        loaded=loaded,
+        at=at,
+        resumed=resumed,
+    )
+
+
+def of_visitor(*, project: Project, respondent: Respondent, seed: int, at: datetime) -> VisitorView:
+    """The first step of a project for a visitor. `seed` is the one with which their conversation begins."""
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    return VisitorView(
+        project=project,
+        script=script,
+        state=runner.begin(script).state,
+        seed=seed,
+        respondent=respondent,
+        at=at,
+    )

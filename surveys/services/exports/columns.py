@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from communities import statements
+from communities import spreadsheets, statements
 from surveys.engine.script import NUMBERS, Block, Option
 from surveys.models import Project
 from surveys.services.scripts import cache as script_cache
@@ -29,14 +29,6 @@ FIXED = (
     "provider",
 )
 MULTI_COLUMN_TYPES = frozenset({"multi_punch", "ranking"})  # one column for each option
-# Spreadsheets read a cell that begins with one of these as a formula. Some skip invisible characters before
-# it, and some accept the wide forms of Asian scripts. These go inside the brackets of regular expressions.
-EQUALS, PLUS, MINUS, AT = "=\uff1d\ufe66", "+\uff0b\ufe62", "\\-\uff0d\ufe63", "@\uff20\ufe6b"
-UNSEEN = (
-    "\\s\\x00-\\x1f\\x7f-\\x9f\\xad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
-    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
-)
-_FORMULA = re.compile(f"[{UNSEEN}]*[{EQUALS}{PLUS}{MINUS}{AT}]|[\\t\\r\\n]")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?").fullmatch
 # Archived blocks with answers, and current ones with answers from a time when they were of another type.
 _ANSWERED_BLOCKS = """
@@ -91,11 +83,6 @@ class ResponseTable:
     cells: Callable[[Sequence[Any]], list[Cell]]
 
 
-def neutralise(text: str) -> str:
-    """The text, with an apostrophe in front if a spreadsheet could read it as a formula."""
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
 def response_table(project: Project) -> ResponseTable:
     """The table of a project's responses: questions in script order, then removed ones with answers."""
     cached = script_cache.get(project.pk, project.revision)
@@ -121,7 +108,7 @@ def _columns(project: Project, stored: StoredScript) -> Iterator[ExportColumn]:
 
 def headers(columns: Sequence[ExportColumn]) -> list[str]:
     """The columns' headings. Headings that would be equal are extended to differ."""
-    texts = [neutralise(column.text) for column in columns]
+    texts = [spreadsheets.neutralise(column.text) for column in columns]
     for level in range(2):
         texts = _disambiguated(texts, [column.distinctions[level] for column in columns])
     while len({*texts, *FIXED}) < len(texts) + len(FIXED):
@@ -143,7 +130,7 @@ def _cells_of(
     of_block = {column.block.id: n for n, column in enumerate(columns, len(FIXED)) if column.option is None}
     of_option = {column.option.id: n for n, column in enumerate(columns, len(FIXED)) if column.option}
     type_of = {column.block.id: column.block.type for column in columns}
-    shown = {option_id: neutralise(label) for option_id, label in labels.items()}
+    shown = {option_id: spreadsheets.neutralise(label) for option_id, label in labels.items()}
     unanswered: list[Cell] = [None] * len(columns)
     choices: dict[int | None, list[int]] = defaultdict(list)
     for n, column in enumerate(columns, len(FIXED)):
@@ -154,7 +141,7 @@ def _cells_of(
         """The cell of a question with one column; it joins several answers from when it had another type."""
         cell = shown.get(option_id) if option_id is not None else None
         if cell is None:
-            cell = _number(text) if type_of[block_id] in NUMBERS else neutralise(text)
+            cell = _number(text) if type_of[block_id] in NUMBERS else spreadsheets.neutralise(text)
         return cell if before is None else f"{before}, {cell}"
 
     def cells(row: Sequence[Any]) -> list[Cell]:
@@ -177,7 +164,7 @@ def _cells_of(
 
 
 def _number(text: str) -> Cell:
-    return NumberText(text) if _NUMBER(text) else neutralise(text)
+    return NumberText(text) if _NUMBER(text) else spreadsheets.neutralise(text)
 
 
 def _fixed_cells(row: Sequence[Any], is_anonymous: bool) -> list[Cell]:
@@ -189,7 +176,7 @@ def _fixed_cells(row: Sequence[Any], is_anonymous: bool) -> list[Cell]:
         _time(started_at),
         _time(completed_at),
         None if is_anonymous else user_id,
-        None if is_anonymous or platform_id is None else neutralise(platform_id),
+        None if is_anonymous or platform_id is None else spreadsheets.neutralise(platform_id),
         provider,
     ]
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, BinaryIO
 
 from communities import wire
+from communities.actors import Actor
 from communities.errors import refuse
+from communities.spreadsheets import csv_line
+from communities.transactions import in_transaction
 from surveys.models import Project
+from surveys.services import history
 from surveys.services.exports import columns as export_columns
-from surveys.services.exports import csv as export_csv
 from surveys.services.representations import response as response_json
 from surveys.services.responses import service as responses
 from surveys.services.results.figures import ALL, Selection
@@ -30,6 +34,7 @@ _JOINERS = frozenset("\u200c\u200d")  # part of emoji and of words in some langu
 
 Chunks = Generator[bytes, None, None]
 Rows = Iterator[Sequence[Any]]
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +50,39 @@ class Export:
     chunks: Chunks
 
 
-def export(*, project: Project, format: str, selection: Selection = ALL, with_bom: bool = False) -> Export:
+def export(
+    *,
+    project: Project,
+    format: str,
+    selection: Selection = ALL,
+    with_bom: bool = False,
+    note: Progress | None = None,
+) -> Export:
     """A project's responses in one of `MEDIA_TYPES`, oldest first. `with_bom` adds a byte order mark to CSV.
 
+    `note` is told now and then how many responses have been written so far, and at the end how many in all.
     Refuses a workbook with more columns than a spreadsheet can hold.
     """
     filters = _filters(selection)
-    rows = (row for batch in responses.batches(project=project, filters=filters) for row in batch)
+    rows = _noted(responses.batches(project=project, filters=filters), note)
     return Export(
         MEDIA_TYPES[format], file_name(project.name, format), _FORMATS[format](project, rows, with_bom)
     )
+
+
+def _noted(batches: Iterator[Sequence[Sequence[Any]]], note: Progress | None) -> Rows:
+    count = 0
+    for batch in batches:
+        yield from batch
+        count += len(batch)
+        if note:
+            note(count)
+
+
+@in_transaction
+def note_export(*, actor: Actor, project: Project, format: str, at: datetime) -> None:
+    """Record in the audit trail that somebody gets a file. Call when its first chunk is there."""
+    history.record_export(project, actor=actor, format=format, at=at)
 
 
 def file_name(name: str, extension: str) -> str:
@@ -79,9 +107,9 @@ def _csv(project: Project, rows: Rows, with_bom: bool) -> Chunks:
 
     def lines() -> Iterator[bytes]:
         yield BYTE_ORDER_MARK if with_bom else b""
-        yield export_csv.line(table.headers)
+        yield csv_line(table.headers)
         for row in rows:
-            yield export_csv.line(table.cells(row))
+            yield csv_line(table.cells(row))
 
     return _in_chunks(lines())
 

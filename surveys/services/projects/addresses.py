@@ -44,4 +44,5 @@ def _statement() -> str:
         f"SELECT {columns_of(Project, 'p')}, {columns_of(Community, 'c')}, s.locale FROM surveys_project p"
         " JOIN communities_community c ON c.id = p.community_id"
         " LEFT JOIN communities_communitysettings s ON s.community_id = c.id WHERE p.slug = %s"
+        " AND p.deleted_at IS NULL"
     )

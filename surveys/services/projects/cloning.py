@@ -7,11 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from communities.actors import Actor
+from communities.audit_actions import Action
 from communities.errors import NotFound
 from communities.transactions import in_transaction
 from surveys.engine.script import Block
 from surveys.models import Project, buckets_in_order
-from surveys.services import access, events, lookup
+from surveys.services import access, events, history, lookup
 from surveys.services.projects import service as projects
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import outro
@@ -60,6 +61,14 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
         bucket_names=[bucket.name for bucket in buckets_in_order(source)],
     )
     made = lookup.get(community_id=actor.community_id, project_id=copy.pk)
+    history.record_creation(
+        Action.PROJECT_CLONED,
+        made,
+        actor=actor,
+        bucket_names=[bucket.name for bucket in buckets_in_order(made)],
+        at=at,
+        more={"cloned_from": str(source.pk)},
+    )
     events.project_changed(EventType.PROJECT_CREATED, made, at=at)
     return made
 

@@ -36,6 +36,8 @@ def apply_fields(
     violations: list[Violation] = []
     if "name" in fields:
         project.name = fields["name"]
+    if "is_cloneable" in fields:  # read-only in the API; staff set it (decisions 14.1)
+        project.is_cloneable = fields["is_cloneable"]
     settings = fields.get("settings") or {}
     for key in _PLAIN_SETTINGS:
         if key in settings:

@@ -8,11 +8,12 @@ from typing import Any
 
 from communities import services as communities
 from communities.actors import Actor
+from communities.audit_actions import Action
 from communities.errors import Conflict, refuse_all
 from communities.transactions import in_transaction
 from surveys.engine.rules import script as script_rules
 from surveys.models import Project
-from surveys.services import access, events, field_groups, lookup
+from surveys.services import access, events, field_groups, history, lookup
 from surveys.services.projects import fields as project_fields
 from surveys.services.projects import schedule
 from surveys.services.projects import service as projects
@@ -36,7 +37,7 @@ def open_project(
     if project.is_pending_at(at):
         raise Conflict("The project waits for its scheduled opening already: close it to cancel that.")
 
-    before = project.delivery
+    before, fields_before = project.delivery, history.project_fields(project)
     violations = []
     if fields and "delivery" in fields:
         violations += project_fields.apply_delivery(project, fields["delivery"], at=at)
@@ -48,23 +49,32 @@ def open_project(
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=before)
     projects.require_post_channel(project)
-    _require_fitting_script(project)
+    require_fitting_script(project)
     projects.require_chat_platform(project)
 
     project.opens_at = field_groups.time_of(project.delivery, "opening")
     project.closes_at = field_groups.time_of(project.delivery, "closing")
     if project.opens_at is None:
-        project.status = Project.Status.ACTIVE
+        project.status, project.opened_at = Project.Status.ACTIVE, at
     schedule.note_public(project, at=at)
     project.save(update_fields=[*schedule.STATE, "delivery", "participation", "response_channel"])
     communities.count_projects(community_id=actor.community_id, active=1)
     opened = lookup.get(community_id=actor.community_id, project_id=project_id)
+    history.record(
+        Action.PROJECT_OPENED if opened.opens_at is None else Action.PROJECT_SCHEDULED,
+        opened,
+        actor=actor,
+        at=at,
+        before=fields_before,
+        after=history.project_fields(opened),
+    )
     if opened.opens_at is None:  # a scheduled opening is reported when its time comes
         events.project_changed(EventType.PROJECT_OPENED, opened, at=at)
     return opened
 
 
-def _require_fitting_script(project: Project) -> None:
+def require_fitting_script(project: Project) -> None:
+    """Refuse to open a script without a question, or one that does not fit a poll or the chat."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
     violations = projects.chat_faults(project, script)
     if project.is_poll and script.blocks:
@@ -83,13 +93,21 @@ def close_project(*, actor: Actor, project_id: int, at: datetime) -> Project:
     if not project.is_live_at(at) and not project.is_pending_at(at):
         raise Conflict("The project is not active.")
 
-    was_live = project.is_live_at(at)
+    was_live, before = project.is_live_at(at), history.project_fields(project)
     schedule.note_public(project, at=at)
     project.status = Project.Status.INACTIVE
     project.opens_at = project.closes_at = None
     project.save(update_fields=schedule.STATE)
     communities.count_projects(community_id=actor.community_id, active=-1)
     closed = lookup.get(community_id=actor.community_id, project_id=project_id)
+    history.record(
+        Action.PROJECT_CLOSED if was_live else Action.PROJECT_UNSCHEDULED,
+        closed,
+        actor=actor,
+        at=at,
+        before=before,
+        after=history.project_fields(closed),
+    )
     if was_live:
         events.project_changed(EventType.PROJECT_CLOSED, closed, at=at)
     return closed

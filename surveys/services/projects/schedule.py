@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import structlog
-from celery.exceptions import SoftTimeLimitExceeded
-from django.db import connection
-
 from communities import services as communities
+from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.transactions import in_transaction
 from surveys.models import Project
-from surveys.services import events, field_groups, lookup
+from surveys.services import events, field_groups, history, lookup
+from surveys.services.projects.batches import change_each
 from webhooks.events import EventType
 
 # The fields that an opening or closing changes.
-STATE = ("status", "opens_at", "closes_at", "was_open_to_web")
-log = structlog.get_logger("colloquy.schedules")
+STATE = ("status", "opens_at", "closes_at", "opened_at", "was_open_to_web")
 BATCH = 500  # projects that one tick updates at most; the next tick takes the rest
 
 
@@ -39,14 +36,23 @@ def settle(project: Project, *, at: datetime) -> bool:
     note_public(project, at=at)
     if opens_at is not None:
         events.project_changed(EventType.PROJECT_OPENED, stored, at=at, happened_at=opens_at)
+        _note_status(Action.PROJECT_OPENED, project, Project.Status.ACTIVE, at=opens_at)
         project.status = Project.Status.ACTIVE
-        project.opens_at = None
+        project.opened_at, project.opens_at = opens_at, None
     if closes_at is not None:
         events.project_changed(EventType.PROJECT_CLOSED, stored, at=at, happened_at=closes_at)
+        _note_status(Action.PROJECT_CLOSED, project, Project.Status.INACTIVE, at=closes_at)
         project.status = Project.Status.INACTIVE
         project.closes_at = None
         communities.count_projects(community_id=project.community_id, active=-1)
     return True
+
+
+def _note_status(action: Action, project: Project, status: str, *, at: datetime) -> None:
+    """Record in the audit trail that the service opens or closes a project on schedule."""
+    history.record(
+        action, project, actor=None, at=at, before={"status": project.status}, after={"status": status}
+    )
 
 
 def note_public(project: Project, *, at: datetime) -> None:
@@ -74,17 +80,7 @@ def open_and_close_due(*, at: datetime) -> int:
     Runs may overlap: each skips the rows that another holds.
     """
     due = Project.objects.due_to_change(at=at).order_by("pk").values_list("pk", flat=True)[:BATCH]
-    changed = 0
-    for project_id in due:
-        try:
-            changed += _settle_one(project_id, at=at)
-        except SoftTimeLimitExceeded:
-            raise
-        except Exception:  # a fault in one project does not delay the others
-            log.exception("schedules.fault", project_id=project_id)
-            if not connection.is_usable():
-                raise
-    return changed
+    return change_each(due, lambda project_id: _settle_one(project_id, at=at), fault="schedules.fault")
 
 
 def catch_up(project: Project, *, at: datetime) -> None:

@@ -1,4 +1,4 @@
-"""Projects: made, changed, deleted. What opens and closes them is in `openings` and `schedules`."""
+"""Creating, changing and deleting projects. What opens and closes them is in `opening` and `schedule`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.db.models import Sum
 
 from communities import services as communities
 from communities.actors import Actor
+from communities.audit_actions import Action
 from communities.errors import ChannelRequired, Conflict, refuse_all, violation
 from communities.models import CommunitySettings
 from communities.transactions import in_transaction
@@ -21,7 +22,7 @@ from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Script, Violation
 from surveys.models import Analysis, Conversation, Project, buckets_in_order
 from surveys.models import Bucket as BucketRow
-from surveys.services import access, events, lookup
+from surveys.services import access, events, history, lookup
 from surveys.services.projects import fields as project_fields
 from surveys.services.projects import schedule
 from surveys.services.scripts import editing as scripts
@@ -46,6 +47,7 @@ class CreatedProject:
 class ProjectPlan:
     """A new project in memory, with a script. Both have passed every rule and are not saved yet."""
 
+    actor: Actor
     project: Project
     new: NewScript
     bucket_names: tuple[str, ...]
@@ -80,6 +82,9 @@ def save_plan(
         like=new.script,
         bucket_names=plan.bucket_names,
     )
+    history.record_creation(
+        Action.PROJECT_CREATED, project, actor=plan.actor, bucket_names=plan.bucket_names, at=at
+    )
     events.project_changed(EventType.PROJECT_CREATED, project, at=at)
     return CreatedProject(project, script, new.ignored)
 
@@ -110,7 +115,7 @@ def plan_project(
     if violations:
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=None)
-    return ProjectPlan(project, new, declared or new.bucket_names, settings)
+    return ProjectPlan(actor, project, new, declared or new.bucket_names, settings)
 
 
 def plan_with_draft(*, plan: ProjectPlan, blocks: Sequence[Mapping[str, Any]], scoring: bool) -> ProjectPlan:
@@ -169,13 +174,13 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
     """
     project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
-    was = copy(project)
+    was, stored = copy(project), [bucket.name for bucket in buckets_in_order(project)]
     default_privacy = (Project.PrivacyMode(project.privacy_mode), project.rounds_times_to_day)
     if project_fields.clears_privacy(fields):
         settings = communities.get_settings(community_id=actor.community_id)
         default_privacy = project_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
     violations = list(project_fields.apply_fields(project, fields, default_privacy=default_privacy, at=at))
-    violations += _settle_scoring(project, was, fields, at=at)
+    violations += _settle_scoring(project, was, fields, stored=stored, at=at)
     if project.response_channel != was.response_channel:
         violations += chat_faults(project, scripts.load(project_id=project.pk, revision=was.revision))
     if violations:
@@ -191,7 +196,18 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         schedule.note_public(project, at=at)
     _update_outro(project, was)
     project.save()
-    return lookup.get(community_id=actor.community_id, project_id=project_id)
+    updated = lookup.get(community_id=actor.community_id, project_id=project_id)
+    history.record_change(
+        Action.PROJECT_UPDATED,
+        updated,
+        actor=actor,
+        at=at,
+        before=history.project_fields(was, bucket_names=stored),
+        after=history.project_fields(
+            updated, bucket_names=[bucket.name for bucket in buckets_in_order(updated)]
+        ),
+    )
+    return updated
 
 
 def _update_outro(project: Project, was: Project) -> None:
@@ -241,13 +257,12 @@ def _change_privacy(project: Project) -> None:
 
 
 def _settle_scoring(
-    project: Project, was: Project, fields: Mapping[str, Any], *, at: datetime
+    project: Project, was: Project, fields: Mapping[str, Any], *, stored: list[str], at: datetime
 ) -> list[Violation]:
-    """Save the submitted buckets, and check the stored script against them.
+    """Save the submitted buckets, and check the stored script against them. `stored` are the present ones.
 
     With scoring off, reads show no buckets, so an empty list sent back changes nothing.
     """
-    stored = [bucket.name for bucket in buckets_in_order(project)]
     names = project_fields.bucket_names(fields)
     if names is None or (not names and not project.scoring_enabled and fields.get("scoring") is not None):
         names = tuple(stored)
@@ -285,11 +300,22 @@ def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
     """Delete a project with its script, conversations and answers. Refuses an active one."""
     project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
-    if project.is_live_at(at):
-        raise Conflict("An active project cannot be deleted: close it first.")
+    require_inactive(project, at=at)
     if project.is_pending_at(at):
         communities.count_projects(community_id=actor.community_id, active=-1)
-    deleted = lookup.get(community_id=actor.community_id, project_id=project_id)
+    history.record_deletion(Action.PROJECT_DELETED, project, actor=actor, at=at)
+    delete_locked(project, at=at)
+
+
+def require_inactive(project: Project, *, at: datetime) -> None:
+    """Refuse to delete an active project."""
+    if project.is_live_at(at):
+        raise Conflict("An active project cannot be deleted: close it first.")
+
+
+def delete_locked(project: Project, *, at: datetime) -> None:
+    """Delete a project under its row lock. The caller has checked that it is neither live nor pending."""
+    deleted = Project.with_deleted.with_details().get(pk=project.pk)
     events.project_changed(EventType.PROJECT_DELETED, deleted, at=at)
     _refund_running_analyses(project)
     _delete_rows(project.pk)

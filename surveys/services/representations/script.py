@@ -1,6 +1,7 @@
 """A script as JSON (interface 2.4), with warnings about parts of it that will have no effect.
 
     serialize(project, script)         after a write; serialize_block(…) for one block
+    all_blocks(project, script)        with the outro
     rendered(project, outro=…, …)      for a read: parts that are JSON text already, cached between reads
 
 Warnings depend on the project's current rewards and privacy.
@@ -27,13 +28,25 @@ def serialize(project: Project, script: Script) -> dict[str, object]:
         "project_id": str(project.pk),
         "revision": project.revision,
         "blocks": script_as_json(script),
-        "warnings": warnings(
-            script,
-            uses_xp=project.uses_xp,
-            is_anonymous=project.is_anonymous,
-            known_achievements=_known_achievements(project, script),
-        ),
+        "warnings": warnings_about(project, script),
     }
+
+
+def warnings_about(project: Project, script: Script) -> list[dict[str, object]]:
+    """What has no effect in this script, which need not be the stored one."""
+    return warnings(
+        script,
+        uses_xp=project.uses_xp,
+        is_anonymous=project.is_anonymous,
+        known_achievements=_known_achievements(project, script),
+    )
+
+
+def all_blocks(project: Project, script: Script) -> list[dict[str, object]]:
+    """The blocks of the script and of its outro, as a read with `expand=outro` tells them to its authors."""
+    if outro_blocks.gives_xp(project):
+        script = _with_amounts(project, script)
+    return script_as_json(script, outro=True)
 
 
 def rendered(project: Project, *, outro: bool, solutions: bool) -> tuple[int, dict[str, object]]:

@@ -13,10 +13,11 @@ from django.db.models import Sum
 
 from communities import statements
 from communities.actors import Actor
+from communities.audit_actions import Action
 from communities.errors import NotFound, refuse
 from communities.transactions import in_transaction
 from surveys.models import Project, Tally
-from surveys.services import access
+from surveys.services import access, history
 from surveys.services.conversations import repository
 from surveys.services.conversations import service as conversations
 from surveys.services.representations.response import ResponseJson, response_serializer
@@ -152,6 +153,9 @@ def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
     access.require_editor(actor=actor, project=conversation.project, missing=NO_RESPONSE)
     quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
     conversations.remove(conversation=conversation, at=at)
+    history.record_response(
+        Action.RESPONSE_DELETED, conversation.project, conversation.pk, actor=actor, at=at
+    )
 
 
 def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:

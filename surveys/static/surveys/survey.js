@@ -5,6 +5,7 @@
   "use strict";
   const root = document.documentElement;
   const isFramed = root.classList.contains("framed");
+  const isInside = window.parent !== window; // also in the frame of a preview, which is no frame of another site
   const lang = root.lang || "en";
   const byId = (id) => document.getElementById(id);
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -38,13 +39,14 @@
     const history = byId("history");
     if (!history || !history.children.length) return;
     if (isFramed) history.scrollTop = history.scrollHeight;
+    else if (isInside) scrollTo({ top: step.getBoundingClientRect().top + scrollY - 16 }); // not the page around it
     else if (!isFirst || !location.hash) step.scrollIntoView({ block: "start" });
   }
 
   function focusStep(isFirst) {
     const entry = step.querySelector("textarea.entry:not([readonly]), input.entry");
     const target = byId("summary") || (mouseAndKeyboard.matches && entry) || byId("question");
-    if (!target || (isFirst && isFramed)) return; // a frame must not take the focus from the page around it
+    if (!target || (isFirst && isInside)) return; // a frame must not take the focus from the page around it
     target.focus({ preventScroll: true });
     if (target === entry) entry.setSelectionRange(entry.value.length, entry.value.length);
   }

@@ -123,7 +123,7 @@ def straight(script: Any, final: Any) -> runner.State:
 
 
 @settings(
-    deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 @given(script=scripts(), data=st.data())
 def test_a_walk_with_steps_back_ends_where_the_straight_walk_ends(script, data):

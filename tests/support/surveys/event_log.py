@@ -14,6 +14,7 @@ from webhooks.services import webhooks
 def listener(community_id: int, *events: str) -> Webhook:
     """A webhook of a community that listens to these types of events, to all where none is named."""
     webhook, _ = webhooks.register(
+        actor=None,
         community_id=community_id,
         url="https://hooks.example.com/colloquy",
         events=list(events) or ["*"],

@@ -8,13 +8,18 @@ from typing import Any
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.db import transaction
 from django.db.models import Model
 
-from communities.models import Community, Member, User
+from communities.actors import ActingKey, Actor
+from communities.audit_actions import Action
+from communities.models import ApiKey, Community, Member, User
+from communities.services import audit
 from surveys.models import Project
 from surveys.services import anonymity, people
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
+from surveys.services.drafts import service as drafts
 from tests.factories import ApiKeyFactory, IdentityFactory, MemberFactory, UserFactory
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.moments import LUNCHTIME
@@ -29,7 +34,7 @@ EMAIL, USERNAME, AVATAR = "ann@harbour.example", "ann.at.harbour", "https://pict
 KEY_NAME, KEY_WORDS, KEY_PREFIX = "Key of the harbour", "For the harbour's page", "cq_live_HaRb0u"
 DIGESTS = ("d1" * 32, "d2" * 32)
 PASSWORD = "!a-password-that-nobody-knows"
-WRITTEN, NOTE = "Because of the sea.", "For help at the harbour"
+WRITTEN, NOTE, DRAFTED = "Because of the sea.", "For help at the harbour", "Whence do the gulls come?"
 GIVES_XP: dict[str, Any] = {
     "type": "action_block",
     "prompt": "Well done.",
@@ -51,7 +56,7 @@ class Person:
 
     told = (
         *(str(USER_ID), str(MEMBER_ID), CHAT_ID, EXTERNAL_ID, NAME, NICK, EMAIL, USERNAME, AVATAR),
-        *(KEY_NAME, KEY_WORDS, KEY_PREFIX, NOTE),
+        *(KEY_NAME, KEY_WORDS, KEY_PREFIX, NOTE, DRAFTED),
     )
 
     @property
@@ -98,6 +103,7 @@ def everywhere(caller: Caller) -> Person:
     Community.objects.filter(pk=community.pk).update(user_setup=user)
     for thing in (made.member, user, key):
         _noted_by_staff(caller.user, thing)
+    _recorded(caller.actor, made.member, key)
     for privacy_mode in ("transparent", "semi-private", "anonymous"):
         survey = caller.make_open(
             *(GIVES_XP, CHOICE, GIVES_XP | ROLE, TEXT), privacy_mode=privacy_mode, **AUDIENCE, **REWARDS
@@ -113,6 +119,14 @@ def everywhere(caller: Caller) -> Person:
     Project.objects.filter(pk__in=[made.projects[0]["id"], poll["id"]]).update(author=user)
     RoleGrant.objects.filter(role_id="1188").update(carried_out_at=AT)
     award(made.member, note=NOTE)
+    drafts.keep(
+        actor=Actor(USER_ID, "admin", community.pk, community.tier),
+        project_id=int(poll["id"]),
+        blocks=[TEXT | {"prompt": DRAFTED, "key": "new"}],
+        revision=1,
+        version=None,
+        at=AT,
+    )
     return made
 
 
@@ -184,8 +198,21 @@ def _noted_by_staff(staff: User, thing: Model) -> None:
     )
 
 
+def _recorded(admin: Actor, member: Member, key: ApiKey) -> None:
+    """Entries of the audit trail: by the person, about them, and about their key."""
+    by_them = Actor(USER_ID, "admin", member.community_id, "custom", ActingKey(key.pk, KEY_PREFIX))
+    here = member.community_id
+    about = {
+        Action.WEBHOOK_PINGED: (by_them, audit.Subject(here, "webhook", 1, "The board")),
+        Action.MEMBER_UPDATED: (admin, audit.Subject(here, "member", MEMBER_ID, NICK)),
+        Action.API_KEY_UPDATED: (admin, audit.Subject(here, "api_key", key.pk, KEY_NAME)),
+    }
+    with transaction.atomic():
+        for action, (actor, subject) in about.items():
+            before, after = ({}, {}) if actor is by_them else ({"key_prefix": KEY_PREFIX}, {"nick": NICK})
+            audit.record(actor=actor, action=action, on=subject, at=AT, before=before, after=after)
+
+
 def erasing(caller: Caller) -> Callable[[], None]:
     """A call that erases the person."""
-    return lambda: people.erase(
-        community_id=caller.community.pk, member_id=MEMBER_ID, by_user_id=caller.user.pk
-    )
+    return lambda: people.erase(actor=caller.actor, member_id=MEMBER_ID, at=AT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
+from typing import Any, Self
 
 from django.http import HttpResponse, HttpResponseBase
 from django.test import Client
@@ -24,10 +24,10 @@ class Visitor:
         self.page = ""
         self.response: Any = HttpResponse()
 
-    def look(self, more: str = "") -> Visitor:
+    def look(self, more: str = "") -> Self:
         return self._take(self.client.get(self.address + more))
 
-    def send(self, do: str = "answer", **fields: object) -> Visitor:
+    def send(self, do: str = "answer", **fields: object) -> Self:
         """Send the form; a redirect is followed."""
         response = self.client.post(self.address, {**self.hidden, "do": do, **fields}, headers=self.headers)
         if response.status_code == 303:
@@ -41,7 +41,7 @@ class Visitor:
     def has_control(self, written: str) -> bool:
         return re.search(written, self.page) is not None
 
-    def _take(self, response: HttpResponseBase) -> Visitor:
+    def _take(self, response: HttpResponseBase) -> Self:
         self.response = response
         source = self.response.content.decode()
         found = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', source)

@@ -7,7 +7,7 @@ import pytest
 from surveys.models import Answer, Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import planning
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import FIXED, answered, content, in_sheet, lines, questions, write_again
@@ -209,7 +209,7 @@ def test_removed_questions_and_options_with_answers_come_last():
 
 
 def test_what_was_answered_when_a_question_was_of_another_kind_is_not_lost(monkeypatch):
-    monkeypatch.setattr(scripts, "_refuse_new_types", lambda *_: None)  # as before types became fixed
+    monkeypatch.setattr(planning, "_new_types", lambda *_: None)  # as before types became fixed
     made = scenario.project(TEXT, MULTI, {"type": "open_numeric"})
     answered(made, "=words", [0, 2], "7")
     text, multi, numeric = scenario.script(made).blocks

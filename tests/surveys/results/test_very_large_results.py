@@ -14,9 +14,9 @@ from surveys.services.results import counting, figures, very_large
 from surveys.services.results.figures import Figures, Selection
 from tests.support.caller import Caller
 from tests.support.surveys import scenario
+from tests.support.surveys.project_tabs import look, superuser, tab
 from tests.support.surveys.results import OPEN_WEB, converse, results
 from tests.support.surveys.scenario import CHOICE
-from tests.support.surveys.staff import look, superuser
 
 WEB = Selection(provider="web")
 ASKED = {"type": "single_punch", "prompt": "?", "options": [{"value": "red"}, {"value": "green"}]}
@@ -210,8 +210,12 @@ def test_staff_see_all_responses_and_how_far_the_part_has_come():
     made = made_of(3)
     client = superuser()
 
-    seen = look(client, made, "?provider=web", status=503)
+    seen = look(client, made, "?provider=web")
+    polled = client.get(f"{tab(made.pk, 'results_counting')}?provider=web")
     finish()
+    ended = client.get(f"{tab(made.pk, 'results_counting')}?provider=web")
 
     assert "is being counted: 0% is done" in seen
+    assert "is being counted: 0% is done" in polled.content.decode()
+    assert (ended.status_code, ended["HX-Refresh"]) == (204, "true")
     assert "being counted" not in look(client, made, "?provider=web")

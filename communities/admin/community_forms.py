@@ -1,0 +1,185 @@
+"""The forms of a community: its own page, and a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from communities.models import Community, CommunitySettings
+from communities.services.communities import MAX_CREDITS, MAX_ID
+from communities.services.places import is_language_tag, time_zones
+
+PRIVACY = [
+    ("no", "Everybody in the community can see who answered what"),
+    ("yes", "Nobody can see who answered, admins included"),
+    ("more_anonymous", "Nobody can see who answered, and times show only the day"),
+]
+THANKS = [
+    ("default", "Friendly"),
+    ("form_standard", "Sober, as on a form"),
+    ("custom", "Your own words"),
+]
+TIERS = [(value, label) for value, label in Community.TierName.choices]
+OF_COMMUNITY = ("name", "icon_url", "topics", "tier")
+MAX_TOPICS, MAX_TOPIC = 20, 50
+MAX_INTEGER = 2**31 - 1  # of the column
+
+
+class CommunityForm(forms.Form):
+    """Each field also sends the value that it showed, so that only what the user changed is saved."""
+
+    name = forms.CharField(max_length=200)
+    icon_url = forms.URLField(
+        max_length=2048,
+        required=False,
+        assume_scheme="https",
+        label="Icon",
+        help_text="The address of a square picture.",
+    )
+    topics = forms.CharField(
+        required=False,
+        help_text=f"What the community is about, at most {MAX_TOPICS} words or phrases with commas between.",
+    )
+    locale = forms.CharField(
+        max_length=35,
+        required=False,
+        label="Language",
+        help_text="A language tag, such as en-GB. AI writes in this language if the answers are in none.",
+    )
+    time_zone = forms.CharField(
+        max_length=64,
+        label="Time zone",
+        widget=forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off"}),
+        help_text="Type a city. Opening and closing times are entered and shown in it.",
+    )
+    default_anonymous_mode = forms.ChoiceField(
+        choices=PRIVACY,
+        widget=forms.RadioSelect,
+        required=False,
+        label="Who may see answers to new surveys",
+        help_text="Each survey can set this differently, until its first answer.",
+    )
+    use_xp = forms.BooleanField(
+        required=False, label="Members earn XP", help_text="Without it, no survey gives XP to anybody."
+    )
+    xp_name = forms.CharField(
+        max_length=50, required=False, label="What XP is called", help_text="“XP” if left empty."
+    )
+    xp_per_question = forms.IntegerField(
+        min_value=0,
+        max_value=MAX_INTEGER,
+        required=False,
+        label="For each question",
+        help_text="What a survey that gives XP gives for each of its questions; 10 if left empty.",
+    )
+    use_leader_board = forms.BooleanField(
+        required=False, label="There is a leaderboard", help_text="Members can see who has the most XP."
+    )
+    thank_you_type = forms.ChoiceField(
+        choices=THANKS, widget=forms.RadioSelect, required=False, label="Style of the thanks"
+    )
+    thank_you_custom_message = forms.CharField(
+        max_length=4000,
+        required=False,
+        label="Your own words",
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Shown at the end of new surveys. Surveys that exist keep theirs.",
+    )
+    thank_you_custom_label = forms.CharField(
+        max_length=80,
+        required=False,
+        label="Button",
+        help_text="The text of the last button. Empty: there is no button.",
+    )
+    tier = forms.ChoiceField(
+        choices=TIERS, help_text="Sets the rate limit of API keys, and which features are available."
+    )
+    bot_credits = forms.IntegerField(
+        min_value=0,
+        max_value=MAX_CREDITS,
+        label="Credits for AI",
+        help_text="Credits that are spent before you save are subtracted from your number.",
+    )
+
+    def __init__(self, *args: Any, is_superuser: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not is_superuser:
+            del self.fields["tier"], self.fields["bot_credits"]
+        for field in self.fields.values():
+            field.show_hidden_initial = True
+
+    def clean_topics(self) -> list[str]:
+        topics = [each for text in self.cleaned_data["topics"].split(",") if (each := " ".join(text.split()))]
+        if len(topics) > MAX_TOPICS:
+            raise forms.ValidationError(f"There may be at most {MAX_TOPICS} topics.")
+        if any(len(each) > MAX_TOPIC for each in topics):
+            raise forms.ValidationError(f"A topic may have at most {MAX_TOPIC} characters.")
+        return list(dict.fromkeys(topics))
+
+    def clean_locale(self) -> str:
+        locale: str = self.cleaned_data["locale"]
+        if locale and not is_language_tag(locale):
+            raise forms.ValidationError("This must be a language tag, such as en or pt-BR.")
+        return locale
+
+    def clean_time_zone(self) -> str:
+        zone: str = self.cleaned_data["time_zone"].replace(" ", "_")
+        if zone not in time_zones():
+            raise forms.ValidationError("This is not a time zone. Choose one from the list, as Europe/Oslo.")
+        return zone
+
+    @property
+    def changes(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What was changed of the community, and of its settings. Empty texts become null."""
+        values = {
+            name: None if self.cleaned_data[name] == "" else self.cleaned_data[name]
+            for name in self.changed_data
+            if name != "bot_credits"
+        }
+        return (
+            {name: value for name, value in values.items() if name in OF_COMMUNITY},
+            {name: value for name, value in values.items() if name not in OF_COMMUNITY},
+        )
+
+    @property
+    def credits_change(self) -> int:
+        """The credits to add: the entered number minus the one that was shown. Negative to take some."""
+        if "bot_credits" not in self.changed_data:
+            return 0
+        began_with = self.fields["bot_credits"].clean(self.data.get(self.add_initial_prefix("bot_credits")))
+        return int(self.cleaned_data["bot_credits"] - began_with)
+
+
+class NewCommunityForm(forms.Form):
+    name = forms.CharField(max_length=200)
+    id = forms.IntegerField(
+        min_value=1,
+        max_value=MAX_ID,
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+        help_text="The id of its server on the chat platform. If it has none, keep the proposed id. "
+        "It cannot be changed later.",
+    )
+    tier = forms.ChoiceField(choices=TIERS, initial=Community.TierName.BASIC)
+    bot_credits = forms.IntegerField(min_value=0, max_value=MAX_CREDITS, initial=0, label="Credits for AI")
+
+
+def initial_of(community: Community, settings: CommunitySettings) -> Mapping[str, Any]:
+    """What the form of a community begins with."""
+    return {
+        **{
+            name: "" if (value := getattr(settings, name)) is None else value
+            for name in CommunityForm.base_fields
+            if hasattr(settings, name)
+        },
+        "default_anonymous_mode": settings.default_anonymous_mode or "no",
+        "thank_you_type": settings.thank_you_type or "default",
+        "use_xp": settings.gives_xp,
+        "use_leader_board": settings.has_leaderboard,
+        "name": community.name,
+        "icon_url": community.icon_url or "",
+        "topics": ", ".join(community.topics),
+        "tier": community.tier,
+        "bot_credits": community.bot_credits,
+    }

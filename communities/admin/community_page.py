@@ -1,0 +1,122 @@
+"""The page of a community: what its admins set, and what superusers give it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from communities.actors import Actor
+from communities.admin.community_forms import CommunityForm, initial_of
+from communities.admin_site import acting, refusals
+from communities.admin_site.base import CommunityModelAdmin, Nav
+from communities.admin_site.texts import moment, number
+from communities.errors import Refusal
+from communities.models import Community, CommunitySettings
+from communities.services import communities, get_settings, settings
+from communities.services.places import common_time_zones
+from communities.tiers import TIERS
+
+# The form's parts: a heading, what it is about, and the names of its fields.
+PARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("The community", "", ("name", "icon_url", "topics", "locale", "time_zone")),
+    ("Privacy", "", ("default_anonymous_mode",)),
+    (
+        "XP",
+        "Points that members earn by answering.",
+        ("use_xp", "xp_name", "xp_per_question", "use_leader_board"),
+    ),
+    (
+        "Thanks",
+        "What respondents read at the end of a survey.",
+        ("thank_you_type", "thank_you_custom_message", "thank_you_custom_label"),
+    ),
+    ("Tier and credits", "Only superusers change these.", ("tier", "bot_credits")),
+)
+
+
+@admin.register(CommunitySettings)
+class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
+    """`changelist` leads to the page of the current community."""
+
+    nav = Nav("Community", "house", 60)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return HttpResponseRedirect(self.address("change", self.actor(request).community_id))
+
+    def rows(self, actor: Actor) -> QuerySet[CommunitySettings]:
+        return CommunitySettings.objects.filter(pk=actor.community_id)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """The page works also before any settings were saved."""
+        if not (object_id.isascii() and object_id.isdigit() and int(object_id) <= communities.MAX_ID):
+            raise Http404
+        actor = acting.require_actor(request, int(object_id), least=self.least_role)
+        acting.make_current(request, actor.community_id)
+        return self._page(request, actor, Community.objects.get(pk=actor.community_id))
+
+    def _page(self, request: HttpRequest, actor: Actor, community: Community) -> HttpResponse:
+        own = get_settings(community_id=community.pk)
+        form = CommunityForm(
+            request.POST if request.method == "POST" else None,
+            initial=initial_of(community, own),
+            is_superuser=acting.user_of(request).is_superuser,
+        )
+        if request.method == "POST" and form.is_valid():
+            try:
+                _save(actor, form)
+            except Refusal as refusal:
+                refusals.add_to_form(form, refusal)
+            else:
+                messages.success(request, "Saved." if form.has_changed() else "Nothing was changed.")
+                return HttpResponseRedirect(self.address("change", community.pk))
+        context = {
+            "title": "Community",
+            "form": form,
+            "parts": [
+                (heading, text, [form[name] for name in names if name in form.fields])
+                for heading, text, names in PARTS
+                if any(name in form.fields for name in names)
+            ],
+            "facts": _facts(community),
+            "time_zones": common_time_zones(),
+        }
+        return self.render(request, "admin/communities/communitysettings/page.html", context)
+
+
+@transaction.atomic
+def _save(actor: Actor, form: CommunityForm) -> None:
+    """Save the changes through the services that the API uses."""
+    at, (of_community, of_settings) = timezone.now(), form.changes
+    if of_community or form.credits_change:
+        communities.change_community(
+            actor=actor, changes=of_community, credits_change=form.credits_change, at=at
+        )
+    if of_settings:
+        settings.save_settings(actor=actor, changes=of_settings, at=at)
+
+
+def _facts(community: Community) -> list[tuple[str, object]]:
+    tier = TIERS[community.tier]
+    return [
+        ("Tier", community.get_tier_display()),
+        ("Credits for AI", number(community.bot_credits)),
+        ("Requests a minute and key", number(tier.requests_per_minute)),
+        ("Premium features", "Yes" if tier.has_premium_features else "No"),
+        ("Projects open or scheduled", number(community.active_project_count)),
+        ("Projects ever made", number(community.total_project_count)),
+        ("Made", moment(community.created_date)),
+        ("Id", str(community.pk)),
+    ]

@@ -1,0 +1,35 @@
+"""First steps of a new community: its settings, and a second author."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from communities.actors import Actor
+from communities.admin_site.home import FirstStep, add_first_steps
+from communities.models import CommunitySettings, Member
+
+
+@add_first_steps
+def first_steps(request: HttpRequest, actor: Actor) -> Sequence[FirstStep]:
+    """Settings, and a second person who may write surveys."""
+    if not actor.is_admin:
+        return []
+    own = Member.objects.filter(community_id=actor.community_id, left_at__isnull=True)
+    colleagues = own.exclude(access=Member.Access.MEMBER)[:2].count()
+    return [
+        FirstStep(
+            5,
+            "Choose the community's language, time zone and default privacy",
+            reverse("admin:communities_communitysettings_change", args=[actor.community_id]),
+            is_done=CommunitySettings.objects.filter(pk=actor.community_id).exists(),
+        ),
+        FirstStep(
+            50,
+            "Add a colleague who may write surveys",
+            reverse("admin:communities_member_add"),
+            is_done=colleagues > 1,
+        ),
+    ]

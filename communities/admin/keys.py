@@ -1,0 +1,262 @@
+"""API keys: made, rotated and revoked by admins. A secret is shown on one page, once, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from communities.actors import Actor
+from communities.admin.key_forms import NewKeyForm
+from communities.admin_site import once, refusals
+from communities.admin_site.base import CommunityModelAdmin, Nav
+from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
+from communities.admin_site.site import time_zone_of
+from communities.admin_site.texts import moment, state
+from communities.errors import Conflict, Refusal
+from communities.http.authentication import caller_cache
+from communities.models import ApiKey, Member
+from communities.services import keys, members
+
+WHAT_KEYS_ARE = (
+    "An API key lets a website or a program work with this community's projects. It acts in the name of "
+    "the person who made it."
+)
+SENT_TWICE = (
+    "This form was sent before, so nothing was changed this time. Its secret was shown then and cannot be "
+    "shown again; rotate the key for a new one."
+)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
+    nav = Nav("API keys", "key", 50)
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            self.row_path("rotate", self.rotate_view),
+            self.row_path("revoke", self.revoke_view),
+            *super().get_urls(),
+        ]
+
+    def tools(self, request: HttpRequest, actor: Actor) -> list[tuple[str, str]]:
+        return [("New API key", self.address("add"))]
+
+    # --- Reading --------------------------------------------------------------------------------------
+
+    def listing(self, request: HttpRequest, actor: Actor) -> Listing[ApiKey]:
+        at, names, access = timezone.now(), dict[int, str](), dict[int, str]()
+
+        def load(rows: Sequence[ApiKey]) -> None:
+            names.update(_names(actor, rows))
+            access.update(_access_of_makers(actor, rows))
+
+        return Listing(
+            columns=[
+                Column("Name", lambda key: key.name, is_title=True),
+                Column("Role", lambda key: role_of(key, access)),
+                Column("Begins with", lambda key: format_html("<code>{}…</code>", key.key_prefix)),
+                Column("State", lambda key: state_of(key, at, access)),
+                Column("Last used", lambda key: moment(key.last_used_at) if key.last_used_at else "Never"),
+                Column("Works until", lambda key: moment(key.expires_at) if key.expires_at else "No end"),
+                Column("Made by", lambda key: names.get(key.user_id, "–")),
+            ],
+            orders={"newest": Order("Newest first", ("-id",))},
+            filters=[Filter("state", "State", [("live", "In use"), ("revoked", "Revoked")], _by_state)],
+            empty=Empty(WHAT_KEYS_ARE, "Make the first API key", self.address("add")),
+            address_of=lambda key: self.address("change", key.pk),
+            load=load,
+        )
+
+    def detail_view(self, request: HttpRequest, actor: Actor, row: ApiKey) -> HttpResponse:
+        at, names, access = timezone.now(), _names(actor, [row]), _access_of_makers(actor, [row])
+        rotated = moment(row.rotated_at)
+        if row.rotated_by_id:
+            rotated = format_html("{} by {}", rotated, names.get(row.rotated_by_id, "somebody who left"))
+        facts: list[tuple[str, object]] = [
+            ("State", state_of(row, at, access)),
+            ("Role", role_of(row, access)),
+            ("Begins with", format_html("<code>{}…</code>", row.key_prefix)),
+            ("Made by", names.get(row.user_id, "–")),
+            ("Made", moment(row.created_at)),
+            ("Last used", moment(row.last_used_at) if row.last_used_at else "Never"),
+            ("Works until", moment(row.expires_at) if row.expires_at else "No end"),
+            ("Last rotated", rotated if row.rotated_at else "Never"),
+        ]
+        if row.is_active_at(at) and row.previous_expires_at and row.previous_expires_at > at:
+            facts.append(("Its earlier secret works until", moment(row.previous_expires_at)))
+        context = {
+            "title": row.name,
+            "subtitle": row.description,
+            "facts": facts,
+            "tools": self._tools_of(row, at),
+            "back": self.address("changelist"),
+            "back_label": "API keys",
+        }
+        return self.render(request, "admin/detail.html", context)
+
+    def _tools_of(self, key: ApiKey, at: datetime) -> list[tuple[str, str]]:
+        rotate = [("Rotate…", self.address("rotate", key.pk))] if key.is_active_at(at) else []
+        revoke = [("Revoke…", self.address("revoke", key.pk))] if key.revoked_at is None else []
+        return [*rotate, *revoke]
+
+    # --- Changing -------------------------------------------------------------------------------------
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        actor, at = self.actor(request), timezone.now()
+        access = _present_access(actor.community_id, [actor.user_id]).get(actor.user_id)
+        form = NewKeyForm(
+            request.POST if request.method == "POST" else None,
+            at=at,
+            zone=time_zone_of(request),
+            is_admin=access == Member.Access.ADMIN,
+        )
+        if access is not None and request.method == "POST" and form.is_valid():
+            try:
+                with transaction.atomic():
+                    if not once.use(request, form.cleaned_data["ticket"]):
+                        return self._sent_twice(request)
+                    key, secret = keys.create_key(
+                        actor=actor,
+                        community_id=actor.community_id,
+                        user_id=actor.user_id,
+                        name=form.cleaned_data["name"],
+                        description=form.cleaned_data["description"] or None,
+                        restricted_to=form.cleaned_data.get("role") or None,
+                        expires_at=form.expires_at,
+                        at=at,
+                    )
+            except Refusal as refusal:
+                refusals.add_to_form(form, refusal)
+            else:
+                return self._show_secret(request, key, secret, title="The key is made")
+        context = {
+            "title": "New API key",
+            "form": form,
+            "button": "Make the key",
+            "back": self.address("changelist"),
+            "access": access,
+        }
+        return self.render(request, "admin/communities/apikey/new.html", context)
+
+    def rotate_view(self, request: HttpRequest, actor: Actor, row: ApiKey) -> HttpResponse:
+        """Ask first, then give the key a new secret and show it."""
+        form, at = once.TicketForm(request.POST if request.method == "POST" else None), timezone.now()
+        if request.method == "POST" and form.is_valid():
+            try:
+                with transaction.atomic():
+                    if not once.use(request, form.cleaned_data["ticket"]):
+                        return self._sent_twice(request)
+                    key, secret = keys.rotate_key(actor=actor, key_id=row.pk, at=at)
+            except Conflict as refusal:
+                refusals.add_to_form(form, refusal)
+            else:
+                title = "The key has a new secret"
+                return self._show_secret(request, key, secret, title=title, has_earlier=True)
+        maker = _names(actor, [row]).get(row.user_id, "its maker")
+        acts_for_another = [
+            f"The key still acts in the name of {maker}. The history records that you rotated it."
+        ]
+        context = {
+            "title": f"Rotate “{row.name}”?",
+            "consequences": [
+                "The key gets a new secret, which is shown to you once.",
+                "Its current secret works for another 24 hours, so that you can replace it without a gap.",
+                *(acts_for_another if row.user_id != actor.user_id else []),
+            ],
+            "form": form,
+            "button": "Rotate the key",
+            "back": self.address("change", row.pk),
+        }
+        return self.render(request, "admin/confirm.html", context)
+
+    def revoke_view(self, request: HttpRequest, actor: Actor, row: ApiKey) -> HttpResponse:
+        """Ask first, then revoke the key."""
+        if request.method == "POST":
+            with transaction.atomic():
+                keys.revoke_key(
+                    actor=actor, community_id=actor.community_id, key_id=row.pk, at=timezone.now()
+                )
+                transaction.on_commit(caller_cache.clear)  # so that it holds here even while Redis is down
+            messages.success(request, f"“{row.name}” is revoked.")
+            return HttpResponseRedirect(self.address("change", row.pk))
+        used = (
+            format_html("It was last used on {}.", moment(row.last_used_at))
+            if row.last_used_at
+            else "It was never used."
+        )
+        context = {
+            "title": f"Revoke “{row.name}”?",
+            "consequences": [
+                "From now on, requests with this key are refused.",
+                used,
+                "This cannot be undone. A new key has another secret.",
+            ],
+            "button": "Revoke the key",
+            "is_dangerous": True,
+            "back": self.address("change", row.pk),
+        }
+        return self.render(request, "admin/confirm.html", context)
+
+    def _show_secret(
+        self, request: HttpRequest, key: ApiKey, secret: str, *, title: str, has_earlier: bool = False
+    ) -> HttpResponse:
+        context = {
+            "title": title,
+            "key": key,
+            "secret": secret,
+            "has_earlier": has_earlier,
+            "address": self.address("change", key.pk),
+        }
+        return self.render(request, "admin/communities/apikey/secret.html", context)
+
+    def _sent_twice(self, request: HttpRequest) -> HttpResponse:
+        messages.warning(request, SENT_TWICE)
+        return HttpResponseRedirect(self.address("changelist"))
+
+
+def role_of(key: ApiKey, access: Mapping[int, str]) -> str:
+    """The role that a key has now: the one it is restricted to, or its maker's from `access`, by user id."""
+    return (key.restricted_to or access.get(key.user_id, "–")).capitalize()
+
+
+def state_of(key: ApiKey, at: datetime, access: Mapping[int, str]) -> SafeString:
+    """The state of a key in words, with a sign. Keys of people who have left are refused."""
+    if key.revoked_at is not None:
+        return state("Revoked", "bad")
+    if not key.is_active_at(at):
+        return state("Expired", "bad")
+    if key.user_id not in access:
+        return state("Refused: its maker has left", "bad")
+    return state("In use", "good")
+
+
+def _by_state(rows: Any, value: str) -> Any:
+    return rows.filter(revoked_at__isnull=value == "live")
+
+
+def _access_of_makers(actor: Actor, rows: Sequence[ApiKey]) -> dict[int, str]:
+    """The access of those makers who are present members, by user id. Their keys have it too."""
+    return _present_access(actor.community_id, {key.user_id for key in rows})
+
+
+def _present_access(community_id: int, user_ids: Collection[int]) -> dict[int, str]:
+    present = Member.objects.filter(
+        community_id=community_id, user_id__in=user_ids, left_at__isnull=True, user__is_active=True
+    )
+    return dict(present.values_list("user_id", "access"))
+
+
+def _names(actor: Actor, rows: Sequence[ApiKey]) -> dict[int, str]:
+    ids = {each for row in rows for each in (row.user_id, row.rotated_by_id) if each is not None}
+    return dict(members.display_names(community_id=actor.community_id, user_ids=ids))

@@ -1,0 +1,214 @@
+"""Users and groups: for superusers, and for staff with Django's permissions for them.
+
+Staff see the members of the communities that they administer, and gain no more than they have themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.debug import sensitive_post_parameters
+
+from communities.admin_site import acting
+from communities.admin_site.base import Nav, OperationsModelAdmin
+from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
+from communities.admin_site.texts import moment
+from communities.models import Identity, User
+from communities.services import staff as staff_rules
+from communities.services.member_search import find_users
+
+FLAGS = ("is_active", "is_staff", "is_superuser")  # whose values the communities' trails may show
+YES_OR_NO = [("yes", "Yes"), ("no", "No")]
+
+
+class IdentityInline(admin.TabularInline[Identity, User]):
+    """Accounts on platforms. Only superusers edit them: anybody else could take over an account so."""
+
+    model = Identity
+    extra = 0
+    raw_id_fields = ("community",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Identity]:
+        """All accounts for superusers; for others, those of no community or of one that they administer."""
+        rows, staff = super().get_queryset(request), acting.user_of(request)
+        if staff.is_superuser:
+            return rows
+        own = staff_rules.communities_of_admin(staff)
+        return rows.filter(Q(community=None) | Q(community_id__in=own))
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return acting.user_of(request).is_superuser
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return acting.user_of(request).is_superuser
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return acting.user_of(request).is_superuser
+
+
+@admin.register(User)
+class UserAdmin(OperationsModelAdmin[User], DjangoUserAdmin[User]):
+    nav = Nav("Users", "person", 80, is_operations=True)
+    search_fields = ("=id", "username__startswith")  # what an index finds
+    fieldsets = (
+        (None, {"fields": ("username", "password", "name", "email")}),
+        ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
+        ("Dates", {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = ((None, {"fields": ("username", "name", "usable_password", "password1", "password2")}),)
+    inlines = (IdentityInline,)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return staff_rules.users_to_view(staff=acting.user_of(request))
+
+    def tools(self, request: HttpRequest) -> list[tuple[str, str]]:
+        return [("Add a user", self.address("add"))] if self.has_add_permission(request) else []
+
+    def listing(self, request: HttpRequest) -> Listing[User]:
+        return Listing(
+            columns=[
+                Column("Name", lambda row: row.get_full_name() or f"User {row.pk}", is_title=True),
+                Column("User name", lambda row: row.username or "–"),
+                Column("Email", lambda row: row.email or "–"),
+                Column("Staff", lambda row: "Yes" if row.is_staff else "No"),
+                Column("Active", lambda row: "Yes" if row.is_active else "No"),
+                Column("Last sign-in", lambda row: moment(row.last_login) if row.last_login else "Never"),
+                Column("Id", lambda row: str(row.pk)),
+            ],
+            orders={"newest": Order("Newest first", ("-id",))},
+            filters=[
+                Filter("staff", "Staff", YES_OR_NO, lambda rows, value: rows.filter(is_staff=value == "yes")),
+                Filter(
+                    "active", "Active", YES_OR_NO, lambda rows, value: rows.filter(is_active=value == "yes")
+                ),
+            ],
+            searches="names, the beginning of a user name, or a complete id",
+            search=lambda rows, term: rows.filter(pk__in=find_users(among=rows, term=term)),
+            empty=Empty("Users are all people that the installation knows: those who answer, and staff."),
+            address_of=lambda row: self.address("change", row.pk),
+        )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """For superusers only: a new user belongs to no community, so nobody else could see them."""
+        return acting.user_of(request).is_superuser
+
+    def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        may = admin.ModelAdmin.has_view_permission(self, request, obj)
+        return may and (obj is None or staff_rules.may_view_user(staff=acting.user_of(request), user=obj))
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """For superusers only, because Django's log names staff of other communities."""
+        if not acting.user_of(request).is_superuser:
+            raise PermissionDenied
+        return super().history_view(request, object_id, extra_context)
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Decides about a user's password too."""
+        may = admin.ModelAdmin.has_change_permission(self, request, obj)
+        return may and (obj is None or staff_rules.may_change_user(staff=acting.user_of(request), user=obj))
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """People are made inactive: deleting them would delete their keys and their projects' author."""
+        return False
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Save what hangs on a user, and record the change in the communities that know them."""
+        super().save_related(request, form, formsets, change)
+        if not change:
+            return
+        # A field with a default counts as changed if the form comes without its hidden initial value.
+        changed = [name for name in form.changed_data if form.initial.get(name) != form.cleaned_data[name]]
+        if any(each.has_changed() for each in formsets):
+            changed.append("accounts")
+        if changed:
+            flags = [name for name in changed if name in FLAGS]
+            staff_rules.record_account_change(
+                staff=acting.user_of(request),
+                user=form.instance,
+                fields=changed,
+                before={name: form.initial[name] for name in flags},
+                after={name: form.cleaned_data[name] for name in flags},
+                at=timezone.now(),
+            )
+
+    @method_decorator(sensitive_post_parameters())
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        """Set a password, and record it in the communities that know the user."""
+        with transaction.atomic():
+            before = self.get_object(request, id)
+            response: HttpResponse = super().user_change_password(request, id, form_url)
+            user = self.get_object(request, id)
+            if user is not None and before is not None and user.password != before.password:
+                staff_rules.record_account_change(
+                    staff=acting.user_of(request),
+                    user=user,
+                    fields=["password"],
+                    before={},
+                    after={},
+                    at=timezone.now(),
+                )
+        return response
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
+        """Only superusers make superusers."""
+        return () if acting.user_of(request).is_superuser else ("is_superuser",)
+
+    def get_form(
+        self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        """The form offers only groups and permissions that its user could have too."""
+        form = super().get_form(request, obj, change=change, **kwargs)
+        groups, permissions = (obj.groups.all(), obj.user_permissions.all()) if obj else (None, None)
+        staff = acting.user_of(request)
+        _offer(form, "groups", staff_rules.groups_to_grant(staff=staff, granted=groups))
+        _offer(form, "user_permissions", staff_rules.permissions_to_grant(staff=staff, granted=permissions))
+        return form
+
+
+@admin.register(Group)
+class GroupAdmin(OperationsModelAdmin[Group], DjangoGroupAdmin):
+    """Groups. Nobody can add a permission to a group that they do not have themselves."""
+
+    nav = Nav("Groups", "people", 81, is_operations=True)
+
+    def has_view_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return admin.ModelAdmin.has_view_permission(self, request, obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return admin.ModelAdmin.has_add_permission(self, request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        may = admin.ModelAdmin.has_change_permission(self, request, obj)
+        return may and (obj is None or staff_rules.may_change_group(staff=acting.user_of(request), group=obj))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        """Django asks this for each group of a bulk deletion too."""
+        may = admin.ModelAdmin.has_delete_permission(self, request, obj)
+        return may and (obj is None or staff_rules.may_change_group(staff=acting.user_of(request), group=obj))
+
+    def get_form(
+        self, request: HttpRequest, obj: Group | None = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        granted = obj.permissions.all() if obj else None
+        permissions = staff_rules.permissions_to_grant(staff=acting.user_of(request), granted=granted)
+        _offer(form, "permissions", permissions)
+        return form
+
+
+def _offer(form: Any, name: str, rows: QuerySet[Any]) -> None:
+    """Limit the choices of a form's field to these rows, if the form has the field."""
+    if name in form.base_fields:
+        form.base_fields[name].queryset = rows

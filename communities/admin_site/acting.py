@@ -1,0 +1,129 @@
+"""Who acts in the admin, and in which community.
+
+A staff user acts in a community as the member they are there, by the rules of decisions 2.2, as API keys do.
+Superusers act as admins of every community. Lists show the *current* community, which the switcher chooses;
+the page of an object makes its community the current one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from django.http import Http404, HttpRequest
+
+from communities.actors import Actor, Role
+from communities.models import Community, CommunitySettings, Member, User
+
+SESSION_KEY = "community"
+MAX_IN_SWITCHER = 30
+_CACHE = "_acting_in"
+
+
+@dataclass(frozen=True, slots=True)
+class StaffCommunity:
+    """A community in which somebody acts, with the role they have there and its time zone."""
+
+    id: int
+    name: str
+    role: str
+    tier: str
+    time_zone: str
+
+
+def user_of(request: HttpRequest) -> User:
+    """Who is signed in to the admin."""
+    return cast(User, request.user)
+
+
+def communities_of(request: HttpRequest) -> list[StaffCommunity]:
+    """The communities in which the user acts, by name: their own, and for superusers some of the others.
+
+    At most MAX_IN_SWITCHER for superusers, who find the rest in the list of communities.
+    """
+    return list(_acting(request).values())
+
+
+def actor_in(request: HttpRequest, community_id: int) -> Actor | None:
+    """The user as an actor in a community; None if they have no role there or the community is unknown."""
+    community = _find(request, community_id)
+    if community is None:
+        return None
+    return Actor(
+        user_id=user_of(request).pk, role=community.role, community_id=community.id, tier=community.tier
+    )
+
+
+def require_actor(request: HttpRequest, community_id: int, *, least: Role = Role.MEMBER) -> Actor:
+    """The user as an actor in a community with at least this role. Raises Http404."""
+    actor = actor_in(request, community_id)
+    if actor is None or not actor.has_role(least):
+        raise Http404
+    return actor
+
+
+def current_community(request: HttpRequest) -> StaffCommunity | None:
+    """The community whose lists the user sees; None if they belong to none."""
+    chosen = request.session.get(SESSION_KEY)
+    community = _find(request, chosen) if isinstance(chosen, int) else None
+    return community or next(iter(_acting(request).values()), None)
+
+
+def current_actor(request: HttpRequest) -> Actor | None:
+    """The user as an actor in the current community."""
+    community = current_community(request)
+    return None if community is None else actor_in(request, community.id)
+
+
+def make_current(request: HttpRequest, community_id: int) -> None:
+    """Make a community the current one, from this request on. The caller has checked the user's role."""
+    if request.session.get(SESSION_KEY) != community_id:
+        request.session[SESSION_KEY] = community_id
+
+
+def _acting(request: HttpRequest) -> dict[int, StaffCommunity]:
+    communities: dict[int, StaffCommunity] | None = getattr(request, _CACHE, None)
+    if communities is None:
+        communities = _read(user_of(request))
+        setattr(request, _CACHE, communities)
+    return communities
+
+
+def _read(user: User) -> dict[int, StaffCommunity]:
+    if not (user.is_active and user.is_staff):
+        return {}
+    members = Member.objects.filter(user=user, left_at__isnull=True)
+    rows = members.order_by("community__name", "community_id").values_list(
+        "community_id", "community__name", "access", "community__tier", "community__settings__time_zone"
+    )
+    if not user.is_superuser:
+        return {row[0]: _staff_community(*row) for row in rows}
+    own = [_staff_community(*row[:2], "admin", *row[3:]) for row in rows]
+    # By id, which has an index: a million names would be sorted for each page.
+    others = Community.objects.exclude(pk__in=[each.id for each in own]).order_by("pk")
+    fields = others.values_list("pk", "name", "tier", "settings__time_zone")
+    more = [
+        _staff_community(pk, name, "admin", tier, zone)
+        for pk, name, tier, zone in fields[: max(0, MAX_IN_SWITCHER - len(own))]
+    ]
+    return {each.id: each for each in (*own, *sorted(more, key=lambda each: each.name.casefold()))}
+
+
+def _find(request: HttpRequest, community_id: int) -> StaffCommunity | None:
+    acting = _acting(request)
+    if community_id in acting or not user_of(request).is_superuser:
+        return acting.get(community_id)
+    # The switcher holds only some of the communities that a superuser may enter.
+    row = (
+        Community.objects.filter(pk=community_id)
+        .values_list("pk", "name", "tier", "settings__time_zone")
+        .first()
+    )
+    if row is None:
+        return None
+    acting[community_id] = _staff_community(row[0], row[1], "admin", row[2], row[3])
+    return acting[community_id]
+
+
+def _staff_community(pk: int, name: str, role: str, tier: str, time_zone: str | None) -> StaffCommunity:
+    return StaffCommunity(pk, name, role, tier, time_zone or CommunitySettings.DEFAULT_TIME_ZONE)

@@ -1,0 +1,199 @@
+"""How the admin shows the audit trail: as a list, one entry with before and after, and as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import orjson
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+
+from communities import spreadsheets
+from communities.actors import Actor
+from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
+from communities.admin_site.texts import moment
+from communities.audit_actions import Action
+from communities.http.downloads import Chunks, download
+from communities.models import AuditEntry
+from communities.services import audit_listing
+from communities.services.audit_listing import Filters
+
+FORMATS = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
+PERIODS = {"1": "Last 24 hours", "7": "Last 7 days", "30": "Last 30 days"}  # days
+KINDS = {
+    "project": "Projects",
+    "script": "Scripts",
+    "response": "Responses",
+    "responses": "Exports",
+    "analysis": "Analyses",
+    "member": "Members",
+    "xp": "XP",
+    "achievement": "Achievements",
+    "api_key": "API keys",
+    "webhook": "Webhooks",
+    "settings": "Settings",
+    "history": "Exports of this history",
+    "community": "Community",
+}
+COLUMNS = (
+    *("happened_at", "action", "actor_name", "source", "key_prefix"),
+    *("object_type", "object_id", "object_name", "project_id", "before", "after", "id"),
+)
+MAX_SHOWN = 2_000  # characters of one value
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field that an entry changed, by its path, as texts."""
+
+    path: str
+    before: str
+    after: str
+
+
+def rows(*, actor: Actor, project_id: int | None = None) -> QuerySet[AuditEntry]:
+    """The entries of the actor's community, or of one project of it that they may edit."""
+    entries = AuditEntry.objects.filter(community_id=actor.community_id).defer("words", "before", "after")
+    return entries if project_id is None else entries.filter(project_id=project_id)
+
+
+def listing(*, kinds: Sequence[str], address_of: Callable[[AuditEntry], str]) -> Listing[AuditEntry]:
+    """A list of entries, newest first, with filters for these kinds of objects."""
+    return Listing(
+        columns=[
+            Column("What", what, is_title=True),
+            Column("Which", lambda entry: entry.object_name or entry.object_id or "–"),
+            Column("Who", who),
+            Column("When", lambda entry: moment(entry.happened_at)),
+        ],
+        orders={"newest": Order("Newest first", ("-happened_at", "-pk"))},
+        filters=[
+            Filter("kind", "What", [(kind, KINDS[kind]) for kind in kinds], _of_kind),
+            Filter("source", "By", [(each.value, each.label) for each in AuditEntry.Source], _of_source),
+            Filter("days", "When", list(PERIODS.items()), _of_days),
+        ],
+        empty=Empty("Every change appears here: who made it, when, and what was before and after."),
+        searches="names of people and objects, ids and key prefixes",
+        search=audit_listing.search,
+        address_of=address_of,
+    )
+
+
+def what(entry: AuditEntry) -> str:
+    """What was done, in words."""
+    try:
+        return str(Action(entry.action).label)
+    except ValueError:  # written by a newer version
+        return entry.action
+
+
+def who(entry: AuditEntry) -> str:
+    """Who acted, and through what."""
+    if entry.source == AuditEntry.Source.SYSTEM:
+        return "Colloquy itself"
+    name = entry.actor_name or "Somebody who was erased"
+    return f"{name}, API key {entry.key_prefix}…" if entry.key_prefix else name
+
+
+def differences(entry: AuditEntry) -> list[Difference]:
+    """The fields that changed, with nested ones by their path, in the order of their names."""
+    before, after = dict(_flat(entry.before)), dict(_flat(entry.after))
+    return [
+        Difference(path, before.get(path, ""), after.get(path, ""))
+        for path in sorted({*before, *after})
+        if before.get(path) != after.get(path) or path not in before
+    ]
+
+
+def facts(entry: AuditEntry) -> list[tuple[str, object]]:
+    """What is known about an entry besides the change."""
+    known: list[tuple[str, object]] = [
+        ("Who", who(entry)),
+        ("When", moment(entry.happened_at)),
+        ("Which", entry.object_name or "–"),
+        ("Kind", entry.object_type.replace("_", " ")),
+        ("Id", entry.object_id or "–"),
+    ]
+    return [*known, ("Request", entry.request_id)] if entry.request_id else known
+
+
+def export(
+    request: HttpRequest, *, actor: Actor, project_id: int | None, format: str, file_name: str
+) -> HttpResponseBase:
+    """Stream the entries that the filters of the address choose, and record that. Raises Unavailable."""
+    filters = _filters(request, project_id)
+    batches = audit_listing.batches(community_id=actor.community_id, filters=filters)
+    write = _as_csv if format == "csv" else _as_ndjson
+    file = download(
+        request, content_type=FORMATS[format], file_name=f"{file_name}.{format}", chunks=write(batches)
+    )
+    if request.method != "HEAD":
+        audit_listing.record_export(actor=actor, project_id=project_id, format=format, at=timezone.now())
+    return file
+
+
+def _as_csv(batches: Iterator[Sequence[AuditEntry]]) -> Chunks:
+    yield spreadsheets.csv_line(COLUMNS)
+    for batch in batches:
+        entries = map(audit_listing.as_json, batch)
+        yield b"".join(spreadsheets.csv_line([_cell(entry[name]) for name in COLUMNS]) for entry in entries)
+
+
+def _as_ndjson(batches: Iterator[Sequence[AuditEntry]]) -> Chunks:
+    for batch in batches:
+        yield b"".join(orjson.dumps(audit_listing.as_json(entry)) + b"\n" for entry in batch)
+
+
+def _cell(value: object) -> str:
+    """A cell as text, which no spreadsheet takes for a formula."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else orjson.dumps(value).decode().strip('"')
+    return spreadsheets.neutralise(text)
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """The leaves of nested JSON, each by its path. Elements of lists go by their name, else their place."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _flat(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
+        for place, inner in enumerate(value):
+            name = inner.get("name") or inner.get("value") if isinstance(inner, Mapping) else None
+            yield from _flat(inner, f"{path}[{name or place}]")
+    elif path:
+        text = value if isinstance(value, str) else orjson.dumps(value).decode()
+        yield path, text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
+def _actions_of(kind: str) -> list[str]:
+    return [value for value in Action.values if value.startswith(f"{kind}.")]
+
+
+def _of_kind(entries: QuerySet[AuditEntry], kind: str) -> QuerySet[AuditEntry]:
+    return entries.filter(action__in=_actions_of(kind))
+
+
+def _of_source(entries: QuerySet[AuditEntry], source: str) -> QuerySet[AuditEntry]:
+    return entries.filter(source=source)
+
+
+def _of_days(entries: QuerySet[AuditEntry], days: str) -> QuerySet[AuditEntry]:
+    return entries.filter(happened_at__gte=timezone.now() - timedelta(days=int(days)))
+
+
+def _filters(request: HttpRequest, project_id: int | None) -> Filters:
+    query = request.GET
+    kind, source, days = query.get("kind", ""), query.get("source", ""), query.get("days", "")
+    return Filters(
+        project_id=project_id,
+        actions=_actions_of(kind) if kind in KINDS else (),
+        source=source if source in AuditEntry.Source.values else None,
+        since=timezone.now() - timedelta(days=int(days)) if days in PERIODS else None,
+        search=query.get("q", "").replace("\x00", "")[:200],
+    )

@@ -1,0 +1,207 @@
+"""A list page of the admin: columns, a search, filters as chips, an order, bulk actions, keyset paging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, QueryDict
+
+from communities.admin_site import keyset
+
+M = TypeVar("M", bound=Model)
+PER_PAGE = 50
+MAX_SEARCH = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `cell` gives its text, or safe HTML, for a row."""
+
+    label: str
+    cell: Callable[[Any], object]
+    is_number: bool = False
+    is_title: bool = False  # the link to the row's page, and the heading of its card on a phone
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A choice among values, shown as chips. `apply` narrows the rows to a chosen value."""
+
+    name: str
+    label: str
+    choices: Sequence[tuple[str, str]]
+    apply: Callable[[QuerySet[Any], str], QuerySet[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A way to sort, by fields that an index covers; see `keyset`."""
+
+    label: str
+    fields: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class BulkAction:
+    """Something to do with the ticked rows. It leads to a page that asks first, at this address."""
+
+    label: str
+    address: str
+    is_dangerous: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """What an empty list says: what the thing is, and the first step if the user may take it."""
+
+    text: str
+    step: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    label: str
+    query: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChipGroup:
+    label: str
+    chips: Sequence[Chip]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    label: str
+    content: object
+    is_number: bool
+    is_title: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    key: str
+    address: str
+    cells: Sequence[Cell]
+
+    @property
+    def title(self) -> object:
+        """The content of the title's cell, to name the row elsewhere."""
+        return next((each.content for each in self.cells if each.is_title), "")
+
+
+@dataclass(frozen=True)
+class Listing(Generic[M]):
+    """What a list can show. `searches` says what the search box looks into; without it there is none."""
+
+    columns: Sequence[Column]
+    orders: Mapping[str, Order]
+    empty: Empty
+    filters: Sequence[Filter] = ()
+    searches: str = ""
+    search: Callable[[QuerySet[Any], str], QuerySet[Any]] | None = None
+    actions: Sequence[BulkAction] = ()
+    address_of: Callable[[Any], str] = lambda row: ""
+    load: Callable[[Sequence[Any]], None] | None = None  # what the cells need of other tables, for all rows
+    parts: Sequence[Q] = ()  # see keyset.read_page
+    keys_first: bool = False  # the same, for searches
+    keeps: Mapping[str, str] = field(default_factory=dict)  # parameters by which the caller narrowed the rows
+
+
+@dataclass(frozen=True)
+class ListPage:
+    """A drawn page of a list, for `admin/listing.html`."""
+
+    listing: Listing[Any]
+    rows: Sequence[Row]
+    term: str
+    filters: Sequence[ChipGroup]
+    orders: Sequence[Chip]
+    next: str
+    previous: str
+    is_narrowed: bool
+    hidden: Sequence[tuple[str, str]]  # what the search form keeps of the address
+
+
+def draw(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> ListPage:
+    """Read the page that the address asks for. Parameters that the list does not know are ignored."""
+    query = request.GET
+    term = query.get("q", "").replace("\x00", "").strip()[:MAX_SEARCH] if listing.search else ""
+    if term and listing.search:
+        rows = listing.search(rows, term)
+    chosen = {each.name: query[each.name] for each in listing.filters if _is_choice(each, query)}
+    for each in listing.filters:
+        if each.name in chosen:
+            rows = each.apply(rows, chosen[each.name])
+    names = list(listing.orders)
+    order = query.get("sort", "") if query.get("sort") in listing.orders else names[0]
+    page = keyset.read_page(
+        rows,
+        listing.orders[order].fields,
+        after=query.get("after", ""),
+        before=query.get("before", ""),
+        length=PER_PAGE,
+        parts=listing.parts,
+        keys_first=listing.keys_first and bool(term),
+    )
+    if listing.load:
+        listing.load(page.rows)
+    parameters = {
+        **listing.keeps,
+        **({"q": term} if term else {}),
+        **chosen,
+        **({"sort": order} if order != names[0] else {}),
+    }
+    return ListPage(
+        listing=listing,
+        rows=[_row(listing, each) for each in page.rows],
+        term=term,
+        filters=[_chips(each, chosen, parameters) for each in listing.filters],
+        orders=[_sort_chip(name, listing.orders[name], order, names[0], parameters) for name in names],
+        next=_with(parameters, after=page.next) if page.next else "",
+        previous=_with(parameters, before=page.previous) if page.previous else "",
+        is_narrowed=bool(term or chosen or listing.keeps),
+        hidden=[(name, value) for name, value in parameters.items() if name != "q"],
+    )
+
+
+def _is_choice(each: Filter, query: QueryDict) -> bool:
+    return query.get(each.name) in {value for value, _ in each.choices}
+
+
+def _row(listing: Listing[M], row: M) -> Row:
+    cells = [Cell(each.label, each.cell(row), each.is_number, each.is_title) for each in listing.columns]
+    return Row(str(row.pk), listing.address_of(row), cells)
+
+
+def _chips(each: Filter, chosen: Mapping[str, str], parameters: Mapping[str, str]) -> ChipGroup:
+    value_now = chosen.get(each.name)
+    others = {name: value for name, value in parameters.items() if name != each.name}
+    every = Chip("All", _with(others), value_now is None)
+    return ChipGroup(
+        each.label,
+        [
+            every,
+            *(
+                Chip(label, _with(others, **{each.name: value}), value == value_now)
+                for value, label in each.choices
+            ),
+        ],
+    )
+
+
+def _sort_chip(name: str, order: Order, chosen: str, default: str, parameters: Mapping[str, str]) -> Chip:
+    others = {key: value for key, value in parameters.items() if key != "sort"}
+    query = _with(others) if name == default else _with(others, sort=name)
+    return Chip(order.label, query, name == chosen)
+
+
+def _with(values: Mapping[str, str], **more: str | None) -> str:
+    query = QueryDict(mutable=True)
+    query.update({**values, **{name: value for name, value in more.items() if value is not None}})
+    return f"?{query.urlencode()}"

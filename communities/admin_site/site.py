@@ -1,0 +1,164 @@
+"""The admin site: limited sign-in, the side bar, the switcher between communities, and the home page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.contrib.admin import ModelAdmin
+from django.core.exceptions import ImproperlyConfigured
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.template.response import SimpleTemplateResponse, TemplateResponse
+from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from communities.admin_site import acting, home
+from communities.admin_site.base import CommunityModelAdmin, OperationsModelAdmin, SiteModelAdmin
+from communities.admin_site.pages import site_pages
+from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound, Refusal
+from communities.sign_in import LimitedSignIn
+
+View = Callable[..., HttpResponseBase]
+
+
+class Site(LimitedSignIn):
+    """Django's admin site in our look. It registers only admins that know who may see their rows."""
+
+    site_header = site_title = "Colloquy"
+    index_title = "Home"
+    enable_nav_sidebar = False  # ours is in `admin/base.html`
+
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Register an admin class. Raises ImproperlyConfigured for one that checks no community.
+
+        Django's own admin of groups is left out; `communities.admin.users` has ours.
+        """
+        if getattr(admin_class, "__module__", "").startswith("django.contrib.auth."):
+            return
+        allowed = (CommunityModelAdmin, OperationsModelAdmin)
+        if not (isinstance(admin_class, type) and issubclass(admin_class, allowed)):
+            name = getattr(admin_class or ModelAdmin, "__name__", admin_class)
+            raise ImproperlyConfigured(
+                f"{name} must derive from CommunityModelAdmin or OperationsModelAdmin, "
+                "so that nobody sees the rows of another community."
+            )
+        super().register(model_or_iterable, admin_class, **options)
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_active and request.user.is_staff)
+
+    def admin_view(self, view: View, cacheable: bool = False) -> View:  # type: ignore[override]
+        """Show times in the time zone of the community that the page belongs to.
+
+        What a service refuses and the view did not expect, such as a change of something that a colleague
+        has just deleted, becomes a page that says why.
+        """
+
+        def zoned(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            try:
+                response = view(request, *args, **kwargs)
+            except NotFound as refusal:
+                raise Http404(refusal.message) from refusal
+            except (Conflict, Forbidden, InvalidRequest) as refusal:
+                response = self._refused(request, refusal)
+            if isinstance(response, SimpleTemplateResponse) and not response.is_rendered:
+                with timezone.override(time_zone_of(request)):  # templates are rendered after the view
+                    response.render()
+            return response
+
+        for name in ("csrf_exempt", "model_admin", "admin_site"):
+            if hasattr(view, name):
+                setattr(zoned, name, getattr(view, name))
+        guarded: View = super().admin_view(zoned, cacheable)
+        return guarded
+
+    def _refused(self, request: HttpRequest, refusal: Refusal) -> TemplateResponse:
+        context = {**self.each_context(request), "title": "That did not work", "refusal": refusal.message}
+        status = 403 if isinstance(refusal, Forbidden) else 409
+        return TemplateResponse(request, "admin/refused.html", context, status=status)
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        switch = path(
+            "community/<int:community_id>/",
+            self.admin_view(self.switch_community),
+            name="switch_community",
+        )
+        pages = [path(f"{each.name}/", self.admin_view(each.view), name=each.name) for each in site_pages]
+        return [switch, *pages, *super().get_urls()]
+
+    @property
+    def urls(self) -> Any:
+        return self.get_urls(), "admin", self.name
+
+    def switch_community(self, request: HttpRequest, community_id: int) -> HttpResponseBase:
+        """Make another community the current one, and go home."""
+        return _switch(request, community_id)
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        community = acting.current_community(request)
+        actor = acting.current_actor(request)
+        context = {
+            **self.each_context(request),
+            "title": community.name if community else "Welcome",
+            "attention": home.attention(request, actor) if actor else [],
+            "first_steps": home.first_steps(request, actor) if actor else [],
+            "cards": home.cards(request, actor) if actor else [],
+            **(extra_context or {}),
+        }
+        request.current_app = self.name
+        return TemplateResponse(request, "admin/home.html", context)
+
+    def app_index(
+        self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        """Redirects Django's page of one app to the home page, because the side bar leads everywhere."""
+        return HttpResponseRedirect(reverse("admin:index"))
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """What the frame of every page shows: who acts where, and the side bar."""
+        if not self.has_permission(request):
+            return {**super().each_context(request), "nav": [], "nav_operations": []}
+        entries = self._nav(request)
+        return {
+            "site_title": self.site_title,
+            "site_header": self.site_header,
+            "site_url": None,
+            "has_permission": True,
+            "available_apps": [],
+            "is_popup": False,
+            "is_nav_sidebar_enabled": False,
+            "log_entries": None,
+            "community": acting.current_community(request),
+            "communities": acting.communities_of(request),
+            "nav": [each for each in entries if not each["is_operations"]],
+            "nav_operations": [each for each in entries if each["is_operations"]],
+        }
+
+    def _nav(self, request: HttpRequest) -> list[dict[str, Any]]:
+        lists = [
+            (each.nav, each.address("changelist"))
+            for each in self._registry.values()
+            if isinstance(each, SiteModelAdmin) and each.nav and each.has_module_permission(request)
+        ]
+        pages = [(each.nav, reverse(f"admin:{each.name}")) for each in site_pages if each.is_for(request)]
+        entries = [
+            {**nav._asdict(), "address": address, "is_here": request.path.startswith(address)}
+            for nav, address in (*lists, *pages)
+        ]
+        return sorted(entries, key=lambda entry: (entry["order"], entry["label"]))
+
+
+@require_POST
+def _switch(request: HttpRequest, community_id: int) -> HttpResponse:
+    acting.require_actor(request, community_id)
+    acting.make_current(request, community_id)
+    return HttpResponseRedirect(reverse("admin:index"))
+
+
+def time_zone_of(request: HttpRequest) -> ZoneInfo:
+    """The time zone in which a page shows times: the current community's, else UTC."""
+    community = acting.current_community(request) if request.user.is_authenticated else None
+    return ZoneInfo(community.time_zone if community else "UTC")

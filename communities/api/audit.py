@@ -1,0 +1,144 @@
+"""The audit trail of the key's community."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.actors import Role
+from communities.audit_actions import Action
+from communities.errors import NotFound, refuse
+from communities.http.fields import UtcDateTimeField
+from communities.http.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
+from communities.http.paths import MAX_ID
+from communities.http.views import CommunityViewSet
+from communities.models import AuditEntry
+from communities.services import audit_listing
+from communities.services.audit_listing import Filters
+
+MAX_SEARCH = 200  # characters
+EXAMPLE = {
+    "id": "019bfc1e-7d4a-7c53-9d0e-2f6a1b3c4d5e",
+    "happened_at": "2026-01-31T09:30:00Z",
+    "action": "project.updated",
+    "source": "api_key",
+    "actor_id": "41",
+    "actor_name": "Marit Solberg",
+    "api_key_id": "7",
+    "key_prefix": "cq_live_k3Jq0b",
+    "object_type": "project",
+    "object_id": "7",
+    "object_name": "Opening moves",
+    "project_id": "7",
+    "before": {"name": "Openings", "settings.share_results": False},
+    "after": {"name": "Opening moves", "settings.share_results": True},
+    "request_id": "6f1b0c4d9e8a4b7c8d2e3f4a5b6c7d8e",
+}
+_ABOUT = (
+    "Every change by an API key, by staff in the admin, or by the service itself (scheduled openings and "
+    "closings, and commands), newest first. An entry is written in the transaction of its change: refused "
+    "and repeated requests have none. What respondents do is not part of it, and entries never contain "
+    "answers or secrets; of a webhook's URL they show only where it leads.\n\n"
+    "`before` and `after` contain the fields that changed; fields of nested objects are named by their path. "
+    "In `script.updated`, `blocks` contains the blocks that were removed (only in `before`), added (only in "
+    "`after`), or changed, the latter with `id`, `name` and the fields that differ. Entries about responses "
+    "and analyses of anonymous projects have times rounded to the hour, or to the day if the project's are, "
+    "random ids, and no `request_id`; deleted responses are not named. If a person is erased, their name and "
+    "what refers to them is removed from all entries. Entries are kept for a year, unless the installation "
+    "sets another time.\n\n"
+    "To continue where an earlier call stopped, send the last id as `after`. `search` finds words that begin "
+    "with each of its words, in the names of who acted and of the object, in the object's id and in the "
+    "key's prefix. Needs the role admin."
+)
+
+
+class AuditIn(serializers.Serializer[Any]):
+    """Filters and paging of the audit trail."""
+
+    after = serializers.UUIDField(
+        required=False, help_text="An entry's id: the page starts after it, at one cost at any depth."
+    )
+    per_page = serializers.IntegerField(
+        min_value=1, max_value=MAX_PER_PAGE, default=DEFAULT_PER_PAGE, help_text="1 to 100."
+    )
+    project_id = serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID)
+    action = serializers.ChoiceField(choices=Action.values, required=False)
+    actor_id = serializers.IntegerField(
+        required=False, min_value=1, max_value=MAX_ID, help_text="The id of the user who acted."
+    )
+    since = UtcDateTimeField(required=False, help_text="Happened then or later.")
+    until = UtcDateTimeField(required=False, help_text="Happened before then.")
+    search = serializers.CharField(max_length=MAX_SEARCH, required=False)
+
+
+class AuditEntryOut(serializers.Serializer[AuditEntry]):
+    """One change."""
+
+    id = serializers.UUIDField()
+    happened_at = serializers.DateTimeField()
+    action = serializers.ChoiceField(choices=Action.values)
+    source = serializers.ChoiceField(  # type: ignore[assignment]  # the name is public, and hides DRF's
+        choices=AuditEntry.Source.values,
+        help_text="`system`: the service itself.",
+    )
+    actor_id = serializers.CharField(
+        allow_null=True, help_text="The user who acted; null for `system`, and if the person was erased."
+    )
+    actor_name = serializers.CharField(allow_null=True, help_text="As it was then.")
+    api_key_id = serializers.CharField(allow_null=True)
+    key_prefix = serializers.CharField(allow_null=True, help_text="As it was then.")
+    object_type = serializers.CharField(help_text="Such as `project`, `response`, `webhook`, `member`.")
+    object_id = serializers.CharField(allow_null=True, help_text="Null for what is not named.")
+    object_name = serializers.CharField(allow_null=True, help_text="As it was then.")
+    project_id = serializers.CharField(allow_null=True, help_text="The project that it belongs to, if any.")
+    before = serializers.DictField(allow_null=True, help_text="What changed, as it was.")
+    after = serializers.DictField(allow_null=True, help_text="What changed, as it is now.")
+    request_id = serializers.CharField(
+        allow_null=True, help_text="The `X-Request-Id` of the response; null if there was no request."
+    )
+
+
+class AuditViewSet(CommunityViewSet):
+    noun = "audit"
+    least_role = {
+        "list": Role.ADMIN,
+    }
+
+    @extend_schema(
+        operation_id="audit_list",
+        tags=["Audit trail"],
+        summary="Read the audit trail",
+        description=_ABOUT,
+        parameters=[AuditIn],
+        responses=AuditEntryOut(many=True),
+        examples=[OpenApiExample("A changed project", EXAMPLE, response_only=True)],
+    )
+    def list(self, request: Request, **kwargs: Any) -> Response:
+        query = self.query(AuditIn)
+        filters = Filters(
+            project_id=query.get("project_id"),
+            actions=[query["action"]] if "action" in query else [],
+            actor_id=query.get("actor_id"),
+            since=query.get("since"),
+            until=query.get("until"),
+            search=query.get("search", ""),
+        )
+        try:
+            page = audit_listing.page(
+                community_id=self.actor.community_id,
+                filters=filters,
+                after=query.get("after"),
+                per_page=query["per_page"],
+            )
+        except NotFound:
+            refuse("after", "not_found", "`after` must be the id of an entry that is still kept.")
+        return Response(
+            {
+                "data": [audit_listing.as_json(entry) for entry in page.entries],
+                "pagination": {"per_page": query["per_page"], "has_more": page.has_more},
+            }
+        )

@@ -1,0 +1,225 @@
+"""The audit trail: who changed what and when, written in the transaction of the change.
+
+    record(actor=…, action=…, on=Subject(…), …)   one entry
+    changes(before, after)                        what differs, as `record` takes it
+    last_change(project_id=…, action=…)           the newest change of a project
+
+`audit_listing` reads the trail. What respondents do is no part of it, and neither are answers and secrets.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+import uuid_utils
+from django.conf import settings
+from django.db import connection
+
+from communities import rounding, wire
+from communities.actors import Actor
+from communities.audit_actions import Action
+from communities.models import AuditEntry
+from communities.rounding import Rounding
+from communities.statements import prepared
+from communities.transactions import in_transaction
+
+Values = Mapping[str, object]
+BATCH_SIZE = 5_000
+MAX_NAME = 200  # characters of the columns
+
+# The name is the one that the actor has now, as `members.display_names` tells it.
+_RECORD = """
+    INSERT INTO communities_auditentry (
+        id, community_id, happened_at, source, actor_id, actor_name, api_key_id, key_prefix, action,
+        object_type, object_id, object_name, project_id, before, after, request_id
+    )
+    SELECT %(id)s::uuid, %(community_id)s::bigint, %(happened_at)s::timestamptz, %(source)s::varchar,
+        %(actor_id)s::bigint, coalesce(left((
+            SELECT coalesce(nullif(here.nick, ''), nullif(person.name, ''),
+                CASE WHEN person.is_staff THEN person.username END)
+            FROM communities_user person
+            LEFT JOIN communities_member here
+                ON here.user_id = person.id AND here.community_id = %(community_id)s::bigint
+            WHERE person.id = %(actor_id)s::bigint
+        ), 200), ''), %(api_key_id)s::bigint, %(key_prefix)s::varchar, %(action)s::varchar,
+        %(object_type)s::varchar, %(object_id)s::varchar, %(object_name)s::varchar, %(project_id)s::bigint,
+        %(before)s::jsonb, %(after)s::jsonb, %(request_id)s::varchar
+"""
+_ERASE_ACTOR = """
+    UPDATE communities_auditentry
+    SET actor_id = NULL, actor_name = '', api_key_id = NULL, key_prefix = '', request_id = NULL
+    WHERE community_id = %s AND actor_id = %s
+"""
+_ERASE_OBJECT = """
+    UPDATE communities_auditentry SET object_id = NULL, object_name = '', before = NULL, after = NULL
+    WHERE community_id = %s AND object_type = %s AND object_id = ANY(%s)
+"""
+_DELETE = """
+    DELETE FROM communities_auditentry WHERE id = ANY(ARRAY(
+        SELECT id FROM communities_auditentry WHERE happened_at < %s LIMIT %s FOR UPDATE SKIP LOCKED
+    ))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an action is about: its kind (`project`, `webhook`), id and present name.
+
+    `id` is None for what must not be named, such as an anonymous response.
+    """
+
+    community_id: int
+    type: str
+    id: object
+    name: str = ""
+    project_id: int | None = None
+
+
+def record(
+    *,
+    actor: Actor | None,
+    action: Action,
+    on: Subject,
+    at: datetime,
+    before: Values | None = None,
+    after: Values | None = None,
+    rounded_to: Rounding | None = None,
+) -> None:
+    """Write an entry. Call inside the change's transaction. Without an `actor` the service itself acted.
+
+    `before` and `after` hold the fields that changed and nothing secret. `rounded_to` is set for what happens
+    beside anonymous responses: then neither the time, the id nor the request tells when exactly it happened.
+    """
+    assert connection.in_atomic_block, "An entry is written in the transaction of its change."
+    key = actor.key if actor else None
+    exact = rounded_to is None
+    values: dict[str, Any] = {
+        "id": uuid.UUID(int=uuid_utils.uuid7().int) if exact else uuid.uuid4(),
+        "community_id": on.community_id,
+        "happened_at": rounding.down(at, rounded_to),
+        "source": _source_of(actor).value,
+        "actor_id": actor and actor.user_id,
+        "api_key_id": key and key.id,
+        "key_prefix": key.prefix if key else "",
+        "action": action.value,
+        "object_type": on.type,
+        "object_id": None if on.id is None else str(on.id),
+        "object_name": on.name[:MAX_NAME],
+        "project_id": on.project_id,
+        "before": _as_json(before),
+        "after": _as_json(after),
+        "request_id": _request_id() if actor and exact else None,
+    }
+    with prepared() as cursor:
+        cursor.execute(_RECORD, values)
+
+
+def record_change(
+    *, actor: Actor | None, action: Action, on: Subject, at: datetime, before: Values, after: Values
+) -> None:
+    """Write an entry with the fields that differ. Writes none if nothing differs."""
+    was, now = changes(before, after)
+    if was or now:
+        record(actor=actor, action=action, on=on, at=at, before=was, after=now)
+
+
+def changes(before: Values, after: Values) -> tuple[dict[str, object], dict[str, object]]:
+    """The fields that differ, as they were and as they are.
+
+    Fields of nested objects are named by their path (`delivery.opening.time`).
+    """
+    was, now = dict(_flat(before)), dict(_flat(after))
+    differing = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+    return (
+        {name: was[name] for name in differing if name in was},
+        {name: now[name] for name in differing if name in now},
+    )
+
+
+def _flat(values: Values, path: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
+
+
+def _source_of(actor: Actor | None) -> AuditEntry.Source:
+    if actor is None:
+        return AuditEntry.Source.SYSTEM
+    return AuditEntry.Source.API_KEY if actor.key else AuditEntry.Source.ADMIN
+
+
+def _as_json(values: Values | None) -> str | None:
+    return wire.render(values).decode() if values else None
+
+
+def _request_id() -> str | None:
+    """The id of the current request, which is in every log line too; None outside of requests."""
+    request_id: str | None = structlog.contextvars.get_contextvars().get("request_id")
+    return request_id
+
+
+# --- The newest change ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """Who made the newest change of a project, by the name that they had, and when.
+
+    `name` is None if the service itself made it, or if the person was erased.
+    """
+
+    actor_id: int | None
+    name: str | None
+    at: datetime
+
+
+def last_change(*, project_id: int, action: str = "") -> LastChange | None:
+    """The newest change of a project whose action begins with `action`, such as `script.`; None if none."""
+    entries = AuditEntry.objects.filter(project_id=project_id, action__startswith=action)
+    newest = entries.order_by("-happened_at", "-id").values_list("actor_id", "actor_name", "happened_at")
+    row = newest.first()
+    return LastChange(row[0], row[1] or None, row[2]) if row else None
+
+
+# --- Erasing and deleting ---------------------------------------------------------------------------
+
+
+@in_transaction
+def erase(*, community_id: int, member_id: int, user_id: int, key_ids: list[int]) -> None:
+    """Remove a person from the community's entries: as who acted, and as what entries are about.
+
+    What was done, and when, stays. `key_ids` are their API keys. This is the only way to change entries.
+    """
+    _allow("colloquy.erased_in_community", str(community_id))
+    with connection.cursor() as cursor:
+        cursor.execute(_ERASE_ACTOR, [community_id, user_id])
+        cursor.execute(_ERASE_OBJECT, [community_id, "member", [str(member_id)]])
+        cursor.execute(_ERASE_OBJECT, [community_id, "api_key", list(map(str, key_ids))])
+    _allow("colloquy.erased_in_community", "")
+
+
+def delete_old(*, at: datetime) -> int:
+    """Delete entries that are older than AUDIT_DAYS, and return how many. Safe to run twice."""
+    since = at - timedelta(days=settings.AUDIT_DAYS)
+    deleted, last = 0, BATCH_SIZE
+    while last == BATCH_SIZE:
+        with in_transaction, connection.cursor() as cursor:
+            _allow("colloquy.audit_kept_since", since.isoformat())
+            cursor.execute(_DELETE, [since, BATCH_SIZE])
+            last = cursor.rowcount
+            _allow("colloquy.audit_kept_since", "")
+        deleted += last
+    return deleted
+
+
+def _allow(setting: str, value: str) -> None:
+    """Tell the database's trigger what it may let through until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config(%s, %s, true)", [setting, value])

@@ -1,0 +1,100 @@
+"""Finding members and users by the words of their names, or by an id, from indexes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.contrib.postgres.search import SearchQuery, SearchVector
+from django.db.models import QuerySet
+
+from communities.models import Identity, User
+from communities.statements import fetch_rows
+
+MAX_FOUND = 500
+NEWEST = 1_000  # members among whom words are looked for first
+MAX_ID = 2**63 - 1
+
+# Of a word that most members have, an index of words reads all the rows before it gives the first.
+_AMONG_NEWEST = """
+    SELECT id FROM (
+        SELECT member.id, member.nick, person.name
+        FROM communities_member member JOIN communities_user person ON person.id = member.user_id
+        WHERE member.community_id = %(community)s ORDER BY member.id DESC LIMIT %(newest)s
+    ) newest
+    WHERE to_tsvector('simple', coalesce(nick, '')) @@ to_tsquery('simple', %(words)s)
+        OR to_tsvector('simple', name) @@ to_tsquery('simple', %(words)s)
+    ORDER BY id DESC LIMIT %(limit)s
+"""
+_BY_WORDS = """
+    (
+        SELECT id FROM communities_member
+        WHERE community_id = %(community)s
+            AND to_tsvector('simple', coalesce(nick, '')) @@ to_tsquery('simple', %(words)s)
+        LIMIT %(limit)s
+    )
+    UNION
+    (
+        SELECT member.id FROM communities_user person
+        JOIN communities_member member ON member.user_id = person.id AND member.community_id = %(community)s
+        WHERE person.name <> ''
+            AND to_tsvector('simple', coalesce(person.name, '')) @@ to_tsquery('simple', %(words)s)
+        LIMIT %(limit)s
+    )
+    LIMIT %(limit)s
+"""
+_BY_ID = """
+    SELECT member.id FROM communities_identity account
+    JOIN communities_member member ON member.user_id = account.user_id AND member.community_id = %(community)s
+    WHERE account.provider = ANY(%(providers)s) AND account.platform_id = %(term)s
+        AND (account.community_id IS NULL OR account.community_id = %(community)s)
+    UNION
+    SELECT id FROM communities_member WHERE id = %(id)s AND community_id = %(community)s
+"""
+
+
+def find_members(
+    *, community_id: int, term: str, providers: Collection[str] = tuple(Identity.Provider.values)
+) -> list[int]:
+    """The ids of members whose nick or name has words that begin like those of `term`; at most MAX_FOUND.
+
+    If so many of the NEWEST members have such words, these are found. Also finds a member by their complete
+    id, and by that of an account with one of these providers.
+    """
+    is_id = term.isascii() and term.isdigit() and int(term) <= MAX_ID
+    values = {
+        "community": community_id,
+        "words": as_words(term),
+        "term": term,
+        "providers": list(providers),
+        "id": int(term) if is_id else None,
+        "limit": MAX_FOUND,
+        "newest": NEWEST,
+    }
+    rows = fetch_rows(_AMONG_NEWEST, values)
+    if len(rows) < MAX_FOUND:
+        rows = fetch_rows(_BY_WORDS, values)
+    return list({row[0] for row in (*rows, *fetch_rows(_BY_ID, values))})
+
+
+def find_users(*, among: QuerySet[User], term: str) -> set[int]:
+    """The ids of users whose name has words that begin like those of `term`; at most MAX_FOUND.
+
+    Also finds those whose user name begins with it, at most as many again, and a user by their complete id.
+    """
+    words = SearchQuery(as_words(term), config="simple", search_type="raw")
+    named = among.exclude(name="").alias(words=SearchVector("name", config="simple")).filter(words=words)
+    ids = {
+        *named.order_by().values_list("pk", flat=True)[:MAX_FOUND],
+        *among.filter(username__startswith=term).order_by().values_list("pk", flat=True)[:MAX_FOUND],
+    }
+    return ids | {int(term)} if term.isascii() and term.isdigit() and int(term) <= MAX_ID else ids
+
+
+def as_words(term: str) -> str:
+    """The beginnings of words for `to_tsquery`, in quotes, so that nothing in them is an operator."""
+    return " & ".join(_as_prefix(word) for word in term.split())
+
+
+def _as_prefix(word: str) -> str:
+    quoted = word.replace("\\", "\\\\").replace("'", "''")
+    return f"'{quoted}':*"

@@ -1,0 +1,75 @@
+// What the frame of the admin adds to plain pages: times in the reader's zone, ticks, "/" for the search, copying.
+
+const WHEN = { dateStyle: "medium", timeStyle: "short" };
+
+/** Show each time in the reader's own zone. The exact moment stays in `datetime`, its text in `title`. */
+function localizeTimes(root) {
+  for (const element of root.querySelectorAll("time[data-moment]")) {
+    const moment = new Date(element.dateTime);
+    element.title = `${element.textContent} (${element.dataset.moment})`;
+    element.textContent = new Intl.DateTimeFormat(document.documentElement.lang || "en", WHEN).format(moment);
+  }
+}
+
+/** On a narrow screen the tabs scroll sideways: begin with the present one in view. */
+function showPresentTab() {
+  const bar = document.querySelector(".tabs");
+  const tab = bar?.querySelector("[aria-current]");
+  if (!tab) return;
+  const [outer, inner] = [bar.getBoundingClientRect(), tab.getBoundingClientRect()];
+  bar.scrollLeft += inner.left + inner.width / 2 - outer.left - outer.width / 2;
+}
+
+function showTicked(form) {
+  const bulk = form.querySelector("[data-bulk]");
+  if (!bulk) return;
+  const ticked = form.querySelectorAll("tbody .tick input:checked").length;
+  bulk.hidden = ticked === 0;
+  bulk.querySelector("[data-ticked]").textContent = `${ticked} selected`;
+}
+
+document.addEventListener("change", (event) => {
+  const form = event.target.closest?.(".list-form");
+  if (!form) return;
+  if (event.target.matches("[data-tick-all]")) {
+    for (const box of form.querySelectorAll("tbody .tick input")) box.checked = event.target.checked;
+  }
+  showTicked(form);
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    for (const open of document.querySelectorAll("details.dropdown[open], details.menu-toggle[open]")) {
+      open.open = false;
+      if (open.contains(document.activeElement)) open.querySelector("summary").focus();
+    }
+  }
+  const isTyping = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  const search = document.querySelector('[data-shortcut="/"]');
+  if (search) {
+    event.preventDefault();
+    search.focus();
+  }
+});
+
+document.addEventListener("click", async (event) => {
+  for (const open of document.querySelectorAll("details.dropdown[open]")) {
+    if (!open.contains(event.target)) open.open = false;
+  }
+  const button = event.target.closest?.("[data-copy]");
+  if (!button) return;
+  const source = document.getElementById(button.dataset.copy);
+  try {
+    await navigator.clipboard.writeText(source.value ?? source.textContent);
+    button.textContent = "Copied";
+  } catch {
+    source.select?.(); // without permission for the clipboard, leave the text selected for the user to copy
+  }
+});
+
+localizeTimes(document);
+showPresentTab();
+document.addEventListener("htmx:afterSwap", (event) => localizeTimes(event.target));
+for (const form of document.querySelectorAll(".list-form")) showTicked(form);
+document.querySelector("[data-focus]")?.focus();

@@ -1,0 +1,86 @@
+"""Starting an analysis on the Results tab, after asking if it costs credits, and its progress."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from communities.errors import Conflict, Forbidden, Refusal, Unavailable
+from surveys.admin import results
+from surveys.admin.frame import ProjectPage, project_tab
+from surveys.pages.results import overview
+from surveys.pages.results.filters import COVERS
+from surveys.services import access
+from surveys.services.analysis import service as analysis
+
+CONFIRM = "admin/surveys/project/analyse.html"
+MOST_DIGITS = 18  # of the credits agreed to
+
+
+@project_tab("results")
+@require_http_methods(["GET", "HEAD", "POST"])
+def analyse(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
+    """GET asks whether to spend the credits; POST starts the analysis, for no more than was agreed to."""
+    covers = (request.POST if request.method == "POST" else request.GET).get("covers", "all")
+    if covers not in COVERS:
+        raise Http404
+    try:
+        access.require_editor(actor=page.actor, project=page.project)
+    except Forbidden as refusal:
+        return results.refused(request, page, refusal)
+    if request.method != "POST":
+        return _ask(request, page, covers)
+    agreed = request.POST.get("credits", "0")
+    try:
+        analysis.ask(
+            actor=page.actor,
+            project=page.project,
+            with_ai=True,
+            covers=covers,
+            at=page.at,
+            at_most=int(agreed) if agreed.isdecimal() and len(agreed) <= MOST_DIGITS else 0,
+        )
+    except Conflict:  # answers have come since, and it costs more now
+        return _ask(request, page, covers, status=409)
+    except Refusal as refusal:
+        return _draw(request, page, refusal, covers)
+    return HttpResponseRedirect(f"{page.address()}?status={covers}#analysis", status=303)
+
+
+@project_tab("results")
+@require_GET
+def progress(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
+    """The newest analysis's progress, polled by the tab; tells htmx to load the page when it is finished."""
+    page.require_responses_reader()
+    covers = request.GET.get("covers", "all")
+    if covers not in COVERS:
+        raise Http404
+    newest = analysis.latest(project=page.project, covers=covers, with_ai=True)
+    if newest is None or newest.is_finished:
+        return results.reload_page()
+    render = results.fragment("results/progress.html", {"running": newest})
+    return HttpResponse(render())
+
+
+def _draw(request: HttpRequest, page: ProjectPage, refusal: Refusal, covers: str) -> HttpResponseBase:
+    try:
+        return results.draw(request, page, refusal=refusal, overrides={"status": covers})
+    except Unavailable:  # other results are being counted: what was refused is said alone
+        return results.refused(request, page, refusal)
+
+
+def _ask(request: HttpRequest, page: ProjectPage, covers: str, *, status: int = 200) -> HttpResponseBase:
+    """Ask whether to spend the credits. Leads back to the tab if there is nothing to pay or to analyse."""
+    offer = overview.analysis_status(page.project, covers=covers).offer
+    if offer is None or not offer.cost:
+        return HttpResponseRedirect(f"{page.address()}?status={covers}#analysis")
+    context = {
+        "offer": offer,
+        "covers": covers,
+        "is_dearer": status != 200,
+        "back": f"{page.address()}?status={covers}",
+        "address": reverse("admin:surveys_project_results_analyse", args=[page.project.pk]),
+    }
+    return page.render(request, CONFIRM, context, status=status)

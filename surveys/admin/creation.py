@@ -1,0 +1,94 @@
+"""The page on which a project is made. It leads into the script editor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+
+from communities import services as communities
+from communities.actors import Actor, Role
+from communities.admin_site import acting
+from communities.admin_site.base import SiteModelAdmin
+from communities.errors import Refusal
+from surveys.admin.cards import PRIVACY, Card, CardField
+from surveys.models import Project
+from surveys.services.projects import service as projects
+from surveys.services.projects.fields import PRIVACY_BY_DEFAULT
+
+TYPES = {
+    "convo": Card("Survey", "A conversation of several questions, one after the other.", "survey"),
+    "poll": Card("Poll", "One question. People vote once, and can see how others voted.", "poll"),
+}
+STARTS = {
+    "empty": Card("Empty", "Add the blocks one by one.", "empty"),
+    "sentence": Card("From a sentence", "Say what you want to know; AI drafts the questions.", "sentence"),
+    "template": Card("From a template", "Choose a well-made script and change it.", "template"),
+}
+
+
+class NewProjectForm(forms.Form):
+    """Name, type and privacy, and how the script begins."""
+
+    name = forms.CharField(
+        label="Name",
+        max_length=200,
+        help_text="People see it at the top of the page. You can change it later.",
+    )
+    type = CardField(label="What is it?", cards=TYPES, help_text="This cannot be changed later.")
+    privacy_mode = CardField(
+        label="Who sees who answered what?",
+        cards=PRIVACY,
+        help_text="You can change this until the first response. The community's default is chosen.",
+    )
+    start = CardField(label="How do you want to start?", cards=STARTS)
+
+
+def may_create(request: HttpRequest) -> bool:
+    """Whether the user may make projects in the current community."""
+    actor = acting.current_actor(request)
+    return actor is not None and actor.has_role(Role.CREATOR)
+
+
+def new_project(page: SiteModelAdmin[Project], request: HttpRequest) -> HttpResponse:
+    """Show the form, or make the project and go to its script editor. Raises Http404 for non-creators."""
+    actor = acting.current_actor(request)
+    if actor is None or not actor.has_role(Role.CREATOR):
+        raise Http404
+    default = _default_privacy(actor)
+    asked = request.GET.get("type", "convo")
+    initial = {"type": asked if asked in TYPES else "convo", "privacy_mode": default, "start": "empty"}
+    form = NewProjectForm(request.POST if request.method == "POST" else None, initial=initial)
+    form.fields["name"].widget.attrs["data-focus"] = ""
+    if form.is_valid() and (project := _create(form, actor, default)):
+        script = reverse("admin:surveys_project_script", args=[project.pk])
+        start = form.cleaned_data["start"]
+        return HttpResponseRedirect(script if start == "empty" else f"{script}?start={start}")
+    context = {
+        "title": "New project",
+        "form": form,
+        "button": "Create and write the script",
+        "back": reverse("admin:surveys_project_changelist"),
+    }
+    return page.render(request, "admin/surveys/project/new.html", context)
+
+
+def _default_privacy(actor: Actor) -> str:
+    settings = communities.get_settings(community_id=actor.community_id)
+    return str(PRIVACY_BY_DEFAULT[settings.default_anonymous_mode][0].value)
+
+
+def _create(form: NewProjectForm, actor: Actor, default: str) -> Project | None:
+    """The new project; None with an error on the form if it is refused."""
+    data = form.cleaned_data
+    fields: dict[str, Any] = {"name": data["name"], "type": data["type"]}
+    if data["privacy_mode"] != default:  # the default may also round times to the day
+        fields["privacy_mode"] = data["privacy_mode"]
+    try:
+        return projects.create_project(actor=actor, fields=fields, at=timezone.now()).project
+    except Refusal as refusal:
+        form.add_error(None, refusal.message)
+        return None

@@ -1,0 +1,163 @@
+"""The tab Delivery: when a project opens and closes, who may answer, where, how often, and the invitation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+
+from communities.admin_site import acting
+from surveys.admin import project_forms
+from surveys.admin.cards import PRIVACY, Card, CardField
+from surveys.admin.frame import ProjectPage, project_tab
+from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm
+from surveys.admin.project_forms import IdsField, NumbersField, Section, premium
+from surveys.services.field_groups import PREMIUM_INVITATION
+
+_INVITATION = "delivery.invitation"
+BUTTONS = {
+    "": Card("Default"),
+    "1": Card("Blurple"),
+    "2": Card("Grey"),
+    "3": Card("Green"),
+    "4": Card("Red"),
+}
+DISPLAYS = {
+    "": Card("As usual"),
+    "embed": Card("In the post", "The post shows facts about the project."),
+    "button": Card("Behind a button", "A button shows them to the person who presses it."),
+}
+
+
+class DeliveryForm(ScheduleForm):
+    """Everything of the delivery group, with privacy and limits, which decide who answers what too."""
+
+    paths: ClassVar[Mapping[str, str]] = {
+        **SCHEDULE_PATHS,
+        "required_role_ids": "delivery.audience.required_role_ids",
+        "verified_source_ids": "delivery.audience.verified_source_ids",
+        "privacy_mode": "settings.privacy_mode",
+        "max_completes_per_user": "settings.max_completes_per_user",
+        "change_poll": "settings.change_poll",
+        "post_channel_id": f"{_INVITATION}.post_channel_id",
+        "message": f"{_INVITATION}.message",
+        "image_url": f"{_INVITATION}.image_url",
+        "thumbnail_url": f"{_INVITATION}.thumbnail_url",
+        "border_color": f"{_INVITATION}.border_color",
+        "info_display": f"{_INVITATION}.embed_config.info_display",
+        **{name: f"{_INVITATION}.{name}" for name in PREMIUM_INVITATION},
+    }
+    sections: ClassVar[Sequence[Section]] = (
+        Section(
+            "Opening and closing",
+            "These times apply once you open the project with the button above.",
+            "at-a-time",
+            ("opening_mode", "opening_time", "closing_mode", "closing_time"),
+            more="admin/surveys/project/zone.html",
+        ),
+        Section(
+            "Audience",
+            "Who may answer, and where.",
+            "private",
+            ("participation", "response_channel", "required_role_ids", "verified_source_ids"),
+        ),
+        Section(
+            "Privacy",
+            "What staff and members can find out about the people who answer.",
+            "semi-private",
+            ("privacy_mode",),
+            more="admin/surveys/project/privacy.html",
+        ),
+        Section("How often", "", "limit", ("max_completes_per_user", "change_poll")),
+        Section(
+            "Invitation",
+            "The post in the chat that asks people to answer. Without a chat it is not used.",
+            "invitation",
+            (
+                *("post_channel_id", "message", "image_url", "thumbnail_url", "border_color", "info_display"),
+                *PREMIUM_INVITATION,
+            ),
+            more="admin/surveys/project/invitation.html",
+        ),
+    )
+
+    required_role_ids = IdsField(
+        label="Roles", help_text="People need one of these roles. One id a line. Empty: no role is needed."
+    )
+    verified_source_ids = NumbersField(
+        label="Verified sources",
+        help_text="People must come through one of these, such as a linked account. One number a line.",
+    )
+    privacy_mode = CardField(label="Who sees who answered what?", cards=PRIVACY)
+    max_completes_per_user = forms.IntegerField(
+        label="Completions for each person",
+        min_value=1,
+        required=False,
+        help_text="How often one person may complete it. Empty: as often as they like.",
+    )
+    change_poll = forms.BooleanField(
+        label="People may change their vote",
+        required=False,
+        help_text="They may also take it back, as long as the poll is open.",
+    )
+    post_channel_id = forms.CharField(
+        label="Channel", required=False, help_text="The id of the chat channel. Needed to open in the chat."
+    )
+    message = forms.CharField(
+        label="Message",
+        required=False,
+        max_length=4000,
+        widget=forms.Textarea(attrs={"rows": 3, "data-invitation": "message"}),
+    )
+    image_url = forms.CharField(
+        label="Picture", required=False, help_text="The https address of a large picture."
+    )
+    thumbnail_url = forms.CharField(
+        label="Small picture", required=False, help_text="The https address of a picture for the corner."
+    )
+    border_color = forms.CharField(
+        label="Colour",
+        required=False,
+        max_length=6,
+        help_text="Of the post’s edge while it is open: six digits such as 4b4fcc, without #.",
+        widget=forms.TextInput(attrs={"data-invitation": "border_color"}),
+    )
+    info_display = CardField(label="Facts about it", cards=DISPLAYS, is_small=True)
+    border_color_closed = forms.CharField(
+        label="Colour once closed", required=False, max_length=6, help_text="Six digits, without #."
+    )
+    footer = forms.CharField(
+        label="Footer",
+        required=False,
+        max_length=2048,
+        widget=forms.TextInput(attrs={"data-invitation": "footer"}),
+    )
+    answer_button_label = forms.CharField(
+        label="Words on the button",
+        required=False,
+        max_length=80,
+        widget=forms.TextInput(attrs={"data-invitation": "answer_button_label"}),
+    )
+    answer_button_color = CardField(label="Colour of the button", cards=BUTTONS, is_small=True)
+
+    def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
+        super().__init__(data, page=page)
+        if not page.project.is_poll:
+            del self.fields["change_poll"]
+        for name in PREMIUM_INVITATION:
+            premium(self, name)
+
+    def sent(self, name: str, value: Any) -> Any:
+        if name == "answer_button_color" and value:
+            return int(value)
+        return super().sent(name, value)
+
+
+@project_tab("delivery")
+def delivery(request: HttpRequest, page: ProjectPage) -> HttpResponse:
+    """The tab: draw it, or save what was changed."""
+    community = acting.current_community(request)
+    name = community.name if community else ""
+    return project_forms.show(request, page, DeliveryForm, context=lambda form: {"community_name": name})

@@ -1,0 +1,108 @@
+"""The frame of a project's tabs: who may open one, what stands above it, and how it is drawn.
+
+A tab is a function `(request, page) -> response`, decorated with `project_tab`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
+
+from django.contrib import admin
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from communities.actors import Actor
+from communities.admin_site import acting
+from communities.errors import Refusal
+from surveys.admin import header
+from surveys.models import Project
+from surveys.services import access, lookup
+
+# In the order in which they stand above a project (decisions 16.6).
+TABS = ("script", "delivery", "look", "rewards", "results", "responses", "share", "history")
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPage:
+    """A project that the actor may see, opened at a moment on one of its tabs."""
+
+    project: Project
+    actor: Actor
+    tab: str
+    at: datetime
+
+    @property
+    def may_edit(self) -> bool:
+        """Whether the actor may change it: creators their own, admins any."""
+        return access.may_edit(actor=self.actor, project=self.project)
+
+    def require_responses_reader(self) -> None:
+        """Raise Http404 for those who may not read single responses."""
+        try:
+            access.require_responses_reader(actor=self.actor, project=self.project, at=self.at)
+        except Refusal:
+            raise Http404 from None
+
+    def address(self, tab: str = "") -> str:
+        """The address of one of the project's tabs; of this one without a name."""
+        return address_of(self.project.pk, tab or self.tab)
+
+    def render(
+        self, request: HttpRequest, template: str, context: Mapping[str, object], *, status: int = 200
+    ) -> TemplateResponse:
+        """Draw the tab in the frame. The template extends `admin/surveys/project/frame.html`."""
+        frame = {
+            **admin.site.each_context(request),
+            "title": self.project.name,
+            "project": self.project,
+            "actor": self.actor,
+            "may_edit": self.may_edit,
+            "header": header.header_of(self.project, self.actor, self.at),
+            "at": self.at,
+            "tabs": [
+                {"label": tab.capitalize(), "address": self.address(tab), "is_here": tab == self.tab}
+                for tab in TABS
+            ],
+        }
+        return TemplateResponse(request, template, {**frame, **context}, status=status)
+
+
+Tab = Callable[..., HttpResponseBase]  # of the request, the ProjectPage, and other parts of the address
+
+
+def address_of(project_id: int, tab: str) -> str:
+    """The address of a project's tab."""
+    return reverse(f"admin:surveys_project_{tab}", args=[project_id])
+
+
+def open_project(request: HttpRequest, project_id: int, *, tab: str) -> ProjectPage:
+    """A project that the user may see, whose community becomes the current one. Raises Http404."""
+    at = timezone.now()
+    community_id = Project.objects.filter(pk=project_id).values_list("community_id", flat=True).first()
+    if community_id is None:
+        raise Http404
+    actor = acting.require_actor(request, community_id)
+    project = lookup.visible(actor=actor, at=at).with_details().filter(pk=project_id).first()
+    if project is None:
+        raise Http404
+    acting.make_current(request, community_id)
+    return ProjectPage(project, actor, tab, at)
+
+
+def project_tab(tab: str) -> Callable[[Tab], Callable[..., HttpResponseBase]]:
+    """Open the project of the address before the view. Raises Http404 for who may not see it."""
+
+    def opened(view: Tab) -> Callable[..., HttpResponseBase]:
+        @wraps(view)
+        def wrapped(request: HttpRequest, project_id: int, **parts: object) -> HttpResponseBase:
+            return view(request, open_project(request, project_id, tab=tab), **parts)
+
+        return wrapped
+
+    return opened

@@ -1,0 +1,182 @@
+"""What stands above the tabs of a project, and beside it in the list: state, figures and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import OuterRef, Subquery, Sum
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+
+from communities.actors import Actor, Role
+from communities.admin_site.texts import moment
+from surveys.models import Conversation, Project, Tally
+from surveys.services import access
+from surveys.services.representations.project import web_url
+from surveys.services.results import steps
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The counts of a project that a member of staff may see; None for those that they may not.
+
+    On anonymous projects of others `completed` changes in steps (decisions 15.19), and is all they see.
+    """
+
+    responses: int | None
+    completed: int
+    last_answer_at: datetime | None
+
+    @property
+    def completion_rate(self) -> int | None:
+        """Percent of the responses that reached the end, rounded down so that 100 means all."""
+        return self.completed * 100 // self.responses if self.responses else None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A project's state in a word, with the class of its sign."""
+
+    word: str
+    sign: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A button or link of the header. `is_outside` opens a page that respondents see."""
+
+    label: str
+    address: str
+    is_dangerous: bool = False
+    is_outside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The state line, the main tool (None if there is none) and the tools behind “More”."""
+
+    state: State
+    since: str  # for example "for 3 days"
+    next_time: tuple[str, datetime] | None  # "closes" or "opens", and when
+    figures: Figures
+    main: Tool | None
+    tools: Sequence[Tool]
+    more: Sequence[Tool]
+
+
+def header_of(project: Project, actor: Actor, at: datetime) -> Header:
+    """The header of a project's tabs. The project comes from `with_details()`."""
+    figures = figures_of([project], actor)[project.pk]
+    state = state_of(project, at)
+    main, more = _tools(project, actor, at)
+    return Header(
+        state=state,
+        since=_since(project, at),
+        next_time=_next_time(project, at),
+        figures=figures,
+        main=main,
+        tools=[Tool("View page", web_url(project), is_outside=True)],
+        more=more,
+    )
+
+
+def state_of(project: Project, at: datetime) -> State:
+    """Whether a project is open, waits to open, is closed, or has never been open."""
+    if project.is_live_at(at):
+        return State("Open", "open")
+    if project.is_pending_at(at):
+        return State("Opens later", "pending")
+    is_new = project.opened_at is None and not project.was_open_to_web and not _has_responses(project)
+    return State("Draft", "draft") if is_new else State("Closed", "closed")
+
+
+def state_cell(project: Project, at: datetime) -> SafeString:
+    """The state with its sign, and the time at which it will change."""
+    state, change = state_of(project, at), _next_time(project, at)
+    word = format_html('<span class="state {}">{}</span>', state.sign, state.word)
+    if change is None:
+        return word
+    return format_html('{} <span class="hint">{} {}</span>', word, change[0], moment(change[1]))
+
+
+def _has_responses(project: Project) -> bool:
+    return bool(getattr(project, "listed_count", True))  # not counted: it may have some
+
+
+def _since(project: Project, at: datetime) -> str:
+    begun = project.opens_at if project.opens_at and project.opens_at <= at else project.opened_at
+    if begun is None or not project.is_live_at(at):
+        return ""
+    return f"for {timesince(begun, at, depth=1)}" if (at - begun).total_seconds() >= 60 else "since just now"
+
+
+def _next_time(project: Project, at: datetime) -> tuple[str, datetime] | None:
+    if project.is_live_at(at):
+        return ("closes", project.closes_at) if project.closes_at else None
+    return ("opens", project.opens_at) if project.is_pending_at(at) and project.opens_at else None
+
+
+def _tools(project: Project, actor: Actor, at: datetime) -> tuple[Tool | None, list[Tool]]:
+    """The main tool, which changes the state, and the others."""
+    main, more = None, []
+    if access.may_edit(actor=actor, project=project):
+        if project.is_live_at(at):
+            main = Tool("Close", _asks("close", project))
+        elif project.is_pending_at(at):
+            main = Tool("Cancel opening", _asks("close", project))
+        else:
+            main = Tool("Open", reverse("admin:surveys_project_open", args=[project.pk]))
+    if actor.has_role(Role.CREATOR):
+        more.append(Tool("Clone", _asks("clone", project)))
+    if access.may_edit(actor=actor, project=project):
+        more.append(Tool("Delete", _asks("delete", project), is_dangerous=True))
+    return main, more
+
+
+def _asks(act: str, project: Project) -> str:
+    """The address of the page that asks before it acts on this project."""
+    return f"{reverse(f'admin:surveys_project_{act}_selected')}?id={project.pk}&from=project"
+
+
+def figures_of(projects: Sequence[Project], actor: Actor) -> Mapping[int, Figures]:
+    """The figures of these projects by id, in two queries, and one more if some change in steps.
+
+    Sets the counts of `ProjectQuerySet.with_counts` on each project too.
+    """
+    ids = [project.pk for project in projects]
+    sums = Tally.objects.filter(project_id__in=ids).values("project_id")
+    counts = {
+        row["project_id"]: (row["listed_sum"], row["completed_sum"], row["answered_sum"])
+        for row in sums.annotate(
+            listed_sum=Sum("listed"), completed_sum=Sum("completed"), answered_sum=Sum("answered")
+        )
+    }
+    for project in projects:
+        project.listed_count, project.completion_count, project.response_count = counts.get(
+            project.pk, (0, 0, 0)
+        )
+    stepped = [
+        each for each in projects if each.is_anonymous and not access.may_edit(actor=actor, project=each)
+    ]
+    shown = steps.totals(projects=stepped) if stepped else {}
+    readable = [each.pk for each in projects if access.may_read_people(actor=actor, project=each)]
+    last = _last_answers(readable)
+    return {
+        each.pk: Figures(None, shown[each.pk]["completion_count"], None)
+        if each.pk in shown
+        else Figures(each.listed_count, each.completion_count, last.get(each.pk))
+        for each in projects
+    }
+
+
+def _last_answers(ids: Sequence[int]) -> dict[int, datetime | None]:
+    """When each project's latest response changed last; an index has it for each project."""
+    if not ids:
+        return {}
+    latest = Conversation.objects.filter(project=OuterRef("pk"), is_listed=True).order_by("-updated_at")
+    rows = Project.objects.filter(pk__in=ids).annotate(last=Subquery(latest.values("updated_at")[:1]))
+    return dict(rows.values_list("pk", "last"))

@@ -1,0 +1,87 @@
+"""The tab of a project's history: every change to it, for those who may change it."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from communities.admin_site import audit_trail, listing
+from communities.errors import Forbidden, Unavailable
+from communities.models import AuditEntry
+from surveys.admin import results
+from surveys.admin.frame import ProjectPage, project_tab
+from surveys.services import access
+
+KINDS = ("project", "script", "response", "responses", "analysis")
+
+
+@project_tab("history")
+@require_safe
+def history(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
+    """The list, newest first."""
+    try:
+        access.require_editor(actor=page.actor, project=page.project)
+    except Forbidden as refusal:
+        return results.refused(request, page, refusal)
+    spec = audit_trail.listing(kinds=KINDS, address_of=lambda entry: _address(page, "entry", entry.pk))
+    rows = audit_trail.rows(actor=page.actor, project_id=page.project.pk)
+    query = request.GET.copy()
+    for name in ("after", "before", "sort"):
+        query.pop(name, None)
+    exports = [
+        (label, f"{_address(page, 'export', format)}?{query.urlencode()}")
+        for label, format in (("Download as CSV", "csv"), ("Download as JSON lines", "ndjson"))
+    ]
+    context = {"page": listing.draw(request, spec, rows), "exports": exports}
+    return page.render(request, "admin/surveys/project/history.html", context)
+
+
+@project_tab("history")
+@require_safe
+def entry(request: HttpRequest, page: ProjectPage, entry_id: uuid.UUID) -> HttpResponseBase:
+    """One change, with before and after."""
+    row = _entries(page).filter(pk=entry_id).first()
+    if row is None:
+        raise Http404
+    context = {
+        "what": audit_trail.what(row),
+        "facts": audit_trail.facts(row),
+        "differences": audit_trail.differences(row),
+        "back": page.address(),
+    }
+    return page.render(request, "admin/surveys/project/history_entry.html", context)
+
+
+@project_tab("history")
+@require_safe
+def export(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBase:
+    """A file of the entries that the filters choose."""
+    if not page.may_edit or format not in audit_trail.FORMATS:
+        raise Http404
+    try:
+        return audit_trail.export(
+            request,
+            actor=page.actor,
+            project_id=page.project.pk,
+            format=format,
+            file_name=f"History of {page.project.name}",
+        )
+    except Unavailable as refusal:
+        messages.error(request, refusal.message)
+        return HttpResponseRedirect(page.address())
+
+
+def _entries(page: ProjectPage) -> QuerySet[AuditEntry]:
+    if not page.may_edit:
+        raise Http404
+    return audit_trail.rows(actor=page.actor, project_id=page.project.pk)
+
+
+def _address(page: ProjectPage, name: str, key: object) -> str:
+    return reverse(f"admin:surveys_project_history_{name}", args=[page.project.pk, key])

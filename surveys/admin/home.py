@@ -1,0 +1,118 @@
+"""What the home page shows of projects: which close today, recent ones, low credits, first steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from communities.actors import Actor
+from communities.admin_site.home import (
+    Attention,
+    Card,
+    FirstStep,
+    add_attention,
+    add_cards,
+    add_first_steps,
+)
+from communities.models import Community
+from communities.words import plural
+from surveys.admin.frame import address_of
+from surveys.admin.header import Figures, figures_of, state_of
+from surveys.ai import provider_is_free
+from surveys.models import Project
+from surveys.services import lookup
+
+FEW_CREDITS = 5
+RECENT = 6
+MOST_PROJECTS_OF_BEGINNERS = 10
+
+
+@add_attention
+def closing_today(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
+    """Projects whose scheduled closing comes today, in the community's time zone."""
+    if actor.is_member:
+        return []
+    at = timezone.now()
+    midnight = timezone.localtime(at).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    closing = lookup.visible(actor=actor, at=at).filter(closes_at__gt=at, closes_at__lte=midnight)
+    return [
+        Attention(
+            f"{each.name} closes today at {timezone.localtime(each.closes_at):%H:%M}.",
+            address_of(each.pk, "delivery"),
+        )
+        for each in closing.order_by("closes_at", "pk")[:RECENT]
+    ]
+
+
+@add_attention
+def low_credits(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
+    """Credits that are nearly used up, where AI costs any."""
+    if not actor.is_admin or provider_is_free():
+        return []
+    credits = Community.objects.values_list("bot_credits", flat=True).get(pk=actor.community_id)
+    if credits >= FEW_CREDITS:
+        return []
+    address = reverse("admin:communities_communitysettings_change", args=[actor.community_id])
+    return [Attention(f"{plural(credits, 'credit')} left for AI.", address)]
+
+
+@add_cards
+def recent_projects(request: HttpRequest, actor: Actor) -> Sequence[Card]:
+    """The newest projects that the actor may see."""
+    at = timezone.now()
+    newest = list(lookup.visible(actor=actor, at=at).order_by("-created_at", "-pk")[:RECENT])
+    figures = figures_of(newest, actor)
+    projects = [
+        {
+            "name": each.name,
+            "address": address_of(each.pk, "script"),
+            "state": state_of(each, at),
+            "count": _count(each, figures[each.pk]),
+        }
+        for each in newest
+    ]
+    card = {"projects": projects, "may_create": actor.sees_drafts}
+    return [Card(10, "admin/surveys/home/recent_projects.html", card)]
+
+
+def _count(project: Project, figures: Figures) -> str:
+    noun = "vote" if project.is_poll else "response"
+    if figures.responses is None:  # changes in steps
+        return f"{plural(figures.completed, noun)} completed"
+    return plural(figures.responses, noun)
+
+
+@add_first_steps
+def first_steps(request: HttpRequest, actor: Actor) -> Sequence[FirstStep]:
+    """From an empty community to the first response."""
+    if not actor.sees_drafts:
+        return []
+    own = Project.objects.in_community(actor.community_id).order_by("-created_at", "-pk")
+    projects = lookup.load_page(own, 0, MOST_PROJECTS_OF_BEGINNERS + 1)
+    if len(projects) > MOST_PROJECTS_OF_BEGINNERS:
+        return []
+    at = timezone.now()
+    newest = projects[0].pk if projects else None
+    listing = reverse("admin:surveys_project_changelist")
+    has_questions = any(each.question_count for each in projects)
+    has_response = any(each.listed_count for each in projects)
+    has_opened = has_response or any(each.is_live_at(at) for each in projects)
+    return [
+        FirstStep(
+            10, "Create your first project", reverse("admin:surveys_project_add"), is_done=newest is not None
+        ),
+        FirstStep(
+            20, "Write its questions", address_of(newest, "script") if newest else listing, has_questions
+        ),
+        FirstStep(30, "Open it", address_of(newest, "delivery") if newest else listing, has_opened),
+        FirstStep(
+            40,
+            "Receive the first response",
+            address_of(newest, "share") if newest else listing,
+            has_response,
+        ),
+    ]

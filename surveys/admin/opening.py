@@ -1,0 +1,197 @@
+"""The page that opens a project: what is about to happen, what hinders it, when and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from communities.admin_site.site import time_zone_of
+from communities.errors import Refusal
+from communities.words import plural
+from surveys.admin.cards import PRIVACY, Card, CardField
+from surveys.admin.frame import ProjectPage, project_tab
+from surveys.admin.project_forms import MomentField, ProjectForm, Section
+from surveys.models import Project
+from surveys.services import field_groups
+from surveys.services.drafts import service as drafts
+from surveys.services.projects import opening
+
+OPENINGS = {
+    "manual": Card("Now", "People can answer at once.", "open-now"),
+    "scheduled": Card("At a time", "It opens by itself, to the second.", "at-a-time"),
+}
+CLOSINGS = {
+    "manual": Card("By hand", "It stays open until somebody closes it.", "close-now"),
+    "scheduled": Card("At a time", "It closes by itself, to the second.", "at-a-time"),
+}
+AUDIENCES = {
+    "private": Card("Members", "Only members of this community, who are asked to sign in.", "private"),
+    "open_web": Card("Anyone with the link", "No account is needed. Share the address.", "open-web"),
+}
+CHANNELS = {
+    "web": Card("On the web", "People answer on a page of this site.", "web"),
+    "chat": Card("In the chat", "An invitation is posted to a channel, and people answer there.", "chat"),
+}
+SCHEDULE_PATHS = {
+    "opening_mode": "delivery.opening.mode",
+    "opening_time": "delivery.opening.time",
+    "closing_mode": "delivery.closing.mode",
+    "closing_time": "delivery.closing.time",
+    "participation": "delivery.audience.participation",
+    "response_channel": "delivery.audience.response_channel",
+}
+
+
+class ScheduleForm(ProjectForm):
+    """When a project opens and closes, who may answer, and where."""
+
+    paths: ClassVar[Mapping[str, str]] = SCHEDULE_PATHS
+    opening_mode = CardField(label="Opens", cards=OPENINGS)
+    opening_time = MomentField(label="Opening time")
+    closing_mode = CardField(label="Closes", cards=CLOSINGS)
+    closing_time = MomentField(label="Closing time")
+    participation = CardField(label="Who may answer?", cards=AUDIENCES)
+    response_channel = CardField(label="Where do they answer?", cards=CHANNELS)
+
+    def shown(self, name: str, value: Any) -> Any:
+        shown = super().shown(name, value)
+        path = self.paths[name]
+        if shown is None and path in _DEFAULTS:
+            return _DEFAULTS[path]
+        return shown
+
+
+_DEFAULTS = {
+    "delivery.opening.mode": "manual",
+    "delivery.closing.mode": "manual",
+    "delivery.audience.participation": "private",
+    "delivery.audience.response_channel": "web",
+}
+
+
+class OpenForm(ScheduleForm):
+    """What is decided as a project opens. All of it is written, as it was confirmed."""
+
+    compares: ClassVar[bool] = False
+    sections: ClassVar[Sequence[Section]] = (
+        Section("", "", "", ("opening_mode", "opening_time", "closing_mode", "closing_time")),
+        Section("", "", "", ("participation", "response_channel")),
+    )
+
+    def values_of(self, project: Project) -> dict[str, Any]:
+        """The stored values, without times that are in the past."""
+        values = super().values_of(project)
+        for turn in ("opening", "closing"):
+            time = values[f"{turn}_time"]
+            if time is None or time <= self.page.at:
+                values |= {f"{turn}_time": None, f"{turn}_mode": "manual"}
+        return values
+
+    def changes(self) -> dict[str, Any]:
+        fields = super().changes()
+        for turn in ("opening", "closing"):  # a time that does not count may be in the past
+            if fields["delivery"][turn]["mode"] == "manual":
+                fields["delivery"][turn]["time"] = None
+        return fields
+
+
+@dataclass(frozen=True, slots=True)
+class Hindrance:
+    """A reason why a project cannot open yet, or a warning. `address` leads to where it can be mended."""
+
+    text: str
+    address: str
+    link: str
+    is_warning: bool = False
+
+
+@project_tab("open")
+def open_view(request: HttpRequest, page: ProjectPage) -> HttpResponse:
+    """Ask, and open. Raises PermissionDenied for those who may not edit the project."""
+    if not page.may_edit:
+        raise PermissionDenied
+    data = request.POST if request.method == "POST" else None
+    with timezone.override(time_zone_of(request)):
+        form = OpenForm(data, page=page)
+        if form.is_valid() and _open(request, page, form):
+            return HttpResponseRedirect(page.address("share"))
+    hindrances = hindrances_of(page)
+    context = {
+        "form": form,
+        "hindrances": hindrances,
+        "is_possible": all(each.is_warning for each in hindrances),
+        "zone": time_zone_of(request).key,
+        "facts": facts_of(page),
+        "tab_title": "Open",
+    }
+    return page.render(request, "admin/surveys/project/open.html", context)
+
+
+def _open(request: HttpRequest, page: ProjectPage, form: OpenForm) -> bool:
+    fields = form.checked_changes()
+    if fields is None:
+        return False
+    try:
+        project = opening.open_project(
+            actor=page.actor, project_id=page.project.pk, fields=fields, at=page.at
+        )
+    except Refusal as refusal:
+        form.refuse(refusal)
+        return False
+    if project.opens_at is None:
+        messages.success(request, f"“{project.name}” is open. This is its address.")
+    else:
+        messages.success(request, f"“{project.name}” opens by itself. This will be its address.")
+    return True
+
+
+def hindrances_of(page: ProjectPage) -> list[Hindrance]:
+    """What keeps a project from opening, then what somebody may have overlooked."""
+    project, script = page.project, page.address("script")
+    hindrances = []
+    if project.is_live_at(page.at) or project.is_pending_at(page.at):
+        hindrances.append(
+            Hindrance("It is open already, or waits to open.", page.address("delivery"), "Delivery")
+        )
+    try:
+        opening.require_fitting_script(project)
+    except Refusal as refusal:
+        texts = [each["message"] for each in refusal.violations] or [refusal.message]
+        hindrances += [
+            Hindrance(each.replace("`", "“", 1).replace("`", "”", 1), script, "Script") for each in texts
+        ]
+    if (project.generation or {}).get("status") == "pending":
+        hindrances.append(Hindrance("AI is still writing the script.", script, "Script", is_warning=True))
+    if drafts.get(actor=page.actor, project=project):
+        text = "You have changes in the script editor that are not saved. They will not be part of it."
+        hindrances.append(Hindrance(text, script, "Script", is_warning=True))
+    return hindrances
+
+
+def facts_of(page: ProjectPage) -> list[str]:
+    """What follows from opening, in sentences."""
+    project = page.project
+    facts = [
+        f"It asks {plural(project.question_count, 'question')}. While it is open, only wording can change.",
+        f"{PRIVACY[project.privacy_mode].label}: {PRIVACY[project.privacy_mode].text} "
+        "This cannot change once there are responses.",
+    ]
+    if project.max_completes_per_user:
+        facts.append(f"Everybody can complete it {_times(project.max_completes_per_user)}.")
+    if project.share_results:
+        facts.append("Its results are shared on a public page.")
+    if project.uses_xp:
+        facts.append("Completing it gives XP.")
+    if field_groups.time_of(project.delivery, "closing"):
+        facts.append("It closes by itself at the time below.")
+    return facts
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -1,0 +1,133 @@
+"""What a preview shows and what its forms do: the respondent's screens, without a conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from django.http import QueryDict
+
+from communities.errors import Conflict, InvalidRequest
+from surveys.engine.script import Block
+from surveys.engine.walk.answers import Reply
+from surveys.pages import words
+from surveys.pages.respondent import forms, rewards, screens
+from surveys.pages.respondent.screens import PastChange, Screen
+from surveys.pages.respondent.widgets import Typed
+from surveys.pages.theme import Page
+from surveys.services.previews import samples
+from surveys.services.previews.service import Preview
+from surveys.services.results.poll import PollResults
+
+NOTHING_GIVEN = "In the preview nothing is given."
+FAULT = "This block cannot be saved yet. {fault}"
+FORCED = "After these answers, its condition hides this block."
+EMPTY = "There is nothing to preview yet."
+EMPTY_TEXT = "Add a block, and it appears here as people will see it."
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A preview after a form was sent. `needs_page` says that a redirect would lose what `screen` shows."""
+
+    preview: Preview
+    screen: Screen
+    needs_page: bool = False
+
+
+def show(preview: Preview, page: Page, *, past_change: PastChange = PastChange.REPLACED) -> Screen:
+    """The preview as it stands."""
+    return _screen(preview, page, past_change=past_change)
+
+
+def perform(preview: Preview, page: Page, sent: QueryDict) -> Moved:
+    """Do what a form of the preview asks for."""
+    block = _posted_block(preview, sent)
+    try:
+        return _perform(preview, page, sent, block)
+    except InvalidRequest as refusal:
+        return _with_error(preview, page, sent, block, str(refusal.violations[0]["message"]))
+    except forms.BadForm as bad:
+        return _with_error(preview, page, sent, block, str(bad))
+    except Conflict:
+        note = words.REWRITTEN if block is None else words.MOVED_ON
+        return Moved(preview, _screen(preview, page, note=note), needs_page=True)
+
+
+def _perform(preview: Preview, page: Page, sent: QueryDict, block: Block | None) -> Moved:
+    match sent.get("do", "answer"):
+        case "back":
+            moved = preview.back()
+        case "again":
+            moved = preview.restarted()
+        case "retract":
+            moved = preview.restarted()
+            return Moved(moved, _screen(moved, page, note=words.TAKEN_BACK), needs_page=True)
+        case "change":
+            return Moved(preview, screens.vote_again(preview.view(), page), needs_page=True)
+        case do:
+            if block is None or (do == "go") == block.asks:
+                raise Conflict("This is not the current block of the preview.")
+            after = preview.proceeded() if do == "go" else preview.answered(forms.raw_answer(block, sent))
+            past_change = PastChange.KEPT if preview.project.is_poll else PastChange.APPENDED
+            return Moved(after, _screen(after, page, past_change=past_change))
+    return Moved(moved, _screen(moved, page))
+
+
+def _with_error(preview: Preview, page: Page, sent: QueryDict, block: Block | None, error: str) -> Moved:
+    """The same step, with what was typed and an error message."""
+    typed = forms.typed_in(block, sent)
+    if preview.walk.is_completed:
+        screen = screens.vote_again(preview.view(), page, typed=typed, error=error)
+    else:
+        screen = _screen(preview, page, typed=typed, error=error, past_change=PastChange.KEPT)
+    return Moved(preview, screen, needs_page=True)
+
+
+def _screen(
+    preview: Preview,
+    page: Page,
+    *,
+    typed: Typed | None = None,
+    error: str = "",
+    note: str = "",
+    past_change: PastChange = PastChange.REPLACED,
+) -> Screen:
+    view = preview.view()
+    if preview.is_empty:
+        return screens.notice(title=EMPTY, text=EMPTY_TEXT)
+    question = next((block for block in view.script.blocks if block.asks), None)
+    own = view.state.replies.get(question.id or 0) if question else None
+    votes = partial(_votes, preview, own)
+    if view.is_completed and not view.state.path:
+        return screens.notice(title="There is nothing to ask yet.", text="Please come back later.")
+    if view.is_completed:
+        note = note or (NOTHING_GIVEN if rewards.has_given(view) else "")
+        screen = screens.end(view, votes=votes, past_change=past_change)
+        return replace(screen, note=note)
+    if preview.project.is_poll:
+        screen = screens.first(view, page, votes=votes, typed=typed, error=error)
+    else:
+        screen = screens.step(view, page, typed=typed, error=error, past_change=past_change)
+    return replace(screen, note=note or _note(preview, screen))
+
+
+def _votes(preview: Preview, own: Reply | None, block: Block, has_voted: bool) -> PollResults | None:
+    return samples.votes(preview.project, block, own, has_voted=has_voted)
+
+
+def _note(preview: Preview, screen: Screen) -> str:
+    """What only the preview says about the block that is shown."""
+    faults = preview.view().faults
+    notes = [FAULT.format(fault=" ".join(faults))] if faults else []
+    notes += [FORCED] if preview.walk.forced is not None else []
+    notes += [NOTHING_GIVEN] if screen.prize is not None else []
+    return " ".join(notes)
+
+
+def _posted_block(preview: Preview, sent: QueryDict) -> Block | None:
+    number = sent.get("block", "")
+    if not (number.isascii() and number.isdigit()):
+        return None
+    index = preview.source.script.index_by_id.get(int(number[:19]))
+    return None if index is None else preview.source.script.blocks[index]

@@ -1,0 +1,92 @@
+"""The preview in its frame, and what the panel around it asks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from communities.errors import InvalidRequest, refuse
+from surveys.admin.frame import ProjectPage
+from surveys.admin.preview import page as previewed
+from surveys.admin.script.requests import Json, answer, open_script, script_json
+from surveys.pages import security, theme
+from surveys.pages.respondent import rendering
+from surveys.pages.respondent.screens import Screen
+from surveys.pages.theme import Page
+from surveys.services.previews import service as previews
+from surveys.services.previews import view as preview_json
+from surveys.services.previews.service import Preview
+
+MAX_KEY = 100
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def preview(request: HttpRequest, project_id: int) -> HttpResponseBase:
+    """The respondent's page on the actor's draft, or on a `template`. A form moves the preview alone.
+
+    As on the real page, a plain form is answered with a redirect, and htmx gets the next step alone.
+    """
+    opened = open_script(request, project_id)
+    template = request.GET.get("template")
+    try:
+        current = _open(opened, template)
+    except InvalidRequest as refusal:
+        raise Http404(refusal.message) from None
+    page = _page(opened, template)
+    is_htmx = request.headers.get("HX-Request") == "true"
+    if request.method != "POST":
+        screen, needs_page = previewed.show(current, page), True
+    else:
+        moved = previewed.perform(current.carried_by(request.POST.get("seal", "")), page, request.POST)
+        current, screen, needs_page = moved.preview, moved.screen, moved.needs_page
+    is_kept = current.remember()
+    if is_kept and not is_htmx and not needs_page:
+        return HttpResponseRedirect(page.address, status=303)
+    return _drawn(request, current, page, screen, is_turn=is_htmx)
+
+
+@script_json("GET", may_read=True)
+def state(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """The path through the draft so far, by keys of blocks, with answers, scores and calculated results."""
+    return answer(preview_json.as_json(_open(page, request.GET.get("template")).view()))
+
+
+@script_json("POST", may_read=True)
+def restart(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """Begin again, or jump to the block with the key `at`, with the answers given so far."""
+    key = body.get("at")
+    if key is not None and not (isinstance(key, str) and len(key) <= MAX_KEY):
+        refuse("at", "invalid_type", "`at` must be the key of a block.")
+    current = _open(page, request.GET.get("template"))
+    moved = current.restarted() if key is None else current.jumped(key)
+    moved.remember()
+    return answer(preview_json.as_json(moved.view()))
+
+
+def _open(page: ProjectPage, template: str | None) -> Preview:
+    return previews.open_preview(actor=page.actor, project=page.project, template=template, at=page.at)
+
+
+def _page(opened: ProjectPage, template: str | None) -> Page:
+    """The look of the project's page. Its forms lead back to the preview, and no search engine lists it."""
+    community = opened.project.community
+    locale = previews.locale_of(opened.project)
+    page = theme.page_of(project=opened.project, community=community, locale=locale, is_framed=False)
+    address = reverse("admin:surveys_project_script_preview", args=[opened.project.pk])
+    query = f"?{urlencode({'template': template})}" if template else ""
+    return replace(page, address=address + query, is_listed=False)
+
+
+def _drawn(
+    request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_turn: bool
+) -> HttpResponse:
+    draw = rendering.turn if is_turn else rendering.page
+    response = draw(page, screen, seal=current.seal(), csrf=rendering.token(request))
+    security.allow_own_frames(response)
+    response["Cache-Control"] = "private, no-store"
+    return response

@@ -1,0 +1,255 @@
+"""The base of the forms with which staff change a project.
+
+A form's fields are fields of the contract, by their paths (interface 2.3). What was sent is compared with
+what its sender saw, and only what they changed is written: two people who change different fields do not
+overwrite each other. Values have the API's own rules (`ProjectIn`), and the API's service writes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.forms.boundfield import BoundField
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+from django.utils.html import format_html
+
+from communities.admin_site.site import time_zone_of
+from communities.errors import Refusal, ViolationJson
+from communities.http.validation import bound_serializer, serializer_violations
+from surveys.admin.frame import ProjectPage
+from surveys.api.project_shapes import ProjectIn
+from surveys.models import Project
+from surveys.services.projects import service as projects
+from surveys.services.representations.project import project_as_json
+
+MOST_DIGITS = 30  # of a number, whose own limits `ProjectIn` knows
+_QUOTED = re.compile(r"`([^`]+)`")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Fields that belong together, with a picture of what they do (a symbol of `pictures.svg`)."""
+
+    title: str
+    text: str
+    picture: str
+    names: Sequence[str]
+    more: str = ""  # a template with more about them, drawn below the fields
+
+
+class MomentField(forms.DateTimeField):
+    """A time in the community's zone, as browsers ask for it."""
+
+    def __init__(self, *, label: str, help_text: str = "") -> None:
+        widget = forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"})
+        super().__init__(label=label, help_text=help_text, required=False, widget=widget)
+
+    def prepare_value(self, value: Any) -> Any:
+        try:
+            return super().prepare_value(value)
+        except OverflowError:  # the end of the year 9999 has no time in the east
+            return value.replace(tzinfo=None)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """The input shows no seconds, which the API may have set; leaving them out is no change."""
+        if isinstance(initial, datetime):
+            initial = initial.replace(second=0, microsecond=0)
+        return super().has_changed(initial, data)
+
+    def clean(self, value: Any) -> Any:
+        moment = super().clean(value)
+        try:
+            if moment is not None:
+                moment.astimezone(UTC)
+        except OverflowError:
+            raise forms.ValidationError("This is no time of the calendar.") from None
+        return moment
+
+
+class IdsField(forms.CharField):
+    """Ids, one a line."""
+
+    def __init__(self, *, label: str, help_text: str = "") -> None:
+        widget = forms.Textarea(attrs={"rows": 2, "inputmode": "numeric"})
+        super().__init__(label=label, help_text=help_text, required=False, widget=widget)
+
+
+class NumbersField(IdsField):
+    """Whole numbers, one a line."""
+
+    def clean(self, value: Any) -> Any:
+        text: str = super().clean(value)
+        if not all(each.isdecimal() and len(each) <= MOST_DIGITS for each in text.split()):
+            raise forms.ValidationError("Write one whole number a line.")
+        return text
+
+
+class ProjectForm(forms.Form):
+    """Fields of a project. `paths` maps the form's names to paths of the contract."""
+
+    paths: ClassVar[Mapping[str, str]] = {}
+    sections: ClassVar[Sequence[Section]] = ()
+    compares: ClassVar[bool] = True  # with what the sender saw, so that only changes are written
+
+    def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
+        self.page, self.project = page, page.project
+        super().__init__(data, initial=self.values_of(page.project))
+        for name, field in self.fields.items():
+            field.show_hidden_initial = self.compares and name in self.paths
+            field.disabled = field.disabled or not page.may_edit
+
+    def values_of(self, project: Project) -> dict[str, Any]:
+        """What the form shows of the project."""
+        known = project_as_json(project, at=self.page.at)
+        return {name: self.shown(name, _at(known, path)) for name, path in self.paths.items()}
+
+    def shown(self, name: str, value: Any) -> Any:
+        """A value of the contract as the form's field shows it."""
+        if isinstance(self.base_fields[name], MomentField):
+            return datetime.fromisoformat(value) if value else None
+        if isinstance(value, list):
+            return "\n".join(str(each) for each in value)
+        return value
+
+    def sent(self, name: str, value: Any) -> Any:
+        """A value of the form as the contract has it."""
+        if isinstance(value, datetime):
+            return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if isinstance(self.fields[name], IdsField):
+            ids = value.split()
+            return [int(each) for each in ids] if isinstance(self.fields[name], NumbersField) else ids
+        return None if value == "" else value
+
+    def changes(self) -> dict[str, Any]:
+        """The fields to write, as the API takes them: all, or those that the sender changed."""
+        names = self.changed_data if self.compares else self.paths
+        fields: dict[str, Any] = {}
+        for name in names:
+            if name in self.paths:
+                _set(fields, self.paths[name], self.sent(name, self.cleaned_data.get(name)))
+        return fields
+
+    def checked_changes(self) -> dict[str, Any] | None:
+        """The validated fields to write; None with errors at the fields if they break the API's rules."""
+        fields = self.changes()
+        own = {name: fields.pop(name) for name in ("is_cloneable",) if name in fields}
+        serializer = bound_serializer(ProjectIn, fields, partial=True)
+        if not serializer.is_valid():
+            self._add(serializer_violations(serializer))
+            return None
+        return {**serializer.validated_data, **own}
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Show why it was refused: at the fields that are at fault, else above the form."""
+        if refusal.violations:
+            self._add(refusal.violations)
+        else:
+            self.add_error(None, self._in_words(refusal.message))
+
+    def _add(self, violations: Iterable[ViolationJson]) -> None:
+        for each in violations:
+            name = self._name_of(each["field"])
+            self.add_error(name, self._in_words(each["message"], name))
+
+    def _name_of(self, path: str) -> str | None:
+        """The form's field at a path, or at the one around it."""
+        for name, own in self.paths.items():
+            if path == own or path.startswith((f"{own}.", f"{own}[")):
+                return name
+        return None
+
+    def _in_words(self, message: str, name: str | None = None) -> str:
+        """A message of the API in the words of the form: labels in the place of its fields' names."""
+
+        own = self.paths[name] if name else ""
+
+        def label(match: re.Match[str]) -> str:
+            path = match[1]
+            if name and (own == path or own.endswith(f".{path}")):
+                return str(self.fields[name].label)
+            beside = self._name_of(f"{own.rpartition('.')[0]}.{path}") or self._name_of(path)
+            return f"“{self.fields[beside].label if beside else self._choice(path)}”"
+
+        return _QUOTED.sub(label, message)
+
+    def _choice(self, value: str) -> str:
+        """The words of a choice with this value, in the first field that has one."""
+        choices = (dict(getattr(field, "choices", ())) for field in self.fields.values())
+        return next((str(each[value]) for each in choices if value in each), value.rpartition(".")[2])
+
+    @property
+    def drawn_sections(self) -> list[tuple[Section, list[BoundField]]]:
+        """The sections with those of their fields that this project has."""
+        sections = [
+            (each, [self[name] for name in each.names if name in self.fields]) for each in self.sections
+        ]
+        return [(section, fields) for section, fields in sections if fields or section.more]
+
+
+def premium(form: ProjectForm, name: str) -> None:
+    """Mark a field as premium, and lock it on the basic tier unless it has a value to clear."""
+    field = form.fields[name]
+    has_it = form.page.actor.has_premium_features
+    hint = "" if has_it else " It needs the premium tier; this community is on the basic tier."
+    field.help_text = format_html('<span class="badge">Premium</span> {}{}', field.help_text, hint)
+    field.disabled = field.disabled or not (has_it or form.initial.get(name))
+
+
+def show(
+    request: HttpRequest,
+    page: ProjectPage,
+    form_class: type[ProjectForm],
+    template: str = "admin/surveys/project/settings.html",
+    *,
+    context: Callable[[ProjectForm], Mapping[str, object]] = lambda form: {},
+) -> HttpResponse:
+    """A tab with a form: draw it, or save what was changed. Raises PermissionDenied."""
+    data = request.POST if request.method == "POST" else None
+    if data is not None and not page.may_edit:
+        raise PermissionDenied
+    with timezone.override(time_zone_of(request)):  # the zone of the times that were typed
+        form = form_class(data, page=page)
+        if data is not None and form.is_valid() and _save(request, page, form):
+            return HttpResponseRedirect(page.address())
+    zone = time_zone_of(request).key
+    full_context = {"form": form, "zone": zone, **context(form)}
+    return page.render(request, template, full_context, status=200)
+
+
+def _save(request: HttpRequest, page: ProjectPage, form: ProjectForm) -> bool:
+    fields = form.checked_changes()
+    if fields is None:
+        return False
+    if not fields:
+        messages.info(request, "Nothing was changed.")
+        return True
+    try:
+        projects.update_project(actor=page.actor, project_id=page.project.pk, fields=fields, at=page.at)
+    except Refusal as refusal:
+        form.refuse(refusal)
+        return False
+    messages.success(request, "Saved.")
+    return True
+
+
+def _at(value: Any, path: str) -> Any:
+    for part in path.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(part)
+    return value
+
+
+def _set(fields: dict[str, Any], path: str, value: Any) -> None:
+    *groups, last = path.split(".")
+    for group in groups:
+        fields = fields.setdefault(group, {})
+    fields[last] = value

@@ -1,0 +1,307 @@
+"""The tab of a project's responses: the list, one response as it was answered, deleting one and undoing that.
+
+Everybody who may read the responses over the interface may read them here, and nobody else. On anonymous
+projects there is nothing about a person, so nobody can be searched for.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from communities.admin_site import listing, undo
+from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
+from communities.admin_site.site import time_zone_of
+from communities.admin_site.texts import moment, number
+from communities.errors import Forbidden, NotFound
+from communities.models import Identity
+from communities.services import members
+from surveys.admin import exporting, results
+from surveys.admin.frame import ProjectPage, project_tab
+from surveys.models import Conversation, Project
+from surveys.services import access
+from surveys.services.responses import deletion, reading
+from surveys.services.responses import listing as response_list
+from surveys.services.results import figures
+
+LIST = "admin/surveys/project/responses.html"
+ONE = "admin/surveys/project/response.html"
+CONFIRM = "admin/surveys/project/response_delete.html"
+GONE = "This response was deleted, or never existed."
+LAST_DAY = date(2999, 12, 31)
+
+
+@project_tab("responses")
+@require_safe
+def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
+    """The list, newest first."""
+    try:
+        access.require_responses_reader(actor=page.actor, project=page.project, at=page.at)
+    except Forbidden as refusal:
+        return results.refused(request, page, refusal)
+    first, last = _day(request, "from"), _day(request, "to")
+    zone = _zone(request, page.project)
+    rows = response_list.changed_between(
+        response_list.rows(project=page.project),
+        first=datetime.combine(first, time(), zone) if first else None,
+        last=datetime.combine(last + timedelta(days=1), time(), zone) if last else None,
+    )
+    keeps = {name: f"{day}" for name, day in (("from", first), ("to", last)) if day}
+    spec = _listing(page, keeps)
+    list_page = listing.draw(request, spec, rows)
+    count = figures.responses(page.project.pk)
+    context = {
+        "page": list_page,
+        "noun": noun_of(page.project),
+        "keeps": keeps,
+        "hidden": [(name, value) for name, value in list_page.hidden if name not in keeps],
+        "zone": zone,
+        "leaving": _leaving(page),
+        "exports": exporting.offered(page, query="", count=count) if count else None,
+    }
+    return page.render(request, LIST, context)
+
+
+@project_tab("responses")
+@require_safe
+def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> HttpResponseBase:
+    """One response as it was answered."""
+    try:
+        details = reading.read(response_id=response_id, project=page.project, actor=page.actor, at=page.at)
+    except NotFound:
+        raise Http404(GONE) from None
+    except Forbidden as refusal:
+        return results.refused(request, page, refusal)
+    before, after = reading.neighbours(project=page.project, response_id=response_id)
+    names = _names(page.project, [details.conversation])
+    leaving = {each.response_id: each for each in deletion.marked(project=page.project)}
+    context = {
+        "details": details,
+        "row": details.conversation,
+        "heading": _title(page.project, details.conversation, names),
+        "member_address": _member_address(page, details.conversation),
+        "noun": noun_of(page.project),
+        "before": before and _address(page, "response", before),
+        "after": after and _address(page, "response", after),
+        "delete_address": _address(page, "response_delete", response_id) if page.may_edit else "",
+        "leaving": leaving.get(response_id),
+        "restore_address": _address(page, "response_restore", response_id),
+        "status": _status(details.conversation),
+        "source": details.conversation.get_provider_display(),
+        "answered": sum(step.kind == "answered" for step in details.steps) + len(details.loose),
+    }
+    return page.render(request, ONE, context)
+
+
+@project_tab("responses")
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> HttpResponseBase:
+    """Ask, saying what follows; POST marks the response to be deleted and offers to undo it."""
+    project, noun = page.project, noun_of(page.project)
+    try:
+        access.require_editor(actor=page.actor, project=project)
+        details = reading.read(response_id=response_id, project=project, actor=page.actor, at=page.at)
+        if request.method == "POST":
+            marked = deletion.mark(response_id=response_id, project=project, actor=page.actor, at=page.at)
+            text = f"The {noun} will be deleted {_when(project, marked.deletes_at, request)}."
+            undo.offer(request, text, address=_address(page, "response_restore", response_id))
+            return HttpResponseRedirect(page.address(), status=303)
+    except NotFound:
+        raise Http404(GONE) from None
+    except Forbidden as refusal:
+        return results.refused(request, page, refusal)
+    context = {
+        "heading": _title(project, details.conversation, _names(project, [details.conversation])),
+        "noun": noun,
+        "consequences": _consequences(project, details.conversation),
+        "back": _address(page, "response", response_id),
+    }
+    return page.render(request, CONFIRM, context)
+
+
+@project_tab("responses")
+@require_POST
+def restore(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> HttpResponseBase:
+    """Keep a response that was marked to be deleted."""
+    try:
+        deletion.unmark(response_id=response_id, project=page.project, actor=page.actor, at=timezone.now())
+        messages.success(request, f"The {noun_of(page.project)} stays.")
+    except NotFound as refusal:
+        messages.error(request, refusal.message)
+    except Forbidden as refusal:
+        return results.refused(request, page, refusal)
+    return HttpResponseRedirect(page.address(), status=303)
+
+
+def noun_of(project: Project) -> str:
+    """What a response is called."""
+    return "vote" if project.is_poll else "response"
+
+
+# --- The list ---------------------------------------------------------------------------------------
+
+
+def _listing(page: ProjectPage, keeps: Mapping[str, str]) -> Listing[Conversation]:
+    project, noun = page.project, noun_of(page.project)
+    names: dict[int, str] = {}
+    answered: dict[uuid.UUID, int] = {}
+
+    def load(rows: Sequence[Conversation]) -> None:
+        answered.update(response_list.answered_blocks(ids=[row.pk for row in rows]))
+        names.update(_names(project, rows))
+
+    filters = [Filter("provider", "Source", Identity.Provider.choices, _by_provider)]
+    columns = [
+        Column(noun.capitalize(), lambda row: _title(project, row, names), is_title=True),
+        Column("Status", _status),
+        Column("Begun", lambda row: moment(row.started_at)),
+        Column("Last answer", lambda row: moment(row.updated_at)),
+        Column("Answers", lambda row: number(answered.get(row.pk, 0)), is_number=True),
+        Column("Source", lambda row: row.get_provider_display()),
+    ]
+    if project.is_poll:
+        columns = [each for each in columns if each.label not in ("Status", "Begun", "Answers")]
+    else:
+        filters.insert(0, Filter("status", "Status", STATUSES, _by_status))
+    return Listing(
+        columns=columns,
+        orders=_orders(project, is_by_time=bool(keeps)),
+        filters=filters,
+        searches="" if project.is_anonymous else "names, or a complete platform or user id",
+        search=None
+        if project.is_anonymous
+        else lambda rows, term: response_list.of_person(rows, actor=page.actor, project=project, term=term),
+        empty=Empty(
+            f"Every {noun} appears here as soon as it has an answer.",
+            "Share the project",
+            page.address("share"),
+        ),
+        address_of=lambda row: _address(page, "response", row.pk),
+        load=load,
+        keeps=keeps,
+    )
+
+
+STATUSES = (("completed", "Complete"), ("partial", "So far"))
+
+
+def _orders(project: Project, *, is_by_time: bool) -> Mapping[str, Order]:
+    """Newest and oldest first: by id, as the interface lists them. A range of times reads the index by time.
+
+    Ids of anonymous projects are random, so neither end of their order is the newest.
+    """
+    if project.is_anonymous:
+        return {"id": Order("By id", ("id",)), "back": Order("By id, descending", ("-id",))}
+    newest = ("-updated_at", "-id") if is_by_time else ("-id",)
+    oldest = ("updated_at", "id") if is_by_time else ("id",)
+    return {"newest": Order("Newest first", newest), "oldest": Order("Oldest first", oldest)}
+
+
+def _by_status(rows: QuerySet[Any], status: str) -> QuerySet[Any]:
+    return rows.filter(completed_at__isnull=status == "partial")
+
+
+def _by_provider(rows: QuerySet[Any], provider: str) -> QuerySet[Any]:
+    return rows.filter(provider=provider)
+
+
+def _status(row: Conversation) -> SafeString:
+    sign, word = ("done", "Complete") if row.completed_at else ("pending", "So far")
+    return format_html('<span class="state {}">{}</span>', sign, word)
+
+
+def _names(project: Project, rows: Sequence[Conversation]) -> Mapping[int, str]:
+    if project.is_anonymous:
+        return {}
+    ids = {row.user_id for row in rows if row.user_id is not None}
+    return members.display_names(community_id=project.community_id, user_ids=ids)
+
+
+def _title(project: Project, row: Conversation, names: Mapping[int, str]) -> str:
+    """Who answered, or on anonymous projects the beginning of the response's id."""
+    if project.is_anonymous:
+        return f"{noun_of(project).capitalize()} {str(row.pk)[:8]}"
+    if row.user_id is not None and row.user_id in names:
+        return names[row.user_id]
+    return row.platform_id or "Unnamed visitor"
+
+
+def _leaving(page: ProjectPage) -> Sequence[Mapping[str, object]]:
+    """The responses that will be deleted, for those who may undo it."""
+    if not page.may_edit:
+        return ()
+    return [
+        {
+            "at": each.deletes_at,
+            "address": _address(page, "response", each.response_id),
+            "restore_address": _address(page, "response_restore", each.response_id),
+        }
+        for each in deletion.marked(project=page.project)
+    ]
+
+
+# --- Parts ------------------------------------------------------------------------------------------
+
+
+def _consequences(project: Project, row: Conversation) -> list[str]:
+    """What follows from deleting a response (decisions 8.10)."""
+    noun = noun_of(project)
+    follows = [
+        f"The {noun} leaves this list at once. Results, exports and the API count it until then.",
+        "Then its answers are deleted for good, from all counts and from the quotes of analyses.",
+    ]
+    if project.is_poll:
+        follows.append("The XP that the vote gave is taken back from the voter, who may vote again.")
+    else:
+        follows.append("What it gave stays: XP, achievements and roles.")
+        if project.max_completes_per_user and not project.is_anonymous:
+            follows.append("The person who answered may answer once more.")
+    if row.completed_at is None:
+        follows.append("The person who is answering it cannot continue.")
+    follows.append(f"Webhooks receive an event: the {noun} was deleted.")
+    return follows
+
+
+def _when(project: Project, at: datetime, request: HttpRequest) -> str:
+    local = at.astimezone(time_zone_of(request))
+    reason = ", at the next full hour, because times beside anonymous responses are rounded"
+    return f"at {local:%H:%M}{reason if project.is_anonymous else ''}"
+
+
+def _member_address(page: ProjectPage, row: Conversation) -> str:
+    """The page of the member who answered, for admins."""
+    if page.project.is_anonymous or row.user_id is None or not page.actor.is_admin:
+        return ""
+    member_id = members.find_member_id(community_id=page.project.community_id, user_id=row.user_id)
+    return "" if member_id is None else reverse("admin:communities_member_change", args=[member_id])
+
+
+def _address(page: ProjectPage, name: str, response_id: uuid.UUID) -> str:
+    return reverse(f"admin:surveys_project_{name}", args=[page.project.pk, response_id])
+
+
+def _day(request: HttpRequest, name: str) -> date | None:
+    """A day of the address; None without one, or with what is none."""
+    try:
+        day = date.fromisoformat(request.GET.get(name, ""))
+    except ValueError:
+        return None
+    return min(day, LAST_DAY)
+
+
+def _zone(request: HttpRequest, project: Project) -> ZoneInfo:
+    """The zone of the days: on anonymous projects UTC, to which times are rounded."""
+    return ZoneInfo("UTC") if project.is_anonymous else time_zone_of(request)

@@ -1,0 +1,263 @@
+"""The tab of a project's results: charts, filters, segments, the analysis of texts, and exports.
+
+Who may read single responses (`access.may_read_people`) sees everything. Everybody else who may read the
+results at all sees what is shared: aggregates over all responses, in steps on anonymous projects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from zoneinfo import ZoneInfo
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.csrf import get_token
+from django.template import loader
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_safe
+
+from communities.admin_site.site import time_zone_of
+from communities.admin_site.texts import moment
+from communities.errors import Forbidden, InvalidRequest, Refusal, Unavailable
+from communities.http.downloads import download
+from communities.http.envelope import STATUS
+from surveys.admin import exporting
+from surveys.admin.frame import ProjectPage, project_tab
+from surveys.models import Project, ResultsCount
+from surveys.pages.results import aggregate, overview
+from surveys.pages.results.filters import ResultsForm
+from surveys.services import access
+from surveys.services.exports import service as exports
+from surveys.services.results import figures, very_large
+from surveys.services.results.figures import Figures
+from surveys.services.scripts import editing as scripts
+
+TEMPLATE = "admin/surveys/project/results.html"
+REFUSED = "admin/surveys/project/refused.html"
+BAD_REQUEST = 400
+NO_CONTENT = 204
+PART_IGNORED = (
+    "These are the results of all responses: filters and comparisons, which could single out a person, are "
+    "for the project's creator and admins."
+)
+
+
+@project_tab("results")
+@require_safe
+def results(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
+    """The tab. If the service refuses, the reason stands where the results would be."""
+    try:
+        access.require_results_reader(actor=page.actor, project=page.project, at=page.at)
+        if access.may_read_people(actor=page.actor, project=page.project):
+            return draw(request, page)
+        return _draw_shared(request, page)
+    except (Forbidden, Unavailable) as refusal:
+        return refused(request, page, refusal)
+
+
+@project_tab("results")
+@require_http_methods(["GET", "HEAD"])
+def export(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
+    """Stream the responses that the filters select, as a file. What prevents it is said on the tab."""
+    form = results_form(request, page)
+    format = request.GET.get("format", "csv")
+    if format not in exporting.FORMATS or not form.is_valid():
+        raise Http404
+    try:
+        access.require_responses_reader(actor=page.actor, project=page.project, at=page.at)
+    except Forbidden as refusal:
+        return refused(request, page, refusal)
+    try:
+        file = exports.export(
+            project=page.project,
+            format=format,
+            selection=form.selection,
+            with_bom=request.GET.get("bom") == "1",
+            note=exporting.noter(request, page.project),
+        )
+        response = download(
+            request, content_type=file.content_type, file_name=file.file_name, chunks=file.chunks
+        )
+        if request.method == "GET":
+            exports.note_export(actor=page.actor, project=page.project, format=format, at=page.at)
+        return response
+    except Refusal as refusal:  # too many columns for a workbook, or too many downloads are running
+        return draw(request, page, refusal=refusal)
+
+
+@project_tab("results")
+@require_GET
+def counting(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
+    """How far a worker has counted what the filters select; tells htmx to load the page when it is done."""
+    page.require_responses_reader()
+    form = results_form(request, page)
+    if not form.is_valid():
+        raise Http404
+    try:
+        counted = very_large.count(
+            project=page.project, selection=form.selection, segment_by=form.divided_by, at=page.at
+        )
+    except Refusal:
+        return reload_page()
+    if isinstance(counted, Figures):
+        return reload_page()
+    return HttpResponse(fragment("results/counting.html", {"counting": _progress_of(page, form, counted)})())
+
+
+# --- Drawing ----------------------------------------------------------------------------------------
+
+
+def draw(
+    request: HttpRequest,
+    page: ProjectPage,
+    *,
+    refusal: Refusal | None = None,
+    overrides: Mapping[str, str] | None = None,
+) -> HttpResponseBase:
+    """The tab for who may read single responses. `overrides` replace filters of the address.
+
+    Raises Unavailable while the process counts other results of many responses.
+    """
+    project = page.project
+    form = results_form(request, page, overrides)
+    totals, job = _count(page, form)
+    status = overview.analysis_status(project, covers=form.covers)
+    texts = {
+        block["block_id"]: block.get("open_text") for block in (status.done.blocks if status.done else ())
+    }
+    cards = overview.cards_of(project, totals, texts, divided_by=form.divided_by)
+    context = {
+        **_frame_of(request, page),
+        "form": form,
+        "is_filtered": bool(form.query),
+        "divided_by": _prompt(project, form.divided_by),
+        "facts": overview.facts_of(totals, is_poll=project.is_poll),
+        "is_empty": not totals.conversation_count,
+        "funnel": None if project.is_poll else overview.funnel_of(totals),
+        "cards": [each for each in cards if not each.card.is_removed],
+        "removed": [each for each in cards if each.card.is_removed],
+        "analysis_status": status,
+        "has_texts": any(each.is_read for each in cards),
+        "refusal": refusal.message if refusal else "",
+        "counting": _progress_of(page, form, job) if job else None,
+        "exports": exporting.offered(page, query=form.query, count=totals.conversation_count),
+        "may_analyse": page.may_edit,
+        "credits_left": project.community.bot_credits,
+        "csrf": get_token(request),
+    }
+    code = STATUS[refusal.code] if refusal else 200 if form.is_valid() else BAD_REQUEST
+    return page.render(
+        request,
+        TEMPLATE,
+        {
+            "fragment": fragment("results/staff.html", context),
+            "is_wrong": bool(refusal or form.errors),
+            "is_running": bool(status.running or job),
+        },
+        status=code,
+    )
+
+
+def _draw_shared(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
+    """The tab for everybody else: what the interface gives them of shared results."""
+    seen = aggregate.read(page.project, at=page.at)
+    context = {
+        **_frame_of(request, page),
+        "seen": seen,
+        "facts": seen.facts,
+        "analysis_status": None,
+        "divided_by": "",
+        "notice": PART_IGNORED if request.GET else "",
+    }
+    return page.render(request, TEMPLATE, {"fragment": fragment("results/staff_shared.html", context)})
+
+
+def refused(request: HttpRequest, page: ProjectPage, refusal: Refusal) -> HttpResponseBase:
+    """The tab with a sentence in place of what was refused."""
+    response = page.render(request, REFUSED, {"refusal": refusal.message}, status=STATUS[refusal.code])
+    if isinstance(refusal, Unavailable):
+        response["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+def fragment(template: str, context: Mapping[str, object]) -> partial[SafeString]:
+    """A part of the tab, from the templates of the public pages, drawn when the frame is.
+
+    Times are then shown in the zone in which the frame shows its own.
+    """
+
+    def drawn() -> SafeString:
+        html = loader.get_template(template, using="jinja2").render(dict(context))
+        return mark_safe(html)  # the template has escaped what it was given
+
+    return partial(drawn)
+
+
+def reload_page() -> HttpResponse:
+    """A response that makes htmx reload the page."""
+    response = HttpResponse(status=NO_CONTENT)
+    response["HX-Refresh"] = "true"
+    return response
+
+
+def results_form(
+    request: HttpRequest, page: ProjectPage, overrides: Mapping[str, str] | None = None
+) -> ResultsForm:
+    """The filters of the address. Days are those of the community's time zone.
+
+    On anonymous projects they are those of UTC, to which times beside responses are rounded.
+    """
+    project = page.project
+    blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
+    data = request.GET.copy()
+    data.update(overrides or {})
+    zone = ZoneInfo("UTC") if project.is_anonymous else time_zone_of(request)
+    return ResultsForm(data, blocks, zone=zone)
+
+
+def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
+    """What every part needs."""
+    return {
+        "project": page.project,
+        "may_edit": page.may_edit,
+        "noun": "vote" if page.project.is_poll else "response",
+        "at": page.at,
+        "moment": moment,
+        "address": page.address(),
+        "share_address": page.address("share"),
+        "responses_address": page.address("responses"),
+    }
+
+
+def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount | None]:
+    """Count what the form asks for. If segments are refused, add the error to the form and count without.
+
+    While a worker counts, count everything, and return its job too.
+    """
+    form.full_clean()
+    try:
+        counted = very_large.count(
+            project=page.project, selection=form.selection, segment_by=form.divided_by, at=page.at
+        )
+    except InvalidRequest as refusal:
+        form.add_error("segment_by", refusal.message)
+        counted = very_large.count(
+            project=page.project, selection=form.selection, segment_by=None, at=page.at
+        )
+    if isinstance(counted, Figures):
+        return counted, None
+    return figures.count(project=page.project), counted
+
+
+def _progress_of(page: ProjectPage, form: ResultsForm, job: ResultsCount) -> dict[str, object]:
+    address = reverse("admin:surveys_project_results_counting", args=[page.project.pk])
+    segment = f"&segment_by={form.divided_by}" if form.divided_by else ""
+    return {"progress": job.progress, "address": f"{address}?{form.query}{segment}"}
+
+
+def _prompt(project: Project, block_id: int | None) -> str:
+    if block_id is None:
+        return ""
+    return scripts.catalogue(project_id=project.pk, revision=project.revision).blocks[block_id].prompt

@@ -1,0 +1,139 @@
+"""What the script editor knows when its page opens."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+from django.urls import reverse
+
+from communities import wire
+from surveys.admin.frame import ProjectPage, address_of
+from surveys.engine.flow import vocabulary
+from surveys.engine.intake import fields as limits
+from surveys.engine.intake.reader import MAX_BLOCKS
+from surveys.engine.rules.option import CHAT_OPTIONS
+from surveys.engine.script import Script
+from surveys.models import Project
+from surveys.pages.respondent.widgets import ACKNOWLEDGED
+from surveys.services.drafts import answers as block_answers
+from surveys.services.drafts import checking, collisions, points
+from surveys.services.drafts import service as drafts
+from surveys.services.drafts.service import Draft, SavedDraft
+from surveys.services.representations import project as project_json
+from surveys.services.representations import script as script_json
+from surveys.services.scripts import editing as scripts
+from xp.services import achievements
+
+Json = dict[str, Any]
+MAX_ACHIEVEMENTS = 200
+_PROJECT_FIELDS = ("id", "name", "status", "delivery", "rewards", "scoring")
+_PAGES = (
+    *("draft", "save", "duplicate", "scoring", "logic", "flow", "export"),
+    *("preview", "preview_state", "preview_restart", "generate", "templates", "projects"),
+)
+
+
+def of_page(page: ProjectPage) -> Json:
+    """The state that the page embeds, as plain JSON values."""
+    project = page.project
+    values = of_project(page)
+    draft = drafts.get(actor=page.actor, project=project) if page.may_edit else None
+    answered = block_answers.answered_blocks(project_id=project.pk) if page.may_edit else ()
+    state = {
+        **values,
+        "draft": draft and _draft(project, draft),
+        "check": check(page, draft.blocks if draft else values["script"]["blocks"]),
+        "answered": sorted(answered),
+        "may_edit": page.may_edit,
+        "is_live": project.is_live_at(page.at),
+        "user_id": str(page.actor.user_id),
+        "urls": _urls(project),
+    }
+    plain: Json = orjson.loads(wire.render(state))
+    return plain
+
+
+def of_project(page: ProjectPage) -> Json:
+    """The project, its stored script, and the words for it."""
+    project = page.project
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    blocks = script_json.all_blocks(project, script)
+    return {
+        "project": _project(page),
+        "script": {"blocks": blocks},
+        "revision": project.revision,
+        "fingerprint": collisions.fingerprint(blocks),
+        "vocabulary": _vocabulary(page, script),
+    }
+
+
+def after_save(page: ProjectPage, saved: SavedDraft) -> Json:
+    """The parts of the state that a save has changed. The blocks have the keys of the draft."""
+    current = ProjectPage(saved.project, page.actor, page.tab, page.at)
+    return {
+        "script": {"blocks": saved.blocks},
+        "revision": saved.project.revision,
+        "fingerprint": collisions.fingerprint(saved.blocks),
+        "draft": None,
+        "check": check(current, saved.blocks),
+        "is_live": saved.project.is_live_at(page.at),
+    }
+
+
+def after_keep(page: ProjectPage, draft: Draft) -> Json:
+    """The answer to a draft that was kept."""
+    return {
+        "version": draft.version,
+        "saved_at": draft.saved_at,
+        "check": check(page, draft.blocks),
+    }
+
+
+def _draft(project: Project, draft: Draft) -> Json:
+    return {
+        **draft.as_json(),
+        "blocks": points.with_stored(project, draft.blocks),
+        "is_behind": drafts.is_behind(draft, project=project),
+    }
+
+
+def check(page: ProjectPage, blocks: list[Any]) -> Json:
+    return checking.check(actor=page.actor, project=page.project, blocks=blocks, at=page.at)
+
+
+def _project(page: ProjectPage) -> Json:
+    values = project_json.project_as_json(page.project, at=page.at)
+    return {**{key: values[key] for key in _PROJECT_FIELDS}, "info": {"type": page.project.type}}
+
+
+def _vocabulary(page: ProjectPage, script: Script) -> Json:
+    project = page.project
+    described = achievements.in_community(community_id=project.community_id)[:MAX_ACHIEVEMENTS]
+    is_chat = project.response_channel == Project.ResponseChannel.CHAT
+    return {
+        **vocabulary.as_json(script),
+        "achievements": [{"number": each.number, "name": each.name} for each in described],
+        "limits": {
+            "blocks": MAX_BLOCKS,
+            "options": CHAT_OPTIONS if is_chat else limits.MAX_OPTIONS,
+            "prompt": limits.MAX_PROMPT,
+            "value": limits.MAX_VALUE,
+            "label": limits.MAX_LABEL,
+            "pause": limits.MAX_PAUSE,
+            "xp": limits.MAX_XP,
+        },
+        "acknowledged": ACKNOWLEDGED,
+        "tier": page.actor.tier,
+    }
+
+
+def _urls(project: Project) -> Json:
+    """The editor's own addresses. In `answers` the 0 stands for the id of a block."""
+    urls = {name: reverse(f"admin:surveys_project_script_{name}", args=[project.pk]) for name in _PAGES}
+    return {
+        **urls,
+        "answers": reverse("admin:surveys_project_script_answers", args=[project.pk, 0]),
+        "sign_in": f"{reverse('admin:login')}?{urlencode({'next': address_of(project.pk, 'script')})}",
+    }

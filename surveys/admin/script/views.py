@@ -1,0 +1,158 @@
+"""The script editor's page, and the requests that it sends: drafts, saving, copies, export."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_safe
+
+from communities.errors import NotFound, refuse_all
+from communities.http.bodies import MEDIA_TYPE
+from surveys.admin.frame import ProjectPage, address_of
+from surveys.admin.script import state
+from surveys.admin.script.requests import Json, answer, open_script, script_json
+from surveys.engine.script import Violation
+from surveys.services.drafts import answers as block_answers
+from surveys.services.drafts import duplicates, keys
+from surveys.services.drafts import service as drafts
+from surveys.services.drafts.collisions import Collision
+from surveys.services.drafts.service import OtherTab
+from surveys.services.projects import service as projects
+from surveys.services.representations import script as script_json_of
+from surveys.services.scripts import editing as scripts
+
+CONFLICT = 409
+MAX_NUMBER = 2**53  # what JSON numbers hold in a browser
+
+
+@require_safe
+def page(request: HttpRequest, project_id: int) -> HttpResponseBase:
+    """The editor, on the actor's draft if there is one. Who may not edit the project may read its script."""
+    opened = open_script(request, project_id)
+    context = {"editor_state": state.of_page(opened)}
+    response = opened.render(request, "admin/surveys/project/script.html", context)
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@script_json("PUT", "DELETE")
+def draft(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """PUT keeps the draft and checks it, whatever its faults; DELETE discards it.
+
+    Both name the version that the editor knows, and leave any other as it is.
+    """
+    try:
+        return _discard(page, body) if request.method == "DELETE" else _keep(page, body)
+    except OtherTab as refusal:
+        return _other_tab(refusal)
+
+
+def _discard(page: ProjectPage, body: Json) -> HttpResponse:
+    version = _number(body, "version")
+    drafts.discard(actor=page.actor, project_id=page.project.pk, version=version)
+    return HttpResponse(status=204)
+
+
+def _keep(page: ProjectPage, body: Json) -> HttpResponse:
+    blocks, revision, version = _read_draft(body)
+    fingerprint = body.get("fingerprint")
+    draft = drafts.keep(
+        actor=page.actor,
+        project_id=page.project.pk,
+        blocks=blocks,
+        revision=revision,
+        version=version,
+        fingerprint=fingerprint if isinstance(fingerprint, str) else None,
+        at=page.at,
+    )
+    return answer(state.after_keep(page, draft))
+
+
+@script_json("POST")
+def save(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """Write the draft as the script. If a colleague has changed the script since, answer with `collision`."""
+    version = _number(body, "version")
+    if version is None:
+        refuse_all([Violation("version", "required", "`version` is required: keep the draft first.")])
+    try:
+        saved = drafts.save(actor=page.actor, project_id=page.project.pk, version=version, at=page.at)
+    except Collision as refusal:
+        values = {"error": refusal.code, "message": refusal.message, "collision": refusal.collision}
+        return answer(values, status=CONFLICT)
+    except OtherTab as refusal:
+        return _other_tab(refusal)
+    return answer(state.after_save(page, saved))
+
+
+@script_json("POST", may_read=True)
+def duplicate(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """Copy the project, with the draft, so that its structure can be changed."""
+    copy = duplicates.duplicate(actor=page.actor, project_id=page.project.pk, at=page.at)
+    return answer({"id": str(copy.pk), "url": address_of(copy.pk, "script")}, status=201)
+
+
+@script_json("POST")
+def scoring(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """Turn scoring on, as the tab Rewards does. The script and the draft stay as they are."""
+    fields = {"scoring": {"enabled": True}}
+    project = projects.update_project(actor=page.actor, project_id=page.project.pk, fields=fields, at=page.at)
+    return answer(state.of_project(ProjectPage(project, page.actor, page.tab, page.at)))
+
+
+@script_json("GET", may_read=True)
+def export(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """The script as a file: the actor's draft if there is one. The API and the editor's import read it."""
+    draft = drafts.get(actor=page.actor, project=page.project) if page.may_edit else None
+    blocks = keys.as_sent(draft.blocks) if draft else _stored_blocks(page)
+    walked = [each for each in blocks if not (isinstance(each, dict) and each.get("section") == "outro")]
+    content = orjson.dumps({"blocks": walked}, option=orjson.OPT_INDENT_2)
+    name = content_disposition_header(as_attachment=True, filename=f"{page.project.name}.json")
+    return HttpResponse(content, content_type=MEDIA_TYPE, headers={"Content-Disposition": name})
+
+
+@script_json("GET")
+def answers(request: HttpRequest, page: ProjectPage, body: Json, block_id: int) -> HttpResponseBase:
+    """How many responses have answered a block. The editor shows it before the block is archived."""
+    script = scripts.load(project_id=page.project.pk, revision=page.project.revision)
+    if block_id not in script.index_by_id:
+        raise NotFound("There is no such block in this script.")
+    counted = block_answers.count(block_id=block_id)
+    return answer({"count": counted.count, "is_estimate": counted.is_estimate})
+
+
+# --- Parts ------------------------------------------------------------------------------------------
+
+
+def _stored_blocks(page: ProjectPage) -> Sequence[object]:
+    script = scripts.load(project_id=page.project.pk, revision=page.project.revision)
+    return script_json_of.all_blocks(page.project, script)
+
+
+def _other_tab(refusal: OtherTab) -> HttpResponse:
+    newer = refusal.draft and refusal.draft.as_json()
+    return answer({"error": refusal.code, "message": refusal.message, "draft": newer}, status=CONFLICT)
+
+
+def _read_draft(body: Json) -> tuple[list[Any], int, int | None]:
+    """Blocks, base revision and version. Only what cannot be kept is refused."""
+    blocks = body.get("blocks")
+    if not isinstance(blocks, list):
+        refuse_all([Violation("blocks", "invalid_type", "`blocks` must be a list of blocks.")])
+    revision = _number(body, "revision")
+    if revision is None:
+        refuse_all([Violation("revision", "required", "`revision` is required: that of the script read.")])
+    return blocks, revision, _number(body, "version")
+
+
+def _number(body: Json, name: str) -> int | None:
+    value = body.get(name)
+    if value is None:
+        return None
+    if type(value) is not int or not 0 <= value < MAX_NUMBER:
+        refuse_all([Violation(name, "invalid", f"`{name}` must be a whole number.")])
+    return value

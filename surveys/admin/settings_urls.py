@@ -1,0 +1,19 @@
+"""The addresses of the tabs with a project's settings, and of the page that opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http.response import HttpResponseBase
+
+from surveys.admin import delivery, look, opening, rewards, share
+
+SETTINGS_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
+    ("open/", opening.open_view, "open"),
+    ("delivery/", delivery.delivery, "delivery"),
+    ("look/", look.look, "look"),
+    ("look/preview/", look.preview, "look_preview"),
+    ("rewards/", rewards.rewards, "rewards"),
+    ("share/", share.share, "share"),
+    ("share/new-address/", share.new_address, "share_new_address"),
+]

@@ -1,0 +1,121 @@
+"""The tab Share: the address of the page, how to embed it, the shared results, and copies by others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from surveys.admin import project_forms
+from surveys.admin.cards import Card, CardField
+from surveys.admin.frame import ProjectPage, project_tab
+from surveys.admin.project_forms import ProjectForm, Section
+from surveys.models import Project
+from surveys.services.projects import sharing
+from surveys.services.representations.project import results_url, web_url
+
+MODES = {
+    "public": Card("At once", "Everybody sees the results, also before they vote.", "public"),
+    "voters_only": Card("After voting", "Those who voted see them.", "voters-only"),
+    "hidden": Card("When it closes", "Nobody but staff sees them before.", "hidden"),
+}
+
+
+class ShareForm(ProjectForm):
+    """Who sees the results, and who may copy the project."""
+
+    paths: ClassVar[Mapping[str, str]] = {
+        "share_results": "settings.share_results",
+        "poll_results_mode": "settings.poll_results_mode",
+        "reveal_results": "settings.reveal_results",
+        "is_cloneable": "is_cloneable",
+    }
+    sections: ClassVar[Sequence[Section]] = (
+        Section(
+            "Results",
+            "Totals only: never who answered, and never anybody’s words.",
+            "share",
+            ("share_results",),
+            more="admin/surveys/project/results_address.html",
+        ),
+        Section("Results of the poll", "When voters see how others voted.", "public", ("poll_results_mode",)),
+        Section("When it closes", "", "reveal", ("reveal_results",)),
+        Section("Copies by others", "", "clone", ("is_cloneable",)),
+    )
+
+    share_results = forms.BooleanField(
+        label="Share the results",
+        required=False,
+        help_text="Members of the community, and everybody with the address below, see the totals. "
+        "You can stop this at any time; the page is gone at once.",
+    )
+    poll_results_mode = CardField(label="Voters see the results", cards=MODES)
+    reveal_results = forms.BooleanField(
+        label="Post a summary when it closes",
+        required=False,
+        help_text="To the channel of the invitation, in the chat.",
+    )
+    is_cloneable = forms.BooleanField(
+        label="Other communities may copy it",
+        required=False,
+        help_text="Only if it is, or has been, open to anyone with the link. They get the script, the "
+        "settings and the look; never responses.",
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
+        super().__init__(data, page=page)
+        if not page.project.is_poll:
+            del self.fields["poll_results_mode"]
+
+    def values_of(self, project: Project) -> dict[str, Any]:
+        return {**super().values_of(project), "is_cloneable": project.is_cloneable}
+
+    def shown(self, name: str, value: Any) -> Any:
+        return (value or "hidden") if name == "poll_results_mode" else super().shown(name, value)
+
+
+@project_tab("share")
+def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
+    """The tab: draw it, or save what was changed."""
+    project = page.project
+    return project_forms.show(
+        request,
+        page,
+        ShareForm,
+        "admin/surveys/project/share.html",
+        context=lambda form: {
+            "web_url": web_url(project),
+            "embed": _embed(project),
+            "results_url": results_url(project) if project.share_results else "",
+            "new_address": page.address("share_new_address"),
+            "is_public": project.participation == Project.Participation.OPEN_WEB,
+            "is_live": project.is_live_at(page.at),
+        },
+    )
+
+
+def _embed(project: Project) -> str:
+    """The lines that show the page inside another site's page."""
+    script = f"{settings.BASE_URL}{settings.STATIC_URL}surveys/embed.js"
+    return f'<script src="{script}" data-survey="{project.slug}" async></script>'
+
+
+@project_tab("share")
+def new_address(request: HttpRequest, page: ProjectPage) -> HttpResponse:
+    """Ask, then give the shared results a new address."""
+    if not page.may_edit:
+        raise PermissionDenied
+    if request.method == "POST":
+        sharing.renew_results_address(actor=page.actor, project_id=page.project.pk, at=page.at)
+        messages.success(request, "The results have a new address. The old one does not work any more.")
+        return HttpResponseRedirect(page.address("share"))
+    return page.render(
+        request,
+        "admin/surveys/project/new_address.html",
+        {"results_url": results_url(page.project), "back": page.address("share")},
+    )

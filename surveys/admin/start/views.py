@@ -1,0 +1,120 @@
+"""What the dialog “Start from…” asks for. The editor puts it into its draft, where it can be undone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+from communities.errors import Conflict, refuse, refuse_all
+from communities.models import Community
+from surveys.admin.frame import ProjectPage
+from surveys.admin.script.requests import Json, answer, script_json
+from surveys.engine.script import Violation
+from surveys.services import draft_generation
+from surveys.services.draft_generation import IS_LIVE, WrittenDraft
+from surveys.services.drafts import starting
+from surveys.services.scripts import templates as library
+
+SOURCES = ("intent", "template", "project", "blocks")
+MAX_SEARCH = 200
+
+
+@script_json("POST")
+def generate(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """Blocks from one of `intent`, `template`, `project` and `blocks` (a file's).
+
+    An intent is a job: 202, and `url` tells how far it is. Everything else answers with the blocks and what a
+    check finds in them. Refused while the project is open.
+    """
+    sources = [name for name in SOURCES if body.get(name) is not None]
+    if len(sources) != 1:
+        message = "Send one of `intent`, `template`, `project` and `blocks`."
+        refuse_all([Violation("intent", "required", message)])
+    if page.project.is_live_at(page.at):
+        raise Conflict(IS_LIVE)
+    if sources == ["intent"]:
+        intent = _text(body, "intent")
+        job = draft_generation.begin(actor=page.actor, project_id=page.project.pk, intent=intent, at=page.at)
+        return answer(_job_as_json(page, job), status=202)
+    blocks = _blocks(page, body, sources[0])
+    return answer(starting.described(actor=page.actor, project=page.project, blocks=blocks, at=page.at))
+
+
+@script_json("GET", "DELETE")
+def job(request: HttpRequest, page: ProjectPage, body: Json, job_id: int) -> HttpResponseBase:
+    """GET tells how far a script by AI is, and its blocks at the end; DELETE cancels it."""
+    if request.method == "DELETE":
+        draft_generation.cancel(actor=page.actor, project_id=page.project.pk, job_id=job_id)
+        return HttpResponse(status=204)
+    draft = draft_generation.look(actor=page.actor, project_id=page.project.pk, job_id=job_id, at=page.at)
+    return answer(_job_as_json(page, draft))
+
+
+@script_json("GET")
+def templates(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """The templates that suit the project and contain the words of `search`; and what AI costs."""
+    kind = "poll" if page.project.is_poll else None
+    matches = library.search_templates(type=kind, search=_search(request))
+    return answer(
+        {
+            "templates": [{**library.as_json(each), "block_count": len(each.blocks)} for each in matches],
+            "credits": {
+                "cost": draft_generation.cost(),
+                "left": Community.objects.values_list("bot_credits", flat=True).get(
+                    pk=page.project.community_id
+                ),
+            },
+        }
+    )
+
+
+@script_json("GET")
+def projects(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """Other projects of the community whose scripts can be copied, by the words of `search`."""
+    matches = starting.projects_to_copy(
+        actor=page.actor, project=page.project, search=_search(request), at=page.at
+    )
+    return answer({"projects": matches})
+
+
+def _blocks(page: ProjectPage, body: Json, source: str) -> list[Any]:
+    project = page.project
+    if source == "template":
+        return starting.of_template(project=project, template_id=_text(body, "template"))
+    if source == "project":
+        number = body["project"]
+        if type(number) is not int or not 0 < number < 2**63:
+            refuse("project", "invalid", "`project` must be the id of a project.")
+        return starting.of_other_project(actor=page.actor, project_id=number, at=page.at)
+    blocks = body["blocks"]
+    if not isinstance(blocks, list):
+        refuse("blocks", "invalid_type", "`blocks` must be a list of blocks.")
+    return starting.of_file(project=project, blocks=blocks)
+
+
+def _text(body: Json, name: str) -> str:
+    value = body[name]
+    if not isinstance(value, str):
+        refuse(name, "invalid_type", f"`{name}` must be a text.")
+    return str(value)
+
+
+def _search(request: HttpRequest) -> str:
+    return request.GET.get("search", "").replace("\x00", "")[:MAX_SEARCH]
+
+
+def _job_as_json(page: ProjectPage, draft: WrittenDraft) -> Json:
+    values: Json = {
+        "id": draft.id,
+        "status": draft.status,
+        "credits": draft.credits,
+        "seconds": round(draft.seconds, 1),
+        "error": draft.error,
+    }
+    if draft.blocks is None:
+        return values
+    blocks = list(draft.blocks)
+    description = starting.described(actor=page.actor, project=page.project, blocks=blocks, at=page.at)
+    return {**values, **description}

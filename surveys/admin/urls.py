@@ -1,0 +1,53 @@
+"""The addresses of a project's tabs and of what they send, below `/admin/surveys/project/<id>/`.
+
+Every view here is wrapped in the site's `admin_view`, which asks for a sign-in. Those that answer JSON check
+their requests themselves: see `script.requests`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import admin
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path
+
+from surveys.admin import analysing, exporting, history, responses, results
+from surveys.admin.preview.urls import PREVIEW_ROUTES
+from surveys.admin.script.urls import SCRIPT_ROUTES
+from surveys.admin.settings_urls import SETTINGS_ROUTES
+from surveys.admin.start.urls import START_ROUTES
+
+View = Callable[..., HttpResponseBase]
+
+
+def project_urls() -> list[URLPattern]:
+    """The patterns of all tabs, named `surveys_project_<name>`."""
+    return [_path(route, view, name) for route, view, name in ROUTES]
+
+
+def _path(route: str, view: View, name: str) -> URLPattern:
+    if not getattr(view, "answers_json", False):
+        view = admin.site.admin_view(view)
+    return path(f"<int:project_id>/{route}", view, name=f"surveys_project_{name}")
+
+
+ROUTES: list[tuple[str, View, str]] = [
+    *SCRIPT_ROUTES,
+    *PREVIEW_ROUTES,
+    *START_ROUTES,
+    *SETTINGS_ROUTES,
+    ("results/", results.results, "results"),
+    ("results/export/", results.export, "results_export"),
+    ("results/exported/", exporting.exported, "results_exported"),
+    ("results/counting/", results.counting, "results_counting"),
+    ("results/analyse/", analysing.analyse, "results_analyse"),
+    ("results/analysis/", analysing.progress, "results_analysis"),
+    ("responses/", responses.responses, "responses"),
+    ("responses/<uuid:response_id>/", responses.response, "response"),
+    ("responses/<uuid:response_id>/delete/", responses.delete, "response_delete"),
+    ("responses/<uuid:response_id>/restore/", responses.restore, "response_restore"),
+    ("history/", history.history, "history"),
+    ("history/<uuid:entry_id>/", history.entry, "history_entry"),
+    ("history/export/<str:format>/", history.export, "history_export"),
+]

@@ -1,0 +1,25 @@
+"""What blocks are called for people: the name that somebody chose, or else how the text begins."""
+
+from __future__ import annotations
+
+import re
+
+from surveys.engine.script import Block
+
+MAX_TITLE = 60
+_AUTOMATIC = re.compile(r"[Qq][0-9]+")  # what blocks are called until somebody names them
+
+
+def is_chosen(name: str | None) -> bool:
+    """Whether somebody has chosen this name."""
+    return bool(name) and _AUTOMATIC.fullmatch(name or "") is None
+
+
+def of_block(block: Block, number: int) -> str:
+    """The name or the beginning of the text; `Block 4` for a block with neither."""
+    if is_chosen(block.name):
+        return block.name or ""
+    text = " ".join(block.prompt.split())
+    if len(text) > MAX_TITLE:
+        text = text[: MAX_TITLE - 1].rstrip() + "…"
+    return text or f"Block {number}"

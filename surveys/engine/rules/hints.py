@@ -1,0 +1,85 @@
+"""Hints for people who edit a script: what is valid, and yet looks like a slip. The API does not give them.
+
+    hints(script)
+
+    unknown_token        a [token] that means nothing in this script, so that it is shown as written
+    empty_token          a [token] of a block that has no answer at this place, so that nothing is shown
+    unclosed_token       a [ without its ], so that it is shown as written
+    no_correct_answer    a choice without a right answer or points, in a script that has right answers
+
+`field` is the path in the script as a read returns it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from surveys.engine.language import names, piping, references
+from surveys.engine.rules.warnings import ScriptWarning
+from surveys.engine.script import CHOICES, STATEMENTS, Block, Script
+
+CODES = ("unknown_token", "empty_token", "unclosed_token", "no_correct_answer")
+_UNCLOSED = re.compile(r"\[[^\[\]]*(?=\[|\Z)")
+_UNCLOSED_MESSAGE = "This [ is not closed, so it is shown as written: {excerpt}"
+_EXCERPT = 24  # characters
+_BEFORE_THE_ANSWER = ("prompt",)
+_AFTER_THE_ANSWER = ("when_correct", "when_incorrect")
+
+
+def hints(script: Script) -> list[dict[str, object]]:
+    """All hints about a script and its outro, in the order of the blocks."""
+    is_quiz = script.scoring_enabled and any(_has_correct_answer(block) for block in script.blocks)
+    warnings: list[ScriptWarning] = []
+    for n, block in enumerate((*script.blocks, *script.outro)):
+        path = f"blocks[{n}]"
+        warnings += _tokens(script, n, block, path)
+        if is_quiz and block.type in CHOICES and not (_has_correct_answer(block) or block.scored_buckets):
+            message = "No option of this block is marked as right, as in other questions."
+            warnings.append(ScriptWarning(f"{path}.correct_answer_ids", "no_correct_answer", message, block))
+    return [each.as_json() for each in warnings]
+
+
+def _has_correct_answer(block: Block) -> bool:
+    return bool(block.correct_answer_ids) or block.correct_answer_index is not None
+
+
+def _tokens(script: Script, n: int, block: Block, path: str) -> Iterator[ScriptWarning]:
+    for key in (*_BEFORE_THE_ANSWER, *_AFTER_THE_ANSWER):
+        answered = n + 1 if key in _AFTER_THE_ANSWER else n
+        for token in dict.fromkeys(piping.tokens(getattr(block, key) or "")):
+            problem = _problem(script, token, answered)
+            if problem is not None:
+                code, message = problem
+                yield ScriptWarning(f"{path}.{key}", code, message, block)
+        unclosed = _UNCLOSED.search(getattr(block, key) or "")
+        if unclosed is not None:
+            message = _UNCLOSED_MESSAGE.format(excerpt=_excerpt(unclosed[0]))
+            yield ScriptWarning(f"{path}.{key}", "unclosed_token", message, block)
+
+
+def _excerpt(text: str) -> str:
+    """The beginning of a text, in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _EXCERPT else f"{line[: _EXCERPT - 1].rstrip()}…"
+
+
+def _problem(script: Script, token: str, answered: int) -> tuple[str, str] | None:
+    """A code and a message about a token where the first `answered` blocks have been passed."""
+    if piping.is_prompt_variable(token):
+        return None
+    meaning = references.resolve(token, script)
+    if meaning is None:
+        if names.looks_like_score(token) and not script.scoring_enabled:
+            return (
+                "unknown_token",
+                f"[{token}] is filled in only while scoring is on.",
+            )
+        return "unknown_token", f"[{token}] means nothing in this script. It is shown as written."
+    if not isinstance(meaning, int):
+        return None
+    if script.blocks[meaning].type in STATEMENTS:
+        return "empty_token", f"[{token}] is a block without an answer, so nothing is shown in its place."
+    if meaning >= answered:
+        return "empty_token", f"[{token}] is answered only after this text, so nothing is shown in its place."
+    return None

@@ -1,0 +1,65 @@
+"""One request to a page on which people answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.http import HttpRequest
+
+from surveys.engine.script import Block
+from surveys.models import Project
+from surveys.pages.respondent import screens, visitors
+from surveys.pages.respondent.screens import Votes
+from surveys.pages.respondent.visitors import Arrival, Visit
+from surveys.pages.theme import Page
+from surveys.services.conversations.admission import Respondent
+from surveys.services.conversations.view import ConversationView
+from surveys.services.scripts import editing as scripts
+
+
+@dataclass(slots=True)
+class PageRequest:
+    """One request of one visitor. `visit` changes when a conversation begins or is left."""
+
+    request: HttpRequest
+    project: Project
+    page: Page
+    arrival: Arrival
+    visit: Visit
+    respondent: Respondent
+    at: datetime
+
+    @property
+    def is_live(self) -> bool:
+        return self.project.is_live_at(self.at)
+
+    @property
+    def has_traps(self) -> bool:
+        """Whether the next form may begin a conversation on an open page, so guards against scripts stand."""
+        is_open = self.project.participation == Project.Participation.OPEN_WEB
+        return is_open and self.visit.conversation_id is None
+
+    @property
+    def votes(self) -> Votes:
+        return screens.stored_votes(self.project, at=self.at)
+
+    def remember(self, view: ConversationView) -> None:
+        if view.conversation.pk != self.visit.conversation_id:
+            self.visit = replace(self.visit, conversation_id=view.conversation.pk)
+
+    def forget(self) -> None:
+        """Leave the conversation. On anonymous projects a new seed, which would join the next one to it."""
+        seed = visitors.random_seed() if self.project.is_anonymous else self.visit.seed
+        self.visit = replace(self.visit, conversation_id=None, seed=seed)
+
+
+def posted_block(page_request: PageRequest) -> Block | None:
+    """The block that a form belongs to, if the script still has it."""
+    sent = page_request.request.POST.get("block", "")
+    if not (sent.isascii() and sent.isdigit()):
+        return None
+    project = page_request.project
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    index = script.index_by_id.get(int(sent[:19]))
+    return None if index is None else script.blocks[index]

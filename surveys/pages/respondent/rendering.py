@@ -1,0 +1,45 @@
+"""Turns a screen into HTML: the whole page, or the part that htmx puts into it."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
+from django.template import loader
+
+from surveys.pages.respondent.screens import PastChange, Screen
+from surveys.pages.theme import Page
+from surveys.pages.words import WORDS
+
+
+def page(page: Page, screen: Screen, *, seal: str, csrf: str) -> HttpResponse:
+    """The whole page. `seal` is the signed field of its forms, `csrf` their token; empty for none."""
+    context = _context(page, screen, seal, csrf)
+    return _response("respondent/page.html", context | {"is_turn": False, "past": screen.past()}, screen)
+
+
+def turn(page: Page, screen: Screen, *, seal: str, csrf: str) -> HttpResponse:
+    """What htmx puts into the page: the step, and what has changed around it."""
+    past = screen.past() if screen.past_change == PastChange.REPLACED else None
+    context = _context(page, screen, seal, csrf)
+    return _response("respondent/turn.html", context | {"is_turn": True, "past": past}, screen)
+
+
+def token(request: HttpRequest) -> str:
+    """The CSRF token of the next form: the one that the last form proved good, else a new one.
+
+    A new token with its cookie took 0.07 ms each time. It would hide nothing, as no response is compressed.
+    """
+    is_good = getattr(request, "csrf_processing_done", False)
+    sent: str = request.POST.get("csrfmiddlewaretoken", "") if is_good else ""
+    return sent or get_token(request)
+
+
+def _context(page: Page, screen: Screen, seal: str, csrf: str) -> dict[str, object]:
+    return {"page": page, "screen": screen, "words": WORDS, "seal": seal, "csrf": csrf}
+
+
+def _response(template: str, context: dict[str, object], screen: Screen) -> HttpResponse:
+    response = HttpResponse(loader.get_template(template).render(context), status=screen.status)
+    if screen.retry_after is not None:
+        response["Retry-After"] = str(screen.retry_after)
+    return response

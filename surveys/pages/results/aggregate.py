@@ -1,0 +1,89 @@
+"""Shared results for people of the community who may not read single responses, as the interface gives them.
+
+Figures are over all responses. On anonymous projects they are those of the shared page: few answers are
+withheld, and what is shown changes in steps. Analyses come without quotes and without words about themes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from surveys.models import Analysis, Project
+from surveys.pages.results import overview, public
+from surveys.pages.results.charts import Fact
+from surveys.pages.results.overview import StaffCard
+from surveys.pages.results.texts import TEXTS_HIDDEN, text_analysis
+from surveys.services.analysis import service as analysis
+from surveys.services.results import figures
+from surveys.services.results import shared as shared_results
+from surveys.services.results.shared import SharedResults
+
+
+@dataclass(frozen=True, slots=True)
+class SharedView:
+    """What is shown. `least` is the number of answers that a figure needs; None if any will do."""
+
+    facts: Sequence[Fact]
+    cards: Sequence[StaffCard]
+    summary: str
+    least: int | None
+    counted_at: datetime
+    is_empty: bool
+
+
+def read(project: Project, *, at: datetime) -> SharedView:
+    """Read the shared results. Raises Unavailable while the process counts others of many responses."""
+    newest = analysis.rendered(project_id=project.pk, covers=Analysis.Covers.ALL, with_ai=None)
+    if newest is not None and newest["status"] == Analysis.Status.COMPLETED:
+        newest = analysis.in_aggregate(newest, project=project, at=at)
+    else:
+        newest = None
+    texts = _texts(newest)
+    summary = (newest or {}).get("summary") or ""
+    if project.is_anonymous:
+        return _in_steps(project, shared_results.read(project=project, at=at), texts, summary)
+    totals = figures.count(project=project)
+    cards = overview.cards_of(project, totals, texts, divided_by=None)
+    facts = overview.facts_of(totals, is_poll=project.is_poll)
+    shown = [_without_texts(each) for each in cards if not each.card.is_removed]
+    return SharedView(facts, shown, summary, None, at, not totals.conversation_count)
+
+
+def _without_texts(question: StaffCard) -> StaffCard:
+    """The card of a text question that was not analysed says that its texts are not shown."""
+    card = question.card
+    if not question.is_text or question.text_analysis or card.notice:
+        return question
+    return replace(question, card=replace(card, note=TEXTS_HIDDEN))
+
+
+def _in_steps(project: Project, shared: SharedResults, texts: Mapping[int, Any], summary: str) -> SharedView:
+    cards = [
+        StaffCard(
+            card=replace(card, note="") if card.id in texts else card,
+            is_text=False,
+            is_read=False,
+            drop_off="",
+            text_analysis=text_analysis(texts[card.id]) if card.id in texts and not card.notice else None,
+            comparison=None,
+        )
+        for card in public.cards_of(project, shared)
+    ]
+    facts = [Fact("Votes" if project.is_poll else "Responses", f"{shared.conversation_count:,}")]
+    if not project.is_poll:
+        facts.append(Fact("Completed", f"{shared.completion_count:,}"))
+    is_empty = not shared.conversation_count
+    return SharedView(facts, cards, summary, shared.least_answers, shared.counted_at, is_empty)
+
+
+def _texts(newest: Mapping[str, Any] | None) -> dict[int, Any]:
+    """The analysed texts by block id, of questions that have some."""
+    if newest is None:
+        return {}
+    blocks = orjson.loads(orjson.dumps(newest["blocks"]))
+    return {block["block_id"]: block["open_text"] for block in blocks if block.get("open_text")}

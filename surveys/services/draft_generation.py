@@ -1,0 +1,160 @@
+"""Scripts that AI writes into a staff member's draft of an existing project.
+
+    begin(actor=…, project_id=…, intent=…)     pay, and have a worker write it
+    look(actor=…, project_id=…, job_id=…)      how far it is; the blocks once it is finished
+    cancel(actor=…, project_id=…, job_id=…)    stop, and get the credits back
+
+The job is that of `generation`, without a project to deliver to: the editor fetches the blocks and puts them
+into the draft, where they can be undone. Credits are spent when the blocks are fetched. If the work fails or
+nobody fetches it within ten minutes, they are given back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from communities import services as communities
+from communities.actors import Actor
+from communities.errors import Conflict, NotFound, refuse
+from communities.transactions import in_transaction
+from surveys import ai
+from surveys.ai.provider import MAX_INTENT, ScriptRequest
+from surveys.models import Generation, Job, Project
+from surveys.services import generation, lookup
+from surveys.services.drafts import service as drafts
+from surveys.services.drafts import starting
+from surveys.services.scripts import editing as scripts
+
+NO_JOB = "There is no such work. It may have been cancelled, or its result was kept for ten minutes only."
+IS_LIVE = (
+    "While the project is open, only wording can be changed: close it, or duplicate it as a new version."
+)
+ALREADY = "A script is being written for this draft already. Wait for it, or cancel it."
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDraft:
+    """A job as its owner sees it. `blocks` are there once it is completed, `error` if it failed."""
+
+    id: int
+    status: str
+    credits: int
+    seconds: float
+    blocks: Sequence[Any] | None
+    is_scored: bool
+    error: str | None
+
+
+def cost() -> int:
+    """The credits that one script takes."""
+    return 0 if ai.provider_is_free() else settings.CREDITS_FOR_A_SCRIPT
+
+
+@in_transaction
+def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> WrittenDraft:
+    """Have a worker write a script for the actor's draft of a project that they may edit.
+
+    Refuses an empty intent and one that is too long, an open project, a second job for the same draft, and
+    too few credits (PaymentRequired).
+    """
+    drafts.editable(actor=actor, project_id=project_id)
+    _require_intent(intent)
+    project = lookup.lock(
+        actor=actor, project_id=project_id
+    )  # of two clicks, the second sees the first's job
+    if project.is_live_at(at):
+        raise Conflict(IS_LIVE)
+    if _own(actor, project_id).filter(Job.UNFINISHED).exists():
+        raise Conflict(ALREADY)
+    job_id = generation.begin(
+        community_id=actor.community_id,
+        request=_request(project, intent),
+        fingerprint=_fingerprint(actor, project_id),
+        at=at,
+    )
+    assert job_id is not None  # it is None only for a claim that is answered already
+    return _written(Generation.objects.get(pk=job_id), at)
+
+
+@in_transaction
+def look(*, actor: Actor, project_id: int, job_id: int, at: datetime) -> WrittenDraft:
+    """How far a job is. From the first look at its blocks on, its credits are spent.
+
+    Raises NotFound for a job of somebody else, of another project, and one that is gone.
+    """
+    drafts.editable(actor=actor, project_id=project_id)
+    job = _locked(actor, project_id, job_id)
+    written = _written(job, at)
+    if written.blocks is not None and job.credits_used:
+        job.credits_used = 0  # nothing is left to give back when the row is deleted
+        job.save(update_fields=["credits_used"])
+    return written
+
+
+@in_transaction
+def cancel(*, actor: Actor, project_id: int, job_id: int) -> None:
+    """Stop a job and give its credits back. A worker that has it discards what it writes. Raises NotFound."""
+    drafts.editable(actor=actor, project_id=project_id)
+    job = _locked(actor, project_id, job_id)
+    communities.return_credits(community_id=job.community_id, amount=job.credits_used)
+    job.delete()
+
+
+def _require_intent(intent: str) -> None:
+    if not intent.strip():
+        refuse("intent", "required", "Say in a sentence what you want to ask.")
+    if len(intent) > MAX_INTENT:
+        refuse("intent", "too_long", f"`intent` must have at most {MAX_INTENT:,} characters.")
+    if "\x00" in intent:
+        refuse("intent", "invalid", "`intent` must not contain null characters.")
+
+
+def _request(project: Project, intent: str) -> ScriptRequest:
+    """What to write: a script that suits the project as it is, with points only while it has scoring on."""
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    locale = communities.get_settings(community_id=project.community_id).locale
+    return ScriptRequest(
+        intent=intent.strip(),
+        type=project.type,
+        scoring=project.scoring_enabled,
+        bucket_names=tuple(bucket.name for bucket in script.buckets),
+        for_chat=project.response_channel == Project.ResponseChannel.CHAT,
+        locale=locale,
+    )
+
+
+def _own(actor: Actor, project_id: int) -> Any:
+    """The actor's jobs for their draft of a project."""
+    return Generation.objects.filter(
+        community_id=actor.community_id, fingerprint=_fingerprint(actor, project_id), project__isnull=True
+    )
+
+
+def _fingerprint(actor: Actor, project_id: int) -> str:
+    """Marks a job as one for a draft. Those of the API have hashes here."""
+    return f"draft:{project_id}:{actor.user_id}"
+
+
+def _locked(actor: Actor, project_id: int, job_id: int) -> Generation:
+    job: Generation | None = _own(actor, project_id).select_for_update().filter(pk=job_id).first()
+    if job is None:
+        raise NotFound(NO_JOB)
+    return job
+
+
+def _written(job: Generation, at: datetime) -> WrittenDraft:
+    draft = job.draft if job.status == Job.Status.COMPLETED else None
+    return WrittenDraft(
+        id=job.pk,
+        status=job.status,
+        credits=job.credits_used,
+        seconds=max(0.0, (at - job.created_at).total_seconds()),
+        blocks=starting.complete(draft["blocks"]) if draft else None,
+        is_scored=bool(draft and draft["scoring_enabled"]),
+        error=job.error,
+    )

@@ -1,0 +1,158 @@
+"""What would happen if a draft were saved now: violations, warnings, and how its blocks come out.
+
+The check takes the same path as a write (`scripts.planning`). Pictures that are newly set on the basic tier
+are a violation here; the API stores them on every tier (decisions 14.11).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from communities.actors import Actor
+from communities.errors import Conflict, refuse_all
+from surveys.engine.flow import reach
+from surveys.engine.rules.hints import hints
+from surveys.models import Project
+from surveys.services.drafts import keys, points
+from surveys.services.representations import script as script_json
+from surveys.services.scripts import planning
+from surveys.services.scripts.planning import Plan
+
+Json = dict[str, Any]
+
+PICTURES = ("image_url", "thumbnail_url")
+_PLACE = re.compile(r"blocks\[(\d+)\]")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A plan of the draft as a write would carry it out, and the violations of pictures."""
+
+    plan: Plan
+    pictures: list[Json]
+
+    @property
+    def violations(self) -> list[Json]:
+        return [*self.plan.violations, *self.pictures]
+
+    def require_valid(self) -> None:
+        """Raise what a save is refused with: Conflict for the project's state, else InvalidRequest."""
+        state = next(iter(self.plan.refusals), None)
+        if self.pictures and not isinstance(state, Conflict):
+            refuse_all(self.violations)
+        self.plan.require_valid()
+
+
+def dry_run(*, actor: Actor, project: Project, blocks: Sequence[object], at: datetime) -> Checked:
+    """Plan the write of a draft's blocks, without a lock and without writing."""
+    body = {"blocks": keys.as_sent(points.with_stored(project, blocks))}
+    plan = planning.plan_script(project=project, body=body, at=at)
+    return Checked(plan, [] if actor.has_premium_features else list(_new_pictures(plan, blocks)))
+
+
+def check(*, actor: Actor, project: Project, blocks: Sequence[object], at: datetime) -> Json:
+    """Everything that the editor shows about a draft. Nothing is refused and nothing is written.
+
+    `violations` would refuse the save, `warnings` would not. `blocks` are those sent, in that order, with
+    their effective names, compiled preconditions and whether any answers can lead to them. `names` are the
+    effective names in the order of the script.
+    """
+    checked = dry_run(actor=actor, project=project, blocks=blocks, at=at)
+    plan = checked.plan
+    placed = places(plan)
+    never = {n for n, each in enumerate(reach.of_blocks(plan.script)) if each == "never"}
+    return {
+        "violations": checked.violations,
+        "warnings": [
+            {**each, "field": _moved(str(each["field"]), placed)}
+            for each in _warnings(actor, project, plan, never)
+        ],
+        "blocks": _blocks(plan, blocks, placed, never),
+        "names": [block.name for block in plan.script.blocks],
+    }
+
+
+# --- Warnings ---------------------------------------------------------------------------------------
+
+
+def _warnings(
+    actor: Actor, project: Project, plan: Plan, never: Collection[int]
+) -> Iterator[Mapping[str, object]]:
+    yield from script_json.warnings_about(project, plan.script)
+    yield from hints(plan.script)
+    for n, block in enumerate(plan.script.blocks):
+        if n in never:
+            key = "show_when" if block.show_when else "hide_when" if block.hide_when else "precondition"
+            message = "This block is never shown, whatever the answers before it are."
+            yield _warning(f"blocks[{n}].{key}", "never_reached", message)
+    if not actor.has_premium_features:
+        for n, block in enumerate(plan.script.blocks):
+            if block.color is not None:
+                message = "The color is kept, and shown once the community is on the premium tier."
+                yield _warning(f"blocks[{n}].color", "not_shown", message)
+
+
+def _warning(field: str, code: str, message: str) -> Json:
+    return {"field": field, "code": code, "message": message}
+
+
+# --- Pictures -------------------------------------------------------------------------------------
+
+
+def _new_pictures(plan: Plan, blocks: Sequence[object]) -> Iterator[Json]:
+    """Violations of pictures that the stored script does not have on the same block."""
+    stored = {block.id: block for block in (*plan.before.blocks, *plan.before.outro)}
+    for n, sent in enumerate(blocks):
+        if not isinstance(sent, dict):
+            continue
+        block_id = sent.get("id")
+        was = stored.get(block_id) if isinstance(block_id, int) else None
+        for key in PICTURES:
+            if sent.get(key) and sent[key] != (was and getattr(was, key)):
+                message = "Pictures need the premium tier. Remove the picture to save the script."
+                yield _warning(f"blocks[{n}].{key}", "not_allowed", message)
+
+
+# --- Blocks ---------------------------------------------------------------------------------------
+
+
+def places(plan: Plan) -> Mapping[int, int]:
+    """Index in the script, outro included → index in the array sent, for the blocks that were sent."""
+    ordered = plan.ordered
+    paths = dict(enumerate(ordered.block_paths))
+    sent_outro = {block.id: place for block, place in zip(ordered.outro, ordered.outro_paths, strict=True)}
+    for n, block in enumerate(plan.script.outro, len(plan.script.blocks)):
+        if block.id in sent_outro:
+            paths[n] = sent_outro[block.id]
+    indexes = {n: keys.index_of(path.path) for n, path in paths.items()}
+    return {n: index for n, index in indexes.items() if index is not None}
+
+
+def _moved(field: str, places: Mapping[int, int]) -> str:
+    """The path of a field of the planned script as a path of the array sent."""
+    return _PLACE.sub(lambda match: f"blocks[{places.get(int(match[1]), match[1])}]", field, count=1)
+
+
+def _blocks(
+    plan: Plan, sent: Sequence[object], places: Mapping[int, int], never: Collection[int]
+) -> list[Json]:
+    planned = (*plan.script.blocks, *plan.script.outro)
+    at_index = {index: planned[n] for n, index in places.items()}
+    rows = []
+    for n, raw in enumerate(sent):
+        block = at_index.get(n)
+        fields = raw if isinstance(raw, dict) else {}
+        rows.append(
+            {
+                "key": fields.get(keys.KEY),
+                "id": block.id if block else fields.get("id"),
+                "name": block.name if block else None,
+                "precondition": block.precondition if block else None,
+                "is_reachable": block is None or block.position not in never,
+            }
+        )
+    return rows

@@ -1,0 +1,89 @@
+"""Two people edit one script: whoever saves second sees what the first has changed.
+
+What counts is the script itself. A project's revision also grows with its settings, such as scoring.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from communities.errors import Conflict
+
+Json = dict[str, Any]
+_POINTS = "score_values"  # only in scripts that are read while scoring is on
+_PLACED = ("position", "display_order", "key")  # the first two follow from the order
+_WRITABLE_OUTRO = ("prompt", "image_url", "thumbnail_url", "continue")
+
+
+class Collision(Conflict):
+    """The script was changed after the draft was begun.
+
+    `collision` holds three scripts: `base`, from which the draft began (null if it is not known any more),
+    `theirs`, which is stored now, and `yours`, the draft; the stored `revision`; and who made it, and when.
+    """
+
+    def __init__(self, collision: Json) -> None:
+        super().__init__("The script was changed by somebody else after you began. Nothing has been lost.")
+        self.collision = collision
+
+
+def is_same(base: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a draft that began from `base` may be saved over `theirs` without undoing anybody's work.
+
+    So it is if the revision grew for another reason, such as a reward that was added to the outro, or scoring
+    that was turned on: points are compared only if both have been read while it was on.
+    """
+    with_points = _has_points(base) and _has_points(theirs)
+    if _walked(base, with_points=with_points) != _walked(theirs, with_points=with_points):
+        return False
+    now = {block["id"]: _presentation(block) for block in theirs if block["section"] == "outro"}
+    was = {block["id"]: _presentation(block) for block in base if block["section"] == "outro"}
+    return all(now.get(block_id) == presentation for block_id, presentation in was.items())
+
+
+def fingerprint(blocks: Sequence[Mapping[str, Any]]) -> str:
+    """What an editor remembers of the script that it shows, to tell whether it is still the stored one."""
+    outro = [[block["id"], _presentation(block)] for block in blocks if block["section"] == "outro"]
+    parts = [_hash([_walked(blocks, with_points=False), outro])]
+    if _has_points(blocks):
+        parts.append(_hash(_walked(blocks, with_points=True)))
+    return "-".join(parts)
+
+
+def is_of(remembered: str, blocks: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a fingerprint was taken of this script. Points count if it was taken while scoring was on."""
+    return all(
+        one == other
+        for one, other in zip(remembered.split("-"), fingerprint(blocks).split("-"), strict=False)
+    )
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(orjson.dumps(value)).hexdigest()
+
+
+def _has_points(blocks: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the script was read while scoring was on."""
+    return any(_POINTS in option for block in blocks for option in block["options"] or ())
+
+
+def _walked(blocks: Sequence[Mapping[str, Any]], *, with_points: bool) -> list[Json]:
+    ignored = _PLACED if with_points else (*_PLACED, _POINTS)
+    return [_plain(block, ignored) for block in blocks if block["section"] != "outro"]
+
+
+def _plain(block: Mapping[str, Any], ignored: Collection[str]) -> Json:
+    plain = {name: value for name, value in block.items() if name not in ignored}
+    plain["options"] = [
+        {name: value for name, value in option.items() if name not in ignored}
+        for option in block["options"] or ()
+    ]
+    return plain
+
+
+def _presentation(block: Mapping[str, Any]) -> Json:
+    return {name: block[name] for name in _WRITABLE_OUTRO}

@@ -1,0 +1,86 @@
+"""From the blocks of a draft to those of a script, and back.
+
+A block or option of a draft may carry `key`, a text by which the editor follows it before it has an id. The
+engine never sees it. In a draft the order of the array counts, not `position` and `display_order`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from surveys.engine.intake.field_paths import BlockPath
+from surveys.engine.intake.ordering import OrderedBlocks
+
+KEY = "key"
+_INDEX = re.compile(r"blocks\[(\d+)\]")
+
+
+def as_sent(blocks: Sequence[object]) -> list[object]:
+    """The blocks as the body of a write."""
+    return [_as_sent(block) for block in blocks]
+
+
+def _as_sent(block: object) -> object:
+    if not isinstance(block, dict):
+        return block
+    plain = {name: value for name, value in block.items() if name not in (KEY, "position")}
+    if isinstance(plain.get("options"), list):
+        plain["options"] = [
+            {name: value for name, value in option.items() if name not in (KEY, "display_order")}
+            if isinstance(option, dict)
+            else option
+            for option in plain["options"]
+        ]
+    return plain
+
+
+def with_keys(
+    saved: Sequence[dict[str, Any]], *, sent: Sequence[object], ordered: OrderedBlocks
+) -> list[dict[str, Any]]:
+    """Saved blocks as JSON, each with the key under which it was sent, as are its options.
+
+    `saved` are the blocks in the order of the script, followed by its outro; `ordered` tells their places in
+    `sent`. Blocks and options that were sent without a key get none.
+    """
+    by_id = dict(_outro_places(ordered))
+    walked = len(ordered.blocks)
+    places = [*ordered.block_paths, *(by_id.get(block["id"]) for block in saved[walked:])]
+    return [
+        _with_key(block, sent, place) if place else dict(block)
+        for block, place in zip(saved, places, strict=True)
+    ]
+
+
+def _outro_places(ordered: OrderedBlocks) -> Iterator[tuple[int | None, BlockPath]]:
+    for block, place in zip(ordered.outro, ordered.outro_paths, strict=True):
+        yield block.id, place
+
+
+def _with_key(block: Mapping[str, Any], sent: Sequence[object], place: BlockPath) -> dict[str, Any]:
+    index = index_of(place.path)
+    was = sent[index] if index is not None else None
+    if not isinstance(was, dict):
+        return dict(block)
+    keyed = {**block, **_key_of(was)}
+    sent_options = was.get("options")
+    if block["options"] and isinstance(sent_options, list):
+        keyed["options"] = [
+            {**option, **_key_of(sent_options[place.options[n]])}
+            if n < len(place.options) and place.options[n] < len(sent_options)
+            else option
+            for n, option in enumerate(block["options"])
+        ]
+    return keyed
+
+
+def _key_of(sent: object) -> dict[str, str]:
+    key = sent.get(KEY) if isinstance(sent, dict) else None
+    return {KEY: key} if isinstance(key, str) else {}
+
+
+def index_of(path: str) -> int | None:
+    """`blocks[2]` → 2."""
+    match = _INDEX.fullmatch(path)
+    return int(match[1]) if match else None

@@ -1,0 +1,44 @@
+"""The points of a draft that was typed while scoring was off: those that are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from surveys.engine.intake.serialization import script_as_json
+from surveys.models import Project
+from surveys.services.scripts import editing as scripts
+
+POINTS = "score_values"
+
+
+def with_stored(project: Project, blocks: Sequence[Any]) -> list[Any]:
+    """The blocks with the stored points of all options that have no word on points.
+
+    Options carry `score_values`, null if they have none, only while scoring is on. Without this a draft from
+    before would delete the points that came back as scoring was turned on.
+    """
+    if not project.scoring_enabled:
+        return list(blocks)
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    stored = {
+        option["id"]: option[POINTS]
+        for block in script_as_json(script)
+        for option in block["options"] or ()  # type: ignore[attr-defined]
+    }
+    return [_with_stored(block, stored) for block in blocks]
+
+
+def _with_stored(block: Any, stored: Mapping[int, Any]) -> Any:
+    if not (isinstance(block, dict) and isinstance(block.get("options"), list)):
+        return block
+    options = [
+        {**option, POINTS: stored[option["id"]]}
+        if isinstance(option, dict)
+        and POINTS not in option
+        and isinstance(option.get("id"), int)
+        and stored.get(option["id"]) is not None
+        else option
+        for option in block["options"]
+    ]
+    return {**block, "options": options}

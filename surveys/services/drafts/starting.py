@@ -1,0 +1,150 @@
+"""What a draft can start from, besides nothing: a template, another project's script, a file.
+
+Each answers blocks as the editor takes them: with every field, null if empty. Nothing is stored: the editor
+puts them into its draft, where they can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from communities.actors import Actor
+from communities.errors import NotFound
+from surveys.ai.local.drafts import scoring
+from surveys.engine.intake.reader import MAX_BLOCKS
+from surveys.engine.intake.serialization import block_as_json
+from surveys.engine.script import Block, Option
+from surveys.models import Project
+from surveys.services import access, lookup
+from surveys.services.drafts import checking
+from surveys.services.representations import script as script_json
+from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import templates
+
+Json = dict[str, Any]
+
+MAX_PROJECTS = 20
+_PLACES = ("position", "display_order")  # follow from the order of the array
+_EMPTY = block_as_json(Block(type="open_text", options=(Option(""),)), scoring=True)
+_EMPTY_OPTION: Json = _EMPTY.pop("options")[0]  # type: ignore[index]
+
+
+def of_template(*, project: Project, template_id: str) -> list[Json]:
+    """The blocks of a template of the library, as far as they suit the project.
+
+    Points are left out while the project has scoring off, and those for buckets that it does not have. Raises
+    InvalidRequest for an unknown template, and for a survey's template in a poll.
+    """
+    draft = templates.draft(template_id, type=project.type)
+    blocks = [dict(block) for block in draft.blocks]
+    buckets = scripts.load(project_id=project.pk, revision=project.revision).bucket_keys
+    if not project.scoring_enabled:
+        blocks = scoring.without_points(blocks)
+    elif buckets:
+        blocks = scoring.with_points_for(blocks, set(buckets))
+    return complete(blocks)
+
+
+def of_other_project(*, actor: Actor, project_id: int, at: datetime) -> list[Json]:
+    """The blocks of another project of the actor's community, as new ones, without its outro.
+
+    Raises NotFound, also for members, who do not read scripts.
+    """
+    if not access.may_read_solutions(actor=actor):
+        raise NotFound(access.NO_PROJECT)
+    other = lookup.one(lookup.visible(actor=actor, at=at), project_id)
+    script = scripts.load(project_id=other.pk, revision=other.revision)
+    return complete(_without_ids(script_json.serialize(other, script)["blocks"]))  # type: ignore[arg-type]
+
+
+def of_file(*, project: Project, blocks: Sequence[object]) -> list[Any]:
+    """The blocks of a file. Ids that this project's script does not have are left out: those are new.
+
+    Blocks of the outro are left out, because each project makes its own. What is no block at all is kept, so
+    that the check can name it.
+    """
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    walk = [block for block in blocks if not (isinstance(block, dict) and block.get("section") == "outro")]
+    by_id = {block.id: block for block in script.blocks}
+    return complete(_with_known_ids(block, by_id) for block in walk[: MAX_BLOCKS + 1])
+
+
+def described(*, actor: Actor, project: Project, blocks: Sequence[Any], at: datetime) -> Json:
+    """The blocks with what a check finds in them if they replace the whole script."""
+    checked = checking.check(actor=actor, project=project, blocks=blocks, at=at)
+    return {
+        "blocks": list(blocks),
+        "violations": checked["violations"],
+        "warnings": checked["warnings"],
+    }
+
+
+def projects_to_copy(*, actor: Actor, project: Project, search: str, at: datetime) -> list[Json]:
+    """Other projects of the community that have a script, the newest first, whose names have words that
+    begin like those of the search."""
+    if not access.may_read_solutions(actor=actor):
+        return []
+    projects = lookup.visible(actor=actor, at=at).exclude(pk=project.pk).filter(block_count__gt=0)
+    if search.strip():
+        projects = projects.named(search)
+    rows = projects.order_by("-created_at", "-pk").values_list("pk", "name", "type", "block_count")[
+        :MAX_PROJECTS
+    ]
+    return [{"id": pk, "name": name, "type": kind, "block_count": count} for pk, name, kind, count in rows]
+
+
+def complete(blocks: Iterable[object]) -> list[Any]:
+    """The blocks with all fields that blocks have, null where none was given."""
+    return [_complete(block) if isinstance(block, dict) else block for block in blocks]
+
+
+def _complete(block: Mapping[str, Any]) -> Json:
+    fields = {name: value for name, value in block.items() if name not in _PLACES}
+    completed: Json = {**_EMPTY, "options": None, "section": "main", **fields}
+    del completed["position"]
+    options = completed["options"]
+    if isinstance(options, list):
+        completed["options"] = [
+            _complete_option(option) if isinstance(option, dict) else option for option in options
+        ] or None
+    return completed
+
+
+def _complete_option(option: Mapping[str, Any]) -> Json:
+    completed = {**_EMPTY_OPTION, **option}
+    return {name: value for name, value in completed.items() if name not in _PLACES}
+
+
+def _without_ids(blocks: Iterable[Mapping[str, Any]]) -> list[Json]:
+    """The blocks as new ones: the right answer is told by its index."""
+    return [
+        {
+            **block,
+            "id": None,
+            "correct_answer_ids": None,
+            "options": [{**option, "id": None} for option in block["options"] or ()] or None,
+        }
+        for block in blocks
+    ]
+
+
+def _with_known_ids(block: object, by_id: Mapping[int | None, Block]) -> object:
+    if not isinstance(block, dict):
+        return block
+    block_id = block.get("id")
+    stored = by_id.get(block_id) if isinstance(block_id, int) else None
+    known = {option.id for option in stored.options} if stored else set()
+    options, right = block.get("options"), block.get("correct_answer_ids")
+    changed = {**block, "id": stored.id if stored else None}
+    if isinstance(options, list):
+        changed["options"] = [
+            {**option, "id": option.get("id") if option.get("id") in known else None}
+            if isinstance(option, dict)
+            else option
+            for option in options
+        ]
+    if isinstance(right, list) and not any(isinstance(each, int) and each in known for each in right):
+        changed["correct_answer_ids"] = None
+    return changed

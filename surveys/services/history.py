@@ -1,0 +1,246 @@
+"""What the audit trail records of projects, scripts and responses.
+
+    project_fields(project, …)          the fields of a project that entries compare
+    script_differences(before, after)   what a write of the script added, removed and changed, block by block
+    record(…)                           an entry about a project
+
+On anonymous projects nothing is recorded that names a response, or that tells when exactly something happened
+beside one (decisions 8.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from communities.actors import Actor
+from communities.audit_actions import Action
+from communities.services import audit
+from surveys.engine.intake.serialization import block_as_json
+from surveys.engine.script import Script
+from surveys.models import Project
+from surveys.services.anonymity import rounding_of
+
+Json = dict[str, Any]
+
+_SETTINGS = (
+    "privacy_mode",
+    "rounds_times_to_day",
+    "max_completes_per_user",
+    "change_poll",
+    "poll_results_mode",
+    "reveal_results",
+    "share_results",
+)
+_GROUPS = ("delivery", "rewards", "presentation")
+# They follow from the order and from `correct_answer_ids`.
+_DERIVED = frozenset({"position", "display_order", "correct_answer_index"})
+_NAMING = ("id", "name", "value")  # what tells a changed block or option from the others
+
+
+def subject_of(project: Project) -> audit.Subject:
+    return audit.Subject(project.community_id, "project", project.pk, project.name, project.pk)
+
+
+def project_fields(project: Project, *, bucket_names: Sequence[str] | None = None) -> Json:
+    """The fields of a project that people set, by their names in the interface, and its state.
+
+    The buckets are left out if `bucket_names` is None. The address of the shared results is a secret.
+    """
+    fields: Json = {
+        "name": project.name,
+        "status": project.status,
+        "opens_at": project.opens_at,
+        "closes_at": project.closes_at,
+        "is_cloneable": project.is_cloneable,
+        "settings": {name: getattr(project, name) for name in _SETTINGS},
+        **{name: getattr(project, name) or {} for name in _GROUPS},
+        "scoring": {"enabled": project.scoring_enabled},
+    }
+    if bucket_names is not None:
+        fields["scoring"]["buckets"] = list(bucket_names)
+    return fields
+
+
+def record(
+    action: Action,
+    project: Project,
+    *,
+    actor: Actor | None,
+    at: datetime,
+    before: audit.Values | None = None,
+    after: audit.Values | None = None,
+) -> None:
+    """Write an entry about a project, with the fields that differ between `before` and `after`."""
+    was, now = audit.changes(before or {}, after or {})
+    audit.record(actor=actor, action=action, on=subject_of(project), at=at, before=was, after=now)
+
+
+def record_change(
+    action: Action,
+    project: Project,
+    *,
+    actor: Actor | None,
+    at: datetime,
+    before: audit.Values,
+    after: audit.Values,
+) -> None:
+    """Write an entry about a project if anything differs between `before` and `after`."""
+    audit.record_change(actor=actor, action=action, on=subject_of(project), at=at, before=before, after=after)
+
+
+def record_creation(
+    action: Action,
+    project: Project,
+    *,
+    actor: Actor | None,
+    bucket_names: Sequence[str],
+    at: datetime,
+    more: audit.Values | None = None,
+) -> None:
+    """Write an entry about a new project, with the fields that have a value. `more` is added to them."""
+    fields = project_fields(project, bucket_names=bucket_names)
+    values = {"type": project.type, "block_count": project.block_count, **fields, **(more or {})}
+    _, after = audit.changes({}, values)
+    non_empty = {name: value for name, value in after.items() if value not in (None, [], False)}
+    audit.record(actor=actor, action=action, on=subject_of(project), at=at, after=non_empty)
+
+
+def record_deletion(action: Action, project: Project, *, actor: Actor | None, at: datetime) -> None:
+    """Write an entry about a project that is being deleted, with what is deleted with it."""
+    was = {"type": project.type, "status": project.status, "block_count": project.block_count}
+    audit.record(actor=actor, action=action, on=subject_of(project), at=at, before=was)
+
+
+def record_response(
+    action: Action, project: Project, response_id: UUID, *, actor: Actor, at: datetime
+) -> None:
+    """Write an entry about the deletion of a response; on anonymous projects without its id and minute."""
+    on = audit.Subject(
+        project.community_id,
+        "response",
+        None if project.is_anonymous else response_id,
+        project.name,
+        project.pk,
+    )
+    audit.record(actor=actor, action=action, on=on, at=at, rounded_to=rounding_of(project))
+
+
+def record_analysis(project: Project, *, actor: Actor, covers: str, credits: int, at: datetime) -> None:
+    """Write an entry about a requested analysis; on anonymous projects its exact time is not stored."""
+    audit.record(
+        actor=actor,
+        action=Action.ANALYSIS_REQUESTED,
+        on=subject_of(project),
+        at=at,
+        after={"status": covers, "credits_used": credits},
+        rounded_to=rounding_of(project),
+    )
+
+
+def record_export(project: Project, *, actor: Actor, format: str, at: datetime) -> None:
+    """Write an entry about an export. It tells neither filters, which may name a person, nor how many."""
+    audit.record(
+        actor=actor,
+        action=Action.RESPONSES_EXPORTED,
+        on=subject_of(project),
+        at=at,
+        after={"format": format},
+    )
+
+
+# --- Scripts ----------------------------------------------------------------------------------------
+
+
+def record_script_write(
+    project: Project,
+    before: Script,
+    after: Script,
+    *,
+    actor: Actor | None,
+    new_buckets: Collection[str],
+    at: datetime,
+) -> None:
+    """Write an entry about a changed script. `project` has its new revision."""
+    was, now = script_differences(before, after)
+    if new_buckets:
+        now["scoring.buckets"] = list(new_buckets)
+    if before.is_scored != after.is_scored:
+        was["is_scored"], now["is_scored"] = before.is_scored, after.is_scored
+    now["revision"] = project.revision
+    audit.record(
+        actor=actor, action=Action.SCRIPT_UPDATED, on=subject_of(project), at=at, before=was, after=now
+    )
+
+
+def script_differences(before: Script, after: Script) -> tuple[Json, Json]:
+    """What differs between two states of a script, as they were and as they are.
+
+    `blocks` holds removed blocks on the one side, added ones on the other, and on both what changed in the
+    others. `order` holds all names, if blocks that stayed are in another order.
+    """
+    was, now = _differences(_blocks(before), _blocks(after), "blocks")
+    if "order" in was:
+        was["order"], now["order"] = _names(before), _names(after)
+    return was, now
+
+
+def _blocks(script: Script) -> list[Json]:
+    return [block_as_json(block, scoring=True) for block in (*script.blocks, *script.outro)]
+
+
+def _names(script: Script) -> list[str]:
+    return [block.name or str(block.id) for block in script.blocks]
+
+
+def _differences(before: Sequence[Json], after: Sequence[Json], name: str) -> tuple[Json, Json]:
+    """What differs between two lists of objects with ids."""
+    old, new = {each["id"]: each for each in before}, {each["id"]: each for each in after}
+    was = [_set_fields(each) for id, each in old.items() if id not in new]
+    now = [_set_fields(each) for id, each in new.items() if id not in old]
+    for id in (id for id in new if id in old):
+        old_part, new_part = _changed(old[id], new[id])
+        if old_part or new_part:
+            was.append({**_named(old[id]), **old_part})
+            now.append({**_named(new[id]), **new_part})
+    sides: tuple[Json, Json] = ({name: was} if was else {}, {name: now} if now else {})
+    stayed = [id for id in old if id in new]
+    if stayed != [id for id in new if id in old]:
+        for side, ids in zip(sides, (old, new), strict=True):
+            side["order"] = list(ids)
+    return sides
+
+
+def _changed(before: Json, after: Json) -> tuple[Json, Json]:
+    """The fields that differ between two states of one block or option."""
+    names = [name for name in after if name not in _DERIVED and name != "options"]
+    differing = [name for name in names if before[name] != after[name]]
+    was, now = ({name: each[name] for name in differing} for each in (before, after))
+    if before.get("options") != after.get("options"):
+        more = _differences(before["options"] or [], after["options"] or [], "options")
+        was, now = was | _of_options(more[0]), now | _of_options(more[1])
+    return was, now
+
+
+def _of_options(side: Json) -> Json:
+    return {("options_order" if name == "order" else name): value for name, value in side.items()}
+
+
+def _named(each: Mapping[str, Any]) -> Json:
+    return {name: each[name] for name in _NAMING if each.get(name) is not None}
+
+
+def _set_fields(each: Mapping[str, Any]) -> Json:
+    """An added or removed block or option, without the fields that are not set."""
+    fields: Json = {}
+    for name, value in each.items():
+        if name in _DERIVED or value is None:
+            continue
+        fields[name] = _options(value) if name == "options" else value
+    return fields
+
+
+def _options(options: Iterable[Mapping[str, Any]]) -> list[Json]:
+    return [_set_fields(option) for option in options]

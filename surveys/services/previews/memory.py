@@ -1,0 +1,58 @@
+"""Where a preview's walk is kept: signed in its form, and for a day in the cache, never in a table.
+
+The form alone suffices to go on, also while Redis is down. The cache lets a reload, and the panel beside the
+page, find the walk.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from django.core import signing
+from django.core.cache import cache
+from django_redis.exceptions import ConnectionInterrupted
+from redis.exceptions import RedisError
+
+from surveys.services.previews.walk import Walk
+
+KEPT_FOR = 24 * 3600  # seconds
+_SALT = "surveys.preview"
+
+log = structlog.get_logger("colloquy.preview")
+
+
+def seal(place: str, walk: Walk) -> str:
+    """The walk as a signed text. `place` says whose preview of what it is."""
+    return signing.dumps(walk.as_json(), salt=f"{_SALT}:{place}", compress=True)
+
+
+def unsealed(place: str, sent: str) -> Walk | None:
+    """The walk in a signed text of this place; None if there is none."""
+    try:
+        return Walk.from_json(signing.loads(sent, salt=f"{_SALT}:{place}"))
+    except (signing.BadSignature, KeyError, TypeError):  # also one of an earlier version of ours
+        return None
+
+
+def remember(place: str, walk: Walk) -> bool:
+    """Keep the walk for a reload. Returns whether that worked."""
+    try:
+        cache.set(_key(place), walk.as_json(), KEPT_FOR)
+    except (ConnectionInterrupted, RedisError) as fault:
+        log.warning("preview.not_kept", reason=str(fault)[:200])
+        return False
+    return True
+
+
+def recall(place: str) -> Walk | None:
+    """The walk as it was kept last."""
+    try:
+        values: Any = cache.get(_key(place))
+        return None if values is None else Walk.from_json(values)
+    except (ConnectionInterrupted, RedisError, KeyError, TypeError):
+        return None
+
+
+def _key(place: str) -> str:
+    return f"preview:{place}"

@@ -1,0 +1,111 @@
+"""A preview as the respondent's page shows it, and as the editor shows it beside the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from surveys.engine.language.values import number_text
+from surveys.engine.script import CALCULATED, Block
+from surveys.engine.walk import answers, runner
+from surveys.models import Project
+from surveys.services.conversations.tokens import TokenContext
+from surveys.services.conversations.view import WalkView
+from surveys.services.previews.samples import SampleContext
+from surveys.services.previews.source import PreviewScript
+from surveys.services.previews.walk import Walk
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewView(WalkView):
+    """A walk of a preview. Whatever state the project is in, its preview takes answers."""
+
+    source: PreviewScript
+    walk: Walk
+    staff_name: str
+    at: datetime
+
+    @cached_property
+    def context(self) -> TokenContext:
+        return SampleContext(self.project, None, self.at, self.state.fired, staff_name=self.staff_name)
+
+    @property
+    def is_completed(self) -> bool:
+        return self.walk.is_completed
+
+    @property
+    def is_open(self) -> bool:
+        return True
+
+    @property
+    def can_go_back(self) -> bool:
+        return not self.project.is_poll and runner.can_go_back(self.state)
+
+    @property
+    def session_number(self) -> int | None:
+        return None
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with the block that is shown."""
+        return tuple(self.source.faults.get(self.walk.current or 0, ()))
+
+
+def of_walk(
+    *,
+    source: PreviewScript,
+    walk: Walk,
+    project: Project,
+    staff_name: str,
+    at: datetime,
+    feedback: str | None = None,
+) -> PreviewView:
+    """The view of a walk; `feedback` is that of the answer just given, its tokens not filled in."""
+    return PreviewView(
+        project=project,
+        script=source.script,
+        state=walk.state,
+        seed=walk.seed,
+        unfilled_feedback=feedback,
+        source=source,
+        walk=walk,
+        staff_name=staff_name,
+        at=at,
+    )
+
+
+def as_json(view: PreviewView) -> Json:
+    """What the editor shows beside the page: the path with its answers, scores, and calculated results.
+
+    Blocks are told by the keys of the editor. `scores` and `variables` are those at this point of the walk.
+    """
+    script, state = view.script, view.state
+    value_of = runner.values(script, state)
+    calculated = [block for block in script.blocks if block.type == CALCULATED]
+    scores = runner.score_variables(script, state) if script.scoring_enabled else {}
+    return {
+        "path": [view.source.keys.get(block_id, "") for block_id in state.path],
+        "current": view.source.keys.get(view.walk.current or 0),
+        "is_completed": view.is_completed,
+        "is_forced": view.walk.forced is not None,
+        "answers": {view.source.keys.get(block_id, ""): _answer(view, block_id) for block_id in state.path},
+        "scores": {name: number_text(value) for name, value in scores.items()},
+        "variables": {block.name or "": _text(value_of(block.name or "")) for block in calculated},
+        "given": {view.source.keys.get(block_id, ""): xp for block_id, xp in state.fired.items()},
+        "faults": len(view.source.faults),
+    }
+
+
+def _answer(view: PreviewView, block_id: int) -> str | None:
+    """An answer in words: empty for a skip, None for a block that asks nothing."""
+    block: Block = view.script.blocks[view.script.index_by_id[block_id]]
+    return answers.display_text(block, view.state.replies.get(block_id)) if block.asks else None
+
+
+def _text(value: object) -> str:
+    return number_text(value) if isinstance(value, Decimal) else str(value if value is not None else "")

@@ -1,0 +1,234 @@
+"""The walk of a preview: the engine's own moves on a script that nobody has saved, without a conversation.
+
+walk = begin(source, project)                the first step
+walk, feedback = answer(…, walk, raw)        the moves of the real page
+walk = proceed(…, walk), back(…, walk)
+walk = jump(…, walk, key)                    to a block, with the answers given so far
+walk = follow(…, walk)                       after the script was edited
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from communities.errors import Conflict, InvalidRequest
+from surveys.engine.script import STATEMENTS, Block
+from surveys.engine.walk import answers, presentation, runner
+from surveys.engine.walk.answers import SKIPPED, InvalidAnswer
+from surveys.engine.walk.runner import State, Turn
+from surveys.models import Project
+from surveys.services.conversations import effects
+from surveys.services.previews import renumbering, samples
+from surveys.services.previews.source import PreviewScript
+from surveys.services.scripts import outro
+
+Json = dict[str, Any]
+Until = Callable[[Block], bool]
+
+NOT_HERE = "This is not the current block of the preview."
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How far a preview has come. `seed` orders options; `current` is the id of the block that is shown.
+
+    `forced` is a block to which somebody jumped although its condition hides it. `names` are those of blocks
+    and options without an id of their own, by which they are found once the script is saved.
+    """
+
+    state: State
+    seed: int
+    current: int | None = None
+    is_completed: bool = False
+    forced: int | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
+
+    def as_json(self) -> Json:
+        return {
+            "state": self.state.as_json(),
+            "seed": self.seed,
+            "current": self.current,
+            "is_completed": self.is_completed,
+            "forced": self.forced,
+            "names": {str(number): name for number, name in self.names.items()},
+        }
+
+    @classmethod
+    def from_json(cls, raw: Json) -> Walk:
+        names = {int(number): name for number, name in raw["names"].items()}
+        return cls(**{**raw, "state": State.from_json(raw["state"]), "names": names})
+
+
+# --- Moves ------------------------------------------------------------------------------------------
+
+
+def begin(source: PreviewScript, project: Project, *, seed: int | None = None) -> Walk:
+    """The first step. Without a `seed` the order of options is random."""
+    seed = secrets.randbits(63) if seed is None else seed
+    walk = Walk(State(), seed, names=renumbering.names_of(source.script))
+    return _after(source, project, walk, runner.begin(source.script))
+
+
+def answer(
+    source: PreviewScript, project: Project, walk: Walk, raw: Mapping[str, object]
+) -> tuple[Walk, str | None]:
+    """Take an answer (`engine/walk/answers`). Returns the walk, and the feedback with its tokens unfilled.
+
+    Raises Conflict if another block waits, and InvalidRequest for an answer that does not fit.
+    """
+    script = source.script
+    state = _at_the_question(source, walk) if script.is_poll else walk.state
+    block = runner.current_block(script, state)
+    if block is None or block.id != raw["block_id"] or not block.asks:
+        raise Conflict(NOT_HERE)
+    try:
+        reply = answers.parse(presentation.effective_block(script, block), raw)
+    except InvalidAnswer as invalid:
+        raise InvalidRequest(str(invalid), violations=[invalid.violation]) from None
+    turn = runner.answer(script, state, reply)
+    return _after(source, project, walk, turn), turn.feedback
+
+
+def proceed(source: PreviewScript, project: Project, walk: Walk) -> Walk:
+    """Go past a block that asks nothing. Raises Conflict if a question waits, or nothing."""
+    block = runner.current_block(source.script, walk.state)
+    if block is None or block.asks:
+        raise Conflict(NOT_HERE)
+    return _after(source, project, walk, runner.proceed(source.script, walk.state))
+
+
+def back(source: PreviewScript, project: Project, walk: Walk) -> Walk:
+    """Go back by one step, also from the end. Raises Conflict at the first one."""
+    try:
+        turn = runner.back(source.script, walk.state)
+    except LookupError:
+        raise Conflict("This is the first step.") from None
+    return _after(source, project, replace(walk, is_completed=False), turn)
+
+
+def jump(source: PreviewScript, project: Project, walk: Walk, key: str) -> Walk:
+    """Go to the block with this key of the editor, or to the end for one of the outro.
+
+    The blocks before it are passed with the answers that were given; questions without one are skipped. A
+    block that its condition hides is shown all the same. One that is never shown leads to the next. Returns
+    the walk as it is if there is no such block.
+    """
+    script, target = source.script, source.block_of(key)
+    if target is None:
+        return walk
+    index = script.index_by_id.get(target.id or 0, len(script.blocks))
+    if script.is_poll:
+        return begin(source, project, seed=walk.seed) if index < len(script.blocks) else walk
+    jumped = _replayed(source, project, walk, lambda block: script.index_by_id[block.id or 0] >= index)
+    is_missed = jumped.state.at > index and (target.asks or target.type in STATEMENTS)
+    return _forced(source, project, jumped, target) if is_missed else jumped
+
+
+def follow(source: PreviewScript, project: Project, walk: Walk) -> Walk:
+    """The walk on the script as it is now: at the same block, or the first that was not passed before."""
+    walk = renumbering.renumbered(walk, source.script)
+    walk = replace(walk, names=renumbering.names_of(source.script))
+    if source.script.is_poll:
+        return _followed_poll(source, project, walk)
+    passed, current = frozenset(walk.state.path), walk.current
+    followed = _replayed(source, project, walk, lambda block: block.id == current or block.id not in passed)
+    at = source.script.index_by_id.get(walk.forced or 0)
+    if at is not None and current == walk.forced and followed.state.at > at:
+        return _forced(source, project, followed, source.script.blocks[at])
+    return followed
+
+
+# --- Parts ------------------------------------------------------------------------------------------
+
+
+def _after(source: PreviewScript, project: Project, walk: Walk, turn: Turn) -> Walk:
+    """The walk after a turn, with what it would have given."""
+    state = turn.state
+    if turn.show is not None:
+        state = _reached(source, project, state, turn.show)
+    if turn.completes and not walk.is_completed:
+        state = _ended(source, project, state)
+    return replace(
+        walk,
+        state=state,
+        current=turn.show.id if turn.show else None,
+        is_completed=walk.is_completed or turn.completes,
+        forced=None,
+    )
+
+
+def _replayed(source: PreviewScript, project: Project, walk: Walk, until: Until) -> Walk:
+    """Walk from the start with the answers that fit, skipping other questions, up to a block or the end."""
+    script = source.script
+    fresh = replace(walk, is_completed=False)
+    next_walk = _after(source, project, replace(fresh, state=State()), runner.begin(script))
+    next_walk = replace(next_walk, state=replace(next_walk.state, replies=walk.state.replies))
+    while (block := runner.current_block(script, next_walk.state)) is not None and not until(block):
+        if block.asks:
+            reply = next_walk.state.replies.get(block.id or 0)
+            is_usable = reply is not None and ("skipped" in reply or answers.fits(block, reply))
+            turn = runner.answer(script, next_walk.state, reply if reply and is_usable else SKIPPED)
+        else:
+            turn = runner.proceed(script, next_walk.state)
+        next_walk = _after(source, project, next_walk, turn)
+    return next_walk
+
+
+def _forced(source: PreviewScript, project: Project, walk: Walk, target: Block) -> Walk:
+    """The walk at a block that it passes by, with what was passed before that block."""
+    script = source.script
+    index = script.index_by_id[target.id or 0]
+    before = [block_id for block_id in walk.state.path if script.index_by_id[block_id] < index]
+    state = replace(walk.state, at=index, path=tuple(before))
+    next_walk = _after(source, project, replace(walk, is_completed=False), Turn(state, show=target))
+    return replace(next_walk, forced=target.id)
+
+
+def _followed_poll(source: PreviewScript, project: Project, walk: Walk) -> Walk:
+    begun = begin(source, project, seed=walk.seed)
+    if not walk.is_completed:
+        return begun
+    state = _at_the_question(source, begun)
+    question = runner.current_block(source.script, state)
+    reply = walk.state.replies.get(question.id or 0) if question else None
+    if question is None or reply is None or not answers.fits(question, reply):
+        return begun
+    return _after(source, project, begun, runner.answer(source.script, state, reply))
+
+
+def _at_the_question(source: PreviewScript, walk: Walk) -> State:
+    """The state in which a poll's page asks its question, also to somebody who has voted."""
+    script = source.script
+    state = replace(runner.begin(script).state, replies=walk.state.replies, fired=walk.state.fired)
+    block = runner.current_block(script, state)
+    while block is not None and not block.asks:
+        state = runner.proceed(script, state).state
+        block = runner.current_block(script, state)
+    return state
+
+
+def _reached(source: PreviewScript, project: Project, state: State, block: Block) -> State:
+    """The state with what an action block would give a member at this point."""
+    if block.action_kind is None:
+        return state
+    settings = samples.settings_of(project)
+    if not effects.gives(project, settings, source.script, state, block):
+        return state
+    amount = 0
+    if block.action_kind == "give_xp" and block.action_config is not None:
+        amount = effects.xp_amount(project, source.script, state, block.action_config) or 0
+    return replace(state, fired={**state.fired, block.id or 0: amount})
+
+
+def _ended(source: PreviewScript, project: Project, state: State) -> State:
+    """The state with what the end would give: the XP of a vote, and the actions of the outro."""
+    settings = samples.settings_of(project)
+    question = next((block for block in source.script.blocks if block.asks), None)
+    if project.is_poll and project.uses_xp and settings.gives_xp and question is not None:
+        state = replace(state, fired={**state.fired, question.id or 0: settings.xp_for_a_question})
+    for block in outro.with_amounts(source.script, project=project, settings=settings).outro:
+        state = _reached(source, project, state, block)
+    return state

@@ -1,0 +1,93 @@
+"""Deleting projects in the admin: hidden at once, restorable for ten minutes, then deleted for good.
+
+`Project.objects` leaves out what is deleted, so every reader finds nothing. The API deletes at once
+(`service.delete_project`), as its contract says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from communities import services as communities
+from communities.actors import Actor
+from communities.audit_actions import Action
+from communities.errors import Conflict, NotFound
+from communities.transactions import in_transaction
+from communities.undo_period import UNDO_PERIOD
+from surveys.models import Project
+from surveys.services import access, history, lookup
+from surveys.services.projects import schedule
+from surveys.services.projects import service as projects
+from surveys.services.projects.batches import change_each
+
+MOST_LISTED = 200
+BATCH = 100  # projects that one run deletes at most; the next run takes the rest
+
+
+@in_transaction
+def delete_for_now(*, actor: Actor, project_id: int, at: datetime) -> Project:
+    """Hide a project everywhere, until it is restored or deleted for good. Refuses an active one.
+
+    A pending opening is cancelled, and stays so if the project is restored.
+    """
+    project = lookup.lock(actor=actor, project_id=project_id)
+    schedule.settle(project, at=at)
+    projects.require_inactive(project, at=at)
+    if project.is_pending_at(at):
+        communities.count_projects(community_id=actor.community_id, active=-1)
+        project.opens_at = project.closes_at = None
+    project.deleted_at, project.deleted_by_id = at, actor.user_id
+    project.save(update_fields=[*schedule.STATE, "deleted_at", "deleted_by"])
+    history.record_deletion(Action.PROJECT_DELETED, project, actor=actor, at=at)
+    return project
+
+
+@in_transaction
+def restore(*, actor: Actor, project_id: int, at: datetime) -> Project:
+    """Bring a deleted project back. Refuses when its ten minutes are over; raises NotFound for others."""
+    deleted = Project.with_deleted.in_community(actor.community_id).filter(deleted_at__isnull=False)
+    project = deleted.select_for_update().filter(pk=project_id).first()
+    if project is None:
+        raise NotFound(access.NO_PROJECT)
+    access.require_editor(actor=actor, project=project)
+    if not is_restorable(project, at=at):
+        raise Conflict("The ten minutes in which the project could be restored are over.")
+    project.deleted_at = project.deleted_by = None
+    project.save(update_fields=["deleted_at", "deleted_by"])
+    history.record(Action.PROJECT_RESTORED, project, actor=actor, at=at)
+    return project
+
+
+def is_restorable(project: Project, *, at: datetime) -> bool:
+    """Whether a deleted project can still be brought back."""
+    return project.deleted_at is not None and at < project.deleted_at + UNDO_PERIOD
+
+
+def restorable(*, actor: Actor, at: datetime) -> Sequence[Project]:
+    """The deleted projects that the actor may bring back, latest first, at most MOST_LISTED."""
+    deleted = Project.with_deleted.in_community(actor.community_id).filter(deleted_at__gt=at - UNDO_PERIOD)
+    if not actor.is_admin:
+        deleted = deleted.filter(author_id=actor.user_id)
+    if not actor.sees_drafts:
+        return []
+    return list(deleted.order_by("-deleted_at", "-pk")[:MOST_LISTED])
+
+
+def delete_overdue(*, at: datetime) -> int:
+    """Delete all projects for good that can no longer be restored. Returns how many."""
+    overdue = Project.with_deleted.filter(deleted_at__lte=at - UNDO_PERIOD)
+    ids = overdue.order_by("deleted_at", "pk").values_list("pk", flat=True)[:BATCH]
+    return change_each(ids, lambda project_id: _delete_for_good(project_id, at=at), fault="removal.fault")
+
+
+@in_transaction
+def _delete_for_good(project_id: int, *, at: datetime) -> bool:
+    """Whether it was still overdue under its lock, and is gone now."""
+    overdue = Project.with_deleted.filter(deleted_at__lte=at - UNDO_PERIOD)
+    project = overdue.select_for_update(skip_locked=True).filter(pk=project_id).first()
+    if project is None:
+        return False
+    history.record_deletion(Action.PROJECT_PURGED, project, actor=None, at=at)
+    projects.delete_locked(project, at=at)
+    return True

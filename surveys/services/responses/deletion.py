@@ -1,0 +1,118 @@
+"""Deleting a response in the admin: marked first, deleted for good after ten minutes, undone until then.
+
+A marked response leaves the admin's list at once. Everything else still counts it, the interface included,
+because nothing of the response has changed: what is undone leaves no trace in counts, and on anonymous
+projects no figure moves twice. The interface deletes at once (`service.delete`), as its contract says.
+
+On anonymous projects every time stored beside a response is rounded to the hour, so the end of the ten
+minutes is the next full hour.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import structlog
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import connection
+
+from communities import rounding
+from communities.actors import Actor
+from communities.audit_actions import Action
+from communities.errors import NotFound
+from communities.faults import log_fault
+from communities.rounding import Rounding
+from communities.transactions import in_transaction
+from communities.undo_period import UNDO_PERIOD
+from surveys.models import Conversation, Project, ResponseDeletion
+from surveys.services import access, history
+from surveys.services.conversations import repository
+from surveys.services.responses import service as responses
+from surveys.services.responses.service import NO_RESPONSE
+
+HOUR = timedelta(hours=1)
+MOST_AT_ONCE = 500
+MOST_LISTED = 20
+log = structlog.get_logger("colloquy.responses")
+
+
+@in_transaction
+def mark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime) -> ResponseDeletion:
+    """Mark a response to be deleted. Marked again, it keeps its time. Refuses as `service.delete` does."""
+    access.require_editor(actor=actor, project=project, missing=NO_RESPONSE)
+    is_there = Conversation.objects.filter(pk=response_id, project_id=project.pk, is_listed=True).exists()
+    if not is_there:
+        raise NotFound(NO_RESPONSE)
+    marked, is_new = ResponseDeletion.objects.get_or_create(
+        response_id=response_id,
+        defaults={"project": project, "deletes_at": _end(project, at), "requested_by_id": actor.user_id},
+    )
+    if is_new:
+        history.record_response(Action.RESPONSE_DELETION_PLANNED, project, response_id, actor=actor, at=at)
+    return marked
+
+
+@in_transaction
+def unmark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime) -> None:
+    """Keep a marked response. Raises NotFound if it is not marked (any more)."""
+    access.require_editor(actor=actor, project=project, missing=NO_RESPONSE)
+    count, _ = ResponseDeletion.objects.filter(response_id=response_id, project_id=project.pk).delete()
+    if not count:
+        raise NotFound("This response is already deleted.")
+    history.record_response(Action.RESPONSE_DELETION_UNDONE, project, response_id, actor=actor, at=at)
+
+
+def marked(*, project: Project) -> Sequence[ResponseDeletion]:
+    """The responses of a project that will be deleted, the next first; at most MOST_LISTED."""
+    return list(ResponseDeletion.objects.filter(project=project).order_by("deletes_at", "pk")[:MOST_LISTED])
+
+
+def delete_due(*, at: datetime) -> int:
+    """Delete the responses whose time has come. Returns how many. One that fails does not stop the others.
+
+    Those of a deleted project wait: they go with it, or as soon as it is restored.
+    """
+    present = ResponseDeletion.objects.filter(project__deleted_at__isnull=True)
+    due = present.filter(deletes_at__lte=at).order_by("deletes_at", "pk")
+    count = 0
+    for response_id in list(due.values_list("pk", flat=True)[:MOST_AT_ONCE]):
+        try:
+            count += _delete(response_id, at)
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception as fault:
+            log_fault(log, "response_deletion.fault", fault)
+            if not connection.is_usable():
+                raise
+    return count
+
+
+@in_transaction
+def _delete(response_id: uuid.UUID, at: datetime) -> bool:
+    """Delete one response, unless it was unmarked, deleted, or emptied by its respondent since.
+
+    The conversation is locked before its mark, as those who delete a whole project do.
+    """
+    conversation = repository.lock(conversation_id=response_id)
+    marks = ResponseDeletion.objects.filter(pk=response_id)
+    mark = marks.select_for_update(of=("self",)).select_related("project__community").first()
+    if mark is None:
+        return False
+    marks.delete()
+    if conversation is None or not conversation.is_listed:
+        return False
+    community = mark.project.community
+    # Whoever marked it was allowed to then. As an admin, so that a lost role does not bring it back.
+    actor = Actor(mark.requested_by_id or 0, "admin", community.pk, community.tier)
+    responses.delete(response_id=response_id, actor=actor, at=at)
+    return True
+
+
+def _end(project: Project, at: datetime) -> datetime:
+    end = at + UNDO_PERIOD
+    if not project.is_anonymous:
+        return end
+    hour = rounding.down(end, Rounding.HOUR)
+    return end if hour == end else hour + HOUR

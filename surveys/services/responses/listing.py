@@ -1,0 +1,85 @@
+"""The list of a project's responses for people: which rows, found by whom, and what each shows.
+
+The interface's own listing is in `service`. On anonymous projects no row holds anything about a person, and
+nobody can be searched for.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from communities.actors import Actor
+from communities.models import Identity, Member
+from communities.services.member_search import MAX_FOUND, MAX_ID, find_members
+from communities.statements import fetch_rows
+from surveys.models import Conversation, Project, ResponseDeletion
+
+_SHOWN = ("id", "provider", "started_at", "updated_at", "completed_at")
+_NAMED = (*_SHOWN, "user_id", "platform_id", "session_number")
+_ANSWERED = """
+    SELECT conversation_id, count(DISTINCT block_id) FROM surveys_answer
+    WHERE conversation_id = ANY(%s) GROUP BY conversation_id
+"""
+
+
+def rows(*, project: Project) -> QuerySet[Conversation]:
+    """The responses of a project without those that are about to be deleted, with what a list shows."""
+    leaving = ResponseDeletion.objects.filter(project_id=project.pk).values("response_id")
+    listed = Conversation.objects.filter(project_id=project.pk, is_listed=True).exclude(pk__in=leaving)
+    return listed.only(*(_SHOWN if project.is_anonymous else _NAMED))
+
+
+def changed_between(
+    responses: QuerySet[Conversation], *, first: datetime | None, last: datetime | None
+) -> QuerySet[Conversation]:
+    """Those whose last answer is not before `first` and before `last`; None for no bound."""
+    if first is not None:
+        responses = responses.filter(updated_at__gte=first)
+    return responses if last is None else responses.filter(updated_at__lt=last)
+
+
+def of_person(
+    responses: QuerySet[Conversation], *, actor: Actor, project: Project, term: str
+) -> QuerySet[Conversation]:
+    """Those of the people whom a term finds: by a name, a platform's id for them, or their user's id.
+
+    Only admins learn who has an account outside the chat. Others find its id in responses that show it.
+    None on anonymous projects.
+    """
+    if project.is_anonymous:
+        return responses.none()
+    accounts = _accounts(project.community_id, term)
+    people = _people(actor, term)
+    people |= {user_id for user_id, provider in accounts if provider in _searchable(actor)}
+    anybody = people | {user_id for user_id, _ in accounts}
+    return responses.filter(Q(user_id__in=people) | Q(platform_id=term), user_id__in=anybody)
+
+
+def answered_blocks(*, ids: Collection[uuid.UUID]) -> Mapping[uuid.UUID, int]:
+    """How many blocks each of these responses answers."""
+    return dict(fetch_rows(_ANSWERED, [list(ids)])) if ids else {}
+
+
+def _searchable(actor: Actor) -> Sequence[str]:
+    """The providers whose accounts tell the actor who somebody is."""
+    return Identity.Provider.values if actor.is_admin else [Identity.Provider.CHAT.value]
+
+
+def _accounts(community_id: int, term: str) -> list[tuple[int, str]]:
+    """The users who have the term as their id on a platform, each with the provider."""
+    here = Q(community__isnull=True) | Q(community_id=community_id)
+    accounts = Identity.objects.filter(here, provider__in=Identity.Provider.values, platform_id=term)
+    return list(accounts.values_list("user_id", "provider")[:MAX_FOUND])
+
+
+def _people(actor: Actor, term: str) -> set[int]:
+    """The user with this id, and those whom a term names in the actor's community, at most MAX_FOUND."""
+    members = find_members(community_id=actor.community_id, term=term, providers=_searchable(actor))
+    people = set(Member.objects.filter(pk__in=members).values_list("user_id", flat=True))
+    if term.isascii() and term.isdigit() and int(term) <= MAX_ID:
+        people.add(int(term))
+    return people

@@ -1,0 +1,226 @@
+"""One response as it was answered: the way through the script, the answers in words, scores, what it gave.
+
+Nothing here tells more than the interface tells those who may read the response. On anonymous projects the
+respondent of a running conversation stays sealed, and what a response gave is not stored beside it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from communities import services as communities
+from communities.actors import Actor
+from communities.errors import NotFound
+from surveys.engine.language.values import number_text
+from surveys.engine.script import Block
+from surveys.engine.walk import answers, runner
+from surveys.models import Conversation, Project
+from surveys.services import access
+from surveys.services.conversations import loading, repository
+from surveys.services.conversations.view import ConversationView, Exchange, of_conversation
+from surveys.services.responses import listing
+from surveys.services.responses.service import NO_RESPONSE
+from surveys.services.scripts import editing as scripts
+from xp.services import achievements
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One block of the script in this response.
+
+    `kind` is `answered`, `skipped`, `shown` (asks nothing), `hidden` (passed over by its condition),
+    `calculated` or `waiting` (where a response that goes on stands). `answers` are in words, those of a
+    ranking best first. `is_right` is None for blocks that are not graded.
+    """
+
+    kind: str
+    block: Block
+    prompt: str
+    answers: Sequence[str] = ()
+    is_right: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LooseAnswer:
+    """An answer that stands outside the way: to a removed question, or to one passed before a step back."""
+
+    prompt: str
+    answers: Sequence[str]
+    is_removed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The points in one bucket, or in all of them, and the most that was possible, as people read numbers."""
+
+    name: str
+    points: str
+    most: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResponse:
+    """A response for people. `gifts` is None where it is not told what the response gave."""
+
+    conversation: Conversation
+    steps: Sequence[Step]
+    loose: Sequence[LooseAnswer]
+    scores: Sequence[Score]
+    gifts: Sequence[str] | None
+
+
+def read(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime) -> ReadResponse:
+    """A response of a project. Raises NotFound and Forbidden as `service.get` does."""
+    conversation = repository.find(conversation_id=response_id)
+    if conversation is None or not conversation.is_listed or conversation.project_id != project.pk:
+        raise NotFound(NO_RESPONSE)
+    access.require_responses_reader(actor=actor, project=project, at=at, missing=NO_RESPONSE)
+    conversation.sealed_respondent = None  # so that nothing below unseals who it is
+    view = of_conversation(loading.of(conversation), at)
+    knows_solutions = access.may_read_solutions(actor=actor)
+    steps = [step for step in _steps(view, knows_solutions) if knows_solutions or step.kind != "calculated"]
+    return ReadResponse(
+        conversation,
+        steps,
+        _loose(view, {step.block.id for step in steps if step.kind == "answered"}),
+        _scores(view) if knows_solutions else (),
+        _gifts(view) if access.may_edit(actor=actor, project=project) else None,
+    )
+
+
+def neighbours(*, project: Project, response_id: uuid.UUID) -> tuple[uuid.UUID | None, uuid.UUID | None]:
+    """The responses before and after this one in the order of ids, without those that are to be deleted."""
+    around = listing.rows(project=project)
+    before = around.filter(pk__lt=response_id).order_by("-pk").values_list("pk", flat=True).first()
+    after = around.filter(pk__gt=response_id).order_by("pk").values_list("pk", flat=True).first()
+    return before, after
+
+
+def _steps(view: ConversationView, knows_solutions: bool) -> Iterator[Step]:
+    """The blocks of the script in order, as far as the response has come."""
+    script, state = view.script, view.state
+    seen = dict(zip(state.path, view.history(), strict=True))
+    for block in script.blocks[: state.at]:
+        block_id = block.id or 0
+        if block_id in seen:
+            yield _passed(block, seen[block_id], knows_solutions)
+        elif block_id in state.results:
+            yield Step("calculated", block, block.prompt, [_result(block, state.results[block_id])])
+        else:
+            yield Step("hidden", block, block.prompt)
+    if view.step is not None:
+        yield Step("waiting", view.step.block, view.step.block.prompt)
+
+
+def _passed(block: Block, exchange: Exchange, knows_solutions: bool) -> Step:
+    if not block.asks:
+        return Step("shown", block, exchange.block.prompt)
+    if not answers.is_answer(exchange.reply) or exchange.reply is None:
+        return Step("skipped", block, exchange.block.prompt)
+    is_right = answers.is_correct(block, exchange.reply) if knows_solutions else None
+    return Step("answered", block, exchange.block.prompt, _in_words(block, exchange.reply), is_right)
+
+
+def _in_words(block: Block, reply: answers.Reply) -> Sequence[str]:
+    if "option_ids" not in reply:
+        text = answers.display_text(block, reply)
+        number = str(reply.get("number", ""))
+        return [f"{number} ({text})" if number and text != number else text]
+    ids = reply["option_ids"]
+    assert isinstance(ids, list)
+    chosen = ids if block.type == "ranking" else [key for key in block.option_by_id if key in ids]
+    return [block.option_by_id[key].display_text for key in chosen if key in block.option_by_id]
+
+
+def _result(block: Block, result: answers.Reply) -> str:
+    if "number" in result:
+        value = answers.value(block, result)
+        return number_text(value) if value is not None else ""  # type: ignore[arg-type]
+    return str(result.get("text", ""))
+
+
+def _loose(view: ConversationView, answered: set[int | None]) -> list[LooseAnswer]:
+    """Stored answers to blocks that no step shows as answered."""
+    project = view.project
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    texts_by_id: dict[int, list[str]] = {}
+    rows = view.conversation.answers.order_by("block_id", "ordinal").values_list(
+        "block_id", "option_id", "value"
+    )
+    for block_id, option_id, value in rows:
+        if block_id not in answered:
+            label = (
+                catalogue.points.get((block_id, value))
+                if option_id is None
+                else catalogue.labels.get(option_id)
+            )
+            texts_by_id.setdefault(block_id, []).append(label or value)
+    walked = view.script.index_by_id
+    return [
+        LooseAnswer(catalogue.blocks[block_id].prompt, texts, block_id not in walked)
+        for block_id, texts in sorted(texts_by_id.items(), key=lambda each: catalogue.rank.get(each[0], 0))
+        if block_id in catalogue.blocks
+    ]
+
+
+def _scores(view: ConversationView) -> list[Score]:
+    script = view.script
+    if not (script.scoring_enabled and script.is_scored):
+        return []
+    values = runner.score_variables(script, view.state)
+
+    def score(name: str, suffix: str) -> Score:
+        return Score(name, number_text(values[f"score{suffix}"]), number_text(values[f"max_score{suffix}"]))
+
+    scores = [score(bucket.name, f"_{bucket.key}") for bucket in script.buckets]
+    if len(scores) != 1:
+        scores.append(score("All", ""))
+    if values["max_correct_answers"]:
+        right, graded = (number_text(values[name]) for name in ("correct_answers", "max_correct_answers"))
+        scores.append(Score("Right answers", right, graded))
+    return scores
+
+
+def _gifts(view: ConversationView) -> list[str] | None:
+    """What the response set off, in words; None on anonymous projects, which do not store it."""
+    if view.project.is_anonymous:
+        return None
+    fired = view.state.fired
+    script = view.script
+    blocks = {block.id: block for block in (*script.blocks, *script.outro)}
+    xp_name = communities.get_settings(community_id=view.project.community_id).name_of_xp
+    described = _achievements(view, [blocks[key] for key in fired if key in blocks])
+    return [
+        text
+        for block_id, amount in fired.items()
+        if (text := _gift(blocks.get(block_id), amount, xp_name, described))
+    ]
+
+
+def _achievements(view: ConversationView, blocks: Sequence[Block]) -> Mapping[int, Any]:
+    numbers = [
+        block.action_config.xp_role_id
+        for block in blocks
+        if block.action_kind == "give_achievement" and block.action_config and block.action_config.xp_role_id
+    ]
+    return achievements.by_number(community_id=view.project.community_id, numbers=numbers) if numbers else {}
+
+
+def _gift(block: Block | None, amount: int, xp_name: str, described: Mapping[int, Any]) -> str:
+    """One gift; empty for what gave nothing."""
+    if block is None:
+        return f"{amount:+,} {xp_name}, by a block that was removed since" if amount else ""
+    config = block.action_config
+    if block.action_kind == "give_achievement" and config:
+        known = described.get(config.xp_role_id or 0)
+        return f"Achievement: {known.name if known else config.xp_role_id}"
+    if block.action_kind == "give_role" and config:
+        return f"Role: {config.role_id}"
+    if not amount:
+        return ""
+    cause = "for the vote" if block.asks else "at the end" if block.section == "outro" else f"by {block.name}"
+    return f"{amount:+,} {xp_name} {cause}"

@@ -1,0 +1,225 @@
+/* The script was changed by somebody else meanwhile: both versions and the result beside each other, by block.
+
+     mountCollision(document.body, store, { collision, keeping, announce, save })
+
+   Whoever closes it without saving has lost nothing: the draft is as it was, and the next save asks again. */
+
+import { h, newId, plural, text } from "./dom.js";
+import { compare, differing, merge, orderOf, PARTS, resultOf } from "./merging.js";
+import { typeName } from "./types.js";
+
+const WORDS = {
+  theirs: "Changed by them",
+  yours: "Changed by you",
+  both: "Changed by both, in different parts",
+  conflict: "Changed by both: please choose",
+};
+
+export function mountCollision(element, store, { collision, keeping, announce, save }) {
+  const view = new Collision(store, collision, { keeping, announce, save });
+  element.append(view.dialog);
+  view.dialog.showModal();
+  view.start();
+  return view;
+}
+
+class Collision {
+  constructor(store, collision, services) {
+    this.store = store;
+    this.collision = collision;
+    Object.assign(this, services);
+    const isSameBase = !collision.base && store.revision === this.keeping.base;
+    const base = collision.base?.blocks ?? (isSameBase ? store.baseline : null);
+    const [theirs, yours] = [collision.theirs.blocks, store.blocks];
+    this.all = compare(base, theirs, yours);
+    this.rows = differing(this.all);
+    this.order = orderOf(base, theirs, yours);
+    if (this.order.isConflict) this.order.choice = null;
+    this.views = this.rows.map((row) => this.#row(row));
+    this.dialog = this.#dialog();
+  }
+
+  start() {
+    this.#show();
+    this.heading.focus();
+  }
+
+  get undecided() {
+    return this.views.filter(({ row }) => row.choice === null).length + (this.order.choice === null ? 1 : 0);
+  }
+
+  /* The page */
+
+  #dialog() {
+    const id = newId("collision");
+    this.heading = h("h2", { id, tabindex: "-1" }, "The script was changed while you edited");
+    this.status = h("p", { role: "status" });
+    const dialog = h("dialog", { class: "sheet collision", "aria-labelledby": id, "aria-describedby": `${id}-words` },
+      h("div", { class: "sheet-body" },
+        this.heading,
+        h("p", { id: `${id}-words` }, ...this.#who(), " Choose for each block what the script shall have. Nothing is lost: until you save, your draft stays as it is."),
+        h("div", { class: "collision-all" },
+          h("button", { type: "button", class: "button second", onclick: () => this.#choose("theirs") }, "Take all of theirs"),
+          h("button", { type: "button", class: "button second", onclick: () => this.#choose("yours") }, "Take all of yours")),
+        this.order.isConflict ? this.#orderRow() : null,
+        h("ol", { class: "collision-rows" }, this.views.map((view) => view.element)),
+        h("div", { class: "sheet-foot" }, this.status,
+          h("button", { type: "button", class: "button second", onclick: () => dialog.close() }, "Back to the editor"),
+          h("button", { type: "button", class: "button", onclick: () => this.#apply() }, "Save the result"))));
+    dialog.addEventListener("close", () => dialog.remove());
+    return dialog;
+  }
+
+  #who() {
+    const { changed_by: name, changed_at: at } = this.collision;
+    const words = `${name ?? "Somebody else"} saved this script`;
+    if (!at) return [`${words} after you began.`];
+    const moment = new Date(at);
+    return [`${words} at `, h("time", { datetime: at, title: moment.toLocaleString() }, moment.toLocaleTimeString([], { timeStyle: "short" })), ", after you began."];
+  }
+
+  #orderRow() {
+    const group = newId("order");
+    this.orderInputs = ["theirs", "yours"].map((choice) => this.#radio(group, choice, choice === "theirs" ? "Their order" : "Your order", () => {
+      this.order.choice = choice;
+      this.#show();
+    }));
+    const names = (side) => h("p", { class: "help" }, this.order[side].map((id) => this.#nameOf(id, side)).filter(Boolean).join(", "));
+    this.orderRow = h("fieldset", { class: "collision-row conflict" },
+      h("legend", {}, h("b", {}, "Order of the blocks"), " ", h("span", { class: "collision-kind" }, "Both of you moved blocks: please choose")),
+      h("div", { class: "collision-sides order" }, this.orderInputs.map(({ label }, n) => h("div", { class: "collision-side" }, label, names(["theirs", "yours"][n])))));
+    return this.orderRow;
+  }
+
+  #nameOf(id, side) {
+    return this.all.find((row) => row.id === id)?.[side]?.name;
+  }
+
+  #row(row) {
+    const group = newId("row");
+    const view = { row, inputs: [], result: h("div", { class: "collision-result" }) };
+    const choose = (choice) => () => {
+      row.choice = choice;
+      this.#show();
+    };
+    const sides = ["theirs", "yours"].map((side) => {
+      const details = h("dl", { id: newId("parts") }, described(row[side], this.#shown(row)));
+      const radio = this.#radio(group, side, side === "theirs" ? "Theirs" : "Yours", choose(side), details.id);
+      view.inputs.push(radio.input);
+      return h("div", { class: "collision-side" }, radio.label, details);
+    });
+    const both = row.choices.includes("both") ? this.#radio(group, "both", "Both changes together", choose("both")) : null;
+    if (both) view.inputs.push(both.input);
+    const block = row.yours ?? row.theirs;
+    view.kind = h("span", { class: "collision-kind" });
+    view.fieldset = h("fieldset", { class: `collision-row ${row.kind}` },
+      h("legend", {}, h("b", {}, titleOf(block)), " ", h("span", { class: "collision-type" }, typeName(block)), " ", view.kind),
+      h("div", { class: "collision-sides" }, sides, h("div", { class: "collision-side result" }, h("p", { class: "collision-title" }, "Result"), both?.label ?? null, view.result)));
+    view.element = h("li", {}, view.fieldset);
+    return view;
+  }
+
+  #radio(group, choice, words, onchange, describedby = null) {
+    const input = h("input", { type: "radio", name: group, value: choice, onchange, "aria-describedby": describedby });
+    return { input, label: h("label", {}, input, " ", words) };
+  }
+
+  /** The names of the parts that a row shows: those that differ, or what a block says if it is on one side only. */
+  #shown(row) {
+    return row.parts.length ? row.parts.map((part) => part.name) : ["prompt", "options", "logic"];
+  }
+
+  /* Choosing */
+
+  #choose(side) {
+    for (const { row } of this.views) row.choice = side;
+    if (this.order.isConflict) this.order.choice = side;
+    this.#show();
+  }
+
+  #show() {
+    for (const view of this.views) {
+      const { row } = view;
+      for (const input of view.inputs) input.checked = input.value === row.choice;
+      view.fieldset.classList.toggle("undecided", row.choice === null);
+      text(view.kind, row.choice === null ? WORDS.conflict : row.kind === "conflict" ? "Changed by both" : WORDS[row.kind]);
+      const result = row.choice === null ? h("p", { class: "help" }, "Not decided yet.") : outcome(resultOf(row), this.#shown(row));
+      view.result.replaceChildren(result);
+    }
+    this.orderInputs?.forEach(({ input }) => { input.checked = input.value === this.order.choice; });
+    this.orderRow?.classList.toggle("undecided", this.order.choice === null);
+    const count = this.undecided;
+    text(this.status, count ? `${plural(count, "choice")} left` : "Everything is decided");
+  }
+
+  #focusUndecided() {
+    const open = this.views.find(({ row }) => row.choice === null);
+    (this.order.choice === null ? this.orderInputs[0].input : open.inputs[0]).focus();
+  }
+
+  async #apply() {
+    if (this.undecided) {
+      this.#focusUndecided();
+      this.announce(`Please choose: ${plural(this.undecided, "choice")} left.`);
+      return;
+    }
+    this.keeping.rebase(this.collision.revision);
+    this.store.rebase(this.collision.theirs.blocks, this.collision.revision, merge(this.all, this.order));
+    this.dialog.close();
+    await this.save();
+  }
+}
+
+/* Blocks in words */
+
+function titleOf(block) {
+  return [block.name, (block.prompt ?? "").trim().slice(0, 80)].filter(Boolean).join(": ") || "New block";
+}
+
+function outcome(block, names) {
+  return block ? h("dl", {}, described(block, names)) : h("p", { class: "help" }, "The block is left out.");
+}
+
+function described(block, names) {
+  if (!block) return [h("div", {}, h("dt", { class: "visually-hidden" }, "Block"), h("dd", {}, "Not in this version"))];
+  const parts = PARTS.filter(([name]) => names.includes(name)).map(([name, label]) => [label, valueOf(block, name)]);
+  const filled = parts.filter(([, value], n) => value || n === 0);
+  return filled.map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value || "—")));
+}
+
+function valueOf(block, name) {
+  const read = {
+    type: () => typeName(block),
+    prompt: () => block.prompt,
+    pictures: () => [block.image_url, block.thumbnail_url].filter(Boolean).join(", "),
+    options: () => (block.options ?? []).map(optionWords).join(" · "),
+    limits: () => [["from", block.min], ["to", block.max], ["best", block.rank_top_n]].filter(([, number]) => number !== null && number !== undefined).map((pair) => pair.join(" ")).join(" "),
+    required: () => (block.required ? "Yes" : "No"),
+    logic: () => logicWords(block),
+    action: () => [block.action_kind, ...Object.values(block.action_config ?? {}).filter((value) => value !== null)].filter(Boolean).join(" "),
+    look: () => [block.answer_style, block.color, block.randomize_options ? "shuffled" : null].filter(Boolean).join(", "),
+    scale: () => Object.values(block.scale ?? {}).filter(Boolean).join(", "),
+    continue: () => Object.values(block.continue ?? {}).filter(Boolean).join(" "),
+    formula: () => block.calculated_formula,
+    right: () => block.when_correct,
+    wrong: () => block.when_incorrect,
+  }[name];
+  return read ? read() ?? "" : String(block[name] ?? "");
+}
+
+function optionWords(option) {
+  return [option.emoji, option.label ?? option.value].filter(Boolean).join(" ");
+}
+
+function logicWords(block) {
+  if (block.show_when) return `Show when ${conditionWords(block.show_when)}`;
+  if (block.hide_when) return `Hide when ${conditionWords(block.hide_when)}`;
+  return block.precondition ? `Hide when ${block.precondition}` : "Always shown";
+}
+
+function conditionWords(condition) {
+  for (const [name, word] of [["all", " and "], ["any", " or "]]) {
+    if (Array.isArray(condition[name])) return condition[name].map(conditionWords).join(word);
+  }
+  return [condition.block ?? condition.variable, condition.op, JSON.stringify(condition.value)].join(" ");
+}

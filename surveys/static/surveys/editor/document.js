@@ -1,0 +1,238 @@
+/* Blocks as plain data: new ones, copies, moves, right answers, the points of scales, and what goes to the server.
+   Functions change the block or list that they are given; the store hands them copies. */
+
+import { QUESTIONS, RANGES, TYPES } from "./types.js";
+
+const SECTIONS = ["intro", "main", "outro"];
+const EMPTY = {
+  id: null, name: null, section: "main", prompt: "", answer_style: null, color: null, image_url: null,
+  thumbnail_url: null, options: null, min: null, max: null, required: null, precondition: null, show_when: null,
+  hide_when: null, action_kind: null, action_config: null, correct_answer_ids: null, correct_answer_index: null,
+  when_correct: null, when_incorrect: null, scale: null, randomize_options: null, rank_top_n: null,
+  calculated_formula: null, continue: null,
+};
+
+/** A key that no other block or option has, not even one made on another computer. */
+export function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(9));
+  return `n${[...bytes].map((byte) => byte.toString(36).padStart(2, "0")).join("")}`;
+}
+
+/** Give every block and option a key. Those with an id keep the same key wherever they are read. */
+export function withKeys(blocks) {
+  return blocks.map((block) => ({
+    ...block,
+    key: block.key ?? (block.id ? `b${block.id}` : newKey()),
+    options: block.options?.map((option) => withKey(option)) ?? null,
+  }));
+}
+
+function withKey(option) {
+  return { ...option, key: option.key ?? (option.id ? `o${option.id}` : newKey()) };
+}
+
+export function newBlock(type, blocks) {
+  const start = TYPES[type].start();
+  const options = start.options?.map((option) => withKey(option)) ?? null;
+  return { ...EMPTY, type, key: newKey(), name: freeName(blocks), required: QUESTIONS.has(type) ? true : null, ...start, options };
+}
+
+/** A name that stays with the block from the start, so that logic can refer to it before it is saved. */
+export function freeName(blocks, base = null) {
+  const taken = new Set(blocks.map((block) => title(block.name ?? "")));
+  if (base === null) {
+    let number = blocks.filter((block) => block.section !== "outro").length;
+    while (taken.has(`Q${number}`)) number += 1;
+    return `q${number}`;
+  }
+  const stem = base.replace(/_\d+$/, "").slice(0, 58);
+  let number = 2;
+  while (taken.has(title(`${stem}_${number}`))) number += 1;
+  return `${stem}_${number}`;
+}
+
+/** Whether somebody has chosen this name: new blocks are called q3 until they are given one. */
+export function isChosen(name) {
+  return Boolean(name) && !/^q\d+$/i.test(name);
+}
+
+/** The form in which names are compared (decisions 6.1). */
+export function title(name) {
+  return name.normalize("NFC").trim().replace(/[-\s]/g, "_").split("_")
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()).join("_");
+}
+
+/** A copy of a block, as new: no ids, another name, its own keys. */
+export function copyOf(block, blocks) {
+  const copy = structuredClone(block);
+  const right = correctKey(block);
+  const index = block.options?.findIndex((option) => option.key === right) ?? -1;
+  copy.key = newKey();
+  copy.id = null;
+  copy.name = isChosen(block.name) ? freeName(blocks, block.name) : freeName(blocks);
+  copy.options = copy.options?.map((option) => ({ ...option, id: null, key: newKey() })) ?? null;
+  copy.correct_answer_ids = null;
+  copy.correct_answer_index = index < 0 ? null : index;
+  return copy;
+}
+
+/** Where a new block goes: after `key`, in its section; at the end of the main section otherwise. */
+export function placeAfter(blocks, key) {
+  const at = blocks.findIndex((block) => block.key === key);
+  if (at >= 0 && blocks[at].section !== "outro") return { at: at + 1, section: blocks[at].section };
+  const outro = blocks.findIndex((block) => block.section === "outro");
+  return { at: outro < 0 ? blocks.length : outro, section: "main" };
+}
+
+/** Move a block one step; past the end of its section it changes to the next one. Answers whether it moved. */
+export function moveBy(blocks, key, step) {
+  const at = blocks.findIndex((block) => block.key === key);
+  const block = blocks[at];
+  if (!block || block.section === "outro") return false;
+  const neighbour = blocks[at + step];
+  if (neighbour && neighbour.section === block.section) {
+    blocks.splice(at, 1);
+    blocks.splice(at + step, 0, block);
+    return true;
+  }
+  const section = SECTIONS[SECTIONS.indexOf(block.section) + step];
+  if (!section || section === "outro") return false;
+  block.section = section;
+  return true;
+}
+
+/** Move a block before another one (null: to the end of the section). */
+export function moveTo(blocks, key, section, before) {
+  if (key === before) return;
+  const [block] = blocks.splice(blocks.findIndex((each) => each.key === key), 1);
+  block.section = section;
+  let at = blocks.findIndex((each) => each.key === before);
+  if (at < 0) at = blocks.findLastIndex((each) => SECTIONS.indexOf(each.section) <= SECTIONS.indexOf(section)) + 1;
+  blocks.splice(at, 0, block);
+}
+
+/** Intro, main and outro in this order; the order within each stays. */
+export function inSections(blocks) {
+  return blocks.toSorted((one, other) => SECTIONS.indexOf(one.section ?? "main") - SECTIONS.indexOf(other.section ?? "main"));
+}
+
+/* Right answers: an option's id once it has one, its index until then */
+
+export function correctKey(block) {
+  const options = block.options ?? [];
+  const [id] = block.correct_answer_ids ?? [];
+  if (id !== undefined) return options.find((option) => option.id === id)?.key ?? null;
+  return options[block.correct_answer_index ?? -1]?.key ?? null;
+}
+
+export function markCorrect(block, key) {
+  const index = (block.options ?? []).findIndex((option) => option.key === key);
+  const option = block.options?.[index];
+  block.correct_answer_ids = option?.id ? [option.id] : null;
+  block.correct_answer_index = index < 0 ? null : index;
+}
+
+/** Change the options of a block while its right answer stays the same option. */
+export function changeOptions(block, fn) {
+  const right = correctKey(block);
+  block.options = fn(block.options ?? []) ?? block.options;
+  if (!block.options?.length) block.options = null;
+  markCorrect(block, right);
+}
+
+/* Scales */
+
+export function pointsOf(block) {
+  const { points } = RANGES[block.type];
+  const low = block.min ?? points[0];
+  const high = block.max ?? points[1];
+  const count = Math.min(Math.max(high - low + 1, 0), 21);
+  return Array.from({ length: count }, (_, n) => low + n);
+}
+
+/** Change one scale point's option. A scale has options for all points, or none if no point has anything. */
+export function changePoint(block, point, fn) {
+  changeOptions(block, (options) => {
+    const byValue = new Map(options.map((option) => [option.value, option]));
+    const all = pointsOf(block).map((value) => byValue.get(String(value)) ?? withKey({ value: String(value) }));
+    fn(all.find((option) => option.value === String(point)));
+    return all.some(hasContent) ? all : [];
+  });
+}
+
+/** After the range has changed: an option for each point, if there are any. */
+export function fitPoints(block) {
+  if (block.options?.length) changePoint(block, null, () => {});
+}
+
+function hasContent(option) {
+  return Boolean(option.label || option.emoji || Object.keys(option.score_values ?? {}).length);
+}
+
+/* What goes to the server */
+
+/** The blocks as the interface reads them. Ids that the script no longer has are left out: those blocks are new. */
+export function toWire(blocks, known) {
+  return blocks.map(({ position: _, ...block }) => {
+    const sent = { ...block, id: known.blocks.has(block.id) ? block.id : null };
+    if (block.show_when || block.hide_when) sent.precondition = null; // it follows from the condition
+    sent.options = sentOptions(block, known);
+    if (!block.correct_answer_ids?.every((id) => known.options.has(id))) {
+      const key = correctKey(block);
+      const index = sent.options?.findIndex((option) => option.key === key) ?? -1;
+      sent.correct_answer_ids = null;
+      sent.correct_answer_index = index < 0 ? null : index;
+    }
+    return sent;
+  });
+}
+
+/** The options without those that nobody has filled in yet. */
+function sentOptions(block, known) {
+  const options = (block.options ?? [])
+    .map(({ display_order: _, ...option }) => ({ ...option, id: known.options.has(option.id) ? option.id : null }))
+    .filter((option) => option.id || option.value.trim() || option.label);
+  return options.length ? options : null;
+}
+
+/** The ids of a script as it is stored. */
+export function idsOf(blocks) {
+  return {
+    blocks: new Set(blocks.map((block) => block.id).filter(Boolean)),
+    options: new Set(blocks.flatMap((block) => block.options ?? []).map((option) => option.id).filter(Boolean)),
+  };
+}
+
+/** The blocks of a stored script with the keys under which they were sent; null if it is not what was sent.
+ *  What is sent with an id keeps it, and the others got theirs at their places. */
+export function storedAs(sent, stored) {
+  const own = (blocks) => blocks.filter((block) => block.section !== "outro");
+  const [mine, theirs] = [own(sent), own(stored)];
+  const isSame = ({ id, type, prompt }, other) => (!id || id === other.id) && type === other.type && (prompt ?? "") === (other.prompt ?? "");
+  if (mine.length !== theirs.length || !mine.every((block, n) => isSame(block, theirs[n]))) return null;
+  const keyed = theirs.map((block, n) => ({
+    ...block, key: mine[n].key, options: block.options?.map((option, m) => ({ ...option, key: mine[n].options?.[m]?.key })) ?? null,
+  }));
+  return withKeys([...keyed, ...stored.filter((block) => block.section === "outro")]);
+}
+
+/* Changing the type of a block */
+
+const SHARED = ["id", "key", "name", "section", "prompt", "image_url", "thumbnail_url", "precondition", "show_when", "hide_when"];
+const ALIKE = [["single_punch", "multi_punch", "ranking"], ["rating", "opinion_scale", "nps"], ["open_text", "open_numeric"]];
+
+/** The types into which a block can change while most of it stays. */
+export function typesLike(type) {
+  return ALIKE.find((types) => types.includes(type)) ?? [type];
+}
+
+/** Make it a block of another type. What that type does not have is lost; one step back brings it again. */
+export function changeType(block, type) {
+  const kept = Object.fromEntries(SHARED.map((field) => [field, block[field] ?? null]));
+  const isChoice = (each) => ["single_punch", "multi_punch"].includes(each);
+  if (isChoice(type) && isChoice(block.type)) {
+    for (const field of ["answer_style", "correct_answer_ids", "correct_answer_index", "when_correct", "when_incorrect"]) kept[field] = block[field];
+  }
+  if (typesLike("ranking").includes(type)) Object.assign(kept, { options: block.options, randomize_options: block.randomize_options });
+  Object.assign(block, EMPTY, TYPES[type].start(), kept, { type, required: block.required });
+}

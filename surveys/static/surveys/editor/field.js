@@ -1,0 +1,254 @@
+/* Fields of the form: a label in plain words with the contract's name beside it, the control, and what the last check
+   says about it. A field reads from the block and writes to it, and may be redrawn at any time:
+
+     const cx = context(store, key, options)            one for each form
+     textField(cx, "prompt", { label: "Question", … })  an element; cx.fields knows it by its path
+     cx.update(block), cx.showIssues(), cx.focus(path) */
+
+import { attribute, h, icon, newId, text } from "./dom.js";
+import { TYPES, isOpenForChange } from "./types.js";
+
+/** What the contract's names are called on this page, for messages of the server that mention them. */
+const PLAIN = {
+  prompt: "the text", options: "the list of options", value: "the stored value", label: "the label", emoji: "the emoji",
+  min: "the least", max: "the greatest", name: "the name", rank_top_n: "the number to rank", image_url: "the picture",
+  thumbnail_url: "the small picture", color: "the colour", calculated_formula: "the formula", answer_style: "the look of the answers",
+  correct_answer_ids: "the right answer", when_correct: "the words for a right answer", when_incorrect: "the words for a wrong answer",
+  "scale.icon": "the signs of the scale", label_left: "the label on the left", label_center: "the label in the middle",
+  label_right: "the label on the right", pause: "the seconds", after: "the way to continue", show_when: "“show this when”",
+  hide_when: "“hide this when”", precondition: "the condition", action_kind: "what is given", action_config: "what is given",
+  xp_amount: "the XP", source_key: "the score", xp_role_id: "the achievement", role_id: "the role", section: "the section",
+  score_values: "the points", type: "the type", "rewards.use_xp": "the project's XP reward", blocks: "the script",
+};
+
+/** A message of the server in this page's words. */
+export function plainMessage(message) {
+  const words = message.replace(", except on a `calculated_block`", "")
+    .replace(/`([^`]+)`/g, (whole, name) => PLAIN[name] ?? (TYPES[name] ? `“${TYPES[name].name}”` : `“${name}”`));
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Read or write a field by its path: `scale.label_left`, `options.<key>.value`. */
+export function read(block, path) {
+  return path.split(".").reduce((value, name) => step(value, name), block);
+}
+
+export function write(block, path, value) {
+  const names = path.split(".");
+  const last = names.pop();
+  let target = block;
+  for (const name of names) {
+    if (Array.isArray(target)) target = step(target, name);
+    else target = target[name] ??= {};
+  }
+  target[last] = value;
+}
+
+function step(value, name) {
+  return Array.isArray(value) ? value.find((each) => each.key === name) : value?.[name];
+}
+
+export function context(store, key, options) {
+  const fields = new Map();
+  return {
+    store, key, options, fields,
+    get block() { return store.block(key); },
+    change(fn, label, merge = null) { return store.changeBlock(key, fn, label, { merge: merge && `${key}:${merge}` }); },
+    isOpen(path) { return isOpenForChange(store, store.block(key), path); },
+    update(block) { for (const field of fields.values()) field.update(block); },
+    showIssues() { for (const field of fields.values()) field.showIssues?.(); },
+    focus(path) { return focusField(fields, path); },
+  };
+}
+
+/** Focus the field of a path, or else the nearest one around it. */
+function focusField(fields, path) {
+  for (let at = path; at; at = at.replace(/[.[][^.[]*$/, "")) {
+    const field = fields.get(at) ?? [...fields.values()].find((each) => each.path.startsWith(`${at}.`));
+    if (field?.focus()) return true;
+    if (!/[.[]/.test(at)) break;
+  }
+  return false;
+}
+
+export function focusable(element) {
+  return () => {
+    const control = element.matches("input, select, textarea, button") ? element : element.querySelector("input:not(:disabled), select:not(:disabled), textarea:not(:disabled), button:not(:disabled)");
+    if (!control) return false;
+    for (let folded = control.closest("details:not([open])"); folded; folded = folded.parentElement.closest("details:not([open])")) folded.open = true;
+    control.focus();
+    control.scrollIntoView({ block: "nearest" });
+    return true;
+  };
+}
+
+/** Where the findings about a field stand, described by its control. */
+export function problemList(cx, path, control, { isExact = false } = {}) {
+  const id = newId("problems");
+  const list = h("ul", { class: "problems", id, hidden: true });
+  const show = () => {
+    const found = cx.store.violationsOf(cx.key, path).filter((issue) => !isExact || issue.path === path);
+    const signature = found.map((issue) => issue.kind + issue.message + (issue.column ?? "")).join("\n");
+    if (list.dataset.signature === signature) return;
+    list.dataset.signature = signature;
+    list.hidden = !found.length;
+    list.replaceChildren(...found.map((issue) => problem(issue, read(cx.block ?? {}, path))));
+    if (!control) return;
+    attribute(control, "aria-invalid", found.some((issue) => issue.kind === "fault") ? "true" : null);
+    describe(control, id, found.length > 0);
+  };
+  return { list, show };
+}
+
+function problem(issue, value) {
+  const line = h("li", { class: issue.kind }, icon(issue.kind), h("span", {}, h("span", { class: "visually-hidden" }, issue.kind === "fault" ? "Fault: " : "Warning: "), plainMessage(issue.message)));
+  if (issue.column && typeof value === "string") line.append(marked(value, issue.column));
+  return line;
+}
+
+/** The text around a column, with the column marked. */
+export function marked(value, column) {
+  const at = Math.min(column - 1, value.length);
+  const start = Math.max(0, at - 24);
+  return h("code", { class: "excerpt" }, start ? "…" : "", value.slice(start, at), h("mark", {}, value.slice(at, at + 1) || "␣"), value.slice(at + 1, at + 25));
+}
+
+export function describe(control, id, isOn) {
+  const ids = new Set((control.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean));
+  if (isOn) ids.add(id);
+  else ids.delete(id);
+  attribute(control, "aria-describedby", [...ids].join(" ") || null);
+}
+
+/** Label, control, help and findings of one field. */
+function frame(cx, path, control, { label, contract = path, help = null, hidden = false, extra = null }, update) {
+  control.id ||= newId("field");
+  control.dataset.path = path;
+  const helpId = help ? `${control.id}-help` : null;
+  if (helpId) describe(control, helpId, true);
+  const problems = problemList(cx, path, control);
+  const isOpen = cx.isOpen(path);
+  control.disabled = !isOpen;
+  if (!isOpen) describe(control, "why-closed", true);
+  const element = h("div", { class: "ed-field" },
+    h("div", { class: "ed-label" }, h("label", { for: control.id, class: hidden ? "visually-hidden" : null }, label), !hidden && contractName(contract), extra),
+    control,
+    help && h("p", { class: "help", id: helpId }, help),
+    problems.list);
+  cx.fields.set(path, { path, element, update, focus: focusable(control), showIssues: problems.show });
+  update(cx.block);
+  problems.show();
+  return element;
+}
+
+/** The contract's name of a field, small, for those who also use the interface. */
+export function contractName(name) {
+  return h("code", { class: "contract", "aria-hidden": "true", title: `Called ${name} in the API` }, name);
+}
+
+function put(cx, path, value, label) {
+  cx.change((block) => write(block, path, value), `Change ${label.toLowerCase()}`, path);
+}
+
+/** A line or, with `rows`, an area of text. Empty text is null unless `keepsEmpty`. */
+export function textField(cx, path, options) {
+  const { label, rows = 0, keepsEmpty = false, maximum = null, placeholder = null, type = "text", onCommit = null } = options;
+  const control = rows
+    ? h("textarea", { rows, maxlength: maximum, placeholder, class: "entry", dir: "auto" })
+    : h("input", { type, maxlength: maximum, placeholder, class: "entry", dir: type === "text" ? "auto" : null, autocomplete: "off", spellcheck: type === "text" ? null : "false" });
+  let before = null;
+  control.addEventListener("focus", () => { before = read(cx.block ?? {}, path); });
+  control.addEventListener("input", () => put(cx, path, control.value || (keepsEmpty ? "" : null), label));
+  control.addEventListener("change", () => {
+    const after = read(cx.block ?? {}, path);
+    onCommit?.(before, after);
+    before = after;
+  });
+  return frame(cx, path, control, options, (block) => {
+    const value = read(block, path) ?? "";
+    if (control.value !== value) control.value = value;
+  });
+}
+
+export function numberField(cx, path, options) {
+  const { label, min = null, max = null, placeholder = null } = options;
+  const control = h("input", { type: "number", step: "1", min, max, placeholder, class: "entry number", inputmode: "numeric" });
+  control.addEventListener("input", () => {
+    if (control.validity.badInput) return;
+    put(cx, path, control.value === "" ? null : Number(control.value), label);
+    options.onChange?.();
+  });
+  return frame(cx, path, control, options, (block) => {
+    const value = read(block, path);
+    if (document.activeElement === control && Number(control.value) === value && control.value !== "") return;
+    const shown = value === null || value === undefined ? "" : String(value);
+    if (control.value !== shown && !control.validity.badInput) control.value = shown;
+  });
+}
+
+/** `choices`: pairs of a value and its name; the value null is a choice too. */
+export function selectField(cx, path, options) {
+  const { label, choices, onChange = null } = options;
+  const control = h("select", { class: "entry" }, choices.map(([value, name]) => h("option", { value: value ?? "" }, name)));
+  control.addEventListener("change", () => {
+    const chosen = choices.find(([value]) => String(value ?? "") === control.value)?.[0] ?? null;
+    if (onChange) onChange(chosen);
+    else put(cx, path, chosen, label);
+  });
+  return frame(cx, path, control, options, (block) => {
+    const value = String(read(block, path) ?? "");
+    if (![...control.options].some((option) => option.value === value)) control.append(h("option", { value }, value));
+    if (control.value !== value) control.value = value;
+  });
+}
+
+export function checkField(cx, path, { label, contract = path, help = null, onChange = null }) {
+  const id = newId("field");
+  const control = h("input", { type: "checkbox", id, "data-path": path, "aria-describedby": help ? `${id}-help` : null });
+  const problems = problemList(cx, path, control);
+  const isOpen = cx.isOpen(path);
+  control.disabled = !isOpen;
+  if (!isOpen) describe(control, "why-closed", true);
+  control.addEventListener("change", () => {
+    if (onChange) onChange(control.checked);
+    else put(cx, path, control.checked, label);
+  });
+  const element = h("div", { class: "ed-field check" },
+    h("div", { class: "check-line" }, control, h("label", { for: id }, label), contractName(contract)),
+    help && h("p", { class: "help", id: `${id}-help` }, help), problems.list);
+  const update = (block) => { control.checked = Boolean(read(block, path)); };
+  cx.fields.set(path, { path, element, update, focus: focusable(control), showIssues: problems.show });
+  update(cx.block);
+  problems.show();
+  return element;
+}
+
+/** A few choices side by side, each with a sign or a word. `get` reads the chosen value from the block. */
+export function segmentField(cx, path, { label, contract = path, choices, get = (block) => read(block, path), onChange, help = null }) {
+  const name = newId("segment");
+  const inputs = choices.map(([value, words, sign]) => {
+    const input = h("input", { type: "radio", name, value: String(value), "data-path": path });
+    input.addEventListener("change", () => onChange(value));
+    return { value, input, element: h("label", { class: "segment" }, input, sign && icon(sign), h("span", {}, words)) };
+  });
+  const problems = problemList(cx, path, null);
+  const isOpen = cx.isOpen(path);
+  const element = h("fieldset", { class: "ed-field segments", disabled: !isOpen, "aria-describedby": isOpen ? null : "why-closed" },
+    h("legend", {}, label, " ", contractName(contract)),
+    h("div", { class: "segment-row" }, inputs.map((each) => each.element)),
+    help && h("p", { class: "help" }, help), problems.list);
+  const update = (block) => { for (const each of inputs) each.input.checked = each.value === get(block); };
+  cx.fields.set(path, { path, element, update, focus: focusable(element), showIssues: problems.show });
+  update(cx.block);
+  return element;
+}
+
+/** Rare fields, folded. The summary says what in it is set. */
+export function folded(cx, words, summaryOf, ...children) {
+  const said = h("span", { class: "folded-summary" });
+  const element = h("details", { class: "folded" }, h("summary", {}, h("span", {}, words), said), h("div", { class: "folded-body" }, children));
+  const update = (block) => text(said, summaryOf(block));
+  cx.fields.set(`#${words}`, { path: `#${words}`, element, update, focus: () => false });
+  update(cx.block);
+  return element;
+}

@@ -1,0 +1,16 @@
+/* The script as a file, as it is shown. “Start from…” takes it in again.
+
+     mountFiles(element, store, { keeping, announce }) */
+
+import { h } from "./dom.js";
+
+export function mountFiles(element, store, { keeping, announce }) {
+  const link = h("a", { class: "quiet export", href: store.urls.export, download: "", title: "Export the script as a file" }, "Export");
+  link.addEventListener("click", async (event) => {
+    if (!keeping.isBehind) return;
+    event.preventDefault(); // the server exports the draft, so it has to have everything
+    if (await keeping.flush()) link.click();
+    else announce("The last changes could not be sent to the server, so there is no file yet.");
+  });
+  element.append(link);
+}

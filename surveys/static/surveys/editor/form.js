@@ -1,0 +1,285 @@
+/* The form of the selected block: what its type has and nothing else. Rare fields fold under "More". The form is built
+   when another block is selected, and after that only brought up to date. */
+
+import { h, icon, text } from "./dom.js";
+import { changeType, isChosen, typesLike } from "./document.js";
+import { checkField, context, folded, numberField, problemList, selectField, textField } from "./field.js";
+import { mountOptions } from "./options.js";
+import { mountScale } from "./scale.js";
+import { actionFields, continueFields } from "./statement.js";
+import { CHOICES, QUESTIONS, SCALES, STATEMENTS, TYPES, WITH_ITEMS, typeName } from "./types.js";
+
+const PROMPTS = {
+  content_block: ["What it says", "Hello [UserName], welcome! …"], action_block: ["What people read", "You have earned [xp_points] [xp_name]."],
+};
+const STYLES = {
+  choice: [[null, "As the project says"], ["full_text", "Text"], ["emoji_only", "Emoji only"], ["select_menu", "A menu to choose from"], ["buttons", "Buttons"]],
+  ranking: [[null, "As the project says"], ["full_text", "Text"], ["emoji_only", "Emoji only"]],
+  scale: [[null, "Buttons"], ["select_menu", "A menu to choose from"]],
+};
+const CLOSED = "Respondents are answering this project now, so only wording and pictures can change. To change more, close it, or ";
+
+/** `options`: announce(text), actions (move, duplicate, archive), and the parts of others: logic, completion. */
+export function mountForm(element, store, options) {
+  const form = new Form(element, store, options);
+  store.subscribe((what) => form.notice(what));
+  form.show();
+  return form;
+}
+
+class Form {
+  #cx = null;
+  #shape = "";
+  #frame = 0;
+  #cleanUps = [];
+
+  constructor(element, store, options) {
+    Object.assign(this, { element, store, options });
+  }
+
+  notice(what) {
+    if (what === "selection") this.#soon();
+    else if (what === "blocks") this.#update();
+    else if (what === "check") this.#cx?.showIssues();
+    else if (what === "focus") this.#focusWanted();
+  }
+
+  /** While an arrow key is held down, only the block on which it stops is drawn. */
+  #soon() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = requestAnimationFrame(() => this.show());
+  }
+
+  #focusWanted() {
+    cancelAnimationFrame(this.#frame);
+    if (this.#cx?.key !== this.store.selected) this.show();
+    const path = this.store.wanted;
+    this.store.wanted = null;
+    if (path === null) return;
+    if (!path || !this.#cx.focus(path)) this.focusFirst();
+  }
+
+  focusFirst() {
+    const first = this.#cx?.fields.get(this.#cx.block.type === "calculated_block" ? "calculated_formula" : "prompt");
+    if (!first?.focus()) this.element.querySelector("h2")?.focus();
+  }
+
+  #update() {
+    const block = this.store.block(this.store.selected);
+    if (!block || this.#cx?.key !== block.key || this.#shape !== shapeOf(block)) {
+      const path = this.element.contains(document.activeElement) ? document.activeElement.dataset?.path : null;
+      this.show();
+      if (path) this.#cx?.focus(path);
+    } else {
+      this.#cx.update(block);
+      this.#head(block);
+    }
+  }
+
+  show() {
+    const block = this.store.block(this.store.selected);
+    for (const cleanUp of this.#cleanUps.splice(0)) cleanUp();
+    if (!block) {
+      this.#cx = null;
+      this.element.replaceChildren(emptyForm(this.store, this.options));
+      return;
+    }
+    this.#shape = shapeOf(block);
+    this.#cx = context(this.store, block.key, this.options);
+    this.element.replaceChildren(...this.#build(block));
+    this.element.scrollTop = 0;
+    this.#head(block);
+  }
+
+  #build(block) {
+    const cx = this.#cx;
+    this.title = h("h2", { tabindex: "-1", id: "form-title" });
+    const whole = problemList(cx, "", null, { isExact: true });
+    cx.fields.set("", { path: "", update() {}, focus: () => false, showIssues: whole.show });
+    whole.show();
+    const tools = this.options.tools(block);
+    return [
+      h("div", { class: "form-head" }, icon(`type-${block.type}`, "type-sign"), this.title, h("div", { class: "form-tools", role: "toolbar", "aria-label": "This block" }, tools)),
+      ...this.#notes(block), whole.list,
+      ...mainFields(cx, block), ...this.#logic(block),
+      block.section === "outro" ? null : more(cx, block),
+    ].filter(Boolean);
+  }
+
+  #head(block) {
+    const at = this.store.indexOf(block.key);
+    text(this.title, block.section === "outro" ? `Outro · ${typeName(block)}` : `Block ${at + 1} · ${typeName(block)}`);
+  }
+
+  #notes(block) {
+    if (block.section === "outro") return [h("p", { class: "ed-note", id: "why-closed" }, icon("lock"), h("span", {}, "This block is automatic: the project's settings and rewards make it. Its words, pictures and pause can be changed."))];
+    if (!this.store.mayEdit) return [h("p", { class: "ed-note", id: "why-closed" }, icon("lock"), h("span", {}, "You can read this script, but not change it: only its author and admins can."))];
+    if (!this.store.isLive) return [];
+    const duplicate = h("button", { type: "button", class: "ed-link", onclick: this.options.duplicateProject }, "duplicate it as a new version");
+    return [h("p", { class: "ed-note", id: "why-closed" }, icon("lock"), h("span", {}, CLOSED, duplicate, "."))];
+  }
+
+  #logic(block) {
+    const { mountLogic } = this.options;
+    if (block.section === "outro" || !mountLogic) return [];
+    const element = h("section", { class: "form-section logic", "aria-label": "Logic" });
+    const part = mountLogic(element, this.store, { ...this.options, key: block.key, isOpen: this.#cx.isOpen("show_when") });
+    const cleanUp = typeof part === "function" ? part : part?.destroy?.bind(part);
+    if (cleanUp) this.#cleanUps.push(cleanUp);
+    for (const path of ["show_when", "hide_when", "precondition"]) {
+      this.#cx.fields.set(path, { path, update() {}, focus: () => focusWithin(element) });
+    }
+    return [element];
+  }
+}
+
+function focusWithin(element) {
+  const control = element.querySelector("[aria-invalid=true]") ?? element.querySelector("input:not(:disabled), select:not(:disabled), textarea:not(:disabled), button:not(:disabled)");
+  control?.focus();
+  return Boolean(control);
+}
+
+/** A form is built anew when this changes. */
+function shapeOf(block) {
+  return `${block.type} ${block.section === "outro"}`;
+}
+
+function emptyForm(store, options) {
+  const canAdd = store.mayEdit && !store.isLive;
+  return h("div", { class: "empty-form" },
+    icon("type-content_block", "type-sign large"),
+    h("h2", {}, "An empty script"),
+    h("p", {}, "A script is a list of blocks: questions, statements, and what is worked out from the answers."),
+    canAdd && h("button", { type: "button", class: "button first-block", onclick: options.openPalette }, icon("plus"), "Add the first block"),
+    canAdd && h("div", { class: "first-ways", role: "group", "aria-label": "Or start from" },
+      [["sentence", "From a sentence"], ["template", "From a template"], ["file", "From a file"]].map(([way, words]) =>
+        h("button", { type: "button", class: "button second", onclick: () => options.openStart(way) }, words))),
+    canAdd && h("p", { class: "help" }, "Or press A in the list of blocks."));
+}
+
+/* What a block has, by its type */
+
+function mainFields(cx, block) {
+  const { type } = block;
+  if (type === "calculated_block") return calculation(cx);
+  const parts = [promptField(cx, block)];
+  if (block.section === "outro") parts.push(...pictures(cx));
+  if (WITH_ITEMS.has(type)) parts.push(mountOptions(cx));
+  if (SCALES.has(type)) parts.push(mountScale(cx));
+  if (type === "action_block" && block.section !== "outro") parts.push(actionFields(cx));
+  if (STATEMENTS.has(type)) parts.push(continueFields(cx));
+  if (QUESTIONS.has(type)) parts.push(answering(cx, type));
+  if (CHOICES.has(type) || SCALES.has(type)) parts.push(scoringPart(cx, block));
+  return parts;
+}
+
+function promptField(cx, block) {
+  const [label, placeholder] = PROMPTS[block.type] ?? ["Question", "What would you like to know?"];
+  const element = textField(cx, "prompt", { label, placeholder, rows: 2, keepsEmpty: true, maximum: 4000, extra: insertButton(cx, "prompt") });
+  element.classList.add("prompt-field");
+  complete(cx, element.querySelector("textarea"), "prompt");
+  return element;
+}
+
+/** Names in reach can be put into a text by a button, if the part that completes them is there. */
+function insertButton(cx, path) {
+  const { openTokens } = cx.options;
+  if (!openTokens || !cx.isOpen(path)) return null;
+  const button = h("button", { type: "button", class: "quiet small", onclick: () => openTokens(button.closest(".ed-field").querySelector("textarea"), cx.store, { key: cx.key, field: path }) }, "Insert [ ]");
+  return button;
+}
+
+function complete(cx, control, path) {
+  cx.options.mountCompletion?.(control, cx.store, { ...cx.options, key: cx.key, field: path });
+}
+
+function calculation(cx) {
+  const formula = textField(cx, "calculated_formula", {
+    label: "Formula", rows: 3, maximum: 2000, placeholder: "if [score] >= 8 then Expert else Newcomer",
+    help: "Numbers, [names] of earlier blocks, + − * / ( ), “if … then … else …”, and argmax([score_a], [score_b]) for the bucket with the most points.",
+  });
+  const area = formula.querySelector("textarea");
+  area.classList.add("code");
+  area.spellcheck = false;
+  complete(cx, area, "calculated_formula");
+  return [nameField(cx, "Name of the result", "Other blocks use the result under this name: [name] in texts."), formula];
+}
+
+function nameField(cx, label, help) {
+  return textField(cx, "name", { label, help, maximum: 64, placeholder: cx.store.marks.get(cx.key)?.name ?? "", onCommit: (before, after) => cx.options.renamed?.(cx.key, before, after) });
+}
+
+function answering(cx, type) {
+  const required = checkField(cx, "required", { label: "An answer is required" });
+  const number = (path, label, options = {}) => numberField(cx, path, { label, ...options });
+  const limits = {
+    multi_punch: () => [number("min", "Choose at least", { min: 0, placeholder: "0" }), number("max", "Choose at most", { min: 1, placeholder: "all" })],
+    open_numeric: () => [number("min", "Least", { placeholder: "any" }), number("max", "Greatest", { placeholder: "any" })],
+    ranking: () => [number("rank_top_n", "Rank only the top", { min: 1, max: 20, placeholder: "all" })],
+  }[type]?.() ?? [];
+  return h("div", { class: "form-part" }, limits.length ? h("div", { class: "field-row" }, limits) : null, required);
+}
+
+/** Points, the right answer and the words after it; where scoring is off, the way to turn it on. */
+function scoringPart(cx, block) {
+  const isUsed = (now) => Boolean(now.when_correct || now.when_incorrect || now.correct_answer_ids?.length || Number.isInteger(now.correct_answer_index));
+  if (!cx.store.scoring && !isUsed(block)) return scoringOff(cx);
+  const words = (path, label, placeholder) => {
+    const element = textField(cx, path, { label, placeholder, rows: 1, maximum: 4000, extra: insertButton(cx, path) });
+    complete(cx, element.querySelector("textarea"), path);
+    return element;
+  };
+  return folded(cx, "Words after the answer", (now) => (isUsed(now) ? "" : "Mark the right answer with ✓ first"),
+    words("when_correct", "After the right answer", "That's right!"), words("when_incorrect", "After a wrong answer", "Not quite: it was …"));
+}
+
+function scoringOff(cx) {
+  if (cx.store.isLive || !cx.store.mayEdit) return null;
+  const refusal = h("span", { role: "alert" });
+  const turnOn = h("button", { type: "button", class: "ed-link", onclick: async () => { text(refusal, await cx.options.turnScoringOn() ?? ""); } }, "Turn scoring on");
+  return h("p", { class: "help scoring-off" }, "No points and right answers: scoring is off in this project. ", turnOn, " ", refusal);
+}
+
+function more(cx, block) {
+  const { type } = block;
+  const style = CHOICES.has(type) ? "choice" : type === "ranking" ? "ranking" : SCALES.has(type) ? "scale" : null;
+  const parts = [
+    type === "calculated_block" ? textField(cx, "prompt", { label: "Description, for you alone", contract: "prompt", keepsEmpty: true, rows: 1, maximum: 4000 }) : nameField(cx, "Name in logic and texts", "Starts with a letter. Logic and [tokens] use it; respondents never see it."),
+    typesLike(type).length > 1 && !cx.store.isLive ? typeField(cx, type) : null,
+    style && selectField(cx, "answer_style", { label: "Look of the answers", choices: STYLES[style] }),
+    WITH_ITEMS.has(type) && checkField(cx, "randomize_options", { label: "Shuffle for each respondent", help: "An option can be kept last: use its pin." }),
+    ...(type === "calculated_block" ? [] : pictures(cx)),
+    STATEMENTS.has(type) && colorField(cx),
+  ].filter(Boolean);
+  return folded(cx, "More", (now) => summaryOf(now), ...parts);
+}
+
+function summaryOf(block) {
+  const set = [block.type === "calculated_block" || !isChosen(block.name) ? null : block.name, block.randomize_options && "shuffled", block.image_url && "picture", block.thumbnail_url && "small picture", block.answer_style && "look", block.color && "colour"];
+  return set.filter(Boolean).join(" · ");
+}
+
+function typeField(cx, type) {
+  const field = selectField(cx, "type", {
+    label: "Type", choices: typesLike(type).map((each) => [each, TYPES[each].name]),
+    help: "Not possible once the block has answers.",
+    onChange: (value) => cx.change((block) => changeType(block, value), "Change type"),
+  });
+  return field;
+}
+
+function pictures(cx) {
+  const isBasic = cx.store.vocabulary.tier === "basic";
+  const premium = isBasic ? "Pictures need the premium tier. Yours is basic." : null;
+  return [["image_url", "Picture above the text"], ["thumbnail_url", "Small picture at the corner"]].map(([path, label]) => {
+    const field = textField(cx, path, { label, type: "url", maximum: 2048, placeholder: "https://…", help: premium });
+    if (isBasic && !cx.block[path]) field.querySelector("input").disabled = true;
+    field.classList.toggle("is-premium", isBasic);
+    return field;
+  });
+}
+
+function colorField(cx) {
+  const help = cx.store.vocabulary.tier === "basic" ? "Kept, but shown only from the premium tier on. Yours is basic." : "Six digits, such as 5865F2.";
+  return textField(cx, "color", { label: "Colour", maximum: 6, placeholder: "5865F2", help });
+}

@@ -1,0 +1,418 @@
+/* Keeps the draft: on the server half a second after the last change, on this computer while the server cannot be
+   reached, and says which. `keeping.status` is one of
+
+     clean        nothing to keep: the script is as it was saved
+     waiting      changed, not sent yet          sending      on its way
+     kept         the server has everything      disconnected kept on this computer; tries again by itself
+     signed_out   the session has ended          newer        another tab or computer has kept a later version
+     refused      the server does not take it (`keeping.message`)
+     saving       the script is being saved      saved        it has just been saved */
+
+import { Disconnected, readState, SignedOut } from "./api.js";
+import { afterPause } from "./dom.js";
+import { storedAs, toWire, withKeys } from "./document.js";
+
+const PAUSE = 500;
+const RETRIES = [1_000, 2_000, 4_000, 8_000, 15_000];
+
+export function createKeeping(store, request, state, { storage = safeStorage() } = {}) {
+  return new Keeping(store, request, state, storage);
+}
+
+class Keeping {
+  #store; #request; #storage; #name;
+  #kept; // the blocks that the server has, as they are shown
+  #unanswered = null; // what was sent last without an answer: the server may have it all the same
+  #unsettled = null; // a save or a discard without an answer, `{isSave, blocks, wire}`: it may have happened all the same
+  #failures = 0;
+  #retry = 0;
+  #running = null;
+  #later = afterPause(() => this.flush(), PAUSE);
+
+  constructor(store, request, state, storage) {
+    this.#store = store;
+    this.#request = request;
+    this.#storage = storage;
+    this.#name = `colloquy.script.${state.user_id ?? "me"}.${store.project.id}`;
+    this.#kept = store.blocks;
+    this.version = state.draft?.version ?? null;
+    this.#beginFrom(state.draft?.revision ?? store.revision);
+    this.savedAt = state.draft?.saved_at ? new Date(state.draft.saved_at) : null;
+    this.status = state.draft ? "kept" : "clean";
+    this.message = "";
+    this.local = this.#readLocal();
+    store.subscribe((what) => { if (what === "blocks") this.#changed(); });
+    addEventListener("online", () => this.#again());
+    addEventListener("focus", () => { if (this.status === "signed_out") this.#again(); });
+    addEventListener("pagehide", () => this.#leave());
+    document.addEventListener("visibilitychange", () => { if (document.hidden) this.#leave(); });
+    addEventListener("beforeunload", (event) => { if (this.#isAtRisk()) event.preventDefault(); });
+  }
+
+  get hasDraft() {
+    return this.version !== null || this.#kept !== this.#store.blocks;
+  }
+
+  get isBehind() {
+    return this.#kept !== this.#store.blocks;
+  }
+
+  /** Remember the script from which the draft begins: its revision, and its fingerprint if it is known. */
+  #beginFrom(revision, fingerprint = revision === this.#store.revision ? this.#store.fingerprint : null) {
+    this.base = revision;
+    this.fingerprint = fingerprint;
+  }
+
+  #set(status, message = "") {
+    this.status = status;
+    this.message = message;
+    this.#store.notify("status");
+  }
+
+  #changed() {
+    if (!this.isBehind) return;
+    if (["newer", "saving"].includes(this.status)) return;
+    if (["disconnected", "signed_out"].includes(this.status)) this.#writeLocal();
+    else if (this.status !== "waiting") this.#set("waiting");
+    this.#later();
+  }
+
+  /** Send what has changed now. Answers whether the server has everything. */
+  async flush() {
+    this.#later.cancel();
+    clearTimeout(this.#retry);
+    while (this.#running) await this.#running;
+    if (this.status === "newer") return !this.isBehind;
+    return this.#run(() => this.#send());
+  }
+
+  /** One request after the other. */
+  async #run(act) {
+    this.#running = act();
+    try {
+      return await this.#running;
+    } finally {
+      this.#running = null;
+    }
+  }
+
+  async #send() {
+    if (this.#unsettled && !(await this.#learn())) return false;
+    if (this.isBehind) return this.#put();
+    if (["disconnected", "signed_out", "refused"].includes(this.status)) this.#set(this.version === null ? "clean" : "kept");
+    return true;
+  }
+
+  async #put() {
+    const sent = this.#store.blocks;
+    if (!["disconnected", "signed_out"].includes(this.status)) this.#set("sending");
+    const wire = toWire(sent, this.#store.known);
+    const body = { blocks: wire, revision: this.base, version: this.version, fingerprint: this.fingerprint };
+    let answer;
+    try {
+      answer = await this.#request("PUT", this.#store.urls.draft ?? "draft/", body);
+    } catch (error) {
+      this.#unanswered = JSON.stringify(wire);
+      return this.#failed(error);
+    }
+    if (answer.status === 409 && this.#isOwn(answer.data?.draft, wire)) {
+      this.version = answer.data.draft.version;
+      return this.#put();
+    }
+    if (answer.status !== 200) return this.#notTaken(answer);
+    this.#unanswered = null;
+    this.#failures = 0;
+    this.#kept = sent;
+    this.version = answer.data.version;
+    this.savedAt = new Date(answer.data.saved_at);
+    this.#clearLocal();
+    this.#store.receiveCheck(answer.data.check, wire);
+    this.#set(this.isBehind ? "waiting" : "kept");
+    if (this.isBehind) this.#later();
+    return !this.isBehind;
+  }
+
+  /** Whether the draft on the server is what this page sent: its answer was lost on the way. */
+  #isOwn(draft, wire) {
+    if (!draft || draft.version === this.version) return false;
+    const theirs = JSON.stringify(draft.blocks);
+    return theirs === this.#unanswered || theirs === JSON.stringify(wire);
+  }
+
+  #failed(error) {
+    if (!(error instanceof SignedOut) && !(error instanceof Disconnected)) throw error;
+    if (this.isBehind) this.#writeLocal();
+    if (error instanceof SignedOut) {
+      this.#set("signed_out");
+    } else {
+      const wait = RETRIES[Math.min(this.#failures, RETRIES.length - 1)];
+      this.#failures += 1;
+      this.#retry = setTimeout(() => this.flush(), wait);
+      this.#set("disconnected");
+    }
+    return false;
+  }
+
+  #notTaken({ status, data }) {
+    if (this.isBehind) this.#writeLocal();
+    if (status === 409) {
+      this.other = data?.draft ?? null;
+      this.#set("newer", data?.message ?? "");
+    } else {
+      this.violations = data?.violations ?? [];
+      this.#set("refused", data?.message ?? "The server did not take this draft.");
+    }
+    return false;
+  }
+
+  #again() {
+    if (["disconnected", "signed_out", "refused"].includes(this.status)) this.flush();
+  }
+
+  /** Try at once. */
+  retry() {
+    return this.flush();
+  }
+
+  /** Another tab has a later version: take it, or put this one over it. */
+  async settle(takeTheirs) {
+    let { other } = this;
+    try {
+      other ??= await this.#current();
+    } catch (error) {
+      this.#failed(error);
+      return;
+    }
+    if (!other) return;
+    this.version = other.version ?? null;
+    if (takeTheirs) {
+      this.#take(other);
+    } else { // ours goes on from the script that it began from
+      this.status = "waiting";
+      this.#kept = null;
+      await this.flush();
+    }
+  }
+
+  #take(other) {
+    if (other.revision > this.#store.revision) { // this page does not know all of its blocks
+      this.#kept = this.#store.blocks;
+      this.#clearLocal();
+      location.reload();
+      return;
+    }
+    this.status = "waiting";
+    this.#beginFrom(other.revision);
+    this.#store.replace(withKeys(other.blocks), "Take the other version");
+    this.#kept = this.#store.blocks;
+    this.savedAt = other.saved_at ? new Date(other.saved_at) : null;
+    this.#clearLocal();
+    this.#set(this.version === null ? "clean" : "kept");
+  }
+
+  /** The draft that the server has now, or the script if there is none. */
+  async #current() {
+    const state = await readState(location.pathname);
+    return state && (state.draft ?? { blocks: state.script.blocks, version: null, revision: state.revision });
+  }
+
+  /** Write the script. Answers `{status, data}` of the refusal, or null after a success. */
+  async save() {
+    if (!(await this.flush())) return { status: 0, data: null };
+    if (this.version === null) return null; // an earlier save had happened: only its answer was lost
+    this.#set("saving");
+    const sent = this.#store.blocks;
+    const wire = toWire(sent, this.#store.known);
+    let answer;
+    try {
+      answer = await this.#request("POST", this.#store.urls.save ?? "save/", { version: this.version });
+    } catch (error) {
+      this.#unsettled = { isSave: true, blocks: sent, wire };
+      this.#failed(error);
+      return { status: 0, data: null };
+    }
+    if (answer.status === 409 && "draft" in (answer.data ?? {})) {
+      this.#notTaken(answer);
+      return { status: 0, data: null };
+    }
+    if (answer.status !== 200) {
+      this.#set("kept");
+      this.#changed();
+      return answer;
+    }
+    this.#becomeSaved(answer.data, sent, wire);
+    return null;
+  }
+
+  #becomeSaved(data, sent, wire) {
+    const isAll = this.#store.blocks === sent; // what was typed meanwhile is the next draft
+    this.#store.adopt(data, sent, wire);
+    this.#becomeClean("saved", isAll);
+  }
+
+  /** Find out whether a save or a discard without an answer has happened. Answers whether one may go on. */
+  async #learn() {
+    let state;
+    try {
+      state = await readState(location.pathname);
+    } catch (error) {
+      return this.#failed(error);
+    }
+    if (!state) return this.#notTaken({ status: 404, data: null });
+    const { isSave, blocks, wire } = this.#unsettled;
+    const { draft } = state;
+    const isAll = this.#store.blocks === blocks;
+    this.#unsettled = null;
+    this.#failures = 0;
+    if (draft && (draft.version === this.version || this.#isOwn(draft, wire))) { // it has not
+      this.version = draft.version;
+      this.#set("kept");
+      return true;
+    }
+    if (!draft && !isSave) {
+      if (isAll) this.#becomeDiscarded();
+      else this.version = null; // what was typed since is the next draft
+      return true;
+    }
+    const stored = draft ? null : this.#storedAs(wire, state, isAll);
+    if (!stored) return this.#notTaken({ status: 409, data: { draft } });
+    this.#becomeSaved({ ...state, script: { blocks: stored } }, blocks, wire);
+    return true;
+  }
+
+  /** The stored blocks if they are those that were sent. If more was typed since, nobody else may have saved since. */
+  #storedAs(wire, { script, revision }, isAll) {
+    const { revision: before } = this.#store;
+    return revision === before + 1 || (isAll && revision > before) ? storedAs(wire, script.blocks) : null;
+  }
+
+  /** The draft goes on from a later revision of the script, which the next flush tells the server. */
+  rebase(revision) {
+    this.#beginFrom(revision, null);
+    this.#kept = null;
+  }
+
+  /** Scoring was turned on, which the draft need not hear of unless there is more to keep. */
+  takeScoring(data) {
+    const { isBehind } = this;
+    this.#store.takeScoring(data);
+    if (!isBehind) this.#kept = this.#store.blocks;
+    if (this.version === null) this.#beginFrom(this.#store.revision);
+    this.#later.cancel();
+    if (isBehind) this.#changed();
+    else this.#set(this.version === null ? "clean" : "kept");
+  }
+
+  /** The server has refused something for a reason that concerns no field. */
+  refuse(message) {
+    this.#set("refused", message);
+  }
+
+  /** Give the draft up; the script is again as it was saved. It can be undone. */
+  async discard() {
+    this.#later.cancel();
+    while (this.#running) await this.#running;
+    return this.#run(async () => {
+      if (this.#unsettled) {
+        if (!(await this.#learn())) return false;
+        if (this.version === null && !this.isBehind) return true; // nothing is left to give up
+      }
+      return this.#delete();
+    });
+  }
+
+  async #delete() {
+    const { blocks, known, urls } = this.#store;
+    const wire = toWire(blocks, known);
+    let answer;
+    try {
+      answer = await this.#request("DELETE", urls.draft ?? "draft/", { version: this.version });
+    } catch (error) {
+      this.#unsettled = { isSave: false, blocks, wire };
+      return this.#failed(error);
+    }
+    if (answer.status === 409 && this.#isOwn(answer.data?.draft, wire)) {
+      this.version = answer.data.draft.version;
+      return this.#delete();
+    }
+    if (answer.status !== 204) return this.#notTaken(answer);
+    this.#becomeDiscarded();
+    return true;
+  }
+
+  #becomeDiscarded() {
+    this.#unsettled = null;
+    this.status = "saving"; // what is shown now need not be kept
+    this.#store.replace(this.#store.baseline, "Discard changes");
+    this.#becomeClean("clean");
+  }
+
+  #becomeClean(status, isAll = true) {
+    this.#kept = isAll ? this.#store.blocks : null;
+    this.version = null;
+    this.#beginFrom(this.#store.revision);
+    this.savedAt = null;
+    this.#clearLocal();
+    this.#set(status);
+    if (this.isBehind) this.#changed();
+  }
+
+  /* The copy on this computer */
+
+  /** Take the copy that an earlier visit left here, or drop it. */
+  useLocal(isWanted) {
+    const { local } = this;
+    this.local = null;
+    if (!isWanted || !local) {
+      this.#clearLocal();
+      return;
+    }
+    this.#beginFrom(local.revision, local.fingerprint ?? null); // the script may have been saved by somebody else since
+    this.#unanswered = JSON.stringify(toWire(local.blocks, this.#store.known));
+    this.#store.replace(withKeys(local.blocks), "Take the changes kept on this computer");
+  }
+
+  #readLocal() {
+    try {
+      return JSON.parse(this.#storage?.getItem(this.#name) ?? "null");
+    } catch {
+      return null;
+    }
+  }
+
+  #writeLocal() {
+    const copy = {
+      blocks: this.#store.blocks, version: this.version, revision: this.base, fingerprint: this.fingerprint, at: new Date().toISOString(),
+    };
+    try {
+      this.#storage.setItem(this.#name, JSON.stringify(copy));
+      return true;
+    } catch { // none, or it is full
+      return false;
+    }
+  }
+
+  #clearLocal() {
+    if (this.local) return; // not decided upon yet
+    try {
+      this.#storage?.removeItem(this.#name);
+    } catch { /* there is none */ }
+  }
+
+  #leave() {
+    if (this.isBehind && !["newer"].includes(this.status)) this.#writeLocal();
+  }
+
+  /** Whether something would be lost if the page closed: neither the server nor this computer has it. */
+  #isAtRisk() {
+    return this.isBehind && !this.#writeLocal();
+  }
+}
+
+function safeStorage() {
+  try {
+    return localStorage;
+  } catch { // switched off
+    return null;
+  }
+}

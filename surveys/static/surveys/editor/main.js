@@ -1,0 +1,241 @@
+/* The script editor: reads the state that the page embeds, and puts its parts together. */
+
+import { createRequest } from "./api.js";
+import { mountCompletion, openTokens } from "./completion.js";
+import { confirmAction } from "./dialogs.js";
+import { title } from "./document.js";
+import { h, icon, isTextEntry, plural } from "./dom.js";
+import { mountFiles } from "./files.js";
+import { mountFlow } from "./flow.js";
+import { mountForm } from "./form.js";
+import { createKeeping } from "./keeping.js";
+import { mountKeyboard } from "./keyboard.js";
+import { mountList } from "./list.js";
+import { mountLogic } from "./logic.js";
+import { mountNotices } from "./notices.js";
+import { mountPalette } from "./palette.js";
+import { mountPanes } from "./panes.js";
+import { mountPreview } from "./preview.js";
+import { carryName, carryValue } from "./renaming.js";
+import { mountStart } from "./start.js";
+import { ago, mountStatus } from "./status.js";
+import { createStore } from "./store.js";
+import { typeName } from "./types.js";
+
+const root = document.getElementById("editor");
+const part = (name) => root.querySelector(`[data-part="${name}"]`);
+
+function start(state) {
+  const store = createStore(state);
+  const request = createRequest(location.pathname);
+  const keeping = createKeeping(store, request, state);
+  const announce = announcer(document.getElementById("editor-announcer"));
+  const editor = { store, request, keeping, announce, state };
+  const actions = blockActions(editor);
+
+  const panes = mountPanes(root);
+  const palette = mountPalette(document.body, store, { add: actions.add });
+  const openPalette = () => (list.whyNoMore() ? list.tellWhy() : palette.open());
+  const form = mountForm(part("form"), store, { ...actions, announce, request, mountLogic, mountCompletion, openTokens, tools: (block) => formTools(block, store, actions), openPalette, turnScoringOn: () => turnScoringOn(editor), openStart: (way) => editor.startFrom.open(way), duplicateProject: () => duplicateProject(editor), renamed: (key, before, after) => renamed(editor, key, before, after), revalued: (key, before, after) => revalued(editor, key, before, after) });
+  const list = mountList(part("list"), store, { ...actions, announce, openPalette, openHelp: () => keyboard.openHelp(), open: actions.open, chosen: () => showForm(panes) });
+  const startFrom = mountStart(root.querySelector("[data-part=start]"), store, { request, keeping, announce });
+  const preview = mountPreview(part("preview"), store, { request, keeping, announce });
+  const saving = saveActions(editor, () => status);
+  const status = mountStatus(part("status"), store, { keeping, announce, ...saving, jump: (issue) => jump(editor, panes, issue) });
+  const keyboard = mountKeyboard(root, store, { form: part("form"), announce, toList: () => { panes.show("list", { onlyNarrow: true }); list.focus(); }, save: saving.save, openPalette, step: actions.step });
+  Object.assign(editor, { panes, form, list, palette, startFrom, preview, status });
+  mountNotices(part("notices"), store, { keeping, state, ago, discard: saving.discard });
+  mountUndo(root.querySelector("[data-part=undo]"), store, announce);
+  mountFlow(root.querySelector("[data-part=flow]"), store, { request, announce });
+  mountFiles(root.querySelector("[data-part=files]"), store, { keeping, announce });
+  window.colloquyEditor = editor; // for tests, and for the curious
+  return editor;
+}
+
+/** Where one pane shows at a time, a chosen block takes the reader to its form. */
+function showForm(panes) {
+  if (!panes.isNarrow) return;
+  panes.show("form");
+  requestAnimationFrame(() => document.getElementById("form-title")?.focus({ preventScroll: true }));
+}
+
+/* What can be done with blocks, from the list, the form and the keyboard */
+
+function blockActions(editor) {
+  const { store, announce } = editor;
+  const open = (key) => {
+    store.select(key);
+    editor.panes.show("form");
+    store.select(key, { focus: "" });
+  };
+  const announceMove = (key) => announce(`Block moved to place ${store.indexOf(key) + 1} of ${store.blocks.filter((block) => block.section !== "outro").length}, ${store.block(key).section}.`);
+  return {
+    open,
+    announceMove,
+    add(type) {
+      const key = store.add(type);
+      if (!key) return;
+      announce(`${typeName(store.block(key))} added as block ${store.indexOf(key) + 1}.`);
+      open(key);
+    },
+    duplicate(key) {
+      const copy = store.duplicate(key);
+      if (copy) announce(`Block duplicated; the copy is block ${store.indexOf(copy) + 1}.`);
+      editor.list.focus();
+    },
+    move(key, step) {
+      if (store.move(key, step)) announceMove(key);
+    },
+    step(by) {
+      const next = store.blocks[store.indexOf(store.selected) + by];
+      if (next) open(next.key);
+    },
+    archive: (key) => archive(editor, key),
+  };
+}
+
+async function archive(editor, key) {
+  const { store, announce } = editor;
+  const block = store.block(key);
+  if (!block || block.section === "outro" || store.isLive || !store.mayEdit) return;
+  const isKnown = block.id && store.known.blocks.has(block.id);
+  if (isKnown && !(await confirmAction({ title: `Archive block ${store.indexOf(key) + 1}?`, words: answersOf(editor, block), action: "Archive block" }))) return;
+  const number = store.indexOf(key) + 1;
+  store.remove(key);
+  announce(`Block ${number} ${isKnown ? "archived" : "removed"}. Control Z brings it back.`);
+  editor.list.focus();
+}
+
+/** What becomes of a block's answers; their number is told by the server. */
+async function answersOf({ store, request }, block) {
+  const after = "It leaves the script when you save it. Undo brings it back.";
+  try {
+    const url = (store.urls.answers ?? "blocks/0/answers/").replace("/0/", `/${block.id}/`);
+    const { status, data } = await request("GET", url);
+    if (status !== 200) throw new Error(String(status));
+    if (!data.count) return `Nobody has answered it yet. ${after}`;
+    const number = `${data.is_estimate ? "about " : ""}${plural(data.count, "response")}`;
+    return `It was answered in ${number}. The answers stay in results and exports, and nobody is asked any more. ${after}`;
+  } catch {
+    return `Answers that it has stay in results and exports. ${after}`;
+  }
+}
+
+function formTools(block, store, actions) {
+  if (block.section === "outro" || !store.mayEdit || store.isLive) return [];
+  const tool = (name, label, act) => h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: act }, icon(name));
+  return [
+    tool("up", "Move block up", () => actions.move(block.key, -1)), tool("down", "Move block down", () => actions.move(block.key, 1)),
+    tool("copy", "Duplicate block", () => actions.duplicate(block.key)), tool("archive", "Archive block", () => actions.archive(block.key)),
+  ];
+}
+
+/** References to a renamed block follow it. */
+function renamed({ store, announce }, key, before, after) {
+  let carried = 0;
+  const names = store.blocks.filter((block) => block.key !== key).map((block) => title(block.name ?? ""));
+  if (!before || !after || names.includes(title(before)) || names.includes(title(after))) return;
+  store.change((blocks) => { carried = carryName(blocks.filter((block) => block.key !== key), before, after); }, "Carry the new name");
+  if (carried) announce(`The new name was carried into ${plural(carried, "other block")}.`);
+}
+
+/** Conditions that compare with an option's stored value follow it. */
+function revalued({ store, announce }, key, before, after) {
+  const name = store.block(key)?.name ?? store.marks.get(key)?.name;
+  const values = (store.block(key)?.options ?? []).map((option) => option.value);
+  if (values.includes(before) || values.filter((value) => value === after).length > 1) return; // whose it is cannot be told
+  let carried = 0;
+  store.change((blocks) => { carried = carryValue(blocks, name, before, after); }, "Carry the new value");
+  if (carried) announce(`The new value was carried into the conditions of ${plural(carried, "block")}.`);
+}
+
+function jump(editor, panes, issue) {
+  if (!issue.key) return;
+  panes.show("form");
+  editor.store.select(issue.key, { focus: issue.path });
+}
+
+/* Saving */
+
+function saveActions(editor, statusOf) {
+  const { store, keeping, announce } = editor;
+  const showFaults = () => {
+    announce("The script has faults and was not saved.");
+    statusOf().toggleIssues(true);
+  };
+  const actions = {
+    async save() {
+      if (!store.mayEdit || keeping.status === "saving") return;
+      if (isTextEntry(document.activeElement)) document.activeElement.dispatchEvent(new Event("change", { bubbles: true })); // a name that is being typed
+      store.settle();
+      if (!keeping.hasDraft) return void announce("There is nothing to save.");
+      if (!(await keeping.flush())) return;
+      if (store.issues().some((issue) => issue.kind === "fault")) return void showFaults();
+      const refusal = await keeping.save();
+      if (refusal?.status) await refused(editor, refusal, showFaults, actions.save);
+    },
+    async discard() {
+      const agreed = await confirmAction({ title: "Discard all unsaved changes?", words: "The script goes back to what was last saved. Undo brings the changes back while this page stays open.", action: "Discard changes" });
+      if (agreed && await keeping.discard()) announce("Changes discarded.");
+    },
+  };
+  return actions;
+}
+
+async function refused(editor, { status, data }, showFaults, save) {
+  const { store, keeping } = editor;
+  if (status === 409 && data?.collision) {
+    const { mountCollision } = await import("./collision.js");
+    mountCollision(document.body, store, { ...editor, collision: data.collision, save });
+  } else if (data?.violations?.length) {
+    store.receiveCheck({ ...store.check, violations: data.violations }, store.blocks);
+    showFaults();
+  } else {
+    keeping.refuse(data?.message ?? "The script could not be saved.");
+  }
+}
+
+async function duplicateProject({ store, request, keeping, announce }) {
+  await keeping.flush();
+  const { status, data } = await request("POST", store.urls.duplicate ?? "duplicate/", {});
+  if (status === 201) location.assign(data.url);
+  else announce(data?.message ?? "It could not be duplicated.");
+}
+
+/** Ask, and turn scoring on as the tab Rewards does. Answers why it was refused, if it was. */
+async function turnScoringOn({ store, request, keeping, announce }) {
+  const words = "Options then carry points, which are summed in a bucket called Score until you name others under Rewards, and a choice can have a right answer. Answers are scored from then on. It can be turned off again while the project is not open.";
+  if (!(await confirmAction({ title: "Turn scoring on?", words, action: "Turn scoring on", isDangerous: false }))) return null;
+  if (!(await keeping.flush())) return "The last changes could not be sent to the server. Try again in a moment.";
+  try {
+    const { status, data } = await request("POST", store.urls.scoring, {});
+    if (status !== 200) return data?.message ?? "Scoring could not be turned on.";
+    keeping.takeScoring(data);
+  } catch {
+    return "The server cannot be reached. Try again in a moment.";
+  }
+  announce("Scoring is on. Options have points now.");
+  return null;
+}
+
+/* Small things */
+
+function mountUndo(element, store, announce) {
+  const button = (name, label, keys, act) => h("button", { type: "button", class: "icon-button", "aria-label": label, title: `${label} (${keys})`, onclick: () => { const what = act(); if (what) announce(`${label}: ${what}`); } }, icon(name));
+  const undo = button("undo", "Undo", "Ctrl+Z", () => store.undo());
+  const redo = button("redo", "Redo", "Ctrl+Shift+Z", () => store.redo());
+  const show = () => {
+    undo.disabled = !store.canUndo;
+    redo.disabled = !store.canRedo;
+  };
+  element.append(undo, redo);
+  store.subscribe((what) => { if (what === "blocks") show(); });
+  show();
+}
+
+/** Says things to screen readers; the same words twice are said twice. */
+function announcer(element) {
+  return (words) => { element.textContent = element.textContent === words ? `${words}\u00A0` : words; };
+}
+
+start(JSON.parse(document.getElementById("editor-state").textContent));

@@ -1,0 +1,41 @@
+/* What should be known before going on: a draft from an earlier visit, changes that only this computer has. */
+
+import { toWire } from "./document.js";
+import { h } from "./dom.js";
+
+/** `options`: keeping, state (of the page), ago(date), discard(). */
+export function mountNotices(element, store, { keeping, state, ago, discard }) {
+  const { local } = keeping;
+  if (local && isWorthAsking(local, store)) askForLocal(element, store, keeping, { local, state, ago });
+  else keeping.useLocal(false);
+  if (state.draft && store.mayEdit) tellOfDraft(element, store, { keeping, state, ago, discard });
+}
+
+function isWorthAsking(local, store) {
+  const sent = (blocks) => JSON.stringify(toWire(blocks, store.known));
+  return store.mayEdit && sent(local.blocks) !== sent(store.blocks);
+}
+
+/** The last visit ended before the server had everything. If it has nothing newer, the copy is taken at once. */
+function askForLocal(element, store, keeping, { local, state, ago }) {
+  if (local.version === (state.draft?.version ?? null)) {
+    keeping.useLocal(true);
+    return;
+  }
+  const note = notice(`This computer has changes from ${ago(new Date(local.at))} that the server never got. The server has a ${state.draft ? "later draft" : "saved script"}.`,
+    ["Use this computer's", () => { keeping.useLocal(true); note.remove(); }], ["Keep the server's", () => { keeping.useLocal(false); note.remove(); }]);
+  element.append(note);
+}
+
+function tellOfDraft(element, store, { keeping, state, ago, discard }) {
+  const saved = new Date(state.draft.saved_at);
+  const time = h("time", { datetime: saved.toISOString(), title: saved.toLocaleString() }, ago(saved));
+  const words = state.draft.is_behind ? " The script was saved by somebody else since; you can compare both when you save." : "";
+  const note = notice(["You have unsaved changes from ", time, ".", words], ["Discard", discard], ["Hide", () => note.remove()]);
+  store.subscribe((what) => { if (what === "status" && ["clean", "saved"].includes(keeping.status)) note.remove(); });
+  element.append(note);
+}
+
+function notice(words, ...actions) {
+  return h("div", { class: "notice" }, h("p", {}, words), actions.map(([label, act]) => h("button", { type: "button", class: "ed-link", onclick: act }, label)));
+}

@@ -1,0 +1,377 @@
+/* The options of a choice or ranking, edited in place. Enter adds the next, a pasted list becomes options, Backspace in
+   an empty one removes it, Alt with the arrow keys moves it. What people read is the stored value, until "stored
+   values" are shown: then both have a field. */
+
+import { arrange, attribute, h, icon, plural, text } from "./dom.js";
+import { changeOptions, correctKey, markCorrect, newKey } from "./document.js";
+import { pickEmoji } from "./emoji.js";
+import { contractName, describe, problemList } from "./field.js";
+import { askForList, linesOf } from "./pasting.js";
+import { makeSortable, slotsBetween } from "./sorting.js";
+import { MAX_ITEMS, MAX_OPTIONS } from "./types.js";
+
+const COLUMNS_OF_SCORES = 2; // more buckets than this stand in a line of their own
+
+export function mountOptions(cx) {
+  return new Options(cx).element;
+}
+
+class Options {
+  #rows = new Map();
+
+  constructor(cx) {
+    this.cx = cx;
+    this.isRanking = cx.block.type === "ranking";
+    this.noun = this.isRanking ? "item" : "option";
+    this.canChangeList = cx.isOpen("options");
+    this.showsValues = false;
+    this.list = h("ol", { class: "options-list" });
+    this.problems = problemList(cx, "options", null, { isExact: true });
+    this.element = this.#build();
+    cx.fields.set("options", {
+      path: "options", element: this.element, update: (block) => this.update(block),
+      focus: () => this.#focusAt(0), showIssues: () => { this.problems.show(); for (const row of this.#rows.values()) row.problems.show(); },
+    });
+    this.update(cx.block);
+    this.problems.show();
+    if (this.canChangeList) this.#makeSortable();
+  }
+
+  get scores() {
+    return this.cx.store.scoring && !this.isRanking ? this.cx.store.buckets : [];
+  }
+
+  get limit() {
+    return this.isRanking ? MAX_ITEMS : this.cx.store.vocabulary.limits?.options ?? MAX_OPTIONS;
+  }
+
+  get isWide() {
+    return this.scores.length <= COLUMNS_OF_SCORES;
+  }
+
+  #build() {
+    const { cx } = this;
+    this.count = h("span", { class: "quiet-count" });
+    this.add = h("button", { type: "button", class: "quiet add", disabled: !this.canChangeList, onclick: () => this.insert(null) }, icon("plus"), `Add ${this.noun}`);
+    const paste = h("button", { type: "button", class: "quiet", disabled: !this.canChangeList, onclick: () => askForList(this.noun, (lines) => this.#append(lines)) }, icon("paste"), "Paste a list");
+    this.values = h("input", { type: "checkbox", onchange: () => { this.showsValues = this.values.checked; this.update(cx.block); } });
+    this.head = h("div", { class: "options-head", "aria-hidden": "true" });
+    return h("fieldset", { class: "ed-field options" },
+      h("legend", {}, this.isRanking ? "Items to rank " : "Options ", contractName("options"), this.count),
+      this.head, this.list, this.problems.list,
+      h("div", { class: "options-foot" }, this.add, paste,
+        h("label", { class: "small-check" }, this.values, h("span", {}, "Show stored values"))));
+  }
+
+  update(block) {
+    const options = block.options ?? [];
+    const hasLabels = options.some((option) => option.label !== null && option.label !== undefined);
+    const showsValues = this.showsValues || hasLabels;
+    this.values.checked = showsValues;
+    this.values.disabled = hasLabels && !this.showsValues;
+    text(this.count, options.length > 5 ? ` ${plural(options.length, this.noun)}` : "");
+    this.add.disabled = !this.canChangeList || options.length >= this.limit;
+    this.#head(showsValues);
+    this.element.classList.toggle("has-right", this.scores.length > 0);
+    this.element.classList.toggle("has-pin", Boolean(block.randomize_options) || options.some((option) => option.anchor_position === "last"));
+    const right = correctKey(block);
+    const keys = new Set(options.map((option) => option.key));
+    for (const [key, row] of this.#rows) if (!keys.has(key)) this.#drop(key, row);
+    const rows = options.map((option, n) => {
+      const row = this.#rows.get(option.key) ?? this.#makeRow(option);
+      row.update(option, { n, count: options.length, showsValues, isRight: option.key === right, isShuffled: block.randomize_options });
+      return row.element;
+    });
+    arrange(this.list, rows);
+  }
+
+  #head(showsValues) {
+    const names = [showsValues && ["Label", "wide"], showsValues && ["Stored value", "wide"],
+      ...(this.isWide ? this.scores.map((bucket) => [bucket.name, "score"]) : [])].filter(Boolean);
+    const signature = JSON.stringify(names);
+    if (this.head.dataset.names === signature) return;
+    this.head.dataset.names = signature;
+    this.head.hidden = !names.length;
+    this.head.replaceChildren(...(showsValues ? [] : [h("span", { class: "wide" }, "")]), ...names.map(([name, kind]) => h("span", { class: kind, title: name }, name)));
+  }
+
+  #makeRow(option) {
+    const row = new Row(this, option);
+    this.#rows.set(option.key, row);
+    this.cx.fields.set(`options.${option.key}`, { path: `options.${option.key}`, update() {}, focus: () => row.focus(), showIssues: () => row.problems.show() });
+    return row;
+  }
+
+  #drop(key) {
+    this.#rows.delete(key);
+    this.cx.fields.delete(`options.${key}`);
+  }
+
+  change(fn, label, merge = null) {
+    return this.cx.change((block) => changeOptions(block, fn), label, merge);
+  }
+
+  /** Add an empty option after another one (null: at the end) and write into it. */
+  insert(after, values = [""]) {
+    if (!this.canChangeList) return;
+    const added = values.map((value) => ({ key: newKey(), id: null, value, label: null, emoji: null }));
+    this.change((options) => {
+      const at = after === null ? options.length : options.findIndex((option) => option.key === after) + 1;
+      options.splice(at, 0, ...added);
+      return options;
+    }, `Add ${this.noun}`);
+    this.#rows.get(added.at(-1).key)?.focus();
+  }
+
+  /** Enter in an option: on to the next one, if that is still empty; else a new one comes between. */
+  goOn(key) {
+    const options = this.cx.block.options ?? [];
+    const at = this.#indexOf(key);
+    const isEmpty = (option) => option && !option.value && !option.label;
+    if (isEmpty(options[at + 1])) this.#focusAt(at + 1);
+    else if (!isEmpty(options[at])) this.insert(key);
+  }
+
+  #append(lines) {
+    this.change((options) => {
+      const filled = options.filter((option) => option.id || option.value.trim());
+      const added = lines.map((value) => ({ key: newKey(), id: null, value, label: null, emoji: null }));
+      return [...filled, ...added].slice(0, this.limit);
+    }, "Paste a list");
+    const { announce } = this.cx.options;
+    announce(`${plural(lines.length, this.noun)} added.`);
+    this.add.focus();
+  }
+
+  /** Several lines pasted into an option: the first goes into it, the others follow. Options still blank make way. */
+  pasteInto(key, lines) {
+    this.change((options) => {
+      const at = options.findIndex((option) => option.key === key);
+      Object.assign(options[at], { value: lines[0], label: null });
+      options.splice(at + 1, 0, ...lines.slice(1).map((value) => ({ key: newKey(), id: null, value, label: null, emoji: null })));
+      return options.filter((option) => option.id || option.value.trim() || option.label || option.emoji || option.score_values);
+    }, "Paste a list");
+    this.cx.options.announce(`${plural(lines.length, this.noun)} pasted.`);
+    this.#focusAt(this.#indexOf(key) + lines.length - 1);
+  }
+
+  remove(key, { focusBefore = false } = {}) {
+    if (!this.canChangeList) return;
+    const at = this.#indexOf(key);
+    this.change((options) => options.filter((option) => option.key !== key), `Remove ${this.noun}`);
+    this.cx.options.announce(`${this.noun} removed.`);
+    if (!this.#focusAt(Math.max(0, focusBefore ? at - 1 : Math.min(at, this.#rows.size - 1)))) this.add.focus();
+  }
+
+  move(key, step) {
+    const at = this.#indexOf(key);
+    const to = at + step;
+    if (!this.canChangeList || to < 0 || to >= this.#rows.size) return;
+    this.place(key, (options) => (step > 0 ? options[to + 1]?.key ?? null : options[to].key));
+    this.#rows.get(key)?.focus();
+    this.cx.options.announce(`Moved to place ${to + 1} of ${this.#rows.size}.`);
+  }
+
+  /** Put an option before another one, whose key `beforeIn` finds in the list as it was. */
+  place(key, beforeIn) {
+    this.change((options) => {
+      const before = beforeIn(options);
+      const option = options.find((each) => each.key === key);
+      const others = options.filter((each) => each.key !== key);
+      const at = others.findIndex((each) => each.key === before);
+      others.splice(at < 0 ? others.length : at, 0, option);
+      return others;
+    }, `Move ${this.noun}`);
+  }
+
+  mark(key) {
+    const isMarked = correctKey(this.cx.block) === key;
+    this.cx.change((block) => markCorrect(block, isMarked ? null : key), isMarked ? "Have no right answer" : "Mark the right answer");
+  }
+
+  focusNext(key, step) {
+    return this.#focusAt(this.#indexOf(key) + step);
+  }
+
+  #indexOf(key) {
+    return (this.cx.block.options ?? []).findIndex((option) => option.key === key);
+  }
+
+  #focusAt(n) {
+    const key = this.cx.block.options?.[n]?.key;
+    return this.#rows.get(key)?.focus() ?? false;
+  }
+
+  #makeSortable() {
+    makeSortable(this.list, {
+      item: ".option-row", grip: ".grip", gripOnly: true, canDrag: () => true,
+      scroller: this.list.closest(".pane") ?? document.scrollingElement,
+      name: (row) => row.querySelector("input").value || this.noun,
+      slots: () => slotsBetween([...this.list.children], this.list.getBoundingClientRect().top),
+      drop: (row, slot) => { if (slot.before !== row) this.place(row.dataset.key, () => slot.before?.dataset.key ?? null); },
+    });
+  }
+}
+
+class Row {
+  constructor(list, option) {
+    this.list = list;
+    this.key = option.key;
+    const { cx, noun } = list;
+    this.entry = this.#textEntry("Label", (value) => this.#setText(value));
+    this.stored = this.#textEntry("Stored value", (value) => this.#set("value", value, "Change stored value"));
+    this.emoji = h("button", { type: "button", class: "emoji-button", onclick: () => this.#chooseEmoji(), disabled: !cx.isOpen("options.x.emoji") });
+    this.scores = list.scores.map((bucket) => this.#scoreEntry(bucket));
+    this.right = list.scores.length ? h("button", { type: "button", class: "icon-button right", disabled: !cx.isOpen("correct_answer_ids"), onclick: () => list.mark(this.key) }, icon("check")) : null;
+    this.pin = h("button", { type: "button", class: "icon-button pin", disabled: !list.canChangeList, onclick: () => this.#pin() }, icon("pin"));
+    this.up = this.#tool("up", () => list.move(this.key, -1), "-1");
+    this.down = this.#tool("down", () => list.move(this.key, 1), "-1");
+    this.delete = this.#tool("close", () => list.remove(this.key));
+    this.problems = problemList(cx, `options.${option.key}`, this.entry);
+    this.entry.disabled = !cx.isOpen("options.x.label");
+    this.stored.disabled = !list.canChangeList;
+    const scores = this.scores.length ? h("span", { class: list.isWide ? "scores in-line" : "scores below" }, this.scores.map((score) => score.element)) : null;
+    this.element = h("li", { class: "option-row", "data-key": option.key },
+      h("span", { class: "grip", "aria-hidden": "true", hidden: !list.canChangeList }, icon("grip")),
+      this.emoji, this.entry, this.stored, list.isWide && scores,
+      h("span", { class: "option-tools" }, this.right, this.pin, h("span", { class: "option-moves" }, this.up, this.down), this.delete),
+      !list.isWide && scores, this.problems.list);
+    this.noun = noun;
+  }
+
+  #tool(name, onclick, tabindex = null) {
+    return h("button", { type: "button", class: "icon-button", tabindex, onclick, disabled: !this.list.canChangeList }, icon(name));
+  }
+
+  #textEntry(kind, set) {
+    return h("input", { type: "text", class: "entry", dir: "auto", autocomplete: "off", maxlength: 500, "data-path": `options.${this.key}`, "data-kind": kind,
+      "aria-keyshortcuts": "Enter Alt+ArrowUp Alt+ArrowDown", oninput: (event) => set(event.target.value), onkeydown: (event) => this.#key(event),
+      onpaste: (event) => this.#paste(event), onfocus: () => { this.before = this.#current()?.value; }, onchange: () => this.#carry() });
+  }
+
+  #current() {
+    return this.list.cx.block?.options?.find((option) => option.key === this.key);
+  }
+
+  /** Conditions that compare with the value as it was follow it. */
+  #carry() {
+    const after = this.#current()?.value;
+    if (this.before && after && after !== this.before) this.list.cx.options.revalued?.(this.list.cx.key, this.before, after);
+    this.before = after;
+  }
+
+  #scoreEntry(bucket) {
+    const input = h("input", { type: "number", step: "any", class: "entry score", placeholder: "0", disabled: !this.list.canChangeList, inputmode: "decimal", oninput: () => this.#setScore(bucket.key, input) });
+    const element = this.list.isWide ? input : h("label", { class: "score-label" }, h("span", {}, bucket.name), input);
+    return { bucket, input, element };
+  }
+
+  update(option, { n, count, showsValues, isRight, isShuffled }) {
+    const name = `${this.noun.charAt(0).toUpperCase()}${this.noun.slice(1)} ${n + 1}`;
+    const shown = option.label ?? option.value;
+    if (this.entry.value !== shown) this.entry.value = shown;
+    if (this.stored.value !== option.value) this.stored.value = option.value;
+    attribute(this.entry, "aria-label", showsValues ? `${name}, label` : name);
+    attribute(this.entry, "placeholder", name);
+    attribute(this.stored, "aria-label", `${name}, stored value`);
+    this.stored.hidden = !showsValues;
+    this.#showEmoji(option, name);
+    for (const { bucket, input } of this.scores) this.#showScore(input, option.score_values?.[bucket.key], `${name}, points for ${bucket.name}`);
+    if (this.right) {
+      attribute(this.right, "aria-pressed", String(isRight));
+      attribute(this.right, "aria-label", `${name} is the right answer`);
+      attribute(this.right, "title", "Right answer");
+    }
+    this.pin.hidden = !isShuffled && option.anchor_position !== "last";
+    attribute(this.pin, "aria-pressed", String(option.anchor_position === "last"));
+    attribute(this.pin, "aria-label", `Keep ${name.toLowerCase()} last when shuffled`);
+    attribute(this.pin, "title", "Keep last when shuffled");
+    attribute(this.up, "aria-label", `Move ${name.toLowerCase()} up`);
+    attribute(this.down, "aria-label", `Move ${name.toLowerCase()} down`);
+    attribute(this.delete, "aria-label", `Remove ${name.toLowerCase()}`);
+    this.up.disabled = !this.list.canChangeList || n === 0;
+    this.down.disabled = !this.list.canChangeList || n === count - 1;
+    if (this.entry.disabled) describe(this.entry, "why-closed", true);
+  }
+
+  #showEmoji(option, name) {
+    attribute(this.emoji, "aria-label", option.emoji ? `${name}, emoji ${option.emoji}: change` : `${name}: add an emoji`);
+    attribute(this.emoji, "title", option.emoji ? "Change the emoji" : "Add an emoji");
+    const sign = option.emoji ?? "";
+    if (this.emoji.dataset.sign === sign) return;
+    this.emoji.dataset.sign = sign;
+    this.emoji.replaceChildren(sign ? h("span", { "aria-hidden": "true" }, sign) : icon("smile"));
+  }
+
+  #showScore(input, points, label) {
+    attribute(input, "aria-label", label);
+    if (document.activeElement === input && Number(input.value) === (points ?? 0)) return;
+    const shown = points === undefined || points === null ? "" : String(points);
+    if (input.value !== shown && !input.validity.badInput) input.value = shown;
+  }
+
+  #set(field, value, label) {
+    this.list.change((options) => { this.#own(options)[field] = value; }, label, `${this.key}.${field}`);
+  }
+
+  #own(options) {
+    return options.find((option) => option.key === this.key);
+  }
+
+  #setText(value) {
+    const hasOwnLabel = !this.stored.hidden || !this.list.canChangeList;
+    this.list.change((options) => {
+      const option = this.#own(options);
+      if (hasOwnLabel) option.label = value === option.value || !value ? null : value;
+      else option.value = value;
+    }, `Change ${this.noun}`, `${this.key}.text`);
+  }
+
+  #setScore(bucket, input) {
+    if (input.validity.badInput) return;
+    this.list.change((options) => {
+      const option = this.#own(options);
+      const points = { ...option.score_values };
+      if (input.value === "") delete points[bucket];
+      else points[bucket] = Number(input.value);
+      option.score_values = points;
+    }, "Change points", `${this.key}.${bucket}`);
+  }
+
+  #chooseEmoji() {
+    pickEmoji((sign) => this.#set("emoji", sign, "Choose an emoji"), { current: this.#current()?.emoji });
+  }
+
+  #pin() {
+    this.list.change((options) => {
+      const option = this.#own(options);
+      option.anchor_position = option.anchor_position === "last" ? null : "last";
+    }, "Keep last");
+  }
+
+  #key(event) {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (event.isComposing) return;
+    if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) this.list.goOn(this.key);
+    else if (event.key === "Backspace" && !this.entry.value && !this.stored.value) this.list.remove(this.key, { focusBefore: true });
+    else if (step && event.altKey) this.list.move(this.key, step);
+    else if (step) this.list.focusNext(this.key, step);
+    else return;
+    event.preventDefault();
+  }
+
+  #paste(event) {
+    const lines = linesOf(event.clipboardData.getData("text/plain"));
+    if (lines.length < 2 || !this.list.canChangeList) return;
+    event.preventDefault();
+    this.list.pasteInto(this.key, lines);
+  }
+
+  focus() {
+    if (this.entry.disabled) return false;
+    for (let folded = this.entry.closest("details:not([open])"); folded; folded = folded.parentElement.closest("details:not([open])")) folded.open = true;
+    this.entry.focus();
+    this.entry.scrollIntoView({ block: "nearest" });
+    return true;
+  }
+}

@@ -1,0 +1,160 @@
+/* What a block may refer to: the blocks before it and the variables, in the spellings of logic, formulas and texts.
+
+     subjects(store, key)     what a row of logic may compare: [{ id, name, called, form, kind, type, choices, says }]
+     findSubject(store, key, leaf)   the one that a condition's leaf names, or a stand-in that says what is wrong
+     tokens(store, key, { answered })   what a text may name in [brackets]: [{ name, says, group }]
+     expressionForm(name), tokenForm(name)   a block's name as logic and as texts write it */
+
+import { isChosen, title } from "./document.js";
+import { SCALES, STATEMENTS, WITH_ITEMS, typeName } from "./types.js";
+
+const KEYWORDS = new Set(["and", "or", "not", "in"]);
+const LITERALS = new Set(["true", "false"]);
+const BASIC = new Set(["answer", "score", "max_score", "score_correct", "max_score_correct", "correct_answers", "max_correct_answers"]);
+const PROMPT_ONLY = new Set(["username", "xp_points", "xp_name", "earned_xp", "month_total_xp", "xp_to_next_level", "next_xp_level"]);
+const SCORES = [
+  ["score", "The points so far"], ["max_score", "The most points that were possible so far"],
+  ["score_correct", "The points from questions answered correctly"], ["max_score_correct", "The most points that correct answers could have had"],
+];
+const MAX_POINTS = 50;
+const POSITION = /^q[0-9]+$/;
+
+function looksLikeVariable(name) {
+  return BASIC.has(name) || name.startsWith("score_") || name.startsWith("max_score_");
+}
+
+/** A block's name as an expression writes it, so that it means this block only. */
+export function expressionForm(name) {
+  const form = name.trim().replace(/[ -]/g, "_");
+  if (KEYWORDS.has(form.toLowerCase())) return `(${title(form)})`;
+  return POSITION.test(form) || looksLikeVariable(form) ? title(form) : form;
+}
+
+/** A block's name as [brackets] write it. */
+export function tokenForm(name) {
+  const isVariable = looksLikeVariable(name) || PROMPT_ONLY.has(name.trim().toLowerCase());
+  return POSITION.test(name) || isVariable ? title(name) : name.trim();
+}
+
+export function nameOf(store, block) {
+  return block.name || store.marks?.get(block.key)?.name || "";
+}
+
+/** What people call a block: the name that somebody has given it, or else how its text begins. */
+export function calledOf(store, block, most = 60) {
+  const name = nameOf(store, block);
+  return isChosen(name) ? name : shortened(block.prompt, most) || typeName(block);
+}
+
+/** The kind of a block's answer: choice, choices, number, text or any; undefined if it has none. */
+export function kindOf(store, type) {
+  return store.vocabulary.kinds?.[type];
+}
+
+export function operatorsOf(store, kind) {
+  return store.vocabulary.operators?.[kind] ?? [];
+}
+
+/** The values that answers to a block can have, if they can be listed: pairs of a value and its name. */
+export function choicesOf(block) {
+  if (WITH_ITEMS.has(block.type)) return (block.options ?? []).map((option) => [option.value, option.label || option.value]);
+  if (!SCALES.has(block.type)) return [];
+  const [low, high] = { rating: [1, 5], opinion_scale: [0, 10], nps: [0, 10] }[block.type];
+  const from = block.min ?? low;
+  const to = Math.min(block.max ?? high, from + MAX_POINTS);
+  const labels = new Map((block.options ?? []).map((option) => [String(option.value), option.label]));
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, n) => {
+    const label = labels.get(String(from + n));
+    return [from + n, label ? `${from + n} · ${label}` : String(from + n)];
+  });
+}
+
+function subjectOf(store, block, at) {
+  const name = nameOf(store, block);
+  const calculated = block.type === "calculated_block" ? (store.buckets ?? []).map((bucket) => [bucket.name, bucket.name]) : null;
+  return {
+    id: `block:${title(name)}`, block, name, called: calledOf(store, block), form: expressionForm(name), type: block.type, at,
+    isNamed: isChosen(name),
+    kind: kindOf(store, block.type), choices: calculated ? [] : choicesOf(block), suggestions: calculated ?? [],
+    says: [`Block ${at + 1}`, typeName(block), isChosen(name) && shortened(block.prompt)].filter(Boolean).join(" · "),
+  };
+}
+
+export function shortened(text, most = 60) {
+  const line = (text ?? "").replace(/\s+/g, " ").trim();
+  return line.length > most ? `${line.slice(0, most - 1).trimEnd()}…` : line;
+}
+
+/** The blocks before `key` that have an answer and a name that logic can write. */
+export function blocksBefore(store, key) {
+  const end = store.blocks.findIndex((block) => block.key === key);
+  return store.blocks.slice(0, Math.max(end, 0)).flatMap((block, at) => {
+    const isNamed = nameOf(store, block) && !LITERALS.has(title(nameOf(store, block)).toLowerCase());
+    return STATEMENTS.has(block.type) || block.section === "outro" || !isNamed ? [] : [subjectOf(store, block, at)];
+  });
+}
+
+/** The variables of the script as it was opened, and those of buckets that its points have made since. */
+function terms(store) {
+  const known = store.vocabulary.variables ?? [];
+  if (!store.scoring || store.vocabulary.buckets?.length) return known;
+  const keys = new Set(store.blocks.flatMap((block) => block.options ?? []).flatMap((option) => Object.keys(option.score_values ?? {})));
+  const names = new Set(known.map((term) => term.name));
+  const made = [...keys].flatMap((key) => SCORES.map(([score, words]) => ({ name: `${score}_${key.replaceAll("-", "_")}`, meaning: `${words} for ${key}.` })));
+  return [...known, ...made.filter((term) => !names.has(term.name))];
+}
+
+export function variables(store) {
+  return terms(store).map(({ name, meaning }) => ({
+    id: `variable:${name}`, name, called: name, form: name, kind: name === "answer" ? "any" : "number", choices: [], suggestions: [],
+    says: meaning, isVariable: true,
+  }));
+}
+
+export function subjects(store, key) {
+  return [...blocksBefore(store, key), ...variables(store)];
+}
+
+/** What a leaf names. A position means the block that stands there; anything out of reach is a stand-in. */
+export function findSubject(store, key, leaf) {
+  const known = subjects(store, key);
+  if (leaf.block) {
+    const found = known.find((each) => !each.isVariable && each.id === `block:${title(leaf.block)}`);
+    return found ?? standIn(`block:${title(leaf.block)}`, leaf.block, "not a block before this one");
+  }
+  const name = (leaf.variable ?? "").replace(/^\((.*)\)$/, "$1");
+  const found = known.find((each) => each.id === `variable:${name}`);
+  if (found) return found;
+  const atPosition = POSITION.test(name) ? known.find((each) => each.at === Number(name.slice(1)) - 1) : null;
+  if (atPosition) return { ...atPosition, id: `variable:${name}`, form: name, name: `${name} (${atPosition.called})`, isVariable: true };
+  const byName = known.find((each) => each.id === `block:${title(name)}`);
+  return byName ?? standIn(`variable:${name}`, name, "not known here");
+}
+
+function standIn(id, name, why) {
+  return { id, name: `${name} (${why})`, form: name, kind: "any", choices: [], suggestions: [], says: why, isMissing: true, isVariable: id.startsWith("variable:") };
+}
+
+/** The leaf's part that names a subject. */
+export function referenceTo(subject) {
+  if (!subject.isVariable) return { block: subject.block ? subject.name : subject.form };
+  return { variable: subject.form };
+}
+
+/** What a text of this block may name. `answered`: the text comes after its own answer. */
+export function tokens(store, key, { answered = false } = {}) {
+  const block = store.block(key);
+  const own = blocksBefore(store, key).filter((each) => !PROMPT_ONLY.has(each.name.trim().toLowerCase()));
+  const xp = block && STATEMENTS.has(block.type) ? store.vocabulary.xp_tokens ?? [] : [];
+  const ownNames = (store.vocabulary.tokens ?? []).filter(({ name }) => PROMPT_ONLY.has(name.toLowerCase()));
+  const general = [...ownNames, ...terms(store)].map(({ name, meaning }) => ({
+    name, says: answered && name === "answer" ? "The answer just given." : meaning,
+    group: name === "UserName" || name === "answer" ? "Respondent" : "Scores",
+  }));
+  return [
+    ...general.filter((each) => each.group === "Respondent"),
+    ...own.reverse().map((each) => ({ name: tokenForm(each.name), called: each.isNamed ? null : each.called, says: each.says, group: "Answers" })),
+    ...general.filter((each) => each.group === "Scores"),
+    ...xp.map(({ name, meaning }) => ({ name, says: meaning, group: "XP" })),
+  ];
+}

@@ -1,0 +1,324 @@
+/* “Start from…”: a sentence that AI makes a script of, a template of the library, a file, or another project's script.
+   What comes of it replaces the draft or is added at its end, as one step that can be undone.
+
+     mountStart(element, store, { request, keeping, announce })   answers { open() } */
+
+import { Disconnected, SignedOut } from "./api.js";
+import { freeName, title, withKeys } from "./document.js";
+import { afterPause, attribute, h, icon, plural, text } from "./dom.js";
+import { previewFrame } from "./preview.js";
+import { carryName } from "./renaming.js";
+
+const WAYS = { sentence: "A sentence", template: "A template", file: "A file", project: "Another project" };
+const WORDS = "Start from…";
+const EVERY = 1_000; // milliseconds between two looks at a job
+const MOST_MISSED = 30; // looks in a row without an answer, after which a job counts as lost
+const MOST_BYTES = 900_000;
+
+export function mountStart(element, store, options) {
+  return new Start(element, store, options);
+}
+
+class Start {
+  #job = null; // a script by AI: { id, words, found }, also while the dialog is closed
+  #visit = 0; // grows when the dialog opens or closes, so that late answers are not taken
+
+  constructor(element, store, options) {
+    Object.assign(this, { store, options });
+    const { urls } = store;
+    this.urls = { generate: urls.generate ?? "generate/", templates: urls.templates ?? "templates/", projects: urls.projects ?? "projects/", preview: urls.preview ?? "preview/" };
+    const mayStart = store.mayEdit && !store.isLive;
+    this.words = h("span", {}, WORDS);
+    element.append(h("div", { class: "start-tools" },
+      h("button", { type: "button", class: "quiet", disabled: !mayStart, onclick: () => this.open() }, icon("paste"), this.words)));
+    if (mayStart) this.#build();
+  }
+
+  #build() {
+    this.heading = h("h2", { id: "start-title", tabindex: "-1" }, "Start from…");
+    this.ways = Object.entries(WAYS).map(([way, name]) => h("button", { type: "button", class: "quiet", "data-way": way, onclick: () => this.#show(way) }, name));
+    this.panel = h("div", { class: "start-panel" });
+    this.status = h("p", { role: "status", class: "help" });
+    this.result = h("div", { class: "start-result" });
+    this.dialog = h("dialog", { class: "sheet start", "aria-labelledby": "start-title", onclose: () => this.#closed() },
+      h("div", { class: "sheet-body" },
+        h("div", { class: "sheet-head" }, this.heading, h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => this.dialog.close() }, icon("close"))),
+        h("div", { class: "start-ways", role: "group", "aria-label": "Start from" }, this.ways),
+        this.panel, this.status, this.result));
+  }
+
+  /** `way`: one of WAYS. A script that AI writes, or has written, comes first. */
+  open(way = "sentence") {
+    this.#visit += 1;
+    document.body.append(this.dialog);
+    this.dialog.showModal();
+    this.#show(this.#job ? "sentence" : way);
+  }
+
+  #closed() {
+    this.#visit += 1;
+    this.dialog.remove();
+    if (this.#job && !this.#job.found) this.options.announce?.("AI goes on writing the script. “Start from…” shows it when it is ready.");
+    this.#label();
+  }
+
+  /** The button says what waits behind it. */
+  #label() {
+    text(this.words, !this.#job ? WORDS : this.#job.found ? "Your script is ready" : "Being written…");
+  }
+
+  #show(way) {
+    this.#visit += 1;
+    this.way = way;
+    for (const button of this.ways) attribute(button, "aria-pressed", String(button.dataset.way === way));
+    this.result.replaceChildren();
+    this.#tell("");
+    const draw = { sentence: () => this.#sentence(), template: () => this.#templates(), file: () => this.#file(), project: () => this.#projects() };
+    this.panel.replaceChildren(...draw[way]());
+    this.panel.querySelector("textarea, input")?.focus();
+    if (way === "sentence") this.#drawJob();
+  }
+
+  /* A sentence */
+
+  #sentence() {
+    const cost = h("p", { class: "help", id: "start-cost" }, "…");
+    this.intent = h("textarea", { id: "start-intent", class: "entry", rows: "4", maxlength: "4000", "aria-describedby": "start-cost" });
+    this.write = h("button", { type: "button", class: "button", onclick: () => this.#generate() }, "Write the script");
+    this.#ask("GET", this.urls.templates).then((data) => { if (data) text(cost, costOf(data.credits)); });
+    return [h("label", { for: "start-intent" }, "What do you want to ask, and whom?"), this.intent, cost, this.write];
+  }
+
+  async #generate() {
+    const words = this.intent.value;
+    this.write.disabled = true;
+    this.result.replaceChildren();
+    this.#tell("Waiting for a worker…");
+    const begun = await this.#ask("POST", this.urls.generate, { intent: words });
+    this.write.disabled = false;
+    if (!begun) return;
+    this.#job = { id: begun.id, words, found: null, says: "Waiting for a worker…" };
+    this.#drawJob();
+    await this.#follow(this.#job, begun);
+  }
+
+  /** Wait for a job to end, also while the dialog is closed. */
+  async #follow(job, begun) {
+    let now = begun;
+    let missed = 0;
+    while (["pending", "running"].includes(now.status)) {
+      await new Promise((resolve) => { setTimeout(resolve, EVERY); });
+      if (job !== this.#job) return; // cancelled
+      const answer = await this.#ask("GET", `${this.urls.generate}${job.id}/`);
+      missed = answer ? 0 : missed + 1;
+      if (!answer && missed < MOST_MISSED) continue;
+      now = answer ?? { status: "failed", error: this.status.textContent };
+      if (now.status === "running") job.says = `The script is being written, for ${Math.round(now.seconds)} seconds now…`;
+      if (this.#isShown && ["pending", "running"].includes(now.status)) this.#tell(job.says);
+    }
+    if (job !== this.#job) return;
+    job.found = now.status === "completed" ? now : { error: now.error || "The script could not be made. No credits were charged." };
+    this.#label();
+    if (this.#isShown) this.#drawJob();
+    else this.options.announce?.(job.found.error ?? "The script that you asked for is ready. “Your script is ready” shows it.");
+  }
+
+  get #isShown() {
+    return this.dialog.open && this.way === "sentence";
+  }
+
+  /** How far the job is, or what came of it. */
+  #drawJob() {
+    const job = this.#job;
+    if (!job) return;
+    this.intent.value = job.words;
+    this.write.disabled = !job.found;
+    if (!job.found) {
+      this.#tell(job.says);
+      this.result.replaceChildren(h("progress", { "aria-label": "The script is being written" }), h("button", { type: "button", class: "button second", onclick: () => this.#cancel() }, "Cancel"));
+      return;
+    }
+    if (job.found.error) this.#job = null; // a script stays until it is used, or another is asked for
+    this.#label();
+    this.result.replaceChildren();
+    if (job.found.error) this.#tell(job.found.error);
+    else this.#offer(job.found, "Start from a sentence");
+  }
+
+  #cancel() {
+    const url = `${this.urls.generate}${this.#job.id}/`;
+    this.#job = null;
+    this.options.request("DELETE", url).catch(() => {}); // it is given up after ten minutes anyway
+    this.result.replaceChildren();
+    this.write.disabled = false;
+    this.#label();
+    this.#tell("Cancelled. No credits were charged.");
+  }
+
+  /* A template */
+
+  #templates() {
+    return this.#searchable("Search the library", this.urls.templates, "templates", "No template contains these words.",
+      (each) => [each.name, `${each.description} ${plural(each.question_count, "question")}, ${plural(each.block_count, "block")}, about ${plural(each.estimated_minutes, "minute")}.`],
+      (each) => {
+        const url = `${this.urls.preview}?template=${encodeURIComponent(each.id)}`;
+        return [h("div", { class: "start-frame" }, previewFrame(url, `Preview of ${each.name}`)),
+          h("button", { type: "button", class: "button", onclick: () => this.#fetch({ template: each.id }, `Start from ${each.name}`) }, `Use ${each.name}`)];
+      });
+  }
+
+  /* Another project */
+
+  #projects() {
+    return this.#searchable("Search the projects of this community", this.urls.projects, "projects", "No other project is called that.",
+      (each) => [each.name, `${each.type === "poll" ? "Poll" : "Survey"}, ${plural(each.block_count, "block")}.`],
+      (each) => [h("button", { type: "button", class: "button", onclick: () => this.#fetch({ project: Number(each.id) }, `Start from ${each.name}`) }, `Copy the script of ${each.name}`)]);
+  }
+
+  /** A search, its findings as a list of buttons, and what `chosen` draws for the one that was chosen. */
+  #searchable(label, url, kind, none, words, chosen) {
+    const detail = h("div", {});
+    const list = h("ul", { class: "start-choices", "aria-label": "What was found" });
+    const choose = (each, button) => {
+      for (const other of list.querySelectorAll("button")) attribute(other, "aria-pressed", String(other === button));
+      this.result.replaceChildren();
+      detail.replaceChildren(...chosen(each));
+    };
+    const search = async () => {
+      const data = await this.#ask("GET", `${url}?search=${encodeURIComponent(field.value)}`);
+      if (!data) return;
+      const items = data[kind].map((each) => {
+        const [name, says] = words(each);
+        const button = h("button", { type: "button", class: "quiet", "aria-pressed": "false", onclick: () => choose(each, button) }, h("b", {}, name), h("small", {}, says));
+        return h("li", {}, button);
+      });
+      list.replaceChildren(...items);
+      detail.replaceChildren();
+      this.#tell(items.length ? `${items.length} found.` : none);
+    };
+    const field = h("input", { type: "search", class: "entry", "aria-label": label, placeholder: label, autocomplete: "off", oninput: afterPause(search, 250) });
+    search();
+    return [field, list, detail];
+  }
+
+  /* A file */
+
+  #file() {
+    const field = h("input", { type: "file", id: "start-file", accept: ".json,application/json", onchange: () => this.#read(field.files[0]) });
+    return [h("label", { for: "start-file" }, "A script as a JSON file, such as one that was exported here"), field];
+  }
+
+  async #read(file) {
+    this.result.replaceChildren();
+    if (!file) return;
+    if (file.size > MOST_BYTES) {
+      this.#tell("The file is too large to be a script.");
+      return;
+    }
+    let content;
+    try {
+      content = JSON.parse(await file.text());
+    } catch {
+      this.#tell("This is no JSON file. Choose a file that was exported from a script.");
+      return;
+    }
+    const blocks = Array.isArray(content) ? content : content?.blocks ?? content?.script?.blocks;
+    if (Array.isArray(blocks)) await this.#fetch({ blocks }, `Import ${file.name}`);
+    else this.#tell("The file has no list of blocks, so it is no script.");
+  }
+
+  /* What came of it */
+
+  async #fetch(body, label) {
+    const visit = this.#visit;
+    this.#tell("…");
+    const found = await this.#ask("POST", this.urls.generate, body);
+    if (found && visit === this.#visit) this.#offer(found, label);
+  }
+
+  #offer(found, label) {
+    const blocks = found.blocks.filter((block) => block !== null && typeof block === "object" && !Array.isArray(block)).map(shown);
+    const faults = found.violations;
+    const lost = found.blocks.length - blocks.length;
+    const hasOwn = this.store.blocks.some((block) => block.section !== "outro");
+    this.#tell(`${plural(blocks.length, "block")}${faults.length ? `, ${plural(faults.length, "fault")}` : ", no faults"}${lost ? `; ${plural(lost, "entry", "entries")} that are no blocks are left out` : ""}.`);
+    const take = (isAppended) => h("button", { type: "button", class: isAppended ? "button second" : "button", disabled: !blocks.length, onclick: () => this.#take(blocks, isAppended, label) }, isAppended ? "Add at the end" : hasOwn ? "Replace the draft" : "Use these blocks");
+    this.result.replaceChildren(...[
+      faults.length ? h("ul", { class: "start-faults" }, faults.slice(0, 50).map((fault) => h("li", {}, `${placeOf(fault.field)}${fault.message.replaceAll("`", "")}`))) : null,
+      h("div", { class: "sheet-foot" }, hasOwn ? take(true) : null, take(false)),
+    ].filter(Boolean));
+    this.result.querySelector("button:not(:disabled)")?.focus();
+  }
+
+  #take(blocks, isAppended, label) {
+    const added = withKeys(structuredClone(blocks));
+    this.store.change((draft) => {
+      const outro = draft.filter((block) => block.section === "outro");
+      const own = isAppended ? draft.filter((block) => block.section !== "outro") : [];
+      return [...own, ...(isAppended ? renamed(added, own) : added), ...outro];
+    }, label, { select: added[0]?.key });
+    if (this.way === "sentence") this.#job = null;
+    this.#label();
+    this.dialog.close();
+    this.options.announce?.(`${plural(added.length, "block")} ${isAppended ? "added" : "in place of the draft"}. Control Z takes it back.`);
+  }
+
+  /* Requests */
+
+  /** The answer's data; null after a refusal, which is told. */
+  async #ask(method, url, body) {
+    try {
+      const { status, data } = await this.options.request(method, url, body);
+      if (status < 300) return data;
+      this.#tell(data?.message?.replaceAll("`", "") ?? "That did not work. Please try again.");
+    } catch (error) {
+      if (error instanceof SignedOut) this.#tell("You are signed out. Sign in again in another tab, then repeat this.");
+      else if (error instanceof Disconnected) this.#tell("The server cannot be reached now. Please try again.");
+      else throw error;
+    }
+    return null;
+  }
+
+  #tell(words) {
+    text(this.status, words);
+  }
+}
+
+/** A block that the editor can show: texts are texts and options are objects, whatever a file says. */
+function shown({ key: _, ...block }) {
+  const options = Array.isArray(block.options) ? block.options.filter((option) => option && typeof option === "object") : [];
+  return {
+    ...block,
+    type: typeof block.type === "string" ? block.type : "",
+    name: typeof block.name === "string" ? block.name : null,
+    section: block.section === "intro" ? "intro" : "main",
+    prompt: typeof block.prompt === "string" ? block.prompt : "",
+    options: options.length ? options.map(({ key: __, ...option }) => ({ ...option, value: String(option.value ?? "") })) : null,
+  };
+}
+
+/** Added blocks whose names are taken get others, which the blocks among them that refer to them follow. */
+function renamed(added, own) {
+  for (const block of added) {
+    block.id = null; // what is added is new, also if the file came from this script
+    for (const option of block.options ?? []) option.id = null;
+    block.correct_answer_ids = null;
+    const others = [...own, ...added.filter((each) => each !== block)];
+    if (!block.name || !own.some((each) => title(each.name ?? "") === title(block.name))) continue;
+    const before = block.name;
+    const after = freeName(others, /^q\d+$/i.test(before) ? null : before);
+    block.name = after;
+    carryName(added.filter((each) => each !== block), before, after);
+  }
+  return withKeys(added.map((block) => ({ ...block, key: undefined })));
+}
+
+function costOf({ cost, left }) {
+  if (!cost) return "AI writes a script from your words. This takes no credits here.";
+  return `AI writes a script from your words. This takes ${plural(cost, "credit")}; the community has ${plural(left, "credit")} left. If it fails or you cancel it, nothing is charged.`;
+}
+
+function placeOf(field) {
+  const [, at] = /^(?:script\.)?blocks\[(\d+)\]/.exec(field ?? "") ?? [];
+  return at === undefined ? "" : `Block ${Number(at) + 1}: `;
+}

@@ -1,0 +1,341 @@
+/* The document that is edited: its blocks, the selected one, what the last check found, and every step back.
+
+     store.blocks, store.selected (a key), store.check, store.project, store.vocabulary, store.urls
+     store.block(key)                    a block, or undefined. Blocks are frozen by convention: change() copies
+     store.change(fn, label, {merge})    fn mutates a copy of the list of blocks; one step to undo
+     store.changeBlock(key, fn, label, {merge})   the same for one block, without copying the others
+     store.undo(), store.redo()
+     store.select(key, {focus})          focus: the path of a field that should get the focus
+     store.violationsOf(key, field)      faults and warnings of a field and of what is inside it
+     store.issues()                      all of them, in the order of the script
+     store.subscribe(fn)                 fn(what): "blocks", "selection", "check", "status" or "focus"
+     store.fresh                         a block just added: what is still empty in it is no fault until one leaves it
+
+   Unchanged blocks stay the same objects, so that views can tell by identity what to draw anew. */
+
+import { copyOf, idsOf, inSections, moveBy, moveTo, newBlock, placeAfter, withKeys } from "./document.js";
+import { MAX_BLOCKS, typeName } from "./types.js";
+
+const MAX_STEPS = 500;
+const UNFINISHED = new Set(["blank", "required", "too_few"]); // findings about what has not been written yet
+const MERGE_FOR = 1_500; // milliseconds in which typing in one field stays one step
+
+export function createStore(state) {
+  return new Store(state);
+}
+
+class Store {
+  #listeners = new Set();
+  #past = [];
+  #future = [];
+  #issues = [];
+  #issuesOf = new Map(); // the same by block, asked for every card
+  #byKey = new Map();
+  #serialized = new WeakMap();
+
+  constructor(state) {
+    this.project = state.project ?? {};
+    this.vocabulary = state.vocabulary ?? {};
+    this.urls = state.urls ?? {};
+    this.isLive = Boolean(state.is_live);
+    this.mayEdit = state.may_edit !== false;
+    this.answers = state.answers ?? {};
+    this.baseline = withKeys(state.script?.blocks ?? []);
+    this.revision = state.revision;
+    this.fingerprint = state.fingerprint ?? null;
+    this.known = idsOf(this.baseline);
+    this.blocks = inSections(state.draft ? withKeys(state.draft.blocks) : this.baseline);
+    this.selected = ownBlocks(this.blocks)[0]?.key ?? null; // an empty script opens on how to begin
+    this.wanted = null;
+    this.fresh = null;
+    this.#index();
+    this.receiveCheck(state.check ?? {}, this.blocks);
+  }
+
+  subscribe(fn) {
+    this.#listeners.add(fn);
+    return () => this.#listeners.delete(fn);
+  }
+
+  notify(what) {
+    for (const fn of this.#listeners) fn(what, this);
+  }
+
+  block(key) {
+    return this.#byKey.get(key);
+  }
+
+  indexOf(key) {
+    return this.blocks.findIndex((block) => block.key === key);
+  }
+
+  get scoring() {
+    return this.project.scoring?.enabled ?? this.project.scoring_enabled ?? false;
+  }
+
+  /** The buckets with their keys. Before the first write without any, points go to one called Score (decisions 7.1). */
+  get buckets() {
+    const declared = this.vocabulary.buckets?.length ? this.vocabulary.buckets : this.project.scoring?.buckets ?? [];
+    const buckets = declared.length ? declared : [{ name: "Score" }];
+    return buckets.map((bucket) => ({
+      name: bucket.name, key: bucket.key ?? bucket.name.toLowerCase().replaceAll(" ", "_").normalize("NFC"),
+    }));
+  }
+
+  /* Changes */
+
+  change(fn, label, { merge = null, select = undefined } = {}) {
+    const draft = structuredClone(this.blocks);
+    const replaced = fn(draft) ?? draft;
+    const blocks = inSections(withKeys(Array.isArray(replaced) ? replaced : draft)).map((block) => this.#sameOr(block));
+    return this.#take(blocks, label, merge, select);
+  }
+
+  changeBlock(key, fn, label, { merge = null } = {}) {
+    const before = this.block(key);
+    if (!before || !this.mayEdit) return false;
+    const copy = structuredClone(before);
+    fn(copy);
+    const [after] = withKeys([copy]);
+    if (this.#sameOr(after) === before) return false;
+    return this.#take(this.blocks.map((block) => (block === before ? after : block)), label, merge);
+  }
+
+  #take(blocks, label, merge, select) {
+    if (!this.mayEdit) return false;
+    const isSame = blocks.length === this.blocks.length && blocks.every((block, n) => block === this.blocks[n]);
+    if (isSame) return false;
+    const last = this.#past.at(-1);
+    const now = performance.now();
+    const isMerged = merge !== null && last?.merge === merge && now - last.at < MERGE_FOR && !this.#future.length;
+    if (isMerged) last.at = now;
+    else this.#past.push({ blocks: this.blocks, selected: this.selected, label, merge, at: now });
+    if (this.#past.length > MAX_STEPS) this.#past.shift();
+    this.#future = [];
+    this.#show(blocks, select === undefined ? this.selected : select);
+    return true;
+  }
+
+  #show(blocks, selected) {
+    const at = this.indexOf(this.selected);
+    this.blocks = blocks;
+    this.#index();
+    const before = this.selected;
+    const own = ownBlocks(blocks);
+    const near = own[Math.min(Math.max(at, 0), own.length - 1)]?.key ?? null;
+    this.selected = this.#byKey.has(selected) ? selected : near;
+    this.notify("blocks");
+    if (this.selected !== before) this.#selectionChanged();
+  }
+
+  #selectionChanged() {
+    if (this.fresh !== null && this.fresh !== this.selected) this.settle();
+    this.notify("selection");
+  }
+
+  /** From now on the block just added is judged like any other. */
+  settle() {
+    if (this.fresh === null) return;
+    this.fresh = null;
+    this.notify("check");
+  }
+
+  #index() {
+    this.#byKey = new Map(this.blocks.map((block) => [block.key, block]));
+  }
+
+  /** The block as it was, if the copy says the same. */
+  #sameOr(block) {
+    const before = this.#byKey.get(block.key);
+    return before && this.#text(before) === JSON.stringify(block) ? before : block;
+  }
+
+  #text(block) {
+    if (!this.#serialized.has(block)) this.#serialized.set(block, JSON.stringify(block));
+    return this.#serialized.get(block);
+  }
+
+  get canUndo() { return this.#past.length > 0; }
+  get canRedo() { return this.#future.length > 0; }
+
+  /** Go one step back; answers what was undone, in words. */
+  undo() { return this.#travel(this.#past, this.#future); }
+  redo() { return this.#travel(this.#future, this.#past); }
+
+  #travel(from, to) {
+    const step = from.pop();
+    if (!step) return null;
+    to.push({ ...step, blocks: this.blocks, selected: this.selected, merge: null });
+    this.#show(step.blocks, this.#changedIn(step) ?? step.selected);
+    return step.label;
+  }
+
+  /** The block that a step changed, to look at it. */
+  #changedIn(step) {
+    const now = new Set(this.blocks);
+    return step.blocks.find((block) => !now.has(block))?.key ?? null;
+  }
+
+  /* Blocks as wholes */
+
+  add(type) {
+    if (this.isLive || this.blocks.length >= MAX_BLOCKS) return null;
+    const block = newBlock(type, this.blocks);
+    this.change((blocks) => {
+      const { at, section } = placeAfter(blocks, this.selected);
+      blocks.splice(at, 0, { ...block, section });
+    }, `Add ${typeName(block).toLowerCase()}`, { select: block.key });
+    this.fresh = block.key;
+    return block.key;
+  }
+
+  duplicate(key) {
+    const original = this.block(key);
+    if (this.isLive || !original || original.section === "outro") return null;
+    const copy = copyOf(original, this.blocks);
+    this.change((blocks) => {
+      blocks.splice(this.indexOf(key) + 1, 0, copy);
+    }, "Duplicate block", { select: copy.key });
+    return copy.key;
+  }
+
+  remove(key) {
+    const block = this.block(key);
+    if (this.isLive || !block || block.section === "outro") return false;
+    const rest = ownBlocks(this.blocks);
+    const at = rest.indexOf(block);
+    const near = (rest[at + 1] ?? rest[at - 1])?.key ?? null;
+    return this.change((blocks) => blocks.filter((each) => each.key !== key), "Archive block", { select: near });
+  }
+
+  move(key, step) {
+    if (this.isLive) return false;
+    return this.change((blocks) => { moveBy(blocks, key, step); }, "Move block", { select: key });
+  }
+
+  moveTo(key, section, before) {
+    if (this.isLive) return false;
+    return this.change((blocks) => { moveTo(blocks, key, section, before); }, "Move block", { select: key });
+  }
+
+  /** Put other blocks in place of all: an import, a draft by AI, another tab's version. One step to undo. */
+  replace(blocks, label) {
+    return this.change(() => withKeys(blocks), label);
+  }
+
+  /* Selection */
+
+  select(key, { focus = null } = {}) {
+    if (!this.#byKey.has(key)) return;
+    this.wanted = focus;
+    if (key !== this.selected) {
+      this.selected = key;
+      this.#selectionChanged();
+    }
+    if (focus !== null) this.notify("focus");
+  }
+
+  /* Checks */
+
+  /** Take the findings of a check of `sent`, whose indexes its fields name. */
+  receiveCheck(check, sent) {
+    this.check = { violations: [], warnings: [], blocks: [], names: [], ...check };
+    this.#issues = [
+      ...this.check.violations.map((violation) => located(violation, "fault", sent)),
+      ...this.check.warnings.map((warning) => located(warning, "warning", sent)),
+    ];
+    const order = new Map(sent.map((block, n) => [block.key, n]));
+    const place = (issue) => order.get(issue.key) ?? -1;
+    this.#issues.sort((one, other) => place(one) - place(other));
+    this.#issuesOf = new Map();
+    for (const issue of this.#issues) this.#issuesOf.set(issue.key, [...(this.#issuesOf.get(issue.key) ?? []), issue]);
+    this.marks = new Map(this.check.blocks.map((block) => [block.key, block]));
+    this.notify("check");
+  }
+
+  issues() {
+    return this.#issues.filter((issue) => this.#counts(issue));
+  }
+
+  #counts(issue) {
+    return issue.key !== this.fresh || !UNFINISHED.has(issue.code);
+  }
+
+  violationsOf(key, field = null) {
+    const found = this.#issuesOf.get(key) ?? [];
+    return found.filter((issue) => this.#counts(issue) && (field === null || isWithin(issue.path, field)));
+  }
+
+  /** After a save: the script as stored is the new beginning, and new blocks have their ids, also in earlier steps.
+   *  `shown` are the blocks that were saved, `sent` the same as they went to the server. */
+  adopt({ script, revision, fingerprint, check }, shown, sent) {
+    const stored = script.blocks.map((block, n) => keyed(block, sent[n]));
+    const ids = new Map(stored.flatMap((block) => [block, ...(block.options ?? [])]).map((each) => [each.key, each.id]));
+    const identified = (blocks) => blocks.map((block) => this.#withIds(block, ids));
+    for (const step of [...this.#past, ...this.#future]) step.blocks = identified(step.blocks);
+    const isUnchanged = shown === this.blocks;
+    this.baseline = stored;
+    this.revision = revision;
+    this.fingerprint = fingerprint;
+    this.known = idsOf(stored);
+    this.#show(isUnchanged ? inSections(stored) : identified(this.blocks), this.selected);
+    this.receiveCheck(check ?? {}, stored);
+  }
+
+  /** The stored script has become another one, with which the edited one was merged. There is no way back: an earlier
+   *  step would quietly take back what somebody else has changed. */
+  rebase(stored, revision, merged) {
+    this.baseline = withKeys(stored);
+    this.revision = revision;
+    this.fingerprint = null; // the server knows the script that it has just sent
+    this.known = idsOf(this.baseline);
+    this.#past = [];
+    this.#future = [];
+    this.#show(inSections(withKeys(merged)).map((block) => this.#sameOr(block)), this.selected);
+  }
+
+  /** Scoring was turned on: the script is the same, and its options have the points again that they had before. */
+  takeScoring({ project, vocabulary, script, revision, fingerprint }) {
+    Object.assign(this, { project, vocabulary, revision, fingerprint, baseline: withKeys(script.blocks) });
+    const points = new Map(script.blocks.flatMap((block) => block.options ?? []).map((option) => [option.id, option.score_values]));
+    const isBare = (option) => option.score_values === undefined && points.get(option.id);
+    const scored = (block) => (block.options?.some(isBare)
+      ? { ...block, options: block.options.map((option) => (isBare(option) ? { ...option, score_values: points.get(option.id) } : option)) } : block);
+    for (const step of [...this.#past, ...this.#future]) step.blocks = step.blocks.map(scored);
+    this.#show(this.blocks.map(scored), this.selected);
+    this.notify("selection"); // the form has other fields now
+  }
+
+  #withIds(block, ids) {
+    const isNew = !block.id && ids.get(block.key);
+    const hasNew = block.options?.some((option) => !option.id && ids.get(option.key));
+    if (!isNew && !hasNew) return block;
+    return {
+      ...block, id: block.id ?? ids.get(block.key) ?? null,
+      options: block.options?.map((option) => ({ ...option, id: option.id ?? ids.get(option.key) ?? null })) ?? null,
+    };
+  }
+}
+
+/** The blocks without the outro, which makes itself. */
+function ownBlocks(blocks) {
+  return blocks.filter((block) => block.section !== "outro");
+}
+
+/** A stored block with the keys under which it was sent, so that what is focused stays where it is. */
+function keyed(block, sent) {
+  const options = block.options?.map((option, n) => ({ ...option, key: option.key ?? sent?.options?.[n]?.key ?? `o${option.id}` }));
+  return { ...block, key: block.key ?? sent?.key ?? `b${block.id}`, options: options ?? null };
+}
+
+/** A finding with the key of its block, and its field from there: `options.<key>.label` for one of an option. */
+function located(finding, kind, sent) {
+  const [, at, rest = ""] = /^(?:script\.)?blocks\[(\d+)\]\.?(.*)$/.exec(finding.field ?? "") ?? [];
+  const block = at === undefined ? undefined : sent[Number(at)];
+  const path = rest.replace(/^options\[(\d+)\]/, (whole, n) => `options.${block?.options?.[Number(n)]?.key ?? n}`);
+  return { ...finding, kind, key: block?.key ?? null, path };
+}
+
+function isWithin(path, field) {
+  return path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);
+}

@@ -1,0 +1,99 @@
+/* The eleven types of blocks: how they are called, what they are for, and what a new one contains. */
+
+export const CHOICES = new Set(["single_punch", "multi_punch"]);
+export const SCALES = new Set(["rating", "opinion_scale", "nps"]);
+export const WITH_ITEMS = new Set([...CHOICES, "ranking"]);
+export const STATEMENTS = new Set(["content_block", "action_block"]);
+export const QUESTIONS = new Set([...WITH_ITEMS, ...SCALES, "open_text", "open_numeric"]);
+export const IN_POLLS = new Set([...CHOICES, ...SCALES, "content_block"]);
+export const MAX_BLOCKS = 200;
+export const MAX_OPTIONS = 100;
+export const MAX_ITEMS = 20; // of a ranking
+
+/** Where a scale may start, and its fewest and most points. */
+export const RANGES = {
+  rating: { starts: [1], fewest: 2, most: 10, points: [1, 5], icon: "stars" },
+  opinion_scale: { starts: [0, 1], fewest: 2, most: 11, points: [0, 10], icon: "numbers" },
+  nps: { starts: [0], fewest: 11, most: 11, points: [0, 10], icon: "numbers" },
+};
+
+const twoOptions = () => ({ options: [{ value: "" }, { value: "" }] }); // to be filled in; empty ones are not sent
+
+export const TYPES = {
+  single_punch: {
+    name: "One choice", group: "Choices", words: "radio single select pick yes no poll dropdown menu quiz",
+    says: "People pick exactly one of the options.", start: twoOptions,
+  },
+  multi_punch: {
+    name: "Several choices", group: "Choices", words: "checkbox multiple select many all that apply tick",
+    says: "People tick as many options as fit, within your limits.", start: twoOptions,
+  },
+  rating: {
+    name: "Rating", group: "Scales", words: "stars score emoji faces satisfaction",
+    says: "Stars, faces or numbers from 1 up to 10.", start: () => ({}),
+  },
+  opinion_scale: {
+    name: "Opinion scale", group: "Scales", words: "likert agree disagree numbers slider linear matrix grid table",
+    says: "A line of numbers with words at both ends, or a word on every point.", start: () => ({}),
+  },
+  nps: {
+    name: "Net Promoter Score", group: "Scales", words: "nps recommend loyalty 0 10",
+    says: "How likely people are to recommend you, from 0 to 10, with the standard ends.", start: () => ({}),
+  },
+  open_text: {
+    name: "Text", group: "Text & numbers", words: "open comment long short answer write name email feedback website url link phone telephone date calendar time birthday address file upload attachment",
+    says: "People write in their own words.", start: () => ({}),
+  },
+  open_numeric: {
+    name: "Number", group: "Text & numbers", words: "numeric age amount count quantity integer",
+    says: "People type a number; you may set the least and the greatest.", start: () => ({}),
+  },
+  ranking: {
+    name: "Ranking", group: "Ranking", words: "order sort priority rank top",
+    says: "People put 2 to 20 items in order, or only their top few.", start: twoOptions,
+  },
+  content_block: {
+    name: "Statement", group: "Statements", words: "content message intro welcome text information picture page image video thank thanks you goodbye bye end ending close finish section break",
+    says: "Something to read: a welcome, an explanation, a result.", start: () => ({}),
+  },
+  calculated_block: {
+    name: "Calculation", group: "Calculations & actions", words: "formula compute variable score result hidden",
+    says: "Works out a value from answers and scores. Respondents never see it.",
+    start: () => ({ calculated_formula: "" }),
+  },
+  action_block: {
+    name: "Action", group: "Calculations & actions", words: "xp achievement role reward give award",
+    says: "Gives XP, an achievement or a role when it is reached.",
+    start: () => ({ action_kind: "give_xp", action_config: { xp_amount: 10 } }),
+  },
+};
+
+/** What no type is called: the words people look for, the type to use instead, and a sentence that says so. */
+export const INSTEAD = [
+  { words: ["file", "upload", "attachment"], type: "open_text", says: "Files cannot be sent. Ask for a link to the file in a Text question." },
+  { words: ["matrix", "grid", "table"], type: "opinion_scale", says: "There is no matrix. Make a question of each row: write one Opinion scale, duplicate it, and change its words." },
+  { words: ["date", "calendar", "time"], type: "open_text", says: "There is no calendar: people write the date as text. To let them choose from a few dates, use One choice or Several choices." },
+  { words: ["email", "phone", "telephone", "website", "url"], type: "open_text", says: "People write it as text, and how they write it is not checked." },
+];
+
+export const GROUPS = [...new Set(Object.values(TYPES).map((type) => type.group))];
+
+/** The name of a block's type in words. */
+export function typeName(block) {
+  return TYPES[block.type]?.name ?? block.type;
+}
+
+/** What may still change while respondents are answering (decisions 5 and 14.14). Outro blocks: `OUTRO`. */
+const WORDING = new Set([
+  "prompt", "label", "emoji", "image_url", "thumbnail_url", "color", "when_correct", "when_incorrect",
+  "scale.label_left", "scale.label_center", "scale.label_right", "continue",
+]);
+const OUTRO = new Set(["prompt", "image_url", "thumbnail_url", "continue.pause"]);
+
+/** Whether a field may be changed now. `path` is that of a block; an option's field is its last name. */
+export function isOpenForChange(store, block, path) {
+  if (!store.mayEdit) return false;
+  const field = path.replace(/^options[.[][^.\]]*\]?\./, "");
+  if (block.section === "outro") return OUTRO.has(field);
+  return !store.isLive || WORDING.has(field) || field.startsWith("continue.");
+}

@@ -1,0 +1,138 @@
+"""The list of blocks in the script editor: adding, moving and archiving, by keyboard and with a pointer."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import editor
+from tests.support.caller import CHOICE, TEXT, Caller
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WELCOME = {"type": "content_block", "prompt": "Welcome.", "section": "intro"}
+
+
+@pytest.fixture
+def caller():
+    return Caller()
+
+
+def card(page, words):
+    return page.get_by_role("option", name=words)
+
+
+def test_a_block_is_added_to_an_empty_script_by_keyboard_and_keeps_its_ids(windows, caller):
+    project = editor.new_project(caller)
+    page = editor.open_editor(windows, caller, project)
+    expect(page.get_by_role("heading", name="An empty script")).to_be_visible()
+    page.get_by_role("button", name="From a template").click()
+    expect(page.get_by_label("Search the library")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Add the first block")).to_be_visible()
+
+    page.locator(".block-card").first.focus()
+    page.keyboard.press("a")
+    page.keyboard.type("checkbox")
+    page.keyboard.press("Enter")
+    page.keyboard.type("Which evenings?")
+    editor.write_options(page, "Tuesday", "Thursday")
+    editor.save(page)
+    (block,) = editor.stored(caller, project)
+    assert (block["type"], block["prompt"]) == ("multi_punch", "Which evenings?")
+    assert [option["value"] for option in block["options"]] == ["Tuesday", "Thursday"]
+    page.keyboard.type("s")
+    editor.save(page)
+
+    (after,) = editor.stored(caller, project)
+    assert after["id"] == block["id"]
+    assert [option["id"] for option in after["options"]] == [option["id"] for option in block["options"]]
+    assert after["options"][1]["value"] == "Thursdays"
+
+
+def test_alt_and_an_arrow_move_a_block_into_the_intro(windows, caller):
+    project = editor.new_project(caller, WELCOME, TEXT, CHOICE)
+    page = editor.open_editor(windows, caller, project)
+
+    card(page, "3. Which colour?").click()
+    for _ in range(2):
+        page.keyboard.press("Alt+ArrowUp")
+    expect(page.locator("#editor-announcer")).to_have_text("Block moved to place 2 of 3, intro.")
+    editor.save(page)
+
+    sections = [(block["section"], block["prompt"]) for block in editor.stored(caller, project)]
+    assert sections == [("intro", "Welcome."), ("intro", "Which colour?"), ("main", "Why?")]
+
+
+def test_a_pointer_drags_a_block_to_another_place_and_escape_gives_it_up(windows, caller):
+    project = editor.new_project(caller, TEXT, CHOICE, {**TEXT, "prompt": "What else?"})
+    page = editor.open_editor(windows, caller, project)
+    start = card(page, "3. What else?").bounding_box()
+    end = card(page, "1. Why?").bounding_box()
+
+    for is_given_up in (True, False):
+        page.mouse.move(start["x"] + 60, start["y"] + 20)
+        page.mouse.down()
+        page.mouse.move(end["x"] + 60, end["y"] + 4, steps=6)
+        expect(page.locator(".drop-line")).to_be_visible()
+        if is_given_up:
+            page.keyboard.press("Escape")
+        page.mouse.up()
+        expect(page.locator(".drop-line")).to_have_count(0)
+        moved = ["What else?", "Why?", "Which colour?"]
+        assert editor.prompts(page) == (["Why?", "Which colour?", "What else?"] if is_given_up else moved)
+
+
+def test_a_finger_drags_a_block_by_its_grip_and_scrolls_elsewhere(windows, caller):
+    project = editor.new_project(caller, TEXT, CHOICE, {**TEXT, "prompt": "What else?"})
+    page = editor.open_editor(windows, caller, project, phone=True)
+    words = card(page, "2. Which colour?").locator(".card-words")
+
+    editor.swipe(page, words.bounding_box(), by=-40)
+    assert editor.prompts(page) == ["Why?", "Which colour?", "What else?"]
+    editor.wait_until_still(words)
+    grip = card(page, "3. What else?").locator(".grip").bounding_box()
+    end = card(page, "1. Why?").bounding_box()
+    assert grip is not None
+    assert end is not None
+    editor.swipe(page, grip, by=end["y"] - grip["y"] - grip["height"] / 2)
+
+    assert editor.prompts(page) == ["What else?", "Why?", "Which colour?"]
+
+
+def test_everything_is_undone_and_redone(windows, caller):
+    project = editor.new_project(caller, TEXT, CHOICE)
+    page = editor.open_editor(windows, caller, project)
+
+    card(page, "2. Which colour?").click()
+    page.keyboard.press("d")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Enter")
+    page.keyboard.type("!")
+    assert editor.prompts(page) == ["Why?", "Which colour?!"]
+    for _ in range(3):
+        page.keyboard.press("Control+z")
+
+    assert editor.prompts(page) == ["Why?", "Which colour?"]
+    page.keyboard.press("Control+Shift+z")
+    assert editor.prompts(page) == ["Why?", "Which colour?", "Which colour?"]
+
+
+def test_a_block_that_is_archived_and_brought_back_after_a_save_becomes_a_new_one(windows, caller):
+    project = editor.new_project(caller, TEXT, CHOICE)
+    page = editor.open_editor(windows, caller, project)
+    first, _ = editor.stored(caller, project)
+
+    card(page, "1. Why?").click()
+    page.keyboard.press("Delete")
+    dialog = page.get_by_role("alertdialog")
+    expect(dialog).to_contain_text("Nobody has answered it yet.")
+    dialog.get_by_role("button", name="Cancel").click()
+    assert editor.prompts(page) == ["Why?", "Which colour?"]
+    page.keyboard.press("Delete")
+    dialog.get_by_role("button", name="Archive block").click()
+    editor.save(page)
+    page.keyboard.press("Control+z")
+    editor.save(page)
+
+    back, _ = editor.stored(caller, project)
+    assert back["prompt"] == "Why?"
+    assert back["id"] != first["id"]

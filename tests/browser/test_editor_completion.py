@@ -1,0 +1,171 @@
+"""What the script editor suggests while one types, and how it calls blocks, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import editor
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MEMBERSHIP: dict[str, Any] = {
+    "type": "single_punch",
+    "name": "membership",
+    "prompt": "Are you a member?",
+    "options": [{"value": "member", "label": "Member"}, {"value": "guest", "label": "Guest"}],
+    "required": True,
+}
+EVENINGS: dict[str, Any] = {
+    "type": "multi_punch",
+    "name": "Which evenings",
+    "prompt": "Which evenings?",
+    "options": [{"value": "Tuesday"}, {"value": "Thursday"}],
+    "required": True,
+}
+WHY: dict[str, Any] = {"type": "open_text", "name": "why", "prompt": "Why?"}
+LEVEL: dict[str, Any] = {"type": "calculated_block", "name": "level", "prompt": "", "calculated_formula": "1"}
+
+
+def test_text_logic_completes_names_and_values_by_keyboard(windows, check_accessibility):
+    page = editor.opened(windows, MEMBERSHIP, EVENINGS, WHY | {"precondition": "true"})
+    editor.select(page, 2)
+    text = editor.logic(page).get_by_label("Hidden when")
+
+    text.fill("")
+    page.keyboard.type("evenin")
+    expect(editor.suggestions(page)).to_have_count(1)
+    editor.press(page, "ArrowDown")
+    chosen = page.locator(".completion[aria-selected=true]")
+    expect(text).to_have_attribute("aria-activedescendant", chosen.get_attribute("id") or "?")
+    check_accessibility(page)
+    editor.press(page, "Enter")
+    expect(text).to_have_value("Which_evenings")
+    page.keyboard.type(" in [")
+    expect(editor.suggestions(page)).to_have_text(["Tuesday", "Thursday"])
+    editor.press(page, "ArrowDown", "ArrowDown", "Enter")
+    page.keyboard.type('] AND membership = "')
+    editor.press(page, "Escape")
+    expect(editor.suggestions(page)).to_have_count(0)
+    editor.press(page, "Control+Space", "ArrowDown", "Enter")
+
+    expect(text).to_have_value('Which_evenings in ["Thursday"] AND membership = "member"')
+    assert editor.block(page, 2)["precondition"] == 'Which_evenings in ["Thursday"] AND membership = "member"'
+
+
+def test_a_formula_completes_names_buckets_and_words_while_checks_come_back(windows):
+    page = editor.opened(
+        windows,
+        MEMBERSHIP | {"options": [{"value": "a", "score_values": {"fire_mage": 1}}, {"value": "b"}]},
+        LEVEL,
+        scoring_enabled=True,
+    )
+    editor.select(page, 1)
+    formula = page.get_by_label("Formula")
+
+    formula.fill("")
+    page.keyboard.type("arg")
+    editor.expect_kept(page)
+    expect(editor.suggestions(page)).to_have_count(1)
+    editor.press(page, "ArrowDown", "Enter")
+    page.keyboard.type("[score_fi")
+    editor.press(page, "Enter")
+    page.keyboard.type(")")
+    expect(formula).to_have_value("argmax([score_fire_mage])")
+    formula.fill("")
+    page.keyboard.type("if [membership] == ")
+    editor.press(page, "ArrowDown", "Enter")
+
+    expect(formula).to_have_value('if [membership] == "a"')
+
+
+def test_buckets_that_points_have_just_made_can_be_referred_to(windows):
+    page = editor.opened(windows, WHY, MEMBERSHIP, WHY | {"name": "last"}, scoring_enabled=True)
+    page.evaluate(
+        """() => {
+            const { store } = colloquyEditor;
+            store.vocabulary.buckets = [];
+            const points = block => { block.options[0].score_values = { "fire-mage": 2 }; };
+            store.changeBlock(store.blocks[1].key, points, "Points");
+        }"""
+    )
+    editor.select(page, 2)
+
+    editor.logic(page).get_by_text("Only when").click()
+    editor.logic(page).get_by_label("Block or variable").select_option("score_fire_mage")
+
+    assert editor.block(page, 2)["show_when"]["variable"] == "score_fire_mage"
+
+
+def test_a_token_is_completed_in_texts_and_picked_from_the_list(windows, check_accessibility):
+    page = editor.opened(windows, MEMBERSHIP | {"correct_answer_index": 0}, WHY, scoring_enabled=True)
+    editor.select(page, 1)
+    prompt = page.get_by_role("textbox", name="Question")
+
+    prompt.fill("")
+    page.keyboard.type("You are a [mem")
+    editor.press(page, "Enter")
+    expect(prompt).to_have_value("You are a [membership]")
+    page.get_by_role("button", name="Insert [ ]").click()
+    dialog = page.get_by_role("dialog", name="Insert into the text")
+    check_accessibility(page)
+    page.keyboard.type("name")
+    editor.press(page, "ArrowDown", "Enter")
+    expect(dialog).to_have_count(0)
+    expect(prompt).to_be_focused()
+    expect(prompt).to_have_value("You are a [membership][UserName]")
+    editor.select(page, 0)
+    page.get_by_text("Words after the answer").click()
+    words = page.get_by_label("After the right answer")
+    words.fill("")
+    page.keyboard.type("Yes, [ans")
+    editor.press(page, "ArrowDown", "Enter")
+
+    assert editor.block(page, 0)["when_correct"] == "Yes, [answer]"
+
+
+def test_enter_takes_a_suggestion_only_for_a_bracket_with_a_letter(windows):
+    page = editor.opened(windows, MEMBERSHIP, WHY)
+    editor.select(page, 1)
+    prompt = page.get_by_role("textbox", name="Question")
+
+    prompt.fill("")
+    page.keyboard.type("Hello [")
+    expect(editor.suggestions(page).first).to_be_visible()
+    editor.press(page, "Enter")
+    page.keyboard.type("so, [mem")
+    editor.press(page, "Shift+Enter")
+    page.keyboard.type("or [nothing like it")
+    editor.press(page, "Enter")
+    page.keyboard.type("[mem")
+    editor.press(page, "Enter")
+
+    expect(prompt).to_have_value("Hello [\nso, [mem\nor [nothing like it\n[membership]")
+
+
+def test_blocks_without_a_name_are_called_by_their_question(windows):
+    unnamed = {"type": "open_numeric", "prompt": "For how many years have you been a member of the club?"}
+    page = editor.opened(windows, MEMBERSHIP, unnamed, WHY | {"precondition": "q2 > 3"}, LEVEL)
+    editor.select(page, 3)
+    question = "For how many years have you been a member of the club?"
+
+    editor.logic(page).get_by_text("Only when").click()
+    offered = editor.logic(page).get_by_label("Block or variable").locator("optgroup").first.locator("option")
+    expect(offered).to_have_text(["membership · Block 1", f"{question} · Block 2", "why · Block 3"])
+    page.get_by_label("Formula").fill("")
+    page.keyboard.type("[how many")
+    expect(editor.suggestions(page)).to_have_text([re.compile("For how many .* Block 2 .* written \\[Q1]")])
+    editor.press(page, "Enter")
+    assert editor.block(page, 3)["calculated_formula"] == "[Q1]"
+    page.get_by_role("button", name="Flow").click()
+    flow = page.get_by_role("dialog", name="Flow of the script")
+    expect(flow.locator(".flow-past title").first).to_have_text(f"when “{question}” is more than 3")
+    expect(flow.locator(".flow-name")).to_contain_text(["1 · membership", "Block 2", "3 · why"])
+    page.keyboard.press("Escape")
+    editor.select(page, 1)
+    page.get_by_role("button", name="Jump to this block").click()
+
+    expect(page.locator(".preview-path")).to_contain_text("2 For how many years")

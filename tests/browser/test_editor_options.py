@@ -1,0 +1,170 @@
+"""Options, points and scales in the script editor."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import editor
+from tests.support.caller import CHOICE, TEXT, Caller
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LIST = "1. Tuesday\n2. Thursday\n\n• Saturday\nTuesday\n"
+PASTE = """(text) => {
+  const data = new DataTransfer();
+  data.setData("text/plain", text);
+  const pasted = { clipboardData: data, bubbles: true, cancelable: true };
+  document.activeElement.dispatchEvent(new ClipboardEvent("paste", pasted));
+}"""
+
+
+@pytest.fixture
+def caller():
+    return Caller()
+
+
+def test_an_option_is_dragged_by_its_grip(windows, caller):
+    project = editor.new_project(caller, CHOICE)
+    page = editor.open_editor(windows, caller, project)
+    rows = page.locator(".option-row")
+    rows.nth(2).hover()
+    grip = rows.nth(2).locator(".grip").bounding_box()
+    end = rows.nth(0).bounding_box()
+    assert grip is not None
+    assert end is not None
+
+    page.mouse.move(grip["x"] + 8, grip["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(grip["x"] + 8, end["y"] + 2, steps=5)
+    page.mouse.up()
+
+    assert editor.values(page) == ["blue", "red", "green"]
+
+
+def test_lines_pasted_into_an_option_become_options(windows, caller):
+    project = editor.new_project(caller)
+    page = editor.open_editor(windows, caller, project)
+    editor.add(page, "one choice")
+    page.keyboard.type("Which evening?")
+
+    editor.tab_to(page, "Option 1")
+    page.evaluate(PASTE, LIST)
+
+    assert editor.values(page) == ["Tuesday", "Thursday", "Saturday"]
+    editor.save(page)
+    (block,) = editor.stored(caller, project)
+    assert [option["value"] for option in block["options"]] == ["Tuesday", "Thursday", "Saturday"]
+
+
+def test_options_are_moved_removed_and_pasted_by_keyboard(windows, caller):
+    project = editor.new_project(caller, CHOICE)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_label("Option 3", exact=True).focus()
+    page.keyboard.press("Alt+ArrowUp")
+    page.keyboard.press("Alt+ArrowUp")
+    assert editor.values(page) == ["blue", "red", "green"]
+    for _ in range(5):
+        page.keyboard.press("Backspace")
+    assert editor.values(page) == ["red", "green"]
+    expect(page.get_by_label("Option 1", exact=True)).to_be_focused()
+    page.get_by_role("button", name="Paste a list").click()
+    page.keyboard.insert_text(LIST)
+    expect(page.get_by_role("dialog").get_by_role("status")).to_have_text("3 options")
+    page.get_by_role("button", name="Add them").click()
+
+    assert editor.values(page) == ["red", "green", "Tuesday", "Thursday", "Saturday"]
+
+
+def test_an_emoji_is_found_by_a_word(windows, caller):
+    project = editor.new_project(caller, CHOICE)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_label("Option 1: add an emoji").click()
+    page.keyboard.type("pizza")
+    page.keyboard.press("Enter")
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    assert block["options"][0]["emoji"] == "🍕"
+
+
+def test_scoring_is_turned_on_in_place_and_points_and_the_right_answer_are_written(windows, caller):
+    project = editor.new_project(caller, CHOICE)
+    page = editor.open_editor(windows, caller, project)
+    page.get_by_label("Question").fill("Which opening?")
+
+    page.get_by_role("button", name="Turn scoring on").click()
+    dialog = page.get_by_role("alertdialog")
+    expect(dialog).to_contain_text("Options then carry points")
+    dialog.get_by_role("button", name="Turn scoring on").click()
+    expect(page.get_by_label("Option 2, points for Score")).to_be_visible()
+    editor.expect_state(page, "Draft kept")
+    rows = [page.get_by_label(f"Option 2{each}", exact=True) for each in ("", ", points for Score")]
+    boxes = [row.bounding_box() for row in [*rows, page.get_by_label("Remove option 2")]]
+    tops = [box["y"] for box in boxes if box is not None]
+    assert len(tops) == 3
+    assert max(tops) - min(tops) < 12
+    page.reload()
+    expect(page.locator(".notice")).to_contain_text("You have unsaved changes")
+    expect(page.locator(".notice")).not_to_contain_text("somebody else")
+    page.get_by_label("Option 2, points for Score").fill("3")
+    page.get_by_label("Option 2 is the right answer").click()
+    page.get_by_text("Words after the answer").click()
+    page.get_by_label("After the right answer").fill("That's right!")
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    red, green, _ = block["options"]
+    assert (block["prompt"], red["score_values"], green["score_values"]) == (
+        "Which opening?",
+        None,
+        {"score": 3},
+    )
+    assert block["correct_answer_ids"] == [green["id"]]
+    assert block["when_correct"] == "That's right!"
+
+
+def test_the_right_answer_stays_when_options_are_moved(windows, caller):
+    project = editor.new_project(caller, {**CHOICE, "correct_answer_index": 0}, scoring_enabled=True)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_label("Option 1", exact=True).focus()
+    page.keyboard.press("Alt+ArrowDown")
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    assert [option["value"] for option in block["options"]] == ["green", "red", "blue"]
+    assert block["correct_answer_index"] == 1
+
+
+def test_a_scale_is_drawn_with_its_words_and_emoji(windows, caller):
+    project = editor.new_project(caller)
+    page = editor.open_editor(windows, caller, project)
+    editor.add(page, "opinion")
+    page.keyboard.type("The rules are clear.")
+
+    page.get_by_label("From").select_option("1")
+    page.get_by_label("To", exact=True).select_option("5")
+    page.get_by_label("Left end").fill("Not at all")
+    expect(page.locator(".scale-cells")).to_have_text("12345")
+    expect(page.locator(".scale-words")).to_have_text("Not at all")
+    page.get_by_text("Emoji", exact=True).click()
+    expect(page.locator(".scale-cells")).to_have_text("😡🙁😐🙂😍")
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    assert (block["min"], block["max"], block["scale"]["icon"]) == (1, 5, "emoji")
+    assert [option["emoji"] for option in block["options"]] == ["😡", "🙁", "😐", "🙂", "😍"]
+
+
+def test_a_new_stored_value_is_carried_into_conditions(windows, caller):
+    named = {**CHOICE, "name": "colour"}
+    asking = {**TEXT, "show_when": {"block": "colour", "op": "in", "value": ["red", "blue"]}}
+    project = editor.new_project(caller, named, asking)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_label("Option 1", exact=True).fill("crimson")
+    editor.save(page)
+
+    _, second = editor.stored(caller, project)
+    assert second["show_when"]["value"] == ["crimson", "blue"]

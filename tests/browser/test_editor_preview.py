@@ -1,0 +1,166 @@
+"""The preview beside the script editor, and what a draft can start from, in a real browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from surveys.models import Conversation, Generation
+from tests.support.browser import editor
+from tests.support.caller import Caller
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WIDE = {"viewport": {"width": 1500, "height": 1000}}
+COLOUR: dict[str, Any] = {
+    "type": "single_punch",
+    "name": "colour",
+    "prompt": "Which colour?",
+    "options": [{"value": "red"}, {"value": "green"}],
+    "required": True,
+}
+WHY: dict[str, Any] = {"type": "open_text", "name": "why", "prompt": "Why [Colour]?"}
+LEVEL: dict[str, Any] = {"type": "calculated_block", "name": "level", "prompt": "", "calculated_formula": "1"}
+BYE: dict[str, Any] = {"type": "content_block", "name": "bye", "prompt": "Goodbye then."}
+QUIZ: dict[str, Any] = {
+    **COLOUR,
+    "options": [{"value": "red", "score_values": {"score": 3}}, {"value": "green"}],
+    "correct_answer_index": 0,
+}
+PATH = ".preview-path li button"
+
+
+def opened(windows: Any, *blocks: dict[str, Any], phone: bool = False, **fields: Any) -> Page:
+    caller = Caller()
+    project = editor.new_project(caller, *blocks, **fields)
+    return editor.open_editor(windows, caller, project, **({"phone": True} if phone else WIDE))
+
+
+def question(page: Page) -> Any:
+    return editor.preview(page).locator("#question")
+
+
+def test_the_preview_follows_typing_and_leaves_the_focus_where_it_is(windows):
+    page = opened(windows, COLOUR, WHY)
+    expect(question(page)).to_have_text("Which colour?")
+
+    prompt = page.get_by_label("Question", exact=True).or_(page.get_by_label("Prompt", exact=True)).first
+    prompt.fill("Which of these colours?")
+
+    expect(question(page)).to_have_text("Which of these colours?")
+    expect(prompt).to_be_focused()
+
+
+def test_answers_path_and_jumps_are_shown_and_nothing_is_stored(windows):
+    page = opened(windows, COLOUR, WHY, BYE)
+    editor.preview(page).get_by_text("green").click()
+    editor.preview(page).get_by_role("button", name="Continue").click()
+    expect(question(page)).to_contain_text("Why green?")
+    expect(page.locator(PATH)).to_have_text(["1 colour", "2 why"])
+
+    editor.select(page, 2)  # the preview follows
+
+    expect(question(page)).to_have_text("Goodbye then.")
+    expect(page.locator(".preview-answer")).to_have_text(["green", "skipped"])
+    page.locator(PATH).first.click()
+    expect(question(page)).to_have_text("Which colour?")
+    assert Conversation.objects.count() == 0
+
+
+def test_following_stops_and_a_calculation_leads_to_what_comes_next(windows):
+    page = opened(windows, COLOUR, LEVEL, BYE)
+    expect(question(page)).to_have_text("Which colour?")
+
+    page.get_by_label("Follow the block I edit").uncheck()
+    editor.select(page, 2)
+    page.get_by_label("What it says").fill("Goodbye!")
+    editor.expect_kept(page)
+    expect(page.locator(PATH)).to_have_text(["1 colour"])
+    page.get_by_label("Follow the block I edit").check()
+    expect(question(page)).to_have_text("Goodbye!")
+    page.locator(PATH).first.click()
+    expect(question(page)).to_have_text("Which colour?")
+    editor.select(page, 1)
+
+    expect(question(page)).to_have_text("Goodbye!")
+    expect(page.locator(".preview-body")).to_contain_text("A calculation shows nothing itself")
+
+
+def test_a_quiz_shows_its_scores(windows):
+    scoring = {"enabled": True, "buckets": [{"name": "Score", "order": 0}]}
+    page = opened(windows, QUIZ, BYE, scoring=scoring)
+
+    editor.preview(page).get_by_text("red").click()
+    editor.preview(page).get_by_role("button", name="Continue").click()
+
+    expect(page.locator(".preview-figures")).to_contain_text("3 of 3")
+
+
+def test_the_page_is_as_wide_as_a_phone_or_a_desktop(windows, check_accessibility):
+    page = opened(windows, COLOUR)
+    frame = page.locator(".preview-stage iframe")
+    expect(question(page)).to_be_visible()
+
+    assert frame.evaluate("frame => frame.contentWindow.innerWidth") == 390
+    page.get_by_role("button", name="Desktop").click()
+    assert frame.evaluate("frame => frame.contentWindow.innerWidth") == 1180
+    check_accessibility(page)
+
+
+def test_it_can_be_hidden_and_stays_so(windows):
+    page = opened(windows, COLOUR)
+    page.locator(".preview-fold").click()
+    page.reload()
+
+    expect(page.locator(".preview-stage")).to_be_hidden()
+    page.locator(".preview-fold").click()
+    expect(question(page)).to_have_text("Which colour?")
+
+
+def test_on_a_phone_the_preview_is_a_tab(windows, check_accessibility):
+    page = opened(windows, COLOUR, phone=True)
+
+    page.locator('[data-show-pane="preview"]').click()
+
+    expect(question(page)).to_have_text("Which colour?")
+    assert page.evaluate(editor.FITS)
+    check_accessibility(page)
+
+
+def test_a_template_is_previewed_and_taken_and_undone(windows, check_accessibility):
+    page = opened(windows, COLOUR)
+    page.get_by_role("button", name="Start from…").click()
+    page.get_by_role("button", name="A template").click()
+    page.get_by_label("Search the library").fill("promoter")
+    expect(page.locator(".start [role=status]")).to_have_text("2 found.")
+    page.locator(".start-choices button").first.click()
+    expect(page.frame_locator(".start-frame iframe").locator("#question")).to_be_visible()
+    check_accessibility(page)
+    page.get_by_role("button", name="Use ").click()
+    page.get_by_role("button", name="Replace the draft").click()
+
+    assert "Which colour?" not in editor.prompts(page)
+    page.get_by_role("button", name="Undo").click()
+    assert editor.prompts(page) == ["Which colour?"]
+
+
+def test_a_sentence_becomes_a_script(windows, monkeypatch, settings):
+    from surveys.services import generation  # noqa: PLC0415 - the worker of this test
+
+    page = opened(windows, COLOUR)
+    monkeypatch.setattr(generation, "wake", lambda name, **ids: None)
+    page.get_by_role("button", name="Start from…").click()
+    page.get_by_label("What do you want to ask, and whom?").fill("Ask members how the club evening was")
+    expect(page.locator("#start-cost")).to_contain_text("no credits")
+    page.get_by_role("button", name="Write the script").click()
+    expect(page.locator(".start progress")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Being written…")).to_be_visible()
+
+    generation.run(generation_id=Generation.objects.get().pk)
+
+    page.get_by_role("button", name="Your script is ready").click()
+    page.get_by_role("button", name="Replace the draft").click()
+    assert len(editor.prompts(page)) > 1

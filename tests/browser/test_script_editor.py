@@ -1,0 +1,283 @@
+"""The script editor in a browser: faults, what may be changed when, phones and accessibility."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import editor
+from tests.support.caller import CHOICE, TEXT, Caller
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WELCOME = {"type": "content_block", "prompt": "Welcome.", "section": "intro"}
+
+
+@pytest.fixture
+def caller():
+    return Caller()
+
+
+def card(page, words):
+    return page.get_by_role("option", name=words)
+
+
+def test_a_new_name_is_carried_into_texts_and_logic(windows, caller):
+    named = {**CHOICE, "name": "colour"}
+    asking = {**TEXT, "prompt": "Why [colour]?", "show_when": {"block": "colour", "op": "eq", "value": "red"}}
+    project = editor.new_project(caller, named, asking)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_label("Selected block").get_by_text("More", exact=True).click()
+    page.get_by_label("Name in logic and texts").fill("favourite colour")
+    editor.save(page)
+
+    first, second = editor.stored(caller, project)
+    assert (first["name"], second["prompt"]) == ("favourite colour", "Why [favourite_colour]?")
+    assert second["show_when"]["block"] == "favourite colour"
+
+
+def test_saving_with_the_focus_on_a_choice_changes_nothing_else(windows, caller):
+    action = {
+        "type": "action_block",
+        "prompt": "Well done!",
+        "action_kind": "give_xp",
+        "action_config": {"xp_amount": 25},
+    }
+    project = editor.new_project(caller, action)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_label("What people read").fill("Very well done!")
+    page.get_by_role("radio", name="XP", exact=True).focus()
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    assert (block["prompt"], block["action_config"]["xp_amount"]) == ("Very well done!", 25)
+
+
+@pytest.mark.parametrize("kind", ["statement", "rating", "action"])
+def test_walking_through_a_form_changes_nothing(windows, caller, kind):
+    page = editor.open_editor(windows, caller, editor.new_project(caller))
+    editor.add(page, kind)
+    page.keyboard.type("Thank you for your time.")
+    editor.save(page)
+    saved = editor.block(page, 0)
+
+    page.keyboard.press("Escape")
+    card(page, "1. Thank you").press("Tab")
+    for _ in range(24):
+        page.keyboard.press("Tab")
+
+    assert editor.block(page, 0) == saved
+    editor.expect_state(page, "Script saved")
+
+
+def test_words_on_a_button_that_are_taken_away_again_leave_nothing_behind(windows, caller):
+    page = editor.open_editor(windows, caller, editor.new_project(caller, WELCOME))
+    words = page.get_by_label("Words on the button")
+
+    expect(words).to_have_attribute("placeholder", "Okay")
+    words.press_sequentially("Go")
+    assert editor.block(page, 0)["continue"] == {"after": "click", "pause": None, "label": "Go"}
+    words.clear()
+
+    assert editor.block(page, 0)["continue"] is None
+
+
+def test_faults_stand_at_their_fields_and_in_a_list_that_leads_there(windows, caller):
+    project = editor.new_project(caller, TEXT, {"type": "open_numeric", "prompt": "How many?"})
+    page = editor.open_editor(windows, caller, project)
+    card(page, "2. How many?").click()
+    page.get_by_label("Least").fill("9")
+    page.get_by_label("Greatest").fill("3")
+
+    least = page.get_by_label("Least")
+    expect(least).to_have_attribute("aria-invalid", "true")
+    expect(card(page, "2. How many?, Number, 1 fault")).to_be_visible()
+    card(page, "1. Why?").click()
+    page.get_by_role("button", name="1 fault").click()
+    page.get_by_role("button", name="Block 2").click()
+
+    expect(least).to_be_focused()
+    expect(least).to_have_accessible_description("Fault: The least must be at most the greatest, which is 3.")
+    question = page.get_by_label("Question")
+    question.fill("How many, [UserName?")
+    expect(question).to_have_accessible_description(
+        "Warning: This [ is not closed, so it is shown as written: [UserName?"
+    )
+
+
+def test_faults_keep_a_script_from_being_saved_but_not_its_draft(windows, caller):
+    project = editor.new_project(caller, TEXT)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_label("Question").fill("")
+    editor.expect_state(page, "Draft kept")
+    page.keyboard.press("Control+s")
+
+    expect(page.get_by_role("region", name="Issues")).to_contain_text("The text must not be blank")
+    assert editor.stored(caller, project)[0]["prompt"] == "Why?"
+
+
+def test_what_a_new_block_still_lacks_is_no_fault_until_one_leaves_it(windows, caller):
+    project = editor.new_project(caller, TEXT)
+    page = editor.open_editor(windows, caller, project)
+
+    editor.add(page, "ranking")
+    editor.expect_state(page, "Draft kept")
+    expect(page.get_by_role("button", name="fault")).to_have_count(0)
+    card(page, "1. Why?").click()
+
+    expect(page.get_by_role("button", name="2 faults")).to_be_visible()
+
+
+def test_only_wording_can_be_changed_while_the_project_is_open(windows, caller):
+    project = editor.new_project(caller, {**CHOICE, "prompt": "Wich colour?"})
+    caller.post(f"/projects/{project}/open")
+    page = editor.open_editor(windows, caller, project)
+
+    expect(page.get_by_role("button", name="Add a block")).to_be_disabled()
+    expect(page.get_by_label("An answer is required")).to_be_disabled()
+    expect(page.get_by_role("button", name="Add option")).to_be_disabled()
+    expect(page.locator("#why-closed")).to_contain_text("only wording and pictures can change")
+    page.get_by_label("Question").fill("Which colour?")
+    page.get_by_label("Option 1", exact=True).fill("Red like wine")
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    option = block["options"][0]
+    assert (block["prompt"], option["value"], option["label"]) == ("Which colour?", "red", "Red like wine")
+
+
+@pytest.mark.parametrize("keys", ["a", "Control+Enter"])
+def test_no_type_is_offered_where_no_block_can_be_added(windows, caller, keys):
+    project = editor.new_project(caller, TEXT)
+    caller.post(f"/projects/{project}/open")
+    page = editor.open_editor(windows, caller, project)
+
+    card(page, "1. Why?").press(keys)
+
+    expect(page.get_by_text("To add a block, close it first.")).to_be_in_viewport()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_the_keys_of_the_list_work_before_anything_was_clicked(windows, caller):
+    page = editor.open_editor(windows, caller, editor.new_project(caller, TEXT))
+
+    page.keyboard.press("a")
+    expect(page.get_by_label(editor.SEARCH)).to_be_focused()
+    page.keyboard.press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Escape")
+
+    expect(card(page, "1. Why?")).to_be_focused()
+
+
+def test_types_are_found_by_what_people_call_them(windows, caller):
+    page = editor.open_editor(windows, caller, editor.new_project(caller))
+    page.keyboard.press("a")
+    marked = page.locator(".palette-choice[aria-selected=true]:visible")
+    told = page.locator(".palette .help")
+
+    for looked_for in ("thank", "end", "welcome"):
+        page.get_by_label(editor.SEARCH).fill(looked_for)
+        expect(marked.locator("b")).to_have_text("Statement")
+        expect(told).to_be_hidden()
+    for looked_for, found, words in (
+        ("date", "Text", "There is no calendar"),
+        ("email", "Text", "not checked"),
+        ("website", "Text", "not checked"),
+        ("phone", "Text", "not checked"),
+        ("file", "Text", "Files cannot be sent"),
+        ("matrix", "Opinion scale", "There is no matrix"),
+    ):
+        page.get_by_label(editor.SEARCH).fill(looked_for)
+        expect(marked.locator("b")).to_have_text(found)
+        expect(told).to_contain_text(words)
+
+
+def test_an_open_project_is_duplicated_with_its_draft_as_a_new_version(windows, caller):
+    project = editor.new_project(caller, TEXT)
+    caller.post(f"/projects/{project}/open")
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_label("Question").fill("Why not?")
+    page.get_by_role("button", name="duplicate it as a new version").click()
+    page.wait_for_url(lambda url: f"/{project}/" not in url)
+
+    expect(page.get_by_label("Question")).to_have_value("Why not?")
+    expect(page.get_by_role("button", name="Add a block")).to_be_enabled()
+
+
+def test_the_outro_can_only_be_reworded(windows, caller):
+    project = editor.new_project(caller, TEXT)
+    page = editor.open_editor(windows, caller, project)
+
+    page.locator(".block-card").last.click()
+    expect(page.locator("#why-closed")).to_contain_text("This block is automatic")
+    page.get_by_label("What it says").fill("Thanks a lot!")
+    editor.save(page)
+
+    script = caller.get(f"/projects/{project}/script?expand=outro").json()
+    assert script["blocks"][-1]["prompt"] == "Thanks a lot!"
+
+
+def test_pictures_on_the_basic_tier_say_what_they_need(windows):
+    caller = Caller(tier="basic")
+    project = editor.new_project(caller, TEXT)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_label("Selected block").get_by_text("More", exact=True).click()
+
+    picture = page.get_by_label("Picture above the text")
+    expect(picture).to_be_disabled()
+    expect(picture).to_have_accessible_description("Pictures need the premium tier. Yours is basic.")
+
+
+def test_on_a_phone_one_pane_shows_at_a_time(windows, caller, check_accessibility):
+    project = editor.new_project(caller, TEXT, CHOICE)
+    page = editor.open_editor(windows, caller, project, phone=True)
+
+    card(page, "2. Which colour?").tap()
+    expect(page.get_by_label("Question")).to_have_value("Which colour?")
+    assert page.evaluate(editor.FITS)
+    check_accessibility(page)
+    page.get_by_role("button", name="Blocks", exact=True).tap()
+
+    expect(card(page, "1. Why?")).to_be_visible()
+    expect(page.get_by_label("Question")).to_be_hidden()
+    assert page.evaluate(editor.FITS)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_editor_is_accessible(windows, caller, check_accessibility, scheme):
+    scale = {"type": "opinion_scale", "prompt": "The rules are clear."}
+    action = {
+        "type": "action_block",
+        "prompt": "Well done!",
+        "action_kind": "give_xp",
+        "action_config": {"xp_amount": 5},
+    }
+    sum_of_all = {"type": "calculated_block", "prompt": "", "calculated_formula": "1 + 1"}
+    project = editor.new_project(
+        caller, WELCOME, CHOICE, scale, action, sum_of_all, TEXT, scoring_enabled=True
+    )
+    page = editor.open_editor(windows, caller, project, color_scheme=scheme)
+
+    for block in range(7):
+        page.locator(".block-card").nth(block).click()
+        if page.get_by_label("Selected block").get_by_text("More", exact=True).is_visible():
+            page.get_by_label("Selected block").get_by_text("More", exact=True).click()
+        check_accessibility(page)
+
+
+def test_the_sheets_are_accessible_and_give_the_focus_back(windows, caller, check_accessibility):
+    project = editor.new_project(caller, TEXT)
+    page = editor.open_editor(windows, caller, project)
+    first = card(page, "1. Why?")
+    first.click()
+
+    for opens in ("a", "?"):
+        page.keyboard.press(opens)
+        expect(page.get_by_role("dialog")).to_be_visible()
+        check_accessibility(page)
+        page.keyboard.press("Escape")
+        expect(first).to_be_focused()

@@ -1,0 +1,397 @@
+"""The script editor in a browser: nothing that was typed is lost."""
+
+import pytest
+from django.contrib.sessions.models import Session
+from playwright.sync_api import Dialog, expect
+
+from surveys.models import ScriptDraft
+from tests.support.browser import editor
+from tests.support.caller import TEXT, Caller
+from tests.support.surveys.script_drafts import keep
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NOT_CONNECTED = "Not connected: your changes are kept on this computer"
+SIGNED_OUT = "You are signed out: your changes are kept on this computer"
+TYPE_WHILE_SAVING = """() => {
+  const { store } = colloquyEditor;
+  const send = fetch;
+  window.fetch = (url, options) => {
+    const isSave = String(url).endsWith("/save/");
+    const sent = send(url, options);
+    if (isSave) store.changeBlock(store.selected, (block) => { block.prompt = "Why ever not?"; }, "Type");
+    return sent;
+  };
+}"""
+LOSE_THE_CONNECTION = "() => { window.fetch = async () => { throw new TypeError('Failed to fetch'); }; }"
+LOSE_THE_FIRST_ANSWER = """(place) => {
+  const send = fetch;
+  window.fetch = async (url, options) => {
+    const answer = await send(url, options);
+    if (!String(url).endsWith(place)) return answer; // the preview asks for things, too
+    window.fetch = send;
+    throw new TypeError("Failed to fetch");
+  };
+}"""
+LOCAL_COPIES = "Object.keys(localStorage).filter(name => name.startsWith('colloquy.script.'))"
+OTHER_TAB = "A newer draft was kept in another tab"
+
+
+@pytest.fixture
+def caller():
+    return Caller()
+
+
+@pytest.fixture
+def project(caller):
+    return editor.new_project(caller, TEXT)
+
+
+def question(page):
+    return page.get_by_label("Question")
+
+
+def write(caller, project, *blocks):
+    written = caller.put(f"/projects/{project}/script", {"blocks": blocks})
+    assert written.status_code == 200, written.content
+
+
+def leave_with_a_local_copy(page):
+    """Type what only this computer gets to know, and leave."""
+    page.evaluate(LOSE_THE_CONNECTION)  # of this page alone: what leaves must not send anything on its way
+    question(page).fill("Mine?")
+    editor.expect_state(page, NOT_CONNECTED)
+    page.goto("about:blank")
+
+
+def expect_collision(page, caller, project):
+    """Saving asks, and what the colleague has saved is still stored."""
+    editor.expect_state(page, "Draft kept")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_role("dialog", name="The script was changed while you edited")).to_be_visible()
+    assert editor.stored(caller, project)[0]["prompt"] == "Theirs?"
+
+
+def test_a_reload_brings_the_draft_back(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    question(page).fill("Why not?")
+    editor.expect_state(page, "Draft kept")
+
+    page.reload()
+
+    expect(question(page)).to_have_value("Why not?")
+    expect(page.locator(".notice")).to_contain_text("You have unsaved changes from")
+    assert editor.stored(caller, project)[0]["prompt"] == "Why?"
+
+
+def test_a_draft_is_discarded_and_brought_back_by_undo(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    question(page).fill("Why not?")
+    editor.expect_state(page, "Draft kept")
+
+    page.get_by_role("button", name="Discard").click()
+    page.get_by_role("button", name="Discard changes").click()
+    expect(question(page)).to_have_value("Why?")
+    assert not ScriptDraft.objects.exists()
+    page.keyboard.press("Control+z")
+
+    expect(question(page)).to_have_value("Why not?")
+    editor.expect_state(page, "Draft kept")
+    assert ScriptDraft.objects.count() == 1
+
+
+def test_typing_goes_on_without_a_network_and_is_sent_when_it_is_back(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+
+    page.context.set_offline(True)
+    question(page).fill("Why not?")
+    editor.expect_state(page, NOT_CONNECTED)
+    page.context.set_offline(False)
+
+    editor.expect_state(page, "Draft kept")
+    assert "Why not?" in ScriptDraft.objects.get().blocks
+
+
+def test_what_was_typed_without_a_network_survives_leaving_the_page(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    page.context.set_offline(True)
+    question(page).fill("Why not?")
+    editor.expect_state(page, NOT_CONNECTED)
+
+    page.goto("about:blank")
+    page.context.set_offline(False)
+    page.goto(editor.address_of(project))
+
+    expect(question(page)).to_have_value("Why not?")
+    editor.expect_state(page, "Draft kept")
+
+
+def test_what_was_typed_just_before_leaving_is_kept(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+
+    question(page).fill("Why not?")
+    page.reload()
+
+    expect(question(page)).to_have_value("Why not?")
+
+
+def test_after_signing_in_again_in_another_tab_one_goes_on(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    expect(editor.preview(page).locator("#question")).to_be_visible()
+    Session.objects.all().delete()
+    question(page).fill("Why not?")
+    editor.expect_state(page, SIGNED_OUT)
+
+    with page.context.expect_page() as opened:
+        page.get_by_role("button", name="Sign in again").click()
+    opened.value.wait_for_url(lambda url: "/login" in url)
+    editor.sign_in(page, caller, windows.address)
+    page.get_by_role("button", name="Try again").click()
+
+    editor.expect_state(page, "Draft kept")
+
+
+def test_the_tab_with_the_earlier_version_is_told_and_may_take_the_later(windows, caller, project):
+    earlier = editor.open_editor(windows, caller, project)
+    later = editor.open_editor(windows, caller, project)
+    question(later).fill("Why not?")
+    editor.expect_state(later, "Draft kept")
+
+    question(earlier).fill("How?")
+    editor.expect_state(earlier, OTHER_TAB)
+    earlier.get_by_role("button", name="Take the newer one").click()
+
+    expect(question(earlier)).to_have_value("Why not?")
+    editor.expect_state(earlier, "Draft kept")
+
+
+def test_the_tab_with_the_earlier_version_may_keep_its_own(windows, caller, project):
+    earlier = editor.open_editor(windows, caller, project)
+    later = editor.open_editor(windows, caller, project)
+    question(later).fill("Why not?")
+    editor.expect_state(later, "Draft kept")
+
+    question(earlier).fill("How?")
+    editor.expect_state(earlier, OTHER_TAB)
+    earlier.get_by_role("button", name="Keep this one").click()
+
+    editor.expect_state(earlier, "Draft kept")
+    assert "How?" in ScriptDraft.objects.get().blocks
+
+
+def test_leaving_asks_only_if_nothing_could_keep_the_changes(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    asked: list[str] = []
+
+    def accept(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", accept)
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new Error('full'); }; }")
+    page.context.set_offline(True)
+    question(page).fill("Why not?")
+    editor.expect_state(page, NOT_CONNECTED)
+
+    page.close(run_before_unload=True)
+    page.wait_for_event("close")
+
+    assert asked == ["beforeunload"]
+
+
+def test_what_is_typed_while_the_script_is_being_saved_is_the_next_draft(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    page.evaluate(TYPE_WHILE_SAVING)
+    question(page).fill("Why not?")
+
+    page.keyboard.press("Control+s")
+
+    expect(question(page)).to_have_value("Why ever not?")
+    editor.expect_state(page, "Draft kept")
+    assert editor.stored(caller, project)[0]["prompt"] == "Why not?"
+    assert "Why ever not?" in ScriptDraft.objects.get().blocks
+
+
+def test_an_answer_lost_on_the_way_is_no_conflict(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    page.evaluate(LOSE_THE_FIRST_ANSWER, "/draft/")
+
+    question(page).fill("Why not?")
+    editor.expect_state(page, NOT_CONNECTED)
+    question(page).fill("Why ever not?")
+
+    editor.expect_state(page, "Draft kept")
+    assert "Why ever not?" in ScriptDraft.objects.get().blocks
+
+
+# --- Colleagues -----------------------------------------------------------------------------------
+
+
+def test_a_copy_on_this_computer_is_not_saved_over_what_a_colleague_saved_since(windows, caller, project):
+    (block,) = editor.stored(caller, project)
+    page = editor.open_editor(windows, caller, project)
+    leave_with_a_local_copy(page)
+    write(caller, project, {**block, "prompt": "Theirs?"})
+
+    page.goto(editor.address_of(project))
+
+    expect(question(page)).to_have_value("Mine?")
+    expect_collision(page, caller, project)
+
+
+def test_a_copy_that_is_taken_before_a_later_draft_keeps_its_beginning(windows, caller, project):
+    (block,) = editor.stored(caller, project)
+    page = editor.open_editor(windows, caller, project)
+    leave_with_a_local_copy(page)
+    write(caller, project, {**block, "prompt": "Theirs?"})
+    keep(caller, {"id": project}, [{**block, "prompt": "From another computer?"}], revision=2)
+
+    page.goto(editor.address_of(project))
+    page.get_by_role("button", name="Use this computer's").click()
+
+    expect(question(page)).to_have_value("Mine?")
+    expect_collision(page, caller, project)
+
+
+def test_the_tab_that_keeps_its_own_version_keeps_its_beginning(windows, caller, project):
+    (block,) = editor.stored(caller, project)
+    earlier = editor.open_editor(windows, caller, project)
+    write(caller, project, {**block, "prompt": "Theirs?"})
+    later = editor.open_editor(windows, caller, project)
+    question(later).fill("Later?")
+    editor.expect_state(later, "Draft kept")
+
+    question(earlier).fill("Mine?")
+    editor.expect_state(earlier, OTHER_TAB)
+    earlier.get_by_role("button", name="Keep this one").click()
+
+    expect_collision(earlier, caller, project)
+
+
+def test_the_tab_that_takes_a_later_version_knows_the_blocks_that_a_colleague_added(windows, caller, project):
+    earlier = editor.open_editor(windows, caller, project)
+    write(caller, project, *editor.stored(caller, project), TEXT | {"prompt": "Theirs?"})
+    before = [block["id"] for block in editor.stored(caller, project)]
+    later = editor.open_editor(windows, caller, project)
+    question(later).fill("Later?")
+    editor.expect_state(later, "Draft kept")
+    question(earlier).fill("Mine?")
+    editor.expect_state(earlier, OTHER_TAB)
+
+    earlier.get_by_role("button", name="Take the newer one").click()
+    expect(question(earlier)).to_have_value("Later?")
+    question(earlier).fill("Last?")
+    editor.save(earlier)
+
+    assert [block["id"] for block in editor.stored(caller, project)] == before
+    assert editor.prompts(earlier) == ["Last?", "Theirs?"]
+
+
+# --- Answers of the server that are lost ------------------------------------------------------------
+
+
+def with_a_new_block(windows, caller, project):
+    """An editor with a block that has no id yet."""
+    page = editor.open_editor(windows, caller, project)
+    editor.add(page, "text")
+    question(page).fill("And what else?")
+    editor.expect_state(page, "Draft kept")
+    return page
+
+
+def test_a_save_whose_answer_was_lost_is_a_save(windows, caller, project):
+    page = with_a_new_block(windows, caller, project)
+    page.evaluate(LOSE_THE_FIRST_ANSWER, "/save/")
+
+    page.keyboard.press("Control+s")
+    editor.expect_state(page, "Script saved")
+    stored = editor.stored(caller, project)
+    assert page.evaluate(LOCAL_COPIES) == []
+    question(page).fill("What next?")
+    editor.save(page)
+
+    assert [block["prompt"] for block in stored] == ["Why?", "And what else?"]
+    after = editor.stored(caller, project)
+    assert [(block["id"], block["prompt"]) for block in after] == [
+        (stored[0]["id"], "Why?"),
+        (stored[1]["id"], "What next?"),
+    ]
+
+
+def test_what_is_typed_after_a_save_whose_answer_was_lost_is_the_next_draft(windows, caller, project):
+    page = with_a_new_block(windows, caller, project)
+    page.evaluate(LOSE_THE_FIRST_ANSWER, "/save/")
+
+    page.keyboard.press("Control+s")
+    editor.expect_state(page, NOT_CONNECTED)
+    question(page).fill("What next?")
+    editor.expect_state(page, "Draft kept")
+    stored = editor.stored(caller, project)
+    editor.save(page)
+
+    assert [block["prompt"] for block in stored] == ["Why?", "And what else?"]
+    after = editor.stored(caller, project)
+    assert [block["prompt"] for block in after] == ["Why?", "What next?"]
+    assert [block["id"] for block in after] == [block["id"] for block in stored]
+
+
+def test_a_save_that_never_arrived_leaves_the_draft(windows, caller, project):
+    page = with_a_new_block(windows, caller, project)
+    page.route("**/save/", lambda route: route.abort())
+
+    page.keyboard.press("Control+s")
+    editor.expect_state(page, NOT_CONNECTED)
+    page.unroute("**/save/")
+
+    editor.expect_state(page, "Draft kept")
+    editor.save(page)
+    assert len(editor.stored(caller, project)) == 2
+
+
+def test_a_discard_whose_answer_was_lost_is_a_discard(windows, caller, project):
+    page = with_a_new_block(windows, caller, project)
+    page.evaluate(LOSE_THE_FIRST_ANSWER, "/draft/")
+
+    discard(page)
+
+    editor.expect_state(page, "Saved")
+    assert editor.prompts(page) == ["Why?"]
+    assert not ScriptDraft.objects.exists()
+
+
+# --- Discarding -------------------------------------------------------------------------------------
+
+
+def discard(page):
+    page.get_by_role("button", name="Discard", exact=True).last.click()
+    page.get_by_role("button", name="Discard changes").click()
+
+
+def test_an_earlier_tab_does_not_discard_the_draft_of_a_later_one(windows, caller, project):
+    earlier = editor.open_editor(windows, caller, project)
+    question(earlier).fill("Mine?")
+    editor.expect_state(earlier, "Draft kept")
+    later = editor.open_editor(windows, caller, project)
+    question(later).fill("Later?")
+    editor.expect_state(later, "Draft kept")
+
+    discard(earlier)
+
+    editor.expect_state(earlier, OTHER_TAB)
+    assert "Later?" in ScriptDraft.objects.get().blocks
+    earlier.get_by_role("button", name="Keep this one").click()
+    editor.expect_state(earlier, "Draft kept")
+    assert "Mine?" in ScriptDraft.objects.get().blocks
+
+
+def test_a_discard_that_the_server_refuses_is_told(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    question(page).fill("Mine?")
+    editor.expect_state(page, "Draft kept")
+    assert caller.delete(f"/projects/{project}").status_code == 204
+
+    discard(page)
+
+    expect(page.locator(".state-words")).to_contain_text("project")
+    expect(page.locator('[data-state="refused"]')).to_be_attached()
+    expect(question(page)).to_have_value("Mine?")

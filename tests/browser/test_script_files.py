@@ -1,0 +1,107 @@
+"""A script leaves the editor as a file, and comes back from one through “Start from…”."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import editor
+from tests.support.caller import CHOICE, SAYING, TEXT, Caller
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def caller():
+    return Caller()
+
+
+def choose(page, content):
+    """Choose a file in “Start from…”."""
+    raw = content if isinstance(content, bytes) else json.dumps(content).encode()
+    if not page.get_by_role("dialog").is_visible():
+        page.get_by_role("button", name="Start from…").click()
+        page.get_by_role("button", name="A file").click()
+    field = page.get_by_label("A script as a JSON file")
+    field.set_input_files({"name": "script.json", "mimeType": "application/json", "buffer": raw})
+
+
+def test_an_exported_script_is_taken_into_another_project(windows, caller):
+    quiz = CHOICE | {"name": "colour", "correct_answer_index": 1}
+    shown = TEXT | {"show_when": {"block": "colour", "op": "eq", "value": "red"}}
+    source = editor.new_project(caller, SAYING, quiz, shown, scoring_enabled=True)
+    target = editor.new_project(caller, TEXT, scoring_enabled=True)
+    page = editor.open_editor(windows, caller, source)
+    page.evaluate(
+        "() => colloquyEditor.store.changeBlock(colloquyEditor.store.blocks[0].key,"
+        " (block) => { block.prompt = 'Just typed.'; }, 'Type')"
+    )
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export").click()
+    exported = download.value.path().read_bytes()
+
+    page.goto(editor.address_of(target))
+    choose(page, exported)
+    page.get_by_role("button", name="Replace the draft").click()
+    editor.expect_state(page, "Draft kept")
+    editor.save(page)
+
+    blocks = editor.stored(caller, target)
+    assert [block["prompt"] for block in blocks] == ["Just typed.", "Which colour?", "Why?"]
+    assert blocks[1]["correct_answer_ids"] == [blocks[1]["options"][1]["id"]]
+    assert blocks[2]["show_when"] == shown["show_when"]
+    assert {block["id"] for block in blocks}.isdisjoint(
+        block["id"] for block in editor.stored(caller, source)
+    )
+
+
+def test_the_file_of_the_same_script_keeps_its_ids_and_undo_takes_it_back(windows, caller):
+    project = editor.new_project(caller, TEXT, CHOICE)
+    before = editor.stored(caller, project)
+    page = editor.open_editor(windows, caller, project)
+
+    choose(page, {"blocks": [before[1], before[0] | {"prompt": "Why so?"}]})
+    page.get_by_role("button", name="Replace the draft").click()
+    editor.expect_state(page, "Draft kept")
+    assert editor.prompts(page) == ["Which colour?", "Why so?"]
+    editor.save(page)
+
+    after = editor.stored(caller, project)
+    assert [block["id"] for block in after] == [before[1]["id"], before[0]["id"]]
+    page.keyboard.press("Control+z")
+    assert editor.prompts(page) == ["Why?", "Which colour?"]
+
+
+def test_what_is_no_script_is_refused_and_strange_values_are_shown_as_faults(windows, caller):
+    project = editor.new_project(caller, TEXT)
+    page = editor.open_editor(windows, caller, project)
+    says = page.locator(".start [role=status]")
+    strange = [
+        {"type": "no_such_type", "prompt": 7, "options": [None, 3, {"value": None}], "min": "<b>"},
+        {"type": "single_punch", "name": 5, "show_when": [], "scale": "x", "section": "outer"},
+        "no block",
+    ]
+
+    choose(page, b"no JSON")
+    expect(says).to_contain_text("This is no JSON file.")
+    choose(page, {"name": "no script"})
+    expect(says).to_contain_text("The file has no list of blocks")
+    choose(page, b"[" + b" " * 1_000_001 + b"]")
+    expect(says).to_contain_text("The file is too large")
+    assert editor.prompts(page) == ["Why?"]
+    choose(page, strange)
+    expect(page.locator(".start-faults")).to_contain_text("Block 2")
+    page.get_by_role("button", name="Add at the end").click()
+
+    expect(page.locator(".status-bar")).to_contain_text("faults")
+    assert len(editor.prompts(page)) == 3
+
+
+def test_an_open_project_exports_its_script_and_takes_none(windows, caller):
+    project = caller.make_open(TEXT)["id"]
+    page = editor.open_editor(windows, caller, project)
+
+    expect(page.get_by_role("button", name="Start from…")).to_be_disabled()
+    expect(page.get_by_role("link", name="Export")).to_be_visible()

@@ -1,0 +1,139 @@
+"""The history in the admin: who changed what, with before and after, for those who may know it."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+
+import orjson
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from communities.admin_site import audit_trail
+from communities.models import AuditEntry
+from tests.support.caller import TEXT, Caller
+from tests.support.staff import client_of, signed_in
+
+pytestmark = pytest.mark.django_db
+LIST = "/admin/communities/auditentry/"
+
+
+@pytest.fixture
+def caller() -> Caller:
+    """Somebody who made a project, renamed it, and changed the community's settings."""
+    caller = Caller()
+    project = caller.make(TEXT, name="Openings")
+    caller.patch(f"/projects/{project['id']}", {"name": "=Opening moves"})
+    caller.patch("/settings", {"xp_name": "Stars"})
+    return caller
+
+
+@pytest.fixture
+def admin(caller: Caller) -> Client:
+    return client_of(caller.community)
+
+
+def shown(client: Client, address: str) -> str:
+    response = client.get(address)
+    assert response.status_code == 200
+    return html.unescape(response.content.decode())
+
+
+def renaming() -> AuditEntry:
+    return AuditEntry.objects.get(action="project.updated")
+
+
+def test_the_list_tells_what_which_who_and_when(admin: Client, caller: Caller) -> None:
+    page = shown(admin, LIST)
+
+    for words in ("Project changed", "=Opening moves", "Community settings changed", caller.user.name):
+        assert words in page
+
+
+@pytest.mark.parametrize(
+    ("query", "expected", "absent"),
+    [
+        ("?kind=settings", "Community settings changed", ">Project changed"),
+        ("?q=Opening", "Project changed", ">Community settings changed"),
+        ("?source=api_key&days=7", "Project created", "Nothing matches"),
+        ("?source=system", "Nothing matches", ">Project changed"),
+    ],
+)
+def test_the_list_is_searched_and_filtered(admin: Client, query: str, expected: str, absent: str) -> None:
+    page = shown(admin, LIST + query)
+
+    assert expected in page
+    assert absent not in page
+
+
+def test_an_entry_shows_before_and_after(admin: Client) -> None:
+    page = shown(admin, f"{LIST}{renaming().pk}/change/")
+
+    assert "<del>Openings</del>" in page
+    assert "<ins>=Opening moves</ins>" in page
+
+
+def test_a_file_has_the_filtered_entries_and_no_formula(admin: Client) -> None:
+    response = admin.get(f"{LIST}export/csv/?kind=project")
+
+    rows = list(csv.DictReader(io.StringIO(b"".join(response).decode())))
+    assert [row["action"] for row in rows] == ["project.updated", "project.created"]
+    assert rows[0]["object_name"] == "'=Opening moves"
+    lines = b"".join(admin.get(f"{LIST}export/ndjson/")).splitlines()
+    assert len(lines) == AuditEntry.objects.count() - 1  # without the entry of this export
+    assert [orjson.loads(line)["action"] for line in lines[:2]] == ["history.exported", "settings.updated"]
+    assert AuditEntry.objects.filter(action="history.exported", after={"format": "ndjson"}).count() == 1
+
+
+def test_the_tab_of_a_project_holds_its_own_changes(admin: Client) -> None:
+    project_id = renaming().project_id
+    tab = reverse("admin:surveys_project_history", args=[project_id])
+
+    page = shown(admin, tab)
+
+    assert "Project changed" in page
+    assert "settings changed" not in page
+    entry = reverse("admin:surveys_project_history_entry", args=[project_id, renaming().pk])
+    assert "<del>Openings</del>" in shown(admin, entry)
+    exported = admin.get(reverse("admin:surveys_project_history_export", args=[project_id, "csv"]))
+    assert b"project.updated" in b"".join(exported)
+
+
+def test_creators_read_the_history_of_their_own_projects_alone(caller: Caller) -> None:
+    colleague = caller.beside("creator")
+    own = colleague.make(TEXT, name="Mine")
+    colleague.user.is_staff = True
+    colleague.user.save()
+    client = signed_in(colleague.user)
+
+    assert client.get(LIST).status_code == 404
+    assert "Project created" in shown(client, reverse("admin:surveys_project_history", args=[own["id"]]))
+    others = reverse("admin:surveys_project_history", args=[renaming().project_id])
+    assert client.get(others).status_code == 403
+    entry = reverse("admin:surveys_project_history_entry", args=[renaming().project_id, renaming().pk])
+    assert client.get(entry).status_code == 404
+
+
+def test_an_entry_of_another_project_or_community_looks_absent(admin: Client, caller: Caller) -> None:
+    elsewhere = Caller()
+    foreign = elsewhere.make(TEXT, name="Elsewhere")
+    entry = AuditEntry.objects.get(object_id=str(foreign["id"]), action="project.created")
+    own = caller.make(TEXT)
+
+    assert "Elsewhere" not in shown(admin, LIST)
+    assert admin.get(f"{LIST}{entry.pk}/change/").status_code == 404
+    mixed = reverse("admin:surveys_project_history_entry", args=[own["id"], renaming().pk])
+    assert admin.get(mixed).status_code == 404
+
+
+def test_nested_changes_are_told_by_their_path() -> None:
+    entry = AuditEntry(
+        before={"blocks": [{"name": "why", "prompt": "Why?"}], "n": 1},
+        after={"blocks": [{"name": "why", "prompt": "Why not?"}], "n": None},
+    )
+
+    found = [(each.path, each.before, each.after) for each in audit_trail.differences(entry)]
+
+    assert found == [("blocks[why].prompt", "Why?", "Why not?"), ("n", "1", "null")]

@@ -1,0 +1,67 @@
+"""Finding members in a large community: the newest of many, all of a few, and few rows read either way."""
+
+from __future__ import annotations
+
+import secrets
+
+import pytest
+
+from communities.models import Community, Member, User
+from communities.services import member_search
+from communities.services.member_search import find_members
+from tests.factories import CommunityFactory, IdentityFactory
+from tests.support.plans import analyse, fill_members, rows_read
+
+pytestmark = pytest.mark.django_db
+COUNT = 2_000
+
+
+@pytest.fixture
+def community(monkeypatch: pytest.MonkeyPatch) -> Community:
+    """Its name ends all words, so that indexes have them of no test that is over."""
+    monkeypatch.setattr(member_search, "MAX_FOUND", 10)
+    monkeypatch.setattr(member_search, "NEWEST", 20)
+    return CommunityFactory.create(name=secrets.token_hex(8))
+
+
+@pytest.fixture
+def members(community: Community) -> list[Member]:
+    """All are persons, one in 400 is rare, and one in 200 has a nick."""
+    mark = community.name
+    made = fill_members(community, COUNT, name=f"Person{mark} {{}}")
+    for number in range(0, COUNT, 400):
+        User.objects.filter(pk=made[number].user_id).update(name=f"Rare{mark} person{mark}")
+    for number in range(0, COUNT, 200):
+        Member.objects.filter(pk=made[number].pk).update(nick=f"Nick{mark}")
+    analyse(Member, User)
+    return made
+
+
+def test_of_many_the_newest_are_found(community: Community, members: list[Member]) -> None:
+    found = find_members(community_id=community.pk, term=f"person{community.name}")
+
+    assert sorted(found) == [each.pk for each in members[-10:]]
+
+
+@pytest.mark.parametrize(("word", "every"), [("RARE", 400), ("nick", 200)])
+def test_of_few_all_are_found(community: Community, members: list[Member], word: str, every: int) -> None:
+    found = find_members(community_id=community.pk, term=f"{word}{community.name}")
+
+    assert sorted(found) == [each.pk for each in members[::every]]
+
+
+def test_an_account_is_found_beside_many_with_such_a_name(
+    community: Community, members: list[Member]
+) -> None:
+    term = f"person{community.name}"
+    IdentityFactory.create(user=members[0].user, platform_id=term)
+
+    assert members[0].pk in find_members(community_id=community.pk, term=term)
+
+
+@pytest.mark.parametrize("word", ["person", "rare", "nick", "nobody"])
+def test_few_rows_are_read(community: Community, members: list[Member], word: str) -> None:
+    with rows_read() as read:
+        find_members(community_id=community.pk, term=f"{word}{community.name}")
+
+    assert read.count < 300

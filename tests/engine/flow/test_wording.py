@@ -1,0 +1,71 @@
+"""Expressions in words that their author's colleagues understand."""
+
+from __future__ import annotations
+
+import pytest
+
+from surveys.engine.flow.wording import words
+from surveys.engine.language.expressions import parse
+from surveys.engine.script import Bucket
+from tests.support.engine import script_builder
+
+SCRIPT = script_builder.script(
+    {"type": "single_punch", "name": "membership", "options": [{"value": "m", "label": "Member"}, "Guest"]},
+    {"type": "multi_punch", "name": "Which days", "options": ["Mon", {"value": "t", "label": "Tuesday"}]},
+    {"type": "open_numeric", "name": "years"},
+    {"type": "open_text", "name": "why"},
+    {"type": "calculated_block", "name": "kind"},
+    scoring_enabled=True,
+    buckets=(Bucket("Fire Mage"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('membership = "m"', "membership is Member"),
+        ('NOT membership = "m"', "membership is not Member"),
+        ('MEMBERSHIP != "Guest"', "membership is not Guest"),
+        ('q1 in ["m", "Guest"]', "membership is one of Member, Guest"),
+        ('"t" in which_days', "Which days includes Tuesday"),
+        ('Which_days in ["Mon", "t"]', "Which days includes any of Mon, Tuesday"),
+        ('Which_days = ["Mon", "t"]', "Which days is exactly Mon, Tuesday"),
+        ('Which_days = "Mon"', "Which days is only Mon"),
+        ('Which_days != "Mon"', "Which days is not only Mon"),
+        ("Which_days > 3", "Which days is more than 3"),
+        ("years >= 3.50", "years is at least 3.5"),
+        ("years < 3 OR years > 9", "years is less than 3 or years is more than 9"),
+        ("3 <= years", "3 is at most years"),
+        ("years = q5", "years is kind"),
+        ('"chess" in why', "why contains chess"),
+        ('why in "abc"', "why is part of abc"),
+        ('why = ""', "why is empty"),
+        ("why in []", "why is one of nothing"),
+        ('kind != "Fire Mage"', "kind is not Fire Mage"),
+        ("score_fire_mage >= 3", "score fire mage is at least 3"),
+        ('answer = "Yes"', "the latest answer is Yes"),
+        ("nobody = true", "nobody is true"),
+        ("years", "years has a value other than 0"),
+        ("true", "always"),
+        ("0", "never"),
+        ("NOT (years = 1 AND why)", "not (years is 1 and why has a value other than 0)"),
+        (
+            'years > 1 AND (membership = "m" OR why = "x")',
+            "years is more than 1 and (membership is Member or why is x)",
+        ),
+        ("(years = 1) = true", "(years is 1) is true"),
+    ],
+)
+def test_an_expression_in_words(text: str, expected: str) -> None:
+    assert words(parse(text).tree, SCRIPT) == expected
+
+
+def test_a_block_that_nobody_has_named_is_called_by_its_text():
+    script = script_builder.script(
+        {"type": "open_numeric", "name": "q1", "prompt": "For how\n many years?"},
+        {"type": "open_numeric", "name": "q2", "prompt": ""},
+    )
+
+    said = words(parse("q1 > 3 AND q2 = 1").tree, script)
+
+    assert said == "“For how many years?” is more than 3 and Block 2 is 1"

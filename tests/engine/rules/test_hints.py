@@ -1,0 +1,74 @@
+"""What is valid, and yet looks like a slip of somebody who edits a script."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from surveys.engine.rules.hints import hints
+from surveys.engine.script import Block, Bucket
+from tests.support.engine.script_builder import script
+
+TEXT = {"type": "open_text", "name": "why"}
+CHOICE: dict[str, Any] = {"type": "single_punch", "options": ["a", "b"]}
+QUIZ = CHOICE | {"correct_answer_ids": [10]}
+
+
+def found(made: Any) -> list[tuple[object, object]]:
+    return [(each["field"], each["code"]) for each in hints(made)]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("Because of [why]?", []),
+        ("Because of [WHY]?", []),
+        ("Because of [q1]?", []),
+        ("Hello [UserName], you have [month_total_xp].", []),
+        ("You said [answer].", []),
+        ("No [1] token here]", []),
+        ("No [1] token [ here", ["unclosed_token"]),
+        ("Hello [UserName, you", ["unclosed_token"]),
+        ("About [wy [why]?", ["unclosed_token"]),
+        ("Is it [wy]?", ["unknown_token"]),
+        ("[wy] [wy] [wx]", ["unknown_token", "unknown_token"]),
+        ("It is [score].", ["unknown_token"]),
+        ("About [itself]?", ["empty_token"]),
+        ("About [later]?", ["empty_token"]),
+        ("About [hello]?", ["empty_token"]),
+    ],
+)
+def test_tokens_in_a_prompt_are_known_and_answered_before_it(prompt: str, expected: list[str]) -> None:
+    made = script(
+        TEXT,
+        {"type": "content_block", "name": "hello"},
+        TEXT | {"name": "itself", "prompt": prompt},
+        TEXT | {"name": "later"},
+    )
+
+    assert found(made) == [("blocks[2].prompt", code) for code in expected]
+
+
+def test_feedback_may_name_the_block_that_was_just_answered() -> None:
+    feedback = {"name": "own", "when_correct": "Yes, [own].", "when_incorrect": "No, [later]."}
+    made = script(QUIZ | feedback, TEXT | {"name": "later"})
+
+    assert found(made) == [("blocks[0].when_incorrect", "empty_token")]
+
+
+def test_the_outro_may_name_every_block_and_what_is_scored() -> None:
+    thanks = Block(type="content_block", section="outro", name="thanks", prompt="[why] [score_art] [wy]")
+    made = script(TEXT, scoring_enabled=True, buckets=(Bucket("Art"),), outro=(thanks,))
+
+    assert found(made) == [("blocks[1].prompt", "unknown_token")]
+
+
+def test_a_choice_without_a_right_answer_stands_out_among_others_that_have_one() -> None:
+    points = CHOICE | {"options": [{"value": "a", "score_values": {"art": 1}}, "b"]}
+
+    made = script(QUIZ, CHOICE, TEXT, points, scoring_enabled=True)
+
+    assert found(made) == [("blocks[1].correct_answer_ids", "no_correct_answer")]
+    assert found(script(CHOICE, TEXT, scoring_enabled=True)) == []
+    assert found(script(QUIZ, CHOICE, scoring_enabled=False)) == []

@@ -1,0 +1,103 @@
+"""Staff in the community of `scenario`, and the tabs of a project in the admin."""
+
+import html
+import re
+
+import orjson
+from django.urls import reverse
+
+from surveys.models import Analysis
+from surveys.services.results import figures
+from tests.support.moments import LUNCHTIME
+from tests.support.staff import Staff, signed_in
+from tests.support.surveys import scenario
+
+LIST = "/admin/surveys/project/"
+ROLES = ["superuser", "admin", "author", "creator", "member", "foreigner"]
+EDITORS = ["superuser", "admin", "author"]
+EDITOR_STATE = re.compile(r'<script id="editor-state" type="application/json">(.*?)</script>', re.DOTALL)
+
+
+def project_staff(access="admin", **fields) -> Staff:
+    """Staff with this access in the community of `scenario`."""
+    return Staff(access, community=scenario.community(), **fields)
+
+
+def client_as(role, made=None):
+    """A browser in which staff with a role are signed in; `author` made the project.
+
+    A `foreigner` is an admin of another community.
+    """
+    access = {"author": "creator", "foreigner": "admin"}.get(role, role)
+    community = scenario.community(2 if role == "foreigner" else 1)
+    staff = Staff(access, community=community, name=role.capitalize())
+    if role == "author":
+        made.author = staff.user
+        made.save(update_fields=["author"])
+    return staff.client
+
+
+def superuser(**options):
+    """A browser in which a superuser is signed in."""
+    return signed_in(project_staff("superuser").user, **options)
+
+
+def tab(project_id, name="results", *args):
+    """The address of a tab of a project, or of what belongs to it."""
+    return reverse(f"admin:surveys_project_{name}", args=[project_id, *args])
+
+
+def look(client, made, query="", *, page="results", status=200):
+    """The source of a project's tab, without entities."""
+    response = client.get(tab(made.pk, page) + query)
+    assert response.status_code == status
+    return html.unescape(response.content.decode())
+
+
+def editor_state(client, project_id):
+    """What the page of a project's script editor embeds."""
+    page = client.get(tab(project_id, "script"))
+    assert page.status_code == 200, page.content
+    found = EDITOR_STATE.search(page.content.decode())
+    assert found is not None, page.content
+    return orjson.loads(html.unescape(found[1]))
+
+
+def form_of(page):
+    """What a browser would send of a page's form, unchanged: `response.context["form"]`."""
+    sent = {}
+    for field in page.context["form"]:
+        value = field.value()
+        if hasattr(value, "isoformat"):
+            value = field.field.widget.format_value(field.field.prepare_value(value))
+        if field.field.show_hidden_initial:
+            hidden = field.as_hidden(only_initial=True)
+            sent[field.html_initial_name] = html.unescape(hidden.partition('value="')[2].partition('"')[0])
+        if value is True:
+            sent[field.html_name] = "on"
+        elif value not in (None, False):
+            sent[field.html_name] = value
+    return sent
+
+
+def respond(made, *said, times=1):
+    """Responses with these answers."""
+    for _ in range(times):
+        scenario.say(scenario.begin(made), *said)
+
+
+def analysis(made, status="completed", **fields):
+    """An analysis of a project as it is now."""
+    return Analysis.objects.create(
+        **{
+            "project": made,
+            "status": status,
+            "revision": made.revision,
+            "changes": figures.changes(made.pk),
+            "created_at": LUNCHTIME,
+            "completed_at": LUNCHTIME if status == "completed" else None,
+            "generated_by": "local",
+            "summary": "All is well.",
+            **fields,
+        }
+    )

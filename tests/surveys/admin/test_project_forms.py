@@ -1,0 +1,378 @@
+"""The forms of a project's tabs: each field is written by its path, refusals stand at their fields."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from communities.models import Community
+from surveys.engine.script import ActionConfig
+from surveys.models import Project
+from surveys.services import field_groups
+from surveys.services.representations.project import project_as_json
+from tests.factories import CommunitySettingsFactory
+from tests.support.staff import Staff
+from tests.support.surveys import scenario
+from tests.support.surveys.project_tabs import LIST, form_of, project_staff, tab
+from tests.support.surveys.scenario import CHOICE, TEXT
+
+pytestmark = pytest.mark.django_db
+GIVES_XP = {
+    "type": "action_block",
+    "action_kind": "give_xp",
+    "action_config": ActionConfig(xp_amount=5),
+}
+
+
+@pytest.fixture
+def staff() -> Staff:
+    admin = project_staff()
+    Community.objects.update(active_project_count=9, tier="premium")
+    return admin
+
+
+def draft(**fields: Any) -> Project:
+    made = scenario.project(CHOICE, status="inactive", participation="private", **fields)
+    Project.objects.filter(pk=made.pk).update(delivery=None, question_count=1)
+    return Project.objects.get(pk=made.pk)
+
+
+def told(project: Project) -> dict[str, Any]:
+    stored = Project.objects.with_details().get(pk=project.pk)
+    return project_as_json(stored, at=timezone.now())
+
+
+def at(value: Any, path: str) -> Any:
+    for part in path.split("."):
+        value = value[part]
+    return value
+
+
+def send(staff: Staff, project: Project, page: str, /, **changes: Any) -> Any:
+    """Send the form of a tab as a browser does, with these changes; None empties a field."""
+    address = tab(project.pk, page)
+    sent = {**form_of(staff.client.get(address)), **changes}
+    return staff.client.post(address, {key: value for key, value in sent.items() if value is not None})
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "path", "stored"),
+    [
+        ("delivery", {"participation": "open_web"}, "delivery.audience.participation", "open_web"),
+        (
+            "delivery",
+            {"required_role_ids": "123\n456"},
+            "delivery.audience.required_role_ids",
+            ["123", "456"],
+        ),
+        ("delivery", {"verified_source_ids": "7 8"}, "delivery.audience.verified_source_ids", [7, 8]),
+        ("delivery", {"privacy_mode": "semi-private"}, "settings.privacy_mode", "semi-private"),
+        ("delivery", {"max_completes_per_user": "2"}, "settings.max_completes_per_user", 2),
+        ("delivery", {"message": "Come!"}, "delivery.invitation.message", "Come!"),
+        ("delivery", {"border_color": "4b4fcc"}, "delivery.invitation.border_color", "4b4fcc"),
+        ("delivery", {"info_display": "embed"}, "delivery.invitation.embed_config.info_display", "embed"),
+        ("delivery", {"footer": "Ours"}, "delivery.invitation.footer", "Ours"),
+        ("delivery", {"answer_button_color": "3"}, "delivery.invitation.answer_button_color", 3),
+        ("look", {"name": "New"}, "name", "New"),
+        ("look", {"theme_id": "5"}, "presentation.theme_id", 5),
+        ("look", {"interviewer_id": "2"}, "presentation.interviewer_id", 2),
+        ("look", {"branding": "Us"}, "presentation.branding", "Us"),
+        ("look", {"chart_emoji": "♞"}, "presentation.chart_emoji", "♞"),
+        ("rewards", {"use_xp": "on"}, "rewards.use_xp", True),
+        ("rewards", {"achievement_enabled": "on"}, "rewards.achievement_enabled", True),
+        ("rewards", {"achievement_name": "Knight"}, "rewards.achievement_name", "Knight"),
+        ("rewards", {"discord_role_id": "99"}, "rewards.discord_role_id", "99"),
+        ("rewards", {"scoring_enabled": "on"}, "scoring.enabled", True),
+        ("share", {"share_results": "on"}, "settings.share_results", True),
+        ("share", {"reveal_results": "on"}, "settings.reveal_results", True),
+        ("share", {"is_cloneable": None}, "info.is_cloneable", False),
+    ],
+)
+def test_a_field_is_written_where_the_contract_has_it(
+    staff: Staff, name: str, changes: dict[str, Any], path: str, stored: Any
+) -> None:
+    project = draft()
+
+    done = send(staff, project, name, **changes)
+
+    assert done.status_code == 302, done.context["form"].errors
+    assert at(told(project), path) == stored
+
+
+def test_buckets_are_lines(staff: Staff) -> None:
+    project = draft()
+
+    send(staff, project, "rewards", scoring_enabled="on", buckets="Strategy\n\nTactics ")
+
+    assert [each["name"] for each in told(project)["scoring"]["buckets"]] == ["Strategy", "Tactics"]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "field", "words"),
+    [
+        ("delivery", {"border_color": "red"}, "border_color", "Colour"),
+        ("delivery", {"image_url": "ftp://x"}, "image_url", ""),
+        ("delivery", {"post_channel_id": "x"}, "post_channel_id", "Channel"),
+        (
+            "delivery",
+            {"opening_mode": "scheduled"},
+            "opening_time",
+            "Opening time is required where “Opens” is “At a time”.",
+        ),
+        (
+            "delivery",
+            {"closing_mode": "scheduled", "closing_time": "2020-01-01T10:00"},
+            "closing_time",
+            "Closing time must lie in the future.",
+        ),
+        ("delivery", {"max_completes_per_user": "0"}, "max_completes_per_user", "greater than or equal to 1"),
+        ("delivery", {"verified_source_ids": "a"}, "verified_source_ids", "one whole number a line"),
+        ("look", {"name": " "}, "name", "required"),
+        ("look", {"chart_emoji": "♞♞"}, "chart_emoji", "Sign of a bar must be one visible character."),
+        ("rewards", {"achievement_id": "0"}, "achievement_id", "Number of the achievement"),
+        ("rewards", {"buckets": "A\na"}, "buckets", "Buckets must have"),
+    ],
+)
+def test_what_is_wrong_is_said_at_the_field_and_nothing_typed_is_lost(
+    staff: Staff, name: str, changes: dict[str, Any], field: str, words: str
+) -> None:
+    project = draft()
+    before = told(project)
+
+    page = send(staff, project, name, **changes)
+
+    form = page.context["form"]
+    assert page.status_code == 200
+    assert words in str(form.errors[field]), form.errors
+    assert "`" not in str(form.errors)
+    assert {key: form[key].value() for key in changes} == changes
+    assert told(project) == before
+
+
+def test_two_people_who_change_different_fields_keep_both(staff: Staff) -> None:
+    project = draft()
+    address = tab(project.pk, "look")
+    first, second = form_of(staff.client.get(address)), form_of(staff.client.get(address))
+
+    staff.client.post(address, {**first, "theme_id": "4"})
+    staff.client.post(address, {**second, "branding": "Us"})
+
+    presentation = told(project)["presentation"]
+    assert (presentation["theme_id"], presentation["branding"]) == (4, "Us")
+
+
+def test_nothing_is_written_where_nothing_was_changed(staff: Staff) -> None:
+    project = draft()
+    before = told(project)
+
+    for name in ("delivery", "look", "rewards", "share"):
+        done = send(staff, project, name)
+        assert done.status_code == 302
+
+    assert told(project) == before
+
+
+def test_privacy_does_not_change_once_there_are_responses(staff: Staff) -> None:
+    project = scenario.project(CHOICE, TEXT)
+    scenario.say(scenario.begin(project, "a"), 0)
+
+    page = send(staff, project, "delivery", privacy_mode="anonymous")
+
+    assert "cannot change once there are responses" in page.content.decode()
+    assert told(project)["settings"]["privacy_mode"] == "transparent"
+
+
+def test_premium_fields_are_locked_on_the_basic_tier_and_say_so(staff: Staff) -> None:
+    Community.objects.update(tier="basic")
+    project = draft()
+    address = tab(project.pk, "delivery")
+
+    page = staff.read(address)
+    staff.client.post(address, {**form_of(staff.client.get(address)), "footer": "Ours", "message": "Come!"})
+
+    invitation = told(project)["delivery"]["invitation"]
+    assert "this community is on the basic tier" in page
+    assert (invitation["footer"], invitation["message"]) == (None, "Come!")
+
+
+def test_times_are_read_in_the_communitys_zone(staff: Staff) -> None:
+    CommunitySettingsFactory.create(community=staff.community, time_zone="America/New_York")
+    project = draft()
+
+    send(staff, project, "delivery", closing_mode="scheduled", closing_time="2099-07-01T12:00")
+
+    assert told(project)["delivery"]["closing"]["time"] == "2099-07-01T16:00:00Z"
+    assert "2099-07-01T12:00" in staff.read(tab(project.pk, "delivery"))
+    assert "America/New_York" in staff.read(tab(project.pk, "delivery"))
+
+
+@pytest.mark.parametrize("name", ["delivery", "look", "rewards", "share"])
+def test_a_creator_reads_the_settings_of_others_and_writes_none(staff: Staff, name: str) -> None:
+    creator = project_staff("creator")
+    project = draft()
+
+    page = creator.read(tab(project.pk, name))
+
+    assert "Only its creator and admins may change this." in page
+    assert 'type="submit" class="button">Save' not in page
+    assert creator.client.post(tab(project.pk, name), {}).status_code == 403
+    assert creator.client.post(tab(project.pk, "share_new_address"), {}).status_code == 403
+
+
+def test_a_double_award_is_warned_of(staff: Staff) -> None:
+    project = scenario.project({**GIVES_XP, "name": "bonus", "prompt": "+5"}, CHOICE)
+    Project.objects.filter(pk=project.pk).update(rewards={"use_xp": True})
+
+    page = staff.read(tab(project.pk, "rewards"))
+
+    assert "People get XP twice." in page
+    assert "bonus" in page
+
+
+def test_a_new_address_of_the_results_replaces_the_old_one(staff: Staff) -> None:
+    project = scenario.project(CHOICE, share_results=True)
+    old = f"/r/{project.results_token}"
+
+    asked = staff.read(tab(project.pk, "share_new_address"))
+    staff.client.post(tab(project.pk, "share_new_address"))
+
+    new = Project.objects.get(pk=project.pk).results_token
+    assert old in asked
+    assert staff.client.get(old).status_code == 404
+    assert staff.client.get(f"/r/{new}").status_code == 200
+
+
+def test_the_preview_shows_what_is_chosen_and_only_our_pages_may_frame_it(staff: Staff) -> None:
+    project = scenario.project(CHOICE, name="Tea?")
+
+    response = staff.client.get(tab(project.pk, "look_preview"), {"theme_id": "4", "branding": "<b>Us"})
+
+    page = response.content.decode()
+    assert 'data-theme="4"' in page
+    assert "&lt;b&gt;Us" in page
+    assert "Prompt 0." in page
+    assert "frame-ancestors 'self'" in response["Content-Security-Policy"]
+
+
+# --- Opening ------------------------------------------------------------------------------------------
+
+
+def test_opening_now(staff: Staff) -> None:
+    project = draft()
+
+    done = send(staff, project, "open", participation="open_web")
+
+    stored = Project.objects.get(pk=project.pk)
+    assert done["Location"] == tab(project.pk, "share")
+    assert (stored.status, stored.participation) == ("active", "open_web")
+    assert stored.opened_at is not None
+
+
+def test_opening_at_a_time(staff: Staff) -> None:
+    project = draft()
+    later = (timezone.now() + timedelta(days=2)).astimezone(UTC)
+
+    send(staff, project, "open", opening_mode="scheduled", opening_time=f"{later:%Y-%m-%dT%H:%M}")
+
+    stored = Project.objects.get(pk=project.pk)
+    assert stored.status == "inactive"
+    assert stored.opens_at == later.replace(second=0, microsecond=0)
+
+
+def test_an_opening_in_the_past_is_refused_at_its_field(staff: Staff) -> None:
+    page = send(staff, draft(), "open", opening_mode="scheduled", opening_time="2020-01-01T10:00")
+
+    assert "Opening time must lie in the future." in str(page.context["form"].errors["opening_time"])
+
+
+def test_opening_in_the_chat_needs_a_channel(staff: Staff) -> None:
+    page = send(staff, draft(), "open", response_channel="chat")
+
+    assert "is required if" in str(page.context["form"].errors)
+    assert "`" not in str(page.context["form"].errors)
+
+
+def test_an_empty_script_hinders_and_leads_to_the_editor(staff: Staff) -> None:
+    project = scenario.project(status="inactive", delivery=None)
+
+    page = staff.client.get(tab(project.pk, "open"))
+
+    assert "A project needs at least one question before it opens." in page.content.decode()
+    assert f'href="{tab(project.pk, "script")}"' in page.content.decode()
+    assert not page.context["is_possible"]
+
+
+def test_the_header_tells_the_state_and_offers_what_follows_from_it(staff: Staff) -> None:
+    opened = timezone.now() - timedelta(days=3)
+    project = scenario.project(CHOICE, TEXT, opened_at=opened)
+    scenario.say(scenario.begin(project, "a"), 0, "x")
+    scenario.say(scenario.begin(project, "b"), 0)
+
+    open_page = staff.read(tab(project.pk, "share"))
+    draft_page = staff.read(tab(draft().pk, "share"))
+
+    assert "Open for 3\xa0days" in open_page
+    assert "2 responses" in open_page
+    assert "50 % complete" in open_page
+    assert f"{LIST}close/?id={project.pk}&from=project" in open_page
+    assert ">Open</a>" in draft_page
+    assert "Draft" in draft_page
+
+
+def test_a_scheduled_opening_shows_its_time_and_can_be_cancelled(staff: Staff) -> None:
+    soon = datetime.now(UTC) + timedelta(hours=2)
+    project = draft(opens_at=soon)
+
+    page = staff.read(tab(project.pk, "share"))
+
+    assert "Opens later" in page
+    assert "Cancel opening" in page
+
+
+@pytest.mark.parametrize(
+    ("zone", "changes"),
+    [
+        ("Asia/Tokyo", {"opening_mode": "scheduled", "opening_time": "0001-01-01T00:00"}),
+        ("America/New_York", {"closing_mode": "scheduled", "closing_time": "9999-12-31T23:59"}),
+        ("UTC", {"verified_source_ids": "9" * 5000}),
+    ],
+)
+def test_what_no_calendar_and_no_database_holds_is_refused_at_its_field(
+    staff: Staff, zone: str, changes: dict[str, str]
+) -> None:
+    CommunitySettingsFactory.create(community=staff.community, time_zone=zone)
+    project = draft()
+
+    refused = send(staff, project, "delivery", **changes)
+
+    assert refused.status_code < 500
+    assert list(refused.context["form"].errors) == [list(changes)[-1]]
+    assert told(project)["delivery"] is None
+
+
+def test_a_project_that_closes_at_the_end_of_time_is_shown_in_every_zone(staff: Staff) -> None:
+    CommunitySettingsFactory.create(community=staff.community, time_zone="Asia/Tokyo")
+    project = draft()
+    never = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    closing = {"mode": "scheduled", "time": "9999-12-31T23:59:59Z"}
+    delivery = {**field_groups.empty("delivery"), "closing": closing}
+    Project.objects.filter(pk=project.pk).update(status="active", closes_at=never, delivery=delivery)
+
+    for address in ("/admin/", LIST, tab(project.pk, "delivery"), tab(project.pk, "share")):
+        staff.read(address)
+    send(staff, project, "delivery", message="Come!")
+
+    assert told(project)["delivery"]["closing"]["time"] == "9999-12-31T23:59:59Z"
+
+
+def test_saving_another_field_keeps_the_seconds_of_a_time(staff: Staff) -> None:
+    project = draft()
+    opening = {"mode": "scheduled", "time": "2999-01-31T09:30:15Z"}
+    delivery = {**field_groups.empty("delivery"), "opening": opening}
+    Project.objects.filter(pk=project.pk).update(delivery=delivery)
+
+    send(staff, project, "delivery", message="Come!")
+
+    assert told(project)["delivery"]["opening"] == opening
+    assert told(project)["delivery"]["invitation"]["message"] == "Come!"

@@ -1,0 +1,319 @@
+"""The list of projects in the admin, and what is done to selected ones."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from communities.models import Community
+from surveys.models import Project
+from tests.factories import CommunitySettingsFactory, ProjectFactory
+from tests.support.surveys import scenario
+from tests.support.surveys.project_tabs import LIST, project_staff, tab
+from tests.support.surveys.scenario import CHOICE, TEXT
+
+pytestmark = pytest.mark.django_db
+
+
+def names(page: Any) -> list[str]:
+    return [next(cell.content for cell in row.cells if cell.is_title) for row in page.context["page"].rows]
+
+
+def cells(page: Any) -> dict[str, str]:
+    """The cells of the first row, by the label of their column."""
+    return {cell.label: str(cell.content) for cell in page.context["page"].rows[0].cells}
+
+
+@pytest.fixture(autouse=True)
+def _counted() -> None:
+    """What tests make in the database as open counts as such."""
+    scenario.community()
+    Community.objects.update(active_project_count=9)
+
+
+def project(name: str = "Tea?", **fields: Any) -> Project:
+    return ProjectFactory.create(**{"community": scenario.community(), "name": name, **fields})
+
+
+def test_the_list_says_whether_it_runs_whether_anyone_answers_and_whether_they_finish() -> None:
+    staff = project_staff()
+    made = scenario.project(CHOICE, TEXT, name="Tea?", author=staff.user, opened_at=timezone.now())
+    scenario.say(scenario.begin(made, "a"), 0, "Because")
+    scenario.say(scenario.begin(made, "b"), 0)
+
+    row = cells(staff.client.get(LIST))
+
+    assert "Open" in row["Status"]
+    assert (row["Name"], row["Responses"], row["Completed"]) == ("Tea?", "2", "50 %")
+    assert (row["Author"], row["Type"]) == ("Ada", "Survey")
+    assert "<time" in row["Last answer"]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("tea", ["Tea or coffee?"]),
+        ("COF te", ["Tea or coffee?"]),
+        ("übung", ["Übung 2.1-beta"]),
+        ("2", ["Übung 2.1-beta"]),
+        ("2.1-bet", ["Übung 2.1-beta"]),
+        ("offee", []),
+        ("?!", []),
+        ("' | !:*", []),
+    ],
+)
+@pytest.mark.parametrize("frequent", [0, 200])
+def test_names_are_found_by_the_beginnings_of_their_words(
+    words: str, found: list[str], frequent: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("communities.word_matches.FREQUENT", frequent)
+    staff = project_staff()
+    project("Tea or coffee?")
+    project("Übung 2.1-beta")
+
+    assert names(staff.client.get(LIST, {"q": words})) == found
+
+
+def test_filters_narrow_the_list() -> None:
+    staff, now = project_staff(), timezone.now()
+    soon = now + timedelta(hours=1)
+    project("Open", status="active")
+    project("Pending", opens_at=soon)
+    project("Begun", opens_at=now - timedelta(seconds=1))
+    project("Just over", status="active", closes_at=now - timedelta(seconds=1))
+    project("Draft", type="poll", author=staff.user)
+
+    def listed(**query: str) -> set[str]:
+        return set(names(staff.client.get(LIST, query)))
+
+    assert listed(status="open") == {"Open", "Begun"}
+    assert listed(status="pending") == {"Pending"}
+    assert listed(status="closed") == {"Draft", "Just over"}
+    assert listed(type="poll") == {"Draft"} == listed(author="me")
+    assert listed(type="convo", status="open") == {"Open", "Begun"}
+
+
+def test_the_list_is_ordered_by_time_or_name_over_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("communities.admin_site.listing.PER_PAGE", 2)
+    staff = project_staff()
+    for name in ("b", "A", "c"):
+        project(name)
+
+    newest = staff.client.get(LIST)
+    by_name = staff.client.get(LIST, {"sort": "name"})
+    second = staff.client.get(LIST + by_name.context["page"].next)
+
+    assert names(newest) == ["c", "A"]
+    assert (names(by_name), names(second)) == (["A", "b"], ["c"])
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_the_list_costs_the_same_however_long(count: int, django_assert_num_queries: Any) -> None:
+    staff = project_staff()
+    for n in range(count):
+        scenario.say(scenario.begin(scenario.project(CHOICE, TEXT, author=staff.user), f"p{n}"), 0, "x")
+    staff.client.get(LIST)
+
+    with django_assert_num_queries(9):
+        staff.client.get(LIST)
+
+
+def test_a_member_sees_open_projects_and_may_do_nothing_to_them() -> None:
+    member = project_staff("member")
+    open_one = scenario.project(CHOICE, name="Open one")
+    project("A draft")
+
+    page = member.client.get(LIST)
+
+    assert names(page) == ["Open one"]
+    assert "New project" not in page.content.decode()
+    assert not page.context["page"].listing.actions
+    for act in ("close", "clone", "delete"):
+        assert member.client.get(f"{LIST}{act}/?id={open_one.pk}").status_code == 404
+    assert member.client.post(f"{LIST}restore/", {"id": open_one.pk}).status_code == 302
+    assert member.client.get(f"{LIST}add/").status_code == 404
+    assert member.client.get(tab(open_one.pk, "open")).status_code == 403
+
+
+def test_figures_of_anonymous_projects_of_others_change_in_steps() -> None:
+    creator = project_staff("creator")
+    made = scenario.project(CHOICE, name="Secret", privacy_mode="anonymous")
+    for _ in range(4):
+        scenario.say(scenario.begin(made), 0)
+
+    row = cells(creator.client.get(LIST))
+
+    assert (row["Responses"], row["Completed"], row["Last answer"]) == ("0 completed", "–", "–")
+
+
+@pytest.mark.parametrize("access", ["admin", "creator", "member"])
+def test_another_communitys_projects_are_nowhere(access: str) -> None:
+    staff = project_staff(access)
+    foreign = scenario.project(CHOICE, name="Foreign", community=scenario.community(2))
+
+    assert names(staff.client.get(LIST)) == []
+    assert names(staff.client.get(LIST, {"q": "foreign"})) == []
+    for name in ("open", "script", "delivery", "look", "rewards", "share"):
+        assert staff.client.get(tab(foreign.pk, name)).status_code == 404
+        assert staff.client.post(tab(foreign.pk, name), {}).status_code == (405 if name == "script" else 404)
+    for act in ("close", "clone", "delete"):
+        assert staff.client.get(f"{LIST}{act}/?id={foreign.pk}").status_code == 404
+        assert staff.client.post(f"{LIST}{act}/?id={foreign.pk}").status_code == 404
+    assert Project.objects.get(pk=foreign.pk).status == "active"
+
+
+def test_projects_of_two_communities_are_never_mixed() -> None:
+    staff = project_staff()
+    own = project("Own")
+    foreign = project("Foreign", community=scenario.community(2))
+
+    page = staff.read(f"{LIST}delete/?id={own.pk}&id={foreign.pk}")
+
+    assert "Own" in page
+    assert "Foreign" not in page
+
+
+# --- Selected projects --------------------------------------------------------------------------------
+
+
+def test_closing_asks_and_leaves_out_what_is_not_open() -> None:
+    staff = project_staff()
+    open_one, draft = scenario.project(CHOICE, name="Open one"), project("Draft one")
+    address = f"{LIST}close/?id={open_one.pk}&id={draft.pk}"
+
+    asked = staff.read(address)
+    done = staff.client.post(address, follow=True)
+
+    assert "Nobody can answer any more" in asked
+    assert "It is not open." in asked
+    assert "“Open one” is closed." in done.content.decode()
+    assert Project.objects.get(pk=open_one.pk).status == "inactive"
+
+
+def test_a_creator_acts_on_their_own_projects_alone() -> None:
+    creator = project_staff("creator")
+    own = project("Own", status="active", author=creator.user)
+    other = project("Other", status="active")
+    address = f"{LIST}close/?id={own.pk}&id={other.pk}"
+
+    asked = creator.read(address)
+    creator.client.post(address)
+
+    assert "Only its creator and admins may do this." in asked
+    assert Project.objects.get(pk=own.pk).status == "inactive"
+    assert Project.objects.get(pk=other.pk).status == "active"
+
+
+def test_cloning_one_leads_into_the_copy() -> None:
+    creator = project_staff("creator")
+    other = scenario.project(CHOICE, name="Other")
+
+    done = creator.client.post(f"{LIST}clone/?id={other.pk}")
+
+    copy = Project.objects.get(name="Copy of Other")
+    assert (copy.author, copy.status) == (creator.user, "inactive")
+    assert done["Location"] == tab(copy.pk, "script")
+
+
+def test_ids_that_are_none_are_not_found() -> None:
+    staff = project_staff()
+
+    for query in ("", "?id=", "?id=x", "?id=99999999999999999999", "?id=7"):
+        assert staff.client.get(f"{LIST}delete/{query}").status_code == 404
+
+
+def test_deleting_can_be_undone() -> None:
+    staff = project_staff()
+    made = scenario.project(CHOICE, name="Gone?", status="inactive")
+    address = f"{LIST}delete/?id={made.pk}"
+
+    asked = staff.read(address)
+    deleted = staff.client.post(address, follow=True)
+    restored = staff.client.post(f"{LIST}restore/", {"id": made.pk}, follow=True)
+
+    assert "For ten minutes you can undo this" in asked
+    assert "“Gone?” is deleted. Until" in " ".join(deleted.content.decode().split())
+    assert names(deleted) == []
+    assert "“Gone?” is back" in restored.content.decode()
+    assert names(restored) == ["Gone?"]
+
+
+def test_an_open_project_is_closed_before_it_is_deleted() -> None:
+    staff = project_staff()
+    made = scenario.project(CHOICE)
+
+    asked = staff.read(f"{LIST}delete/?id={made.pk}")
+    staff.client.post(f"{LIST}delete/?id={made.pk}")
+
+    assert "It is open: close it first." in asked
+    assert Project.objects.filter(pk=made.pk).exists()
+
+
+def test_only_those_who_may_edit_it_may_undo() -> None:
+    admin, creator = project_staff(), project_staff("creator")
+    made = project("Gone?")
+    admin.client.post(f"{LIST}delete/?id={made.pk}")
+
+    page = creator.client.get(LIST)
+    refused = creator.client.post(f"{LIST}restore/", {"id": made.pk}, follow=True)
+
+    assert "Gone?" not in page.content.decode()
+    assert "Only the creator of this project and admins may do this." in refused.content.decode()
+    assert not Project.objects.filter(pk=made.pk).exists()
+
+
+def test_a_foreign_id_among_the_selected_counts_as_absent() -> None:
+    staff = project_staff()
+    foreign, own = project("Foreign", community=scenario.community(2)), project("Own")
+
+    pages = [staff.read(f"{LIST}close/?id={other}&id={own.pk}") for other in (foreign.pk, 10**15)]
+
+    assert all("Own" in page and "Foreign" not in page for page in pages)
+
+
+def test_nobody_undoes_what_another_community_deleted() -> None:
+    staff = project_staff()
+    foreign = project("Foreign", community=scenario.community(2), deleted_at=timezone.now())
+
+    assert "Foreign" not in staff.read(LIST)
+    answer = staff.client.post(f"{LIST}restore/", {"id": foreign.pk}, follow=True)
+    assert "There is nothing to restore any more." in answer.content.decode()
+    assert not Project.objects.filter(pk=foreign.pk).exists()
+
+
+# --- New projects -------------------------------------------------------------------------------------
+
+
+def test_a_new_project_leads_into_the_script_editor() -> None:
+    creator = project_staff("creator")
+    sent = {"name": "Tea?", "type": "convo", "privacy_mode": "semi-private", "start": "sentence"}
+
+    done = creator.client.post(f"{LIST}add/", sent)
+
+    made = Project.objects.get()
+    assert done["Location"] == tab(made.pk, "script") + "?start=sentence"
+    assert (made.name, made.privacy_mode, made.author) == ("Tea?", "semi-private", creator.user)
+
+
+def test_a_new_project_keeps_the_communitys_finer_default() -> None:
+    staff = project_staff()
+    CommunitySettingsFactory.create(community=staff.community, default_anonymous_mode="more_anonymous")
+    asked = staff.client.get(f"{LIST}add/").context["form"].initial
+
+    staff.client.post(f"{LIST}add/", {**asked, "name": "Tea?"})
+
+    made = Project.objects.get()
+    assert (made.privacy_mode, made.rounds_times_to_day) == ("anonymous", True)
+
+
+def test_a_new_project_needs_a_name_and_says_so_at_the_field() -> None:
+    page = project_staff().client.post(
+        f"{LIST}add/", {"name": " ", "type": "poll", "privacy_mode": "anonymous"}
+    )
+
+    form = page.context["form"]
+    assert page.status_code == 200
+    assert form.errors["name"] == ["This field is required."]
+    assert form["type"].value() == "poll"
+    assert not Project.objects.exists()

@@ -1,0 +1,268 @@
+"""What a draft can start from: a sentence, a template, a file, another project."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from communities.models import Community
+from surveys.models import Generation
+from surveys.services import draft_generation, generation
+from surveys.services.scripts import templates as library
+from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.dumps import dump
+from tests.support.moments import NOON
+from tests.support.staff import Staff
+from tests.support.surveys.draft_provider import BAD, GOOD, down, provide
+
+pytestmark = pytest.mark.django_db
+
+INTENT = {"intent": "Ask how the club evening was"}
+
+
+class Scene:
+    """A project and a staff member who edits it."""
+
+    def __init__(self, *blocks: Any, credits: int = 10, is_open: bool = False, **fields: Any) -> None:
+        self.caller = Caller()
+        make = self.caller.make_open if is_open else self.caller.make
+        self.made = make(*(blocks or (TEXT,)), **fields)
+        Community.objects.filter(pk=self.caller.community.pk).update(bot_credits=credits)
+        self.staff = Staff(community=self.caller.community)
+
+    @property
+    def credits(self) -> int:
+        self.caller.community.refresh_from_db()
+        return self.caller.community.bot_credits
+
+    def ask(self, body: Any, *, by: Staff | None = None) -> Any:
+        return (by or self.staff).send("post", f"{self.base}generate/", body)
+
+    def look(self, job: int, *, by: Staff | None = None) -> Any:
+        return (by or self.staff).send("get", f"{self.base}generate/{job}/")
+
+    def cancel(self, job: int) -> Any:
+        return self.staff.send("delete", f"{self.base}generate/{job}/")
+
+    @property
+    def base(self) -> str:
+        return f"/admin/surveys/project/{self.made['id']}/script/"
+
+
+def types(answered: Any) -> list[str]:
+    assert answered.status_code == 200, answered.content
+    return [block["type"] for block in answered.json()["blocks"]]
+
+
+# --- A sentence -------------------------------------------------------------------------------------
+
+
+def test_ai_writes_blocks_for_the_draft_and_spends_credits_once_they_are_fetched(monkeypatch, settings):
+    scene = Scene()
+    asked = provide(monkeypatch, settings, GOOD).asked
+
+    begun = scene.ask(INTENT)
+    job = begun.json()["id"]
+    waiting = scene.look(job).json()
+    generation.run(generation_id=job)
+    written = scene.look(job)
+
+    assert (begun.status_code, begun.json()["credits"], waiting["status"]) == (202, 1, "pending")
+    assert types(written) == ["rating", "open_text"]
+    assert written.json()["violations"] == []
+    assert scene.look(job).json()["blocks"] == written.json()["blocks"]
+    assert scene.credits == 9
+    assert asked[0][0].scoring is False
+
+
+def test_what_was_fetched_is_not_given_back_when_the_job_is_cleared(monkeypatch, settings):
+    scene = Scene()
+    provide(monkeypatch, settings, GOOD)
+    job = scene.ask(INTENT).json()["id"]
+    generation.run(generation_id=job)
+    scene.look(job)
+
+    Generation.objects.update(completed_at=NOON)
+    generation.take_up(at=NOON + 2 * generation.KEPT_FOR)
+
+    assert (Generation.objects.count(), scene.credits) == (0, 9)
+
+
+def test_the_project_itself_is_not_changed(monkeypatch, settings):
+    scene = Scene()
+    provide(monkeypatch, settings, GOOD)
+    before = dump()["surveys_block"]
+
+    job = scene.ask(INTENT).json()["id"]
+    generation.run(generation_id=job)
+    scene.look(job)
+
+    assert dump()["surveys_block"] == before
+
+
+@pytest.mark.parametrize("answer", [down(), BAD])
+def test_a_failure_is_told_and_gives_the_credits_back(monkeypatch, settings, answer):
+    scene = Scene()
+    provide(monkeypatch, settings, answer)
+
+    job = scene.ask(INTENT).json()["id"]
+    generation.run(generation_id=job)
+    told = scene.look(job).json()
+
+    assert told["status"] == "failed"
+    assert told["error"].endswith(".")
+    assert "blocks" not in told
+    assert scene.credits == 10
+
+
+def test_a_cancelled_job_gives_the_credits_back_and_its_result_is_discarded(monkeypatch, settings):
+    scene = Scene()
+    provide(monkeypatch, settings, GOOD)
+    job = scene.ask(INTENT).json()["id"]
+
+    assert scene.cancel(job).status_code == 204
+
+    generation.run(generation_id=job)
+    assert scene.credits == 10
+    assert scene.look(job).status_code == 404
+
+
+def test_a_job_cancelled_while_a_worker_has_it_is_discarded(monkeypatch, settings):
+    scene = Scene()
+
+    def cancelled_meanwhile() -> Any:
+        scene.cancel(Generation.objects.get().pk)
+        return GOOD
+
+    provide(monkeypatch, settings, cancelled_meanwhile)
+    job = scene.ask(INTENT).json()["id"]
+    generation.run(generation_id=job)
+
+    assert (Generation.objects.count(), scene.credits) == (0, 10)
+
+
+def test_too_few_credits_are_told(monkeypatch, settings):
+    scene = Scene(credits=0)
+    provide(monkeypatch, settings, GOOD)
+
+    refused = scene.ask(INTENT)
+
+    assert refused.status_code == 402
+    assert refused.json()["message"] == "This takes 1 credit, and the community has 0 credits left."
+
+
+def test_one_draft_has_one_job_at_a_time(monkeypatch, settings):
+    scene = Scene()
+    provide(monkeypatch, settings, GOOD)
+    scene.ask(INTENT)
+
+    again = scene.ask(INTENT)
+
+    assert (again.status_code, again.json()["message"]) == (409, draft_generation.ALREADY)
+
+
+def test_a_job_is_there_for_its_owner_alone(monkeypatch, settings):
+    scene = Scene()
+    provide(monkeypatch, settings, GOOD)
+    job = scene.ask(INTENT).json()["id"]
+    colleague = Staff(community=scene.caller.community)
+
+    assert scene.look(job, by=colleague).status_code == 404
+
+
+@pytest.mark.parametrize("intent", ["", "   ", "x" * 4_001, 7])
+def test_an_intent_that_says_nothing_is_refused(intent):
+    assert Scene().ask({"intent": intent}).status_code == 400
+
+
+# --- A template, a file, another project ------------------------------------------------------------
+
+
+def test_every_template_of_the_library_suits_a_project_without_a_fault():
+    scored: dict[str, Any] = {"scoring": {"enabled": True}}
+    for template in library.search_templates():
+        scene = Scene(CHOICE if template.type == "poll" else TEXT, type=template.type)
+        found = scene.ask({"template": template.id})
+        assert (template.id, found.json().get("violations")) == (template.id, [])
+    assert Scene(**scored).ask({"template": "yes-no-poll"}).json()["violations"] == []
+
+
+def test_a_surveys_template_is_refused_in_a_poll():
+    assert Scene(CHOICE, type="poll").ask({"template": "general-survey"}).status_code == 400
+
+
+def test_the_library_is_searched_and_tells_the_cost(monkeypatch, settings):
+    scene = Scene()
+    provide(monkeypatch, settings, GOOD)
+
+    found = scene.staff.send("get", f"{scene.base}templates/?search=promoter").json()
+
+    expected = [template.id for template in library.search_templates(search="promoter")]
+    assert [each["id"] for each in found["templates"]] == expected
+    assert len(expected) < len(library.search_templates())
+    assert found["templates"][0]["block_count"] > 0
+    assert found["credits"] == {"cost": 1, "left": 10}
+
+
+def test_the_script_of_another_project_is_copied_as_new_blocks():
+    right = CHOICE | {"name": "q", "correct_answer_index": 1}
+    scene = Scene()
+    other = scene.caller.make(right, TEXT, name="Last year")
+
+    copied = scene.ask({"project": int(other["id"])})
+
+    assert types(copied) == ["single_punch", "open_text"]
+    first = copied.json()["blocks"][0]
+    assert (first["id"], first["correct_answer_ids"], first["correct_answer_index"]) == (None, None, 1)
+    assert [option["id"] for option in first["options"]] == [None, None, None]
+    assert copied.json()["violations"] == []
+
+
+def test_a_project_of_another_community_is_not_there():
+    foreign = Caller().make(TEXT)
+
+    assert Scene().ask({"project": int(foreign["id"])}).status_code == 404
+
+
+def test_projects_to_copy_are_those_of_the_community_by_name():
+    scene = Scene()
+    scene.caller.make(TEXT, name="Last year at the club")
+    Caller().make(TEXT, name="Foreign club")
+
+    found = scene.staff.send("get", f"{scene.base}projects/?search=club").json()["projects"]
+
+    assert [each["name"] for each in found] == ["Last year at the club"]
+
+
+def test_a_file_is_checked_in_place():
+    scene = Scene()
+    blocks = [TEXT | {"id": 999_999_999}, TEXT | {"type": "nonsense"}, 7]
+
+    found = scene.ask({"blocks": blocks}).json()
+
+    assert found["blocks"][0]["id"] is None
+    fields = [each["field"] for each in found["violations"]]
+    assert "blocks[1].type" in fields
+    assert "blocks[2]" in fields
+
+
+def test_an_exported_script_is_imported_as_it_was():
+    scene = Scene(CHOICE | {"correct_answer_index": 1}, TEXT)
+    exported = scene.staff.client.get(f"{scene.base}export/").json()
+
+    found = scene.ask({"blocks": exported["blocks"]}).json()
+
+    assert found["violations"] == []
+    assert [block["id"] for block in found["blocks"]] == [block["id"] for block in exported["blocks"]]
+
+
+def test_while_the_project_is_open_nothing_is_started_from():
+    refused = Scene(is_open=True).ask({"template": "general-survey"})
+
+    assert (refused.status_code, refused.json()["message"]) == (409, draft_generation.IS_LIVE)
+
+
+@pytest.mark.parametrize("body", [{}, {"intent": "a", "template": "b"}, {"project": "x"}, {"blocks": 7}])
+def test_a_request_for_nothing_or_two_things_is_refused(body):
+    assert Scene().ask(body).status_code == 400

@@ -1,0 +1,255 @@
+"""Every write over the interface leaves exactly one entry in the audit trail, and no secret in it.
+
+Refused and repeated requests leave none, and neither does what respondents do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from communities.audit_actions import Action
+from communities.models import AuditEntry, User
+from surveys.services import events
+from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.dumps import dump
+from tests.support.routes import routed_actions
+
+pytestmark = pytest.mark.django_db
+
+WRITTEN, NOTE, PATH = "the-answer-of-somebody", "a-note-about-somebody", "a-token-in-the-path"
+HOOK = f"https://example.com/{PATH}?and=more"
+AWARD = {"amount": 5, "note": NOTE}
+
+# action: method, path, body, and what the audit trail calls it; None for what respondents do.
+WRITES: dict[str, tuple[str, str, Any, Action | None]] = {
+    "settings.partial_update": ("patch", "/settings", {"xp_name": "Tempi"}, Action.SETTINGS_UPDATED),
+    "api_key.create": ("post", "/api_keys", {"name": "Website"}, Action.API_KEY_CREATED),
+    "api_key.rotate": ("post", "/api_keys/{key}/rotate", None, Action.API_KEY_ROTATED),
+    "api_key.destroy": ("delete", "/api_keys/{key}", None, Action.API_KEY_REVOKED),
+    "xp.create": ("post", "/members/{member}/xp", AWARD, Action.XP_AWARDED),
+    "person.destroy": ("delete", "/members/{member}/data", None, Action.MEMBER_ERASED),
+    "webhook.create": ("post", "/webhooks", {"url": HOOK, "events": ["*"]}, Action.WEBHOOK_CREATED),
+    "webhook.partial_update": ("patch", "/webhooks/{webhook}", {"url": f"{HOOK}2"}, Action.WEBHOOK_UPDATED),
+    "webhook.destroy": ("delete", "/webhooks/{webhook}", None, Action.WEBHOOK_DELETED),
+    "webhook.rotate_secret": (
+        *("post", "/webhooks/{webhook}/rotate_secret", None),
+        Action.WEBHOOK_SECRET_ROTATED,
+    ),
+    "webhook.ping": ("post", "/webhooks/{webhook}/ping", None, Action.WEBHOOK_PINGED),
+    "delivery.redeliver": ("post", "/deliveries/{delivery}/redeliver", None, Action.WEBHOOK_REDELIVERED),
+    "project.create": ("post", "/projects", {"name": "Ours", "type": "convo"}, Action.PROJECT_CREATED),
+    "project.update": ("put", "/projects/{project}", {"name": "Endings"}, Action.PROJECT_UPDATED),
+    "project.partial_update": (
+        *("patch", "/projects/{project}", {"settings": {"share_results": True}}),
+        Action.PROJECT_UPDATED,
+    ),
+    "project.destroy": ("delete", "/projects/{closed}", None, Action.PROJECT_DELETED),
+    "project.open": ("post", "/projects/{closed}/open", None, Action.PROJECT_OPENED),
+    "project.close": ("post", "/projects/{project}/close", None, Action.PROJECT_CLOSED),
+    "project.clone": ("post", "/projects/{project}/clone", None, Action.PROJECT_CLONED),
+    "script.update": ("put", "/projects/{closed}/script", {"blocks": [TEXT]}, Action.SCRIPT_UPDATED),
+    "script.patch_block": (
+        *("patch", "/projects/{project}/script/blocks/{block}", {"prompt": "Which?"}),
+        Action.SCRIPT_UPDATED,
+    ),
+    "script.put_block": (
+        *("put", "/projects/{project}/script/blocks/{block}", {"prompt": "Which?"}),
+        Action.SCRIPT_UPDATED,
+    ),
+    "response.destroy": ("delete", "/responses/{response}", None, Action.RESPONSE_DELETED),
+    "analysis.create": ("post", "/projects/{project}/analysis", None, Action.ANALYSIS_REQUESTED),
+    "conversation.create": ("post", "/projects/{project}/conversations", {}, None),
+    "conversation.answer": (
+        *("post", "/conversations/{response}/answers", {"block_id": "{text}", "value": WRITTEN}),
+        None,
+    ),
+    "conversation.back": ("post", "/conversations/{response}/back", None, None),
+    "conversation.go_on": ("post", "/conversations/{spoken}/continue", None, None),
+}
+RECORDED = {action: row for action, row in WRITES.items() if row[3]}
+
+
+@dataclass
+class Scene:
+    """A community with one of everything. `secrets` must be in no entry."""
+
+    caller: Caller
+    places: dict[str, str]
+    secrets: list[str]
+
+    def write(self, action: str, *, by: Caller | None = None, key: str = "") -> Any:
+        method, path, body, _ = WRITES[action]
+        if isinstance(body, dict):
+            body = {
+                name: int(self.places["text"]) if value == "{text}" else value for name, value in body.items()
+            }
+        headers = {"Idempotency-Key": key} if key else {}
+        return (by or self.caller).call(method, path.format(**self.places), body, **headers)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    caller = Caller()
+    web = {"delivery": {"audience": {"participation": "open_web"}}}
+    project = caller.make_open({**CHOICE, "prompt": "Hello"}, TEXT, name="Openings", **web)
+    closed = caller.make(CHOICE, name="Closed")
+    spoken = caller.make_open({"type": "content_block", "prompt": "Hello."}, TEXT, name="Spoken", **web)
+    choice, text = (block for block in project["script"]["blocks"])
+    begun = caller.post(f"/projects/{project['id']}/conversations", {}).json()
+    answer = {"block_id": choice["id"], "option_id": choice["options"][0]["id"]}
+    caller.post(f"/conversations/{begun['id']}/answers", answer)
+    other = caller.post(f"/projects/{project['id']}/conversations", {}).json()
+    caller.post(f"/conversations/{other['id']}/answers", answer)
+    caller.post(f"/conversations/{other['id']}/answers", {"block_id": text["id"], "value": WRITTEN})
+    webhook = caller.post("/webhooks", {"url": HOOK, "events": ["*"]}).json()
+    delivery = caller.post(f"/webhooks/{webhook['id']}/ping").json()
+    key = caller.post("/api_keys", {"name": "Board"}).json()
+    member = caller.community.members.create(user=User.objects.create(name="Bo"))
+    places = {
+        "project": project["id"],
+        "closed": closed["id"],
+        "block": str(choice["id"]),
+        "text": str(text["id"]),
+        "response": begun["id"],
+        "spoken": caller.post(f"/projects/{spoken['id']}/conversations", {}).json()["id"],
+        "webhook": webhook["id"],
+        "delivery": delivery["id"],
+        "key": key["id"],
+        "member": str(member.pk),
+    }
+    secrets = [caller.secret, key["key"], webhook["secret"], WRITTEN, NOTE, PATH]
+    return Scene(caller, places, secrets)
+
+
+def count() -> int:
+    return AuditEntry.objects.count()
+
+
+def test_the_table_holds_every_write() -> None:
+    assert set(WRITES) == {route.permission for route in routed_actions() if route.is_write}
+
+
+@pytest.mark.parametrize("action", RECORDED)
+def test_a_write_and_its_retry_leave_one_entry(scene: Scene, action: str) -> None:
+    known = set(AuditEntry.objects.values_list("pk", flat=True))
+
+    answer = scene.write(action, key="one")
+    again = scene.write(action, key="one")
+
+    assert 200 <= answer.status_code < 300, answer.content
+    assert again["Idempotency-Replayed"] == "true"
+    entry = AuditEntry.objects.exclude(pk__in=known).get()
+    assert entry.action == WRITES[action][3]
+    assert (entry.source, entry.actor_id) == ("api_key", scene.caller.user.pk)
+    assert entry.request_id == answer["X-Request-Id"]
+    assert entry.community_id == scene.caller.community.pk
+
+
+@pytest.mark.parametrize("action", set(WRITES) - set(RECORDED))
+def test_what_respondents_do_leaves_none(scene: Scene, action: str) -> None:
+    before = count()
+
+    answer = scene.write(action)
+
+    assert 200 <= answer.status_code < 300, answer.content
+    assert count() == before
+
+
+@pytest.mark.parametrize("action", RECORDED)
+def test_a_refused_write_leaves_none(scene: Scene, action: str) -> None:
+    member = scene.caller.beside("member")
+    before = count()
+
+    answer = scene.write(action, by=member)
+
+    assert answer.status_code in (403, 404)
+    assert count() == before
+
+
+@pytest.mark.parametrize("action", ["project.create", "project.destroy", "project.open", "project.close"])
+def test_a_write_that_fails_later_leaves_none(
+    scene: Scene, action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(events, "project_changed", fail)
+    scene.caller.client.raise_request_exception = False
+    before = count()
+
+    answer = scene.write(action, key="one")
+
+    assert answer.status_code == 500
+    assert count() == before
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("patch", "/settings", {}),
+        ("patch", "/settings", {"xp_name": "XP"}),
+        ("patch", "/projects/{project}", {}),
+        ("patch", "/projects/{project}", {"name": "Openings"}),
+        ("patch", "/webhooks/{webhook}", {"is_active": True}),
+        ("patch", "/projects/{project}/script/blocks/{block}", {"prompt": "Hello"}),
+    ],
+)
+def test_a_write_that_changes_nothing_leaves_none(scene: Scene, method: str, path: str, body: Any) -> None:
+    before = count()
+
+    answer = scene.caller.call(method, path.format(**scene.places), body)
+
+    assert answer.status_code == 200, answer.content
+    assert count() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "action"),
+    [
+        ("/projects/{project}/responses/export?format=csv&provider=web", Action.RESPONSES_EXPORTED),
+        ("/members/{member}/data", Action.MEMBER_EXPORTED),
+    ],
+)
+def test_reading_all_of_it_is_recorded(scene: Scene, path: str, action: Action) -> None:
+    known = set(AuditEntry.objects.values_list("pk", flat=True))
+
+    answer = scene.caller.get(path.format(**scene.places))
+
+    assert answer.status_code == 200
+    assert b"".join(answer) != b""
+    entry = AuditEntry.objects.exclude(pk__in=known).get()
+    assert entry.action == action
+    assert entry.after in (None, {"format": "csv"})
+
+
+def test_no_entry_holds_a_secret_or_an_answer(scene: Scene) -> None:
+    created: list[str] = []
+    for action in ("api_key.rotate", "api_key.create", "webhook.rotate_secret", "webhook.create"):
+        told = scene.write(action).json()
+        created.append(told.get("key") or told.get("secret"))
+    for action in [each for each in RECORDED if each not in {"person.destroy", "webhook.destroy"}]:
+        scene.write(action)
+    scene.write("webhook.destroy")
+    scene.write("person.destroy")
+
+    entries = "\n".join(dump()["communities_auditentry"])
+
+    assert set(AuditEntry.objects.values_list("action", flat=True)) >= {
+        row[3].value for row in RECORDED.values() if row[3]
+    }
+    digests = _column("SELECT digest FROM communities_apikey")
+    sealed = [bytes(each).hex() for each in _column("SELECT sealed_secret FROM webhooks_webhook") if each]
+    tokens = [each.hex for each in _column("SELECT results_token FROM surveys_project")]
+    dashed = [str(each) for each in _column("SELECT results_token FROM surveys_project")]
+    secrets = [*scene.secrets, *created, *digests, *sealed, *tokens, *dashed]
+    assert [secret for secret in secrets if secret in entries] == []
+
+
+def _column(sql: str) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return [row[0] for row in cursor.fetchall()]

@@ -1,0 +1,269 @@
+"""Admins of a community create, edit, test and delete its webhooks in the admin. Others see none."""
+
+from __future__ import annotations
+
+import html
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from communities.models import Community
+from tests.factories import StaffFactory
+from tests.support.staff import client_of, signed_in
+from tests.support.webhooks.outbox import create_webhook, get_community
+from webhooks.admin.webhooks import WebhookAdmin
+from webhooks.models import Delivery, Webhook
+from webhooks.services import housekeeping, webhooks
+
+pytestmark = pytest.mark.django_db
+URL = "https://example.com/colloquy"
+ALL_EVENTS = {"name": "Shop", "url": URL, "which": "all", "is_active": "on", "ticket": "first"}
+
+
+@pytest.fixture
+def community() -> Community:
+    return get_community()
+
+
+@pytest.fixture
+def admin(community: Community) -> Client:
+    return client_of(community)
+
+
+def address(page: str, *args: object) -> str:
+    return reverse(f"admin:webhooks_webhook_{page}", args=args)
+
+
+def shown(client: Client, url: str, *, status: int = 200) -> str:
+    response = client.get(url)
+    assert response.status_code == status, response.content.decode()[:500]
+    return html.unescape(response.content.decode())
+
+
+def test_a_created_webhook_shows_its_secret_once_and_nowhere_else(admin: Client) -> None:
+    response = admin.post(address("add"), ALL_EVENTS)
+
+    webhook = Webhook.objects.get()
+    secret = webhooks.signing_secrets(webhook, at=timezone.now())[0]
+    assert secret in response.content.decode()
+    assert "no-store" in response["Cache-Control"]
+    for url in (address("changelist"), address("change", webhook.pk), address("edit", webhook.pk)):
+        assert secret not in shown(admin, url)
+    assert secret not in str(dict(admin.session))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"url": "http://10.0.0.1/"}, "must begin with https://"),
+        ({"url": "ftp://example.com"}, "must begin with https://"),
+        ({"url": ""}, "This field is required"),
+        ({"which": "some"}, "Choose at least one event"),
+    ],
+)
+def test_a_wrong_field_is_told_and_nothing_is_created(
+    admin: Client, settings: LazySettings, changes: dict[str, str], message: str
+) -> None:
+    settings.WEBHOOKS_ALLOW_HTTP = settings.WEBHOOKS_ALLOW_PRIVATE_NETWORKS = False
+
+    response = admin.post(address("add"), {**ALL_EVENTS, **changes})
+
+    assert message in html.unescape(response.content.decode())
+    assert "Shop" in response.content.decode()  # what was typed is kept
+    assert not Webhook.objects.exists()
+
+
+def test_the_21st_webhook_is_refused_in_words(admin: Client, community: Community) -> None:
+    for _ in range(20):
+        create_webhook(community)
+
+    response = admin.post(address("add"), ALL_EVENTS)
+
+    assert response.status_code == 409
+    assert "at most 20 webhooks" in response.content.decode()
+
+
+def test_an_edit_saves_only_what_was_changed(admin: Client, community: Community) -> None:
+    webhook = create_webhook(community, name="Shop", url=URL, events=["*"])
+    page = {
+        "name": "Shop",
+        "url": URL,
+        "which": "some",
+        "events": ["project.closed"],
+        "is_active": "on",
+        "ticket": "first",
+    }
+
+    admin.post(address("edit", webhook.pk), page)
+
+    webhook.refresh_from_db()
+    assert (webhook.events, webhook.name, webhook.is_active) == (["project.closed"], "Shop", True)
+
+
+def test_a_ping_leads_to_its_delivery(admin: Client, community: Community) -> None:
+    webhook = create_webhook(community, is_active=False)
+
+    response = admin.post(address("ping", webhook.pk))
+
+    delivery = Delivery.objects.get()
+    assert response["Location"] == reverse("admin:webhooks_delivery_change", args=[delivery.pk])
+    assert "The message is on its way" in shown(admin, response["Location"])
+
+
+def test_looking_at_a_ping_sends_none(admin: Client, community: Community) -> None:
+    admin.get(address("ping", create_webhook(community).pk))
+
+    assert not Delivery.objects.exists()
+
+
+def test_a_new_secret_asks_first(admin: Client, community: Community) -> None:
+    admin.post(address("add"), ALL_EVENTS)
+    webhook = Webhook.objects.get()
+    before = webhook.secret_prefix
+
+    assert "For 24 hours" in shown(admin, address("rotate", webhook.pk))
+    admin.post(address("rotate", webhook.pk), {"ticket": "second"})
+
+    webhook.refresh_from_db()
+    assert webhook.secret_prefix != before or len(webhooks.signing_secrets(webhook, at=timezone.now())) == 2
+
+
+def test_a_form_that_is_sent_twice_makes_one_webhook_and_one_secret(admin: Client) -> None:
+    first, again = (admin.post(address("add"), ALL_EVENTS) for _ in range(2))
+    webhook = Webhook.objects.get()
+    rotated, reloaded = (admin.post(address("rotate", webhook.pk), {"ticket": "second"}) for _ in range(2))
+
+    assert [each.status_code for each in (first, again, rotated, reloaded)] == [200, 302, 200, 302]
+    assert "sent twice" in shown(admin, reloaded["Location"])
+    secret = webhooks.signing_secrets(Webhook.objects.get(), at=timezone.now())[0]
+    assert secret in rotated.content.decode()
+
+
+def test_a_webhook_deleted_over_the_api_does_not_come_back_without_its_secret(
+    admin: Client, community: Community
+) -> None:
+    webhook = create_webhook(community)
+    webhooks.remove(actor=None, community_id=community.pk, webhook_id=webhook.pk, at=timezone.now())
+
+    response = admin.post(address("restore", webhook.pk), follow=True)
+
+    assert "cannot be brought back" in response.content.decode()
+    assert Webhook.objects.get().deleted_at is not None
+
+
+def test_a_deleted_webhook_comes_back_with_undo(admin: Client) -> None:
+    admin.post(address("add"), ALL_EVENTS)
+    webhook = Webhook.objects.get()
+    secrets = webhooks.signing_secrets(webhook, at=timezone.now())
+
+    after = admin.post(address("delete", webhook.pk), follow=True).content.decode()
+    assert "Shop" not in shown(admin, address("changelist"))
+    assert address("restore", webhook.pk) in after
+    admin.post(address("restore", webhook.pk))
+
+    webhook.refresh_from_db()
+    assert webhook.is_active
+    assert webhooks.signing_secrets(webhook, at=timezone.now()) == secrets
+    assert "Shop" in shown(admin, address("changelist"))
+
+
+def test_after_ten_minutes_there_is_no_undo_and_no_secret(admin: Client) -> None:
+    admin.post(address("add"), ALL_EVENTS)
+    webhook = Webhook.objects.get()
+    admin.post(address("delete", webhook.pk))
+    Webhook.objects.update(deleted_at=timezone.now() - timedelta(minutes=10))
+    housekeeping.remove_deleted(at=timezone.now())
+
+    response = admin.post(address("restore", webhook.pk), follow=True)
+
+    assert "cannot be brought back" in response.content.decode()
+    webhook.refresh_from_db()
+    assert webhook.deleted_at is not None
+    assert bytes(webhook.sealed_secret) == b""
+
+
+@pytest.mark.parametrize("access", ["member", "creator"])
+def test_only_admins_see_webhooks(community: Community, access: str) -> None:
+    webhook = create_webhook(community, name="Shop")
+    client = client_of(community, access)
+
+    for url in (address("changelist"), address("add"), address("change", webhook.pk)):
+        assert client.get(url).status_code == 404
+    assert "Webhooks" not in shown(client, reverse("admin:index"))
+
+
+PAGES = ["change", "edit", "ping", "rotate", "delete", "redeliver", "restore"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_webhook_of_another_community_looks_absent(admin: Client, page: str) -> None:
+    other = create_webhook(get_community(2), name="Elsewhere")
+
+    assert admin.get(address(page, other.pk)).status_code in (302, 404)
+    response = admin.post(address(page, other.pk), {"since": "2020-01-01T00:00"}, follow=True)
+
+    assert "Elsewhere" not in response.content.decode()
+    other.refresh_from_db()
+    assert other.deleted_at is None
+    assert not Delivery.objects.exists()
+
+
+def test_superusers_see_the_webhooks_of_each_community() -> None:
+    client = signed_in(StaffFactory.create())
+    webhooks_of_both = [create_webhook(get_community(number), name=f"W{number}") for number in (1, 2)]
+
+    for webhook in webhooks_of_both:
+        assert str(webhook.name) in shown(client, address("change", webhook.pk))
+        listed = shown(client, address("changelist"))  # of the community of the page before
+        assert f"/{webhook.pk}/change/" in listed
+
+
+def test_a_name_is_never_markup(admin: Client, community: Community) -> None:
+    webhook = create_webhook(community, name="<script>alert(1)</script>")
+
+    for url in (address("changelist"), address("change", webhook.pk), address("delete", webhook.pk)):
+        assert "<script>alert" not in admin.get(url).content.decode()
+
+
+def test_a_failing_webhook_needs_attention(admin: Client, community: Community) -> None:
+    webhook = create_webhook(community, name="Shop", failing_since=timezone.now())
+
+    home = shown(admin, reverse("admin:index"))
+
+    assert "The webhook Shop fails." in home
+    assert address("change", webhook.pk) in home
+
+
+@pytest.mark.parametrize("page", ["edit", "ping", "rotate", "delete"])
+def test_a_webhook_that_a_colleague_deletes_at_this_moment_is_absent(
+    admin: Client, community: Community, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook = create_webhook()
+    opened = WebhookAdmin.open_row
+
+    def opened_and_then_deleted(self: WebhookAdmin, *args: Any) -> Any:
+        found = opened(self, *args)
+        Webhook.objects.all().delete()
+        return found
+
+    monkeypatch.setattr(WebhookAdmin, "open_row", opened_and_then_deleted)
+
+    answer = admin.post(address(page, webhook.pk), ALL_EVENTS | {"name": "Other"})
+
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("is_http_allowed", "hint"), [(True, "https:// or http://."), (False, "with https://.")]
+)
+def test_the_form_says_which_addresses_are_taken(
+    admin: Client, settings: LazySettings, is_http_allowed: bool, hint: str
+) -> None:
+    settings.WEBHOOKS_ALLOW_HTTP = is_http_allowed
+
+    assert hint in shown(admin, address("add"))

@@ -1,0 +1,45 @@
+"""What the home page shows of webhooks: those that fail, and messages that were given up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from communities.actors import Actor
+from communities.admin_site.home import Attention, add_attention
+from communities.words import plural
+from webhooks.models import Delivery, Webhook
+
+RECENTLY = timedelta(days=7)
+MOST_COUNTED = 100
+
+
+@add_attention
+def failing_webhooks(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
+    """Webhooks that fail or were switched off by the service, and messages that were given up lately."""
+    if not actor.is_admin:
+        return []
+    own = list(Webhook.objects.in_community(actor.community_id))
+    attentions = [
+        Attention(
+            f"The webhook {each.name or each.url} "
+            + ("fails." if each.is_active else f"was switched off: {each.get_disabled_reason_display()}."),
+            reverse("admin:webhooks_webhook_change", args=[each.pk]),
+        )
+        for each in own
+        if each.failing_since or each.disabled_reason
+    ]
+    abandoned = Delivery.objects.filter(
+        webhook__in=own,
+        status=Delivery.Status.ABANDONED,
+        created_at__gte=timezone.now() - RECENTLY,
+    )
+    if count := abandoned[:MOST_COUNTED].count():
+        number = f"{count} or more messages" if count == MOST_COUNTED else plural(count, "message")
+        address = f"{reverse('admin:webhooks_delivery_changelist')}?status=abandoned"
+        attentions.append(Attention(f"{number} to webhooks could not be delivered this week.", address))
+    return attentions

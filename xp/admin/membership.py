@@ -1,0 +1,87 @@
+"""Adding a member, and changing what they may do."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from communities.actors import Actor
+from communities.admin_site import once, refusals
+from communities.errors import Refusal
+from communities.models import Member
+from communities.services import memberships
+from xp.admin import profile
+
+ACCESS = [
+    ("member", "Member: answers, and reads what every member may read"),
+    ("creator", "Creator: makes surveys and polls, and reads the answers to their own"),
+    ("admin", "Admin: everything, with settings, members, API keys and webhooks"),
+]
+
+
+class AccessForm(forms.Form):
+    access = forms.ChoiceField(choices=ACCESS, widget=forms.RadioSelect, label="What they may do")
+
+
+class NewMemberForm(AccessForm, once.TicketForm):
+    nick = forms.CharField(
+        max_length=200, label="Name", help_text="As others in this community know the person."
+    )
+    field_order = ("nick", "access", "ticket")
+
+
+def add(request: HttpRequest, actor: Actor, *, back: str) -> HttpResponse:
+    """The form that adds a member. Raises Http404 for all but admins."""
+    if not actor.is_admin:
+        raise Http404
+    form = NewMemberForm(request.POST if request.method == "POST" else None, initial={"access": "member"})
+    if request.method == "POST" and form.is_valid():
+        values = form.cleaned_data
+        if not once.use(request, values["ticket"]):
+            messages.info(request, "This form was sent before, so nobody was added this time.")
+            return HttpResponseRedirect(back)
+        member = memberships.add_member(
+            actor=actor, nick=values["nick"], access=values["access"], at=timezone.now()
+        )
+        messages.success(request, f"{member.nick} is a member now.")
+        return HttpResponseRedirect(profile.address(member.pk))
+    context = {
+        **admin.site.each_context(request),
+        "opts": Member._meta,
+        "title": "Add a member",
+        "form": form,
+        "button": "Add the member",
+        "back": back,
+    }
+    return TemplateResponse(request, "admin/form.html", context)
+
+
+@profile.member_page("access", label="Change access", order=20, is_offered=lambda _, member: member.belongs)
+def change_access(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
+    """Choose what a member may do, with what follows."""
+    form = AccessForm(request.POST if request.method == "POST" else None, initial={"access": member.access})
+    if request.method == "POST" and form.is_valid():
+        try:
+            changed = memberships.change_access(
+                actor=actor, member_id=member.pk, access=form.cleaned_data["access"], at=timezone.now()
+            )
+        except Refusal as refusal:
+            refusals.add_to_form(form, refusal)
+        else:
+            messages.success(request, f"{profile.name_of(member)} has the access “{changed.access}” now.")
+            return HttpResponseRedirect(profile.address(changed.pk))
+    is_own = member.user_id == actor.user_id
+    context = {
+        "title": f"What may {profile.name_of(member)} do?",
+        "consequences": [
+            "It applies at once, in the admin and to API keys that this person made.",
+            "Surveys and polls that they made stay theirs.",
+            *(["This is your own access. You cannot give it back to yourself."] if is_own else []),
+        ],
+        "form": form,
+        "button": "Save",
+    }
+    return profile.render(request, member, "admin/confirm.html", context)

@@ -1,0 +1,48 @@
+"""Sections of a member's profile: achievements, roles and accounts. The ledger has a file of its own."""
+
+from __future__ import annotations
+
+from django.db.models import Q
+from django.http import HttpRequest
+
+from communities.actors import Actor
+from communities.models import Identity, Member
+from xp.admin import profile
+from xp.admin.achievements import picture_of
+from xp.admin.roles import state_of
+from xp.models import EarnedAchievement, RoleGrant
+
+MAX_SHOWN = 100  # of each kind
+
+
+@profile.add_sections
+def achievements(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Section]:
+    rows = EarnedAchievement.objects.filter(member_id=member.pk).order_by("-awarded_at", "-number")
+    context = {
+        "earned": [
+            {"picture": picture_of(each.image_url, each.number, size=56), "row": each}
+            for each in rows[:MAX_SHOWN]
+        ]
+    }
+    return [profile.Section(10, "Achievements", "admin/communities/member/achievements.html", context)]
+
+
+@profile.add_sections
+def roles(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Section]:
+    """The roles that a member has earned, for admins only, as in the API."""
+    if not actor.is_admin:
+        return []
+    grants = RoleGrant.objects.filter(member_id=member.pk).order_by("-pk")[:MAX_SHOWN]
+    context = {"grants": [{"row": grant, "state": state_of(grant)} for grant in grants]}
+    return [profile.Section(20, "Roles", "admin/communities/member/roles.html", context)]
+
+
+@profile.add_sections
+def accounts(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Section]:
+    """Accounts of no community or of this one. Others than admins see only those on the chat platform."""
+    here = Q(community=None) | Q(community_id=member.community_id)
+    rows = Identity.objects.filter(here, user_id=member.user_id).order_by("pk")
+    if not actor.is_admin:
+        rows = rows.filter(provider=Identity.Provider.CHAT)
+    context = {"accounts": rows[:MAX_SHOWN]}
+    return [profile.Section(50, "Accounts", "admin/communities/member/accounts.html", context)]
