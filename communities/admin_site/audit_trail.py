@@ -49,11 +49,22 @@ MAX_SHOWN = 2_000  # characters of one value
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field that an entry changed, by its path, as texts."""
+    """One field that an entry changed, in words. `part` is what it belongs to, such as a block."""
 
-    path: str
+    field: str
     before: str
     after: str
+    part: str = ""
+
+
+DifferenceSource = Callable[[AuditEntry], Sequence[Difference] | None]
+_sources: list[DifferenceSource] = []
+
+
+def add_differences(source: DifferenceSource) -> DifferenceSource:
+    """Register a function that puts one kind of entry in words, and returns None for others. A decorator."""
+    _sources.append(source)
+    return source
 
 
 def rows(*, actor: Actor, project_id: int | None = None) -> QuerySet[AuditEntry]:
@@ -101,13 +112,36 @@ def who(entry: AuditEntry) -> str:
 
 
 def differences(entry: AuditEntry) -> list[Difference]:
-    """The fields that changed, with nested ones by their path, in the order of their names."""
-    before, after = dict(_flat(entry.before)), dict(_flat(entry.after))
+    """The fields that changed. Those of kinds that no app puts in words are listed by their path."""
+    for source in _sources:
+        found = source(entry)
+        if found is not None:
+            return list(found)
+    return plain_differences(entry.before, entry.after)
+
+
+def plain_differences(before: Any, after: Any, *, part: str = "") -> list[Difference]:
+    """The fields that differ between two JSON values, by the words of their paths and in their order."""
+    was, now = dict(_flat(before)), dict(_flat(after))
     return [
-        Difference(path, before.get(path, ""), after.get(path, ""))
-        for path in sorted({*before, *after})
-        if before.get(path) != after.get(path) or path not in before
+        Difference(field_words(path), was.get(path, ""), now.get(path, ""), part)
+        for path in sorted({*was, *now})
+        if was.get(path, "") != now.get(path, "")
     ]
+
+
+def field_words(path: str) -> str:
+    """`delivery.opening.time` → `Delivery · Opening · Time`."""
+    names = (name.replace("_", " ") for name in path.split("."))
+    return " · ".join(f"{name[:1].upper()}{name[1:]}" for name in names)
+
+
+def value_words(value: object) -> str:
+    """A single value of JSON as text."""
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "Yes", False: "No"}[value]
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
 def facts(entry: AuditEntry) -> list[tuple[str, object]]:
@@ -166,9 +200,10 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         for place, inner in enumerate(value):
             name = inner.get("name") or inner.get("value") if isinstance(inner, Mapping) else None
             yield from _flat(inner, f"{path}[{name or place}]")
+    elif isinstance(value, list) and path:
+        yield path, value_words(", ".join(map(value_words, value)))
     elif path:
-        text = value if isinstance(value, str) else orjson.dumps(value).decode()
-        yield path, text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+        yield path, value_words(value)
 
 
 def _actions_of(kind: str) -> list[str]:

@@ -25,6 +25,7 @@ from communities.http.downloads import download
 from communities.http.envelope import STATUS
 from surveys.admin import exporting
 from surveys.admin.frame import ProjectPage, project_tab
+from surveys.engine.flow.wording import heading
 from surveys.models import Project, ResultsCount
 from surveys.pages.results import aggregate, overview
 from surveys.pages.results.filters import ResultsForm
@@ -135,7 +136,7 @@ def draw(
         "divided_by": _prompt(project, form.divided_by),
         "facts": overview.facts_of(totals, is_poll=project.is_poll),
         "is_empty": not totals.conversation_count,
-        "funnel": None if project.is_poll else overview.funnel_of(totals),
+        "funnel": None if project.is_poll else overview.funnel_of(project, totals),
         "cards": [each for each in cards if not each.card.is_removed],
         "removed": [each for each in cards if each.card.is_removed],
         "analysis_status": status,
@@ -210,11 +211,11 @@ def results_form(
     On anonymous projects they are those of UTC, to which times beside responses are rounded.
     """
     project = page.project
-    blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     data = request.GET.copy()
     data.update(overrides or {})
     zone = ZoneInfo("UTC") if project.is_anonymous else time_zone_of(request)
-    return ResultsForm(data, blocks, zone=zone)
+    return ResultsForm(data, catalogue, zone=zone)
 
 
 def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
@@ -260,4 +261,5 @@ def _progress_of(page: ProjectPage, form: ResultsForm, job: ResultsCount) -> dic
 def _prompt(project: Project, block_id: int | None) -> str:
     if block_id is None:
         return ""
-    return scripts.catalogue(project_id=project.pk, revision=project.revision).blocks[block_id].prompt
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    return heading(catalogue.blocks[block_id].prompt, catalogue.script)

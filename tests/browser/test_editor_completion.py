@@ -95,7 +95,7 @@ def test_buckets_that_points_have_just_made_can_be_referred_to(windows):
     editor.select(page, 2)
 
     editor.logic(page).get_by_text("Only when").click()
-    editor.logic(page).get_by_label("Block or variable").select_option("score_fire_mage")
+    editor.logic(page).get_by_label("Block or variable").select_option("Score for Fire-mage")
 
     assert editor.block(page, 2)["show_when"]["variable"] == "score_fire_mage"
 

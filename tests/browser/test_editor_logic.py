@@ -175,7 +175,7 @@ def test_an_unfinished_row_is_a_fault_in_its_place_and_undo_takes_it_back(window
     logic.get_by_text("Only when").click()
 
     # Nothing comes before the first block; where it is moved to later, the latest answer is known.
-    expect(logic.get_by_label("Block or variable").locator("option")).to_have_text(["answer"])
+    expect(logic.get_by_label("Block or variable").locator("option")).to_have_text(["The latest answer"])
 
 
 def test_what_is_out_of_reach_or_gone_stays_to_be_seen(windows, check_accessibility):

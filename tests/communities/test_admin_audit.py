@@ -128,12 +128,16 @@ def test_an_entry_of_another_project_or_community_looks_absent(admin: Client, ca
     assert admin.get(mixed).status_code == 404
 
 
-def test_nested_changes_are_told_by_their_path() -> None:
+def test_nested_changes_are_told_by_the_words_of_their_path() -> None:
     entry = AuditEntry(
-        before={"blocks": [{"name": "why", "prompt": "Why?"}], "n": 1},
-        after={"blocks": [{"name": "why", "prompt": "Why not?"}], "n": None},
+        before={"settings": {"max_completes_per_user": 1}, "is_cloneable": False, "events": ["a"]},
+        after={"settings": {"max_completes_per_user": None}, "is_cloneable": True, "events": ["a", "b"]},
     )
 
-    found = [(each.path, each.before, each.after) for each in audit_trail.differences(entry)]
+    found = [(each.field, each.before, each.after) for each in audit_trail.differences(entry)]
 
-    assert found == [("blocks[why].prompt", "Why?", "Why not?"), ("n", "1", "null")]
+    assert found == [
+        ("Events", "a", "a, b"),
+        ("Is cloneable", "No", "Yes"),
+        ("Settings · Max completes per user", "1", ""),
+    ]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from communities.actors import Actor
+from communities.admin_site import audit_trail
 from communities.models import AuditEntry
 from surveys.models import Project
 from surveys.services.projects import opening, removal, schedule, sharing
@@ -85,6 +86,26 @@ class TestScripts:
         assert [(each["value"], each.get("label")) for each in now["options"]] == [
             ("grey", None),
             ("red", "Ruby"),
+        ]
+
+    def test_the_admin_says_it_in_the_words_of_the_editor(self, caller: Caller) -> None:
+        project = caller.make(
+            CHOICE | {"prompt": "Which colour?"},
+            TEXT | {"prompt": "Why that?", "show_when": {"block": "q0", "op": "eq", "value": "red"}},
+        )
+        colour, why = blocks_of(caller, project)
+        colour["options"][0] |= {"label": "Crimson"}
+        why |= {"show_when": None, "precondition": None, "prompt": "Why?"}
+        written(caller, project, [colour, why, TEXT | {"prompt": "Anything else?"}])
+
+        found = audit_trail.differences(newest())
+
+        assert [(each.part, each.field, each.before, each.after) for each in found] == [
+            ("Which colour? · Block 1", "Option red · Label", "", "Crimson"),
+            ("Why? · Block 2", "Text", "Why that?", "Why?"),
+            ("Why? · Block 2", "Condition", "Shown when “Which colour?” is Crimson", ""),
+            ("Anything else? · Block 3", "Block added", "", "Text"),
+            ("Anything else? · Block 3", "Text", "", "Anything else?"),
         ]
 
     def test_another_order_is_told_by_names(self, caller: Caller) -> None:

@@ -19,7 +19,10 @@ def of_block(block: Block, number: int) -> str:
     """The name or the beginning of the text; `Block 4` for a block with neither."""
     if is_chosen(block.name):
         return block.name or ""
-    text = " ".join(block.prompt.split())
-    if len(text) > MAX_TITLE:
-        text = text[: MAX_TITLE - 1].rstrip() + "…"
-    return text or f"Block {number}"
+    return shortened(block.prompt) or f"Block {number}"
+
+
+def shortened(prompt: str) -> str:
+    """How a text begins, in one line."""
+    text = " ".join(prompt.split())
+    return text if len(text) <= MAX_TITLE else f"{text[: MAX_TITLE - 1].rstrip()}…"

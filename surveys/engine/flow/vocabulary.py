@@ -76,18 +76,20 @@ def operator_words(op: str, kind: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word that a text may use, and what it stands for, in one sentence."""
+    """A word that a text may use, what it stands for in one sentence, and what people call that."""
 
     name: str
     meaning: str
+    called: str = ""
 
     def as_json(self) -> dict[str, object]:
-        return {"name": self.name, "meaning": self.meaning}
+        named = {"called": self.called} if self.called else {}
+        return {"name": self.name, "meaning": self.meaning, **named}
 
 
 # --- Variables --------------------------------------------------------------------------------------
 
-_ANSWER = Term("answer", "The answer to the last question that was answered.")
+_ANSWER = Term("answer", "The answer to the last question that was answered.", "The latest answer")
 _MEANINGS = {
     "score": "The points so far{bucket}.",
     "max_score": "The most points that were possible so far{bucket}.",
@@ -95,6 +97,14 @@ _MEANINGS = {
     "max_score_correct": "The most points that correct answers could have had so far{bucket}.",
     "correct_answers": "How many questions were answered correctly so far.",
     "max_correct_answers": "How many questions with a correct answer were shown so far.",
+}
+_CALLED = {
+    "score": "Score{bucket}",
+    "max_score": "Highest possible score{bucket}",
+    "score_correct": "Score{bucket} from correct answers",
+    "max_score_correct": "Highest possible score{bucket} from correct answers",
+    "correct_answers": "Number of correct answers",
+    "max_correct_answers": "Number of questions with a correct answer",
 }
 
 
@@ -106,7 +116,8 @@ def variables(script: Script) -> tuple[Term, ...]:
 def _score_terms(script: Script) -> Iterator[Term]:
     among = ", over all scores together" if len(script.buckets) > 1 else ""
     for name in (*SCORES, *COUNTS):
-        yield Term(name, _MEANINGS[name].format(bucket=among if name in SCORES else ""))
+        meaning = _MEANINGS[name].format(bucket=among if name in SCORES else "")
+        yield Term(name, meaning, _CALLED[name].format(bucket=""))
     for bucket in script.buckets:
         yield from _bucket_terms(bucket)
 
@@ -115,7 +126,15 @@ def _bucket_terms(bucket: Bucket) -> Iterator[Term]:
     """The variables of one bucket, in the spelling that both expressions and formulas can write."""
     form = bucket.key.replace("-", "_")
     for score in SCORES:
-        yield Term(f"{score}_{form}", _MEANINGS[score].format(bucket=f" for {bucket.name}"))
+        texts = (words[score].format(bucket=f" for {bucket.name}") for words in (_MEANINGS, _CALLED))
+        yield Term(f"{score}_{form}", *texts)
+
+
+def called(variable: str, script: Script) -> str:
+    """What people call a variable, within a sentence: `the latest answer`, `score for Fire Mage`."""
+    spellings = {term.name: term.called for term in variables(script)}
+    words = spellings.get(variable.replace("-", "_"), variable)
+    return f"{words[:1].lower()}{words[1:]}"
 
 
 # --- Tokens -----------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""Expressions in words for people: `NOT((membership = "member"))` → `membership is Member`."""
+"""Expressions and prompts in words for people: `NOT((membership = "member"))` → `membership is Member`."""
 
 from __future__ import annotations
 
 from surveys.engine.flow import titles, vocabulary
-from surveys.engine.language import conditions, names, references
+from surveys.engine.language import conditions, piping, references
 from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Value, is_true, text
@@ -11,6 +11,25 @@ from surveys.engine.script import Script
 
 _OPERATORS = {sign: op for op, sign in conditions.OPERATORS.items()}
 _COMPOUND = (Conjunction, Disjunction)
+
+
+def heading(prompt: str, script: Script) -> str:
+    """A prompt for readers of many answers: `Why [Q1]?` → `Why [Which colour?]?`.
+
+    Tokens stay in their brackets and name what they stand for. Unknown ones stay as written.
+    """
+    return piping.fill(prompt, lambda token: _token(token, script))
+
+
+def _token(token: str, script: Script) -> str | None:
+    if token.lower() == "username":
+        return "[the respondent's name]"
+    meaning = None if piping.is_prompt_variable(token) else references.resolve(token, script)
+    if meaning is None:
+        return None
+    if isinstance(meaning, int):
+        return f"[{titles.of_block(script.blocks[meaning], meaning + 1)}]"
+    return f"[{vocabulary.called(meaning, script)}]"
 
 
 def words(node: ExpressionNode, script: Script) -> str:
@@ -104,6 +123,4 @@ def _subject(name: str, script: Script) -> str:
         block = script.blocks[meaning]
         title = titles.of_block(block, meaning + 1)
         return title if titles.is_chosen(block.name) or not block.prompt else f"“{title}”"
-    if isinstance(meaning, str) and names.looks_like_score(meaning):
-        return meaning.replace("_", " ")
-    return "the latest answer" if meaning == "answer" else name
+    return name if meaning is None else vocabulary.called(meaning, script)

@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from communities.words import plural
-from surveys.engine.script import SCALES, Block
+from surveys.engine.flow.wording import heading
+from surveys.engine.script import SCALES, Block, Script
 from surveys.pages.respondent.widgets import emoji
 from surveys.pages.words import share
 
@@ -125,12 +126,12 @@ class Card:
     description: str = ""  # describes the columns to screen readers
 
 
-def draw_card(entry: Entry, block: Block | None, *, number: int) -> Card:
+def draw_card(entry: Entry, block: Block | None, *, script: Script, number: int) -> Card:
     """Return the card of a question. `block` is the question in the script; it adds options with no votes."""
     card = Card(
         id=entry["block_id"],
         number=number,
-        prompt=entry["prompt"],
+        prompt=heading(entry["prompt"], script),
         kind=KINDS[entry["block_type"]],
         answered="",
         is_removed=bool(entry.get("is_archived")),

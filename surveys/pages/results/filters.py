@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -13,9 +12,10 @@ from django.core.validators import MaxValueValidator
 from django.http import QueryDict
 
 from communities.models import Identity
-from surveys.engine.script import Block
+from surveys.engine.flow.wording import heading
 from surveys.engine.statistics import SEGMENT_TYPES
 from surveys.services.results.figures import Selection
+from surveys.services.scripts.cache import Catalogue
 
 LAST_DAY = date(2999, 12, 31)
 MAX_PROMPT = 70
@@ -31,11 +31,15 @@ class ResultsForm(forms.Form):
     provider = forms.ChoiceField(required=False)
     segment_by = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
 
-    def __init__(self, data: QueryDict, blocks: Mapping[int, Block], *, zone: ZoneInfo) -> None:
+    def __init__(self, data: QueryDict, catalogue: Catalogue, *, zone: ZoneInfo) -> None:
         super().__init__(data)
         self.zone = zone
         self._choices("provider", [("", "All"), *((each.value, each.label) for each in Identity.Provider)])
-        questions = [(str(pk), _short(block)) for pk, block in blocks.items() if block.type in SEGMENT_TYPES]
+        questions = [
+            (str(pk), _short(heading(block.prompt, catalogue.script)))
+            for pk, block in catalogue.blocks.items()
+            if block.type in SEGMENT_TYPES
+        ]
         self._choices("segment_by", [("", "Nothing"), *questions])
 
     def _choices(self, name: str, choices: list[tuple[str, Any]]) -> None:
@@ -89,6 +93,6 @@ class ResultsForm(forms.Form):
         return self.cleaned_data.get(name) if not self.errors.get(name) else None
 
 
-def _short(block: Block) -> str:
-    prompt = " ".join(block.prompt.split())
-    return prompt if len(prompt) <= MAX_PROMPT else f"{prompt[: MAX_PROMPT - 1]}\N{HORIZONTAL ELLIPSIS}"
+def _short(prompt: str) -> str:
+    line = " ".join(prompt.split())
+    return line if len(line) <= MAX_PROMPT else f"{line[: MAX_PROMPT - 1]}\N{HORIZONTAL ELLIPSIS}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from communities.words import plural
+from surveys.engine.flow.wording import heading
 from surveys.models import Analysis, Project
 from surveys.pages.results.charts import Card, ChartBar, DataTable, Fact, draw_card
 from surveys.pages.results.segments import SegmentComparison, compare, legend_of
@@ -95,19 +96,20 @@ def facts_of(counted: Figures, *, is_poll: bool) -> Sequence[Fact]:
     )
 
 
-def funnel_of(counted: Figures) -> Funnel | None:
+def funnel_of(project: Project, counted: Figures) -> Funnel | None:
     """Return how many people remained after each question; None if nobody left."""
     blocks = [block for block in counted.blocks if not block["is_archived"]]
     drop_offs = [block["drop_off"]["left"] for block in blocks]
     begun = counted.completion_count + sum(drop_offs)
     if not sum(drop_offs):
         return None
+    script = scripts.load(project_id=project.pk, revision=project.revision)
     remaining, bars, rows = begun, [], []
     for block, left in zip(blocks, drop_offs, strict=True):
         remaining -= left
         percentage = remaining / begun * 100
         note = _left_here(left)
-        prompt = " ".join(block["prompt"].split())
+        prompt = " ".join(heading(block["prompt"], script).split())
         bars.append(ChartBar(prompt, remaining, share(percentage), f"{percentage:.2f}", note=note))
         rows.append((prompt, f"{left:,}", share(left / begun * 100), f"{remaining:,}", share(percentage)))
     head = ("Question", "Left here", "Share", "Continued", "Share")
@@ -125,13 +127,13 @@ def cards_of(
 
     `texts` are the `open_text` of an analysis, by block id.
     """
-    blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     legend = legend_of(counted.segments or ())
     questions = [entry for entry in counted.blocks if entry["block_type"] != "content_block"]
     cards = []
     for number, entry in enumerate(questions, start=1):
-        block = blocks.get(entry["block_id"])
-        card, comparison = draw_card(entry, block, number=number), None
+        block = catalogue.blocks.get(entry["block_id"])
+        card, comparison = draw_card(entry, block, script=catalogue.script, number=number), None
         if legend and not card.notice and card.id != divided_by:
             comparison = compare(entry, block, legend)
         is_text = entry["block_type"] == "open_text"

@@ -110,10 +110,12 @@ def _context(project: Project, shared: SharedResults) -> dict[str, object]:
 
 def cards_of(project: Project, shared: SharedResults) -> Sequence[Card]:
     """The cards of the questions, with a notice in place of what is withheld."""
-    blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     cards = []
-    for number, entry in enumerate(shared.blocks, start=1):
-        card = charts.draw_card(entry, blocks.get(entry["block_id"]), number=0 if project.is_poll else number)
+    for place, entry in enumerate(shared.blocks, start=1):
+        number = 0 if project.is_poll else place
+        block = catalogue.blocks.get(entry["block_id"])
+        card = charts.draw_card(entry, block, script=catalogue.script, number=number)
         if entry["is_withheld"]:
             card = replace(card, notice="Too few answers to show yet.")
         elif entry["open_text"] and not card.notice:

@@ -15,6 +15,7 @@ from typing import Any
 from communities import services as communities
 from communities.actors import Actor
 from communities.errors import NotFound
+from surveys.engine.flow.wording import heading
 from surveys.engine.language.values import number_text
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
@@ -109,9 +110,10 @@ def _steps(view: ConversationView, knows_solutions: bool) -> Iterator[Step]:
         if block_id in seen:
             yield _passed(block, seen[block_id], knows_solutions)
         elif block_id in state.results:
-            yield Step("calculated", block, block.prompt, [_result(block, state.results[block_id])])
+            result = _result(block, state.results[block_id])
+            yield Step("calculated", block, heading(block.prompt, view.script), [result])
         else:
-            yield Step("hidden", block, block.prompt)
+            yield Step("hidden", block, heading(block.prompt, view.script))
     if view.step is not None:
         yield Step("waiting", view.step.block, view.step.block.prompt)
 
@@ -161,7 +163,7 @@ def _loose(view: ConversationView, answered: set[int | None]) -> list[LooseAnswe
             texts_by_id.setdefault(block_id, []).append(label or value)
     walked = view.script.index_by_id
     return [
-        LooseAnswer(catalogue.blocks[block_id].prompt, texts, block_id not in walked)
+        LooseAnswer(heading(catalogue.blocks[block_id].prompt, view.script), texts, block_id not in walked)
         for block_id, texts in sorted(texts_by_id.items(), key=lambda each: catalogue.rank.get(each[0], 0))
         if block_id in catalogue.blocks
     ]

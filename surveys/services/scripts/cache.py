@@ -27,8 +27,9 @@ MAX_SIZE = 30_000_000  # bytes of JSON of all cached scripts; in memory they tak
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Every block and option that an answer may point to, by id, removed ones too."""
+    """A script, and by id every block and option that an answer may point to, removed ones too."""
 
+    script: Script
     blocks: Mapping[int, Block]
     options: Mapping[int, Option]
 
@@ -77,6 +78,7 @@ class CachedScript:
         options = [option for block in blocks for option in block.options]
         options += [option for each in removed.values() for option in each]
         return Catalogue(
+            script,
             {block.id: block for block in blocks if block.id is not None},
             {option.id: option for option in options if option.id is not None},
         )

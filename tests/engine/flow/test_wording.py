@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from surveys.engine.flow.wording import words
+from surveys.engine.flow.wording import heading, words
 from surveys.engine.language.expressions import parse
 from surveys.engine.script import Bucket
 from tests.support.engine import script_builder
@@ -42,7 +42,7 @@ SCRIPT = script_builder.script(
         ('why = ""', "why is empty"),
         ("why in []", "why is one of nothing"),
         ('kind != "Fire Mage"', "kind is not Fire Mage"),
-        ("score_fire_mage >= 3", "score fire mage is at least 3"),
+        ("score_fire_mage >= 3", "score for Fire Mage is at least 3"),
         ('answer = "Yes"', "the latest answer is Yes"),
         ("nobody = true", "nobody is true"),
         ("years", "years has a value other than 0"),
@@ -69,3 +69,13 @@ def test_a_block_that_nobody_has_named_is_called_by_its_text():
     said = words(parse("q1 > 3 AND q2 = 1").tree, script)
 
     assert said == "“For how many years?” is more than 3 and Block 2 is 1"
+
+
+def test_headings_name_what_their_tokens_stand_for() -> None:
+    script = script_builder.script({"type": "open_text", "name": "q1", "prompt": "Which colour?"})
+
+    assert heading("Why [Q1] [ q1 ], [UserName]?", script) == (
+        "Why [Which colour?] [Which colour?], [the respondent's name]?"
+    )
+    assert heading("[membership], [score_fire_mage]", SCRIPT) == "[membership], [score for Fire Mage]"
+    assert heading("[nothing] [xp_name] [1]", SCRIPT) == "[nothing] [xp_name] [1]"

@@ -61,7 +61,7 @@ def test_the_page_embeds_all_that_the_editor_needs():
     assert state["vocabulary"]["tier"] == "premium"
     assert state["vocabulary"]["acknowledged"] == ACKNOWLEDGED
     assert state["vocabulary"]["limits"]["blocks"] == 200
-    assert {"name", "meaning"} == set(state["vocabulary"]["variables"][0])
+    assert {"name", "meaning", "called"} == set(state["vocabulary"]["variables"][0])
     for name in ("draft", "save", "duplicate", "export"):
         assert state["urls"][name] == f"{here.path}{name}/"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from surveys.engine.script import Block, Option
+from surveys.engine.script import Block, Option, Script
 from surveys.pages import words
 from surveys.pages.results import charts
 
@@ -12,7 +12,7 @@ NOTHING = {"distribution": None, "stats": None, "ranking": None, "nps": None}
 
 def card(type, block=None, **figures):
     entry = {**QUESTION, **NOTHING, "block_type": type, **figures}
-    return charts.draw_card(entry, block, number=1)
+    return charts.draw_card(entry, block, script=Script(()), number=1)
 
 
 def point(value, count=0, percentage=0.0):

@@ -5,7 +5,10 @@
    Whoever closes it without saving has lost nothing: the draft is as it was, and the next save asks again. */
 
 import { h, newId, plural, text } from "./dom.js";
+import { smallName, titleOf } from "./list.js";
 import { compare, differing, merge, orderOf, PARTS, resultOf } from "./merging.js";
+import { calledOf, choicesOf, kindOf, operatorsOf, shortened, variables } from "./reach.js";
+import { title } from "./document.js";
 import { typeName } from "./types.js";
 
 const WORDS = {
@@ -92,7 +95,16 @@ class Collision {
   }
 
   #nameOf(id, side) {
-    return this.all.find((row) => row.id === id)?.[side]?.name;
+    const block = this.all.find((row) => row.id === id)?.[side];
+    return block && calledOf(this.store, block, 30);
+  }
+
+  /** A block as the list of blocks shows it: its number there, if it has one, and its words. */
+  #titleOf({ yours, theirs }) {
+    const block = yours ?? theirs;
+    const at = (yours ? this.store.blocks : this.collision.theirs.blocks).findIndex((each) => (block.id ? each.id === block.id : each.key === block.key));
+    const number = at < 0 || block.section === "outro" ? "" : `${at + 1} · `;
+    return `${number}${shortened(titleOf(block), 80)}`;
   }
 
   #row(row) {
@@ -103,7 +115,7 @@ class Collision {
       this.#show();
     };
     const sides = ["theirs", "yours"].map((side) => {
-      const details = h("dl", { id: newId("parts") }, described(row[side], this.#shown(row)));
+      const details = h("dl", { id: newId("parts") }, described(this.store, row[side], this.#shown(row)));
       const radio = this.#radio(group, side, side === "theirs" ? "Theirs" : "Yours", choose(side), details.id);
       view.inputs.push(radio.input);
       return h("div", { class: "collision-side" }, radio.label, details);
@@ -113,7 +125,7 @@ class Collision {
     const block = row.yours ?? row.theirs;
     view.kind = h("span", { class: "collision-kind" });
     view.fieldset = h("fieldset", { class: `collision-row ${row.kind}` },
-      h("legend", {}, h("b", {}, titleOf(block)), " ", h("span", { class: "collision-type" }, typeName(block)), " ", view.kind),
+      h("legend", {}, h("b", {}, this.#titleOf(row)), " ", h("span", { class: "collision-type" }, smallName(block)), " ", view.kind),
       h("div", { class: "collision-sides" }, sides, h("div", { class: "collision-side result" }, h("p", { class: "collision-title" }, "Result"), both?.label ?? null, view.result)));
     view.element = h("li", {}, view.fieldset);
     return view;
@@ -143,7 +155,7 @@ class Collision {
       for (const input of view.inputs) input.checked = input.value === row.choice;
       view.fieldset.classList.toggle("undecided", row.choice === null);
       text(view.kind, row.choice === null ? WORDS.conflict : row.kind === "conflict" ? "Changed by both" : WORDS[row.kind]);
-      const result = row.choice === null ? h("p", { class: "help" }, "Not decided yet.") : outcome(resultOf(row), this.#shown(row));
+      const result = row.choice === null ? h("p", { class: "help" }, "Not decided yet.") : outcome(this.store, resultOf(row), this.#shown(row));
       view.result.replaceChildren(result);
     }
     this.orderInputs?.forEach(({ input }) => { input.checked = input.value === this.order.choice; });
@@ -172,22 +184,18 @@ class Collision {
 
 /* Blocks in words */
 
-function titleOf(block) {
-  return [block.name, (block.prompt ?? "").trim().slice(0, 80)].filter(Boolean).join(": ") || "New block";
+function outcome(store, block, names) {
+  return block ? h("dl", {}, described(store, block, names)) : h("p", { class: "help" }, "The block is left out.");
 }
 
-function outcome(block, names) {
-  return block ? h("dl", {}, described(block, names)) : h("p", { class: "help" }, "The block is left out.");
-}
-
-function described(block, names) {
+function described(store, block, names) {
   if (!block) return [h("div", {}, h("dt", { class: "visually-hidden" }, "Block"), h("dd", {}, "Not in this version"))];
-  const parts = PARTS.filter(([name]) => names.includes(name)).map(([name, label]) => [label, valueOf(block, name)]);
+  const parts = PARTS.filter(([name]) => names.includes(name)).map(([name, label]) => [label, valueOf(store, block, name)]);
   const filled = parts.filter(([, value], n) => value || n === 0);
   return filled.map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value || "—")));
 }
 
-function valueOf(block, name) {
+function valueOf(store, block, name) {
   const read = {
     type: () => typeName(block),
     prompt: () => block.prompt,
@@ -195,7 +203,7 @@ function valueOf(block, name) {
     options: () => (block.options ?? []).map(optionWords).join(" · "),
     limits: () => [["from", block.min], ["to", block.max], ["best", block.rank_top_n]].filter(([, number]) => number !== null && number !== undefined).map((pair) => pair.join(" ")).join(" "),
     required: () => (block.required ? "Yes" : "No"),
-    logic: () => logicWords(block),
+    logic: () => logicWords(store, block),
     action: () => [block.action_kind, ...Object.values(block.action_config ?? {}).filter((value) => value !== null)].filter(Boolean).join(" "),
     look: () => [block.answer_style, block.color, block.randomize_options ? "shuffled" : null].filter(Boolean).join(", "),
     scale: () => Object.values(block.scale ?? {}).filter(Boolean).join(", "),
@@ -211,15 +219,25 @@ function optionWords(option) {
   return [option.emoji, option.label ?? option.value].filter(Boolean).join(" ");
 }
 
-function logicWords(block) {
-  if (block.show_when) return `Show when ${conditionWords(block.show_when)}`;
-  if (block.hide_when) return `Hide when ${conditionWords(block.hide_when)}`;
+function logicWords(store, block) {
+  if (block.show_when) return `Show when ${conditionWords(store, block.show_when)}`;
+  if (block.hide_when) return `Hide when ${conditionWords(store, block.hide_when)}`;
   return block.precondition ? `Hide when ${block.precondition}` : "Always shown";
 }
 
-function conditionWords(condition) {
+function conditionWords(store, condition) {
   for (const [name, word] of [["all", " and "], ["any", " or "]]) {
-    if (Array.isArray(condition[name])) return condition[name].map(conditionWords).join(word);
+    if (Array.isArray(condition[name])) return condition[name].map((part) => conditionWords(store, part)).join(word);
   }
-  return [condition.block ?? condition.variable, condition.op, JSON.stringify(condition.value)].join(" ");
+  return comparisonWords(store, condition);
+}
+
+/** One comparison in the words of its row. A block that only they have is told by its name. */
+function comparisonWords(store, { block: name, variable, op, value }) {
+  const block = name ? store.blocks.find((each) => title(each.name ?? "") === title(name)) : null;
+  const called = block ? calledOf(store, block, 40) : name ?? variables(store).find((each) => each.name === variable)?.called ?? variable;
+  const verb = operatorsOf(store, block ? kindOf(store, block.type) : "any").find((each) => each.op === op)?.words ?? op;
+  const labels = new Map(block ? choicesOf(block).map(([choice, words]) => [String(choice), words]) : []);
+  const values = (Array.isArray(value) ? value : [value]).map((each) => labels.get(String(each)) ?? String(each ?? "nothing"));
+  return `${called} ${verb} ${values.join(", ")}`;
 }

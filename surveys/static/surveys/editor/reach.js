@@ -12,9 +12,10 @@ const KEYWORDS = new Set(["and", "or", "not", "in"]);
 const LITERALS = new Set(["true", "false"]);
 const BASIC = new Set(["answer", "score", "max_score", "score_correct", "max_score_correct", "correct_answers", "max_correct_answers"]);
 const PROMPT_ONLY = new Set(["username", "xp_points", "xp_name", "earned_xp", "month_total_xp", "xp_to_next_level", "next_xp_level"]);
-const SCORES = [
-  ["score", "The points so far"], ["max_score", "The most points that were possible so far"],
-  ["score_correct", "The points from questions answered correctly"], ["max_score_correct", "The most points that correct answers could have had"],
+const SCORES = [ // the variable, what it means, and what people call it, before and after the bucket's name
+  ["score", "The points so far", "Score for", ""], ["max_score", "The most points that were possible so far", "Highest possible score for", ""],
+  ["score_correct", "The points from questions answered correctly", "Score for", " from correct answers"],
+  ["max_score_correct", "The most points that correct answers could have had", "Highest possible score for", " from correct answers"],
 ];
 const MAX_POINTS = 50;
 const POSITION = /^q[0-9]+$/;
@@ -94,19 +95,26 @@ export function blocksBefore(store, key) {
   });
 }
 
+/** The name that a bucket gets which is made from this key: `fire_mage` → `Fire Mage`. */
+function bucketName(key) {
+  return key.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" ");
+}
+
 /** The variables of the script as it was opened, and those of buckets that its points have made since. */
 function terms(store) {
   const known = store.vocabulary.variables ?? [];
   if (!store.scoring || store.vocabulary.buckets?.length) return known;
   const keys = new Set(store.blocks.flatMap((block) => block.options ?? []).flatMap((option) => Object.keys(option.score_values ?? {})));
   const names = new Set(known.map((term) => term.name));
-  const made = [...keys].flatMap((key) => SCORES.map(([score, words]) => ({ name: `${score}_${key.replaceAll("-", "_")}`, meaning: `${words} for ${key}.` })));
+  const made = [...keys].flatMap((key) => SCORES.map(([score, words, before, after]) => ({
+    name: `${score}_${key.replaceAll("-", "_")}`, meaning: `${words} for ${key}.`, called: `${before} ${bucketName(key)}${after}`,
+  })));
   return [...known, ...made.filter((term) => !names.has(term.name))];
 }
 
 export function variables(store) {
-  return terms(store).map(({ name, meaning }) => ({
-    id: `variable:${name}`, name, called: name, form: name, kind: name === "answer" ? "any" : "number", choices: [], suggestions: [],
+  return terms(store).map(({ name, meaning, called }) => ({
+    id: `variable:${name}`, name, called: called ?? name, form: name, kind: name === "answer" ? "any" : "number", choices: [], suggestions: [],
     says: meaning, isVariable: true,
   }));
 }
@@ -120,19 +128,20 @@ export function findSubject(store, key, leaf) {
   const known = subjects(store, key);
   if (leaf.block) {
     const found = known.find((each) => !each.isVariable && each.id === `block:${title(leaf.block)}`);
-    return found ?? standIn(`block:${title(leaf.block)}`, leaf.block, "not a block before this one");
+    const later = store.blocks.find((block) => title(nameOf(store, block)) === title(leaf.block));
+    return found ?? standIn(`block:${title(leaf.block)}`, leaf.block, "not a block before this one", later && calledOf(store, later));
   }
   const name = (leaf.variable ?? "").replace(/^\((.*)\)$/, "$1");
   const found = known.find((each) => each.id === `variable:${name}`);
   if (found) return found;
   const atPosition = POSITION.test(name) ? known.find((each) => each.at === Number(name.slice(1)) - 1) : null;
-  if (atPosition) return { ...atPosition, id: `variable:${name}`, form: name, name: `${name} (${atPosition.called})`, isVariable: true };
+  if (atPosition) return { ...atPosition, id: `variable:${name}`, form: name, name: `${atPosition.called} · the block at place ${atPosition.at + 1}`, isVariable: true };
   const byName = known.find((each) => each.id === `block:${title(name)}`);
   return byName ?? standIn(`variable:${name}`, name, "not known here");
 }
 
-function standIn(id, name, why) {
-  return { id, name: `${name} (${why})`, form: name, kind: "any", choices: [], suggestions: [], says: why, isMissing: true, isVariable: id.startsWith("variable:") };
+function standIn(id, name, why, called = name) {
+  return { id, name: `${called} (${why})`, form: name, kind: "any", choices: [], suggestions: [], says: why, isMissing: true, isVariable: id.startsWith("variable:") };
 }
 
 /** The leaf's part that names a subject. */

@@ -210,7 +210,7 @@ class Rows {
     const others = known.filter((each) => each.isVariable);
     if (!known.some((each) => each.id === current.id)) select.append(choice(current.id, current.name));
     if (blocks.length) select.append(h("optgroup", { label: "Blocks" }, blocks.map((each) => choice(each.id, `${each.called} · Block ${each.at + 1}`, each.says))));
-    if (others.length) select.append(h("optgroup", { label: "Variables" }, others.map((each) => choice(each.id, each.name, each.says))));
+    if (others.length) select.append(h("optgroup", { label: "Variables" }, others.map((each) => choice(each.id, each.called, each.says))));
     select.value = current.id;
     select.title = current.says;
     select.addEventListener("change", () => {
