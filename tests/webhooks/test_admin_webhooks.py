@@ -15,7 +15,13 @@ from django.utils import timezone
 from communities.models import Community
 from tests.factories import StaffFactory
 from tests.support.staff import client_of, signed_in
-from tests.support.webhooks.outbox import create_webhook, get_community
+from tests.support.webhooks.outbox import (
+    create_delivery,
+    create_webhook,
+    get_community,
+    record_attempt,
+    unsaved_event,
+)
 from webhooks.admin.webhooks import WebhookAdmin
 from webhooks.models import Delivery, Webhook
 from webhooks.services import housekeeping, webhooks
@@ -230,13 +236,21 @@ def test_a_name_is_never_markup(admin: Client, community: Community) -> None:
         assert "<script>alert" not in admin.get(url).content.decode()
 
 
-def test_a_failing_webhook_needs_attention(admin: Client, community: Community) -> None:
-    webhook = create_webhook(community, name="Shop", failing_since=timezone.now())
+@pytest.mark.parametrize(("type", "needs_attention"), [("response.submitted", True), ("webhook.ping", False)])
+def test_a_failing_webhook_needs_attention_unless_only_pings_failed(
+    admin: Client, community: Community, type: str, needs_attention: bool
+) -> None:
+    now = timezone.now()
+    webhook = create_webhook(community, name="Shop", failing_since=now)
+    event = unsaved_event(type=type, created_at=now)
+    create_delivery(webhook, event, created_at=now)
+    record_attempt(event, status="abandoned", last_attempt_at=now)
 
     home = shown(admin, reverse("admin:index"))
 
-    assert "The webhook Shop fails." in home
-    assert address("change", webhook.pk) in home
+    assert ("The webhook Shop fails." in home) is needs_attention
+    assert (address("change", webhook.pk) in home) is needs_attention
+    assert ("1 message to webhooks could not be delivered this week." in home) is needs_attention
 
 
 @pytest.mark.parametrize("page", ["edit", "ping", "rotate", "delete"])

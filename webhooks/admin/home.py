@@ -1,10 +1,14 @@
-"""What the home page shows of webhooks: those that fail, and messages that were given up."""
+"""What the home page shows of webhooks: those that fail, and messages that were given up.
+
+Pings are tests: whoever sent one sees on the webhook's page how it went.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
 
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -12,9 +16,11 @@ from django.utils import timezone
 from communities.actors import Actor
 from communities.admin_site.home import Attention, add_attention
 from communities.words import plural
+from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
 
 RECENTLY = timedelta(days=7)
+ROUNDED_BY = timedelta(days=1)  # times beside anonymous responses, at most
 MOST_COUNTED = 100
 
 
@@ -23,7 +29,14 @@ def failing_webhooks(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
     """Webhooks that fail or were switched off by the service, and messages that were given up lately."""
     if not actor.is_admin:
         return []
-    own = list(Webhook.objects.in_community(actor.community_id))
+    recent = Delivery.objects.filter(created_at__gte=timezone.now() - RECENTLY)
+    events = recent.exclude(event__type=EventType.WEBHOOK_PING)
+    failed = events.filter(
+        webhook=OuterRef("pk"),
+        status__in=(Delivery.Status.FAILED, Delivery.Status.ABANDONED),
+        last_attempt_at__gte=OuterRef("failing_since") - ROUNDED_BY,
+    )
+    own = list(Webhook.objects.in_community(actor.community_id).annotate(fails=Exists(failed)))
     attentions = [
         Attention(
             f"The webhook {each.name or each.url} "
@@ -31,13 +44,9 @@ def failing_webhooks(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
             reverse("admin:webhooks_webhook_change", args=[each.pk]),
         )
         for each in own
-        if each.failing_since or each.disabled_reason
+        if each.fails or each.disabled_reason
     ]
-    abandoned = Delivery.objects.filter(
-        webhook__in=own,
-        status=Delivery.Status.ABANDONED,
-        created_at__gte=timezone.now() - RECENTLY,
-    )
+    abandoned = events.filter(webhook__in=own, status=Delivery.Status.ABANDONED)
     if count := abandoned[:MOST_COUNTED].count():
         number = f"{count} or more messages" if count == MOST_COUNTED else plural(count, "message")
         address = f"{reverse('admin:webhooks_delivery_changelist')}?status=abandoned"
