@@ -209,6 +209,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/<int:project_id>/look/": (PAGE_OF_MEMBERS, "302 404 403 200 200 404 200"),
     "surveys/project/<int:project_id>/look/preview/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/open/": ("302 404 403 200 200 404 200", SAME),
+    "surveys/project/<int:project_id>/rename/": ("302 404 403 200 200 404 200", SAME),
     "surveys/project/<int:project_id>/responses/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/responses/<uuid:response_id>/": (
         PAGE_OF_MEMBERS,

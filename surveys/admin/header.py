@@ -130,6 +130,7 @@ def _tools(project: Project, actor: Actor, at: datetime) -> tuple[Tool | None, l
             main = Tool("Cancel opening", _asks("close", project))
         else:
             main = Tool("Open", reverse("admin:surveys_project_open", args=[project.pk]))
+        more.append(Tool("Rename", reverse("admin:surveys_project_rename", args=[project.pk])))
     if actor.has_role(Role.CREATOR):
         more.append(Tool("Clone", _asks("clone", project)))
     if access.may_edit(actor=actor, project=project):

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from django.http.response import HttpResponseBase
 
-from surveys.admin import delivery, look, opening, rewards, share
+from surveys.admin import delivery, look, opening, renaming, rewards, share
 
 SETTINGS_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("open/", opening.open_view, "open"),
+    ("rename/", renaming.rename, "rename"),
     ("delivery/", delivery.delivery, "delivery"),
     ("look/", look.look, "look"),
     ("look/preview/", look.preview, "look_preview"),

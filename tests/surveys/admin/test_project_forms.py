@@ -75,6 +75,7 @@ def send(staff: Staff, project: Project, page: str, /, **changes: Any) -> Any:
         ("delivery", {"footer": "Ours"}, "delivery.invitation.footer", "Ours"),
         ("delivery", {"answer_button_color": "3"}, "delivery.invitation.answer_button_color", 3),
         ("look", {"name": "New"}, "name", "New"),
+        ("rename", {"name": "New"}, "name", "New"),
         ("look", {"theme_id": "5"}, "presentation.theme_id", 5),
         ("look", {"interviewer_id": "2"}, "presentation.interviewer_id", 2),
         ("look", {"branding": "Us"}, "presentation.branding", "Us"),
