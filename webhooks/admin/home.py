@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from django.db.models import Exists, OuterRef
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -29,14 +29,9 @@ def failing_webhooks(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
     """Webhooks that fail or were switched off by the service, and messages that were given up lately."""
     if not actor.is_admin:
         return []
+    own = list(Webhook.objects.in_community(actor.community_id))
     recent = Delivery.objects.filter(created_at__gte=timezone.now() - RECENTLY)
     events = recent.exclude(event__type=EventType.WEBHOOK_PING)
-    failed = events.filter(
-        webhook=OuterRef("pk"),
-        status__in=(Delivery.Status.FAILED, Delivery.Status.ABANDONED),
-        last_attempt_at__gte=OuterRef("failing_since") - ROUNDED_BY,
-    )
-    own = list(Webhook.objects.in_community(actor.community_id).annotate(fails=Exists(failed)))
     attentions = [
         Attention(
             f"The webhook {each.name or each.url} "
@@ -44,7 +39,7 @@ def failing_webhooks(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
             reverse("admin:webhooks_webhook_change", args=[each.pk]),
         )
         for each in own
-        if each.fails or each.disabled_reason
+        if each.disabled_reason or (each.failing_since and _fails(each, events))
     ]
     abandoned = events.filter(webhook__in=own, status=Delivery.Status.ABANDONED)
     if count := abandoned[:MOST_COUNTED].count():
@@ -52,3 +47,14 @@ def failing_webhooks(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
         address = f"{reverse('admin:webhooks_delivery_changelist')}?status=abandoned"
         attentions.append(Attention(f"{number} to webhooks could not be delivered this week.", address))
     return attentions
+
+
+def _fails(webhook: Webhook, events: QuerySet[Delivery]) -> bool:
+    """Whether one of these deliveries has failed since the webhook's last success."""
+    assert webhook.failing_since is not None
+    failed = events.filter(
+        webhook=webhook,
+        status__in=(Delivery.Status.FAILED, Delivery.Status.ABANDONED),
+        last_attempt_at__gte=webhook.failing_since - ROUNDED_BY,
+    )
+    return failed.exists()
