@@ -232,6 +232,10 @@ TABLE: dict[str, tuple[str, str]] = {
         "302 404 204 204 204 404 204",
         NO_SUCH_METHOD_FOR_MEMBERS,
     ),
+    "surveys/project/<int:project_id>/results/answers/<int:block_id>/": (
+        PAGE_OF_MEMBERS,
+        NO_SUCH_METHOD_FOR_MEMBERS,
+    ),
     "surveys/project/<int:project_id>/results/counting/": (
         "302 404 204 204 204 404 204",
         NO_SUCH_METHOD_FOR_MEMBERS,

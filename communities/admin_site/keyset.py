@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Generic, TypeVar
 
@@ -72,6 +72,40 @@ def read_page(
     )
 
 
+def look_through(
+    rows: QuerySet[M],
+    order: Order,
+    *,
+    among: QuerySet[Any],
+    most: int,
+    after: str,
+    before: str,
+    length: int,
+) -> tuple[Page[M], bool]:
+    """The page of the rows that are among the next `most` of others, and whether it ended with those.
+
+    For rows that no index finds: they may be few among very many. What ended so goes on from its end.
+    """
+    cursor = _decode(after or before, order)
+    is_backward = cursor is not None and not after
+    walked = [_turned(name) for name in order] if is_backward else list(order)
+    try:
+        beyond = among if cursor is None else among.filter(_beyond(walked, cursor))
+        names = [name.lstrip("-") for name in order]
+        ends = list(beyond.order_by(*walked).values_list(*names)[most - 1 : most + 1])
+    except (ValidationError, ValueError, TypeError, OverflowError):  # as in read_page
+        return look_through(rows, order, among=among, most=most, after="", before="", length=length)
+    if len(ends) < 2:
+        return read_page(rows, order, after=after, before=before, length=length), False
+    last, following = ends
+    stretch = rows.filter(_beyond([_turned(name) for name in walked], following))
+    page = read_page(stretch, order, after=after, before=before, length=length)
+    if (page.previous if is_backward else page.next) is not None:
+        return page, False
+    end = _cursor(last)
+    return replace(page, previous=end) if is_backward else replace(page, next=end), True
+
+
 def _first_of_parts(rows: QuerySet[M], order: Order, parts: Sequence[Q], count: int) -> list[Any]:
     """The keys of the first rows of each part."""
     keys = [rows.filter(part).order_by(*order).values_list("pk")[:count] for part in parts]
@@ -99,7 +133,11 @@ def _beyond(order: Order, values: Sequence[Any]) -> Q:
 
 
 def _encode(row: Model, order: Order) -> str:
-    values = [_plain(_value(row, name.lstrip("-"))) for name in order]
+    return _cursor([_value(row, name.lstrip("-")) for name in order])
+
+
+def _cursor(row: Sequence[Any]) -> str:
+    values = [_plain(each) for each in row]
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
 
 

@@ -14,6 +14,7 @@ from communities.admin_site import keyset
 M = TypeVar("M", bound=Model)
 PER_PAGE = 50
 MAX_SEARCH = 200  # characters
+LOOKED_THROUGH = 10_000  # rows of a Walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,17 @@ class Empty:
     text: str
     step: str = ""
     address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The rows, in the orders of the list, among which a page looks for matches that no index finds.
+
+    A page looks through LOOKED_THROUGH of them, and offers to look through the next. `noun` names them.
+    """
+
+    rows: QuerySet[Any]
+    noun: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +122,8 @@ class Listing(Generic[M]):
     load: Callable[[Sequence[Any]], None] | None = None  # what the cells need of other tables, for all rows
     parts: Sequence[Q] = ()  # see keyset.read_page
     keys_first: bool = False  # the same, for searches
+    walk: Walk | None = None
+    rows_template: str = "admin/table.html"
     keeps: Mapping[str, str] = field(default_factory=dict)  # parameters by which the caller narrowed the rows
 
 
@@ -126,6 +140,9 @@ class ListPage:
     previous: str
     is_narrowed: bool
     hidden: Sequence[tuple[str, str]]  # what the search form keeps of the address
+    looked_through: int  # rows of the list's walk, if the page ended with them; else 0
+    first: str
+    is_beyond_first: bool
 
 
 def draw(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> ListPage:
@@ -140,15 +157,7 @@ def draw(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> ListPa
             rows = each.apply(rows, chosen[each.name])
     names = list(listing.orders)
     order = query.get("sort", "") if query.get("sort") in listing.orders else names[0]
-    page = keyset.read_page(
-        rows,
-        listing.orders[order].fields,
-        after=query.get("after", ""),
-        before=query.get("before", ""),
-        length=PER_PAGE,
-        parts=listing.parts,
-        keys_first=listing.keys_first and bool(term),
-    )
+    page, is_cut_off = _read(query, listing, rows, listing.orders[order].fields, is_search=bool(term))
     if listing.load:
         listing.load(page.rows)
     parameters = {
@@ -167,7 +176,37 @@ def draw(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> ListPa
         previous=_with(parameters, before=page.previous) if page.previous else "",
         is_narrowed=bool(term or chosen or listing.keeps),
         hidden=[(name, value) for name, value in parameters.items() if name != "q"],
+        looked_through=LOOKED_THROUGH if is_cut_off else 0,
+        first=_with(parameters),
+        is_beyond_first=bool(query.get("after") or query.get("before")),
     )
+
+
+def _read(
+    query: QueryDict, listing: Listing[M], rows: QuerySet[M], order: keyset.Order, *, is_search: bool
+) -> tuple[keyset.Page[M], bool]:
+    """The page, and whether it ended with the rows that one page looks through."""
+    after, before = query.get("after", ""), query.get("before", "")
+    if listing.walk:
+        return keyset.look_through(
+            rows,
+            order,
+            among=listing.walk.rows,
+            most=LOOKED_THROUGH,
+            after=after,
+            before=before,
+            length=PER_PAGE,
+        )
+    page = keyset.read_page(
+        rows,
+        order,
+        after=after,
+        before=before,
+        length=PER_PAGE,
+        parts=listing.parts,
+        keys_first=listing.keys_first and is_search,
+    )
+    return page, False
 
 
 def _is_choice(each: Filter, query: QueryDict) -> bool:

@@ -31,6 +31,7 @@ from communities.models import Identity
 from communities.services import members
 from surveys.admin import exporting, results
 from surveys.admin.frame import ProjectPage, project_tab
+from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
 from surveys.models import Conversation, Project
 from surveys.services import access
 from surveys.services.responses import deletion, reading
@@ -86,12 +87,12 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
     before, after = reading.neighbours(project=page.project, response_id=response_id)
-    names = _names(page.project, [details.conversation])
+    names = names_of(page.project, [details.conversation])
     leaving = {each.response_id: each for each in deletion.marked(project=page.project)}
     context = {
         "details": details,
         "row": details.conversation,
-        "heading": _title(page.project, details.conversation, names),
+        "heading": title_of(page.project, details.conversation, names),
         "member_address": _member_address(page, details.conversation),
         "noun": noun_of(page.project),
         "before": before and _address(page, "response", before),
@@ -124,7 +125,7 @@ def delete(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> H
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
     context = {
-        "heading": _title(project, details.conversation, _names(project, [details.conversation])),
+        "heading": title_of(project, details.conversation, names_of(project, [details.conversation])),
         "noun": noun,
         "consequences": _consequences(project, details.conversation),
         "back": _address(page, "response", response_id),
@@ -146,11 +147,6 @@ def restore(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> 
     return HttpResponseRedirect(page.address(), status=303)
 
 
-def noun_of(project: Project) -> str:
-    """What a response is called."""
-    return "vote" if project.is_poll else "response"
-
-
 # --- The list ---------------------------------------------------------------------------------------
 
 
@@ -161,11 +157,11 @@ def _listing(page: ProjectPage, keeps: Mapping[str, str]) -> Listing[Conversatio
 
     def load(rows: Sequence[Conversation]) -> None:
         answered.update(response_list.answered_blocks(ids=[row.pk for row in rows]))
-        names.update(_names(project, rows))
+        names.update(names_of(project, rows))
 
     filters = [Filter("provider", "Source", Identity.Provider.choices, _by_provider)]
     columns = [
-        Column(noun.capitalize(), lambda row: _title(project, row, names), is_title=True),
+        Column(noun.capitalize(), lambda row: title_of(project, row, names), is_title=True),
         Column("Status", _status),
         Column("Begun", lambda row: moment(row.started_at)),
         Column("Last answer", lambda row: moment(row.updated_at)),
@@ -195,9 +191,6 @@ def _listing(page: ProjectPage, keeps: Mapping[str, str]) -> Listing[Conversatio
     )
 
 
-STATUSES = (("completed", "Complete"), ("partial", "So far"))
-
-
 def _orders(project: Project, *, is_by_time: bool) -> Mapping[str, Order]:
     """Newest and oldest first: by id, as the interface lists them. A range of times reads the index by time.
 
@@ -221,22 +214,6 @@ def _by_provider(rows: QuerySet[Any], provider: str) -> QuerySet[Any]:
 def _status(row: Conversation) -> SafeString:
     sign, word = ("done", "Complete") if row.completed_at else ("pending", "So far")
     return format_html('<span class="state {}">{}</span>', sign, word)
-
-
-def _names(project: Project, rows: Sequence[Conversation]) -> Mapping[int, str]:
-    if project.is_anonymous:
-        return {}
-    ids = {row.user_id for row in rows if row.user_id is not None}
-    return members.display_names(community_id=project.community_id, user_ids=ids)
-
-
-def _title(project: Project, row: Conversation, names: Mapping[int, str]) -> str:
-    """Who answered, or on anonymous projects the beginning of the response's id."""
-    if project.is_anonymous:
-        return f"{noun_of(project).capitalize()} {str(row.pk)[:8]}"
-    if row.user_id is not None and row.user_id in names:
-        return names[row.user_id]
-    return row.platform_id or "Unnamed visitor"
 
 
 def _leaving(page: ProjectPage) -> Sequence[Mapping[str, object]]:

@@ -6,8 +6,11 @@ results at all sees what is shared: aggregates over all responses, in steps on a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,6 +19,7 @@ from django.middleware.csrf import get_token
 from django.template import loader
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import Truncator
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
 from communities.admin_site.site import time_zone_of
@@ -25,13 +29,14 @@ from communities.http.downloads import download
 from communities.http.envelope import STATUS
 from surveys.admin import exporting
 from surveys.admin.frame import ProjectPage, project_tab
+from surveys.admin.respondents import names_of, title_of
 from surveys.engine.flow.wording import heading
 from surveys.models import Project, ResultsCount
 from surveys.pages.results import aggregate, overview
 from surveys.pages.results.filters import ResultsForm
 from surveys.services import access
 from surveys.services.exports import service as exports
-from surveys.services.results import figures, very_large
+from surveys.services.results import figures, very_large, written
 from surveys.services.results.figures import Figures
 from surveys.services.scripts import editing as scripts
 
@@ -39,6 +44,7 @@ TEMPLATE = "admin/surveys/project/results.html"
 REFUSED = "admin/surveys/project/refused.html"
 BAD_REQUEST = 400
 NO_CONTENT = 204
+LONGEST_EXCERPT = 280  # characters
 PART_IGNORED = (
     "These are the results of all responses: filters and comparisons, which could single out a person, are "
     "for the project's creator and admins."
@@ -141,6 +147,7 @@ def draw(
         "removed": [each for each in cards if each.card.is_removed],
         "analysis_status": status,
         "has_texts": any(each.is_read for each in cards),
+        "written": _written(page, form, totals),
         "refusal": refusal.message if refusal else "",
         "counting": _progress_of(page, form, job) if job else None,
         "exports": exporting.offered(page, query=form.query, count=totals.conversation_count),
@@ -170,6 +177,7 @@ def _draw_shared(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "facts": seen.facts,
         "analysis_status": None,
         "divided_by": "",
+        "written": {},
         "notice": PART_IGNORED if request.GET else "",
     }
     return page.render(request, TEMPLATE, {"fragment": fragment("results/staff_shared.html", context)})
@@ -256,6 +264,49 @@ def _progress_of(page: ProjectPage, form: ResultsForm, job: ResultsCount) -> dic
     address = reverse("admin:surveys_project_results_counting", args=[page.project.pk])
     segment = f"&segment_by={form.divided_by}" if form.divided_by else ""
     return {"progress": job.progress, "address": f"{address}?{form.query}{segment}"}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPart:
+    """What a question's card shows of written answers. `address` is that of all of them."""
+
+    excerpts: Sequence[Excerpt]
+    count: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The beginning of an answer, and its response: who gave it when, and its address."""
+
+    text: str
+    title: str
+    at: datetime
+    address: str
+
+
+def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[int, WrittenPart]:
+    """The newest written answers to each open question that has some, by block."""
+    project = page.project
+    counts = {
+        each["block_id"]: each["response_count"]
+        for each in totals.blocks
+        if each["block_type"] == "open_text" and each["response_count"]
+    }
+    newest = written.newest(project=project, block_ids=list(counts), selection=form.selection)
+    names = names_of(project, [row for rows in newest.values() for row in rows])
+
+    def excerpt(row: Any) -> Excerpt:
+        text = Truncator(row.text).chars(LONGEST_EXCERPT)
+        address = reverse("admin:surveys_project_response", args=[project.pk, row.pk])
+        return Excerpt(text, title_of(project, row, names), row.updated_at, address)
+
+    def part(block_id: int, count: int) -> WrittenPart:
+        address = reverse("admin:surveys_project_results_answers", args=[project.pk, block_id])
+        query = f"?{form.query}" if form.query else ""
+        return WrittenPart([excerpt(row) for row in newest.get(block_id, ())], count, f"{address}{query}")
+
+    return {block_id: part(block_id, count) for block_id, count in counts.items()}
 
 
 def _prompt(project: Project, block_id: int | None) -> str:

@@ -12,7 +12,7 @@ from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from surveys.admin import analysing, exporting, history, responses, results
+from surveys.admin import analysing, answers, exporting, history, responses, results
 from surveys.admin.preview.urls import PREVIEW_ROUTES
 from surveys.admin.script.urls import SCRIPT_ROUTES
 from surveys.admin.settings_urls import SETTINGS_ROUTES
@@ -38,6 +38,7 @@ ROUTES: list[tuple[str, View, str]] = [
     *START_ROUTES,
     *SETTINGS_ROUTES,
     ("results/", results.results, "results"),
+    ("results/answers/<int:block_id>/", answers.answers, "results_answers"),
     ("results/export/", results.export, "results_export"),
     ("results/exported/", exporting.exported, "results_exported"),
     ("results/counting/", results.counting, "results_counting"),

@@ -1,0 +1,123 @@
+"""What people wrote, for those who may read single responses: all answers to a question, and the newest.
+
+Neither has responses that are about to be deleted. Ids of anonymous projects are random, and their order
+takes the place of the newest first.
+
+No index has the answers to a question in the order of their responses. So responses are walked in an order
+that has an index, and the answer of each is looked up; how many are walked is bounded, whatever is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery, Value
+
+from surveys.models import Answer, Conversation, Project
+from surveys.services.responses import listing
+from surveys.services.results.figures import Selection
+
+NEWEST = 5  # of each question
+MOST_QUESTIONS = 20  # that have their newest answers read: each is a part of one statement
+WALKED = 1_000  # responses, for the newest answers
+FEW = 2_000  # answers that are found without a walk
+_COVERS = {"completed": {"completed_at__isnull": False}, "partial": {"completed_at__isnull": True}}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenAnswers:
+    """The responses that answer a question, each with its `text`, and the fields to order them by.
+
+    `walked` are the responses to look for them among, in the same order; None if they are found without.
+    """
+
+    rows: QuerySet[Conversation]
+    order: Sequence[str]
+    walked: QuerySet[Conversation] | None
+
+
+def answers(*, project: Project, block_id: int, selection: Selection) -> WrittenAnswers:
+    """The answers to an open question in selected responses."""
+    rows = _answering(project, block_id, selection)
+    # In the order of the index, because PostgreSQL may otherwise read the table in search of the first.
+    given = Answer.objects.filter(block_id=block_id).order_by("option", "ordinal")
+    ids = list(given.values_list("conversation_id", flat=True)[: FEW + 1])
+    if len(ids) <= FEW:
+        return WrittenAnswers(rows.filter(pk__in=ids), _by_id(project), None)
+    walked, order = _walk(project, selection)
+    return WrittenAnswers(rows, order, walked)
+
+
+def containing(rows: QuerySet[Conversation], *, block_id: int, term: str) -> QuerySet[Conversation]:
+    """Those whose answer to a question contains each word of a term, in upper or lower case."""
+    answer = _answer_to(block_id)
+    for word in dict.fromkeys(term.split()):
+        answer = answer.filter(value__icontains=word)
+    return rows.alias(match=Subquery(answer[:1])).filter(match__isnull=False)
+
+
+def newest(*, project: Project, block_ids: Sequence[int], selection: Selection) -> Mapping[int, list[Any]]:
+    """The newest answers to open questions, at most NEWEST of each: responses with their `text`, by block.
+
+    A question that none of the newest responses answers is left out.
+    """
+    if not block_ids:
+        return {}
+    walked, order = _walk(project, selection)
+    stretch = _first(walked, order)
+    parts = [
+        _answering(project, block_id, selection)
+        .filter(**stretch)
+        .annotate(block_id=Value(block_id))
+        .order_by(*order)[:NEWEST]
+        for block_id in block_ids[:MOST_QUESTIONS]
+    ]
+    rows = list(parts[0].union(*parts[1:], all=True))
+    for name in reversed(order):
+        rows.sort(key=attrgetter(name.lstrip("-")), reverse=name.startswith("-"))
+    found: dict[int, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row.block_id, []).append(row)
+    return found
+
+
+def _answering(project: Project, block_id: int, selection: Selection) -> QuerySet[Any]:
+    """Selected responses with their answer as `text`: a subquery, as a join may read all answers first."""
+    rows = listing.rows(project=project).filter(**_COVERS.get(selection.covers, {}), **_completed(selection))
+    if selection.provider:
+        rows = rows.filter(provider=selection.provider)
+    return rows.annotate(text=Subquery(_answer_to(block_id)[:1])).filter(text__isnull=False)
+
+
+def _answer_to(block_id: int) -> QuerySet[Any]:
+    return Answer.objects.filter(conversation_id=OuterRef("pk"), block_id=block_id).values("value")
+
+
+def _walk(project: Project, selection: Selection) -> tuple[QuerySet[Conversation], Sequence[str]]:
+    """A project's responses in an order that has an index, with as much of the selection as the index has."""
+    rows = Conversation.objects.filter(project_id=project.pk)
+    completed = _completed(selection)
+    if completed and not project.is_anonymous:
+        return rows.filter(**completed), ("-completed_at", "-id")
+    if selection.provider:
+        rows = rows.filter(provider=selection.provider, is_listed=True)
+    return rows, _by_id(project)
+
+
+def _by_id(project: Project) -> Sequence[str]:
+    return ("id",) if project.is_anonymous else ("-id",)
+
+
+def _completed(selection: Selection) -> dict[str, Any]:
+    bounds = {"completed_at__gte": selection.submitted_after, "completed_at__lt": selection.submitted_before}
+    return {name: bound for name, bound in bounds.items() if bound is not None}
+
+
+def _first(walked: QuerySet[Conversation], order: Sequence[str]) -> dict[str, Any]:
+    """The condition of the first WALKED of these."""
+    field = order[0].lstrip("-")
+    ends = walked.order_by(*order).values_list(field, flat=True)[WALKED - 1 : WALKED]
+    return {f"{field}__{'gte' if order[0].startswith('-') else 'lte'}": end for end in ends}
