@@ -215,6 +215,11 @@ def test_the_staff_page_is_accessible_with_everything_on_it(
         summary.click()
     assert page.evaluate(FITS)
     check_accessibility(page)
+    if phone:
+        page.get_by_role("link", name="Read all 34 answers").click()
+        expect(page.locator(".written > li")).to_have_count(34)
+        assert page.evaluate(FITS)
+        check_accessibility(page)
 
 
 def test_filters_are_set_by_keyboard_and_live_in_the_address(windows, made):

@@ -87,6 +87,7 @@ def test_each_role_sees_what_the_interface_gives_it(privacy_mode, is_shared, rol
     page = client.get(tab(made.pk))
     file = client.get(tab(made.pk, "results_export") + "?format=csv")
     polled = client.get(tab(made.pk, "results_analysis"))
+    read = client.get(tab(made.pk, "results_answers", scenario.script(made).blocks[1].id))
 
     assert page.status_code == (seen if isinstance(seen, int) else 200)
     shown = page.content.decode()
@@ -94,8 +95,10 @@ def test_each_role_sees_what_the_interface_gives_it(privacy_mode, is_shared, rol
     assert ("you see aggregates" in shown) == (seen == SHARED)
     assert file.status_code == {WHOLE: 200, SHARED: 403}.get(seen, seen)
     assert polled.status_code == (204 if seen == WHOLE else 404)
+    assert read.status_code == {WHOLE: 200, SHARED: 403}.get(seen, seen)
+    assert (b"A canary." in page.content) == (b"A canary." in read.content) == (seen == WHOLE)
     if seen != WHOLE:
-        assert b"A canary." not in b"".join((page.content, file.content, polled.content))
+        assert b"A canary." not in b"".join((file.content, polled.content))
 
 
 @pytest.mark.parametrize("role", ROLES)

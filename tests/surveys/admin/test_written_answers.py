@@ -1,0 +1,219 @@
+"""What people wrote, for staff: the newest answers on the cards of results, and all to one question."""
+
+import html
+import re
+from datetime import timedelta
+
+import pytest
+
+from surveys.models import Conversation
+from surveys.services.results import written
+from tests.support.moments import LUNCHTIME
+from tests.support.surveys import scenario
+from tests.support.surveys.project_tabs import look, superuser, tab
+from tests.support.surveys.scenario import CHOICE, TEXT
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client():
+    return superuser()
+
+
+def answered(made, who, *said, at=LUNCHTIME):
+    return scenario.say(scenario.begin(made, who, at=at), *said, at=at).conversation.pk
+
+
+def page(client, made, query="", *, block=0, status=200):
+    """The source of the page of all answers to a question."""
+    response = client.get(tab(made.pk, "results_answers", scenario.script(made).blocks[block].id) + query)
+    assert response.status_code == status, response.content
+    return response.content.decode()
+
+
+def texts(shown):
+    return re.findall(r'<p class="text">(.*?)</p>', shown, re.DOTALL)
+
+
+def excerpts(client, made, query=""):
+    return re.findall(r"<blockquote>(.*?)</blockquote>", look(client, made, query))
+
+
+def pages(client, made, query="", rel="next"):
+    """The texts of each page, and the last page, as one goes on from page to page."""
+    every, shown = [], page(client, made, query)
+    while True:
+        every.append(texts(shown))
+        found = re.search(rf'rel="{rel}" href="([^"]+)"', shown)
+        if not found:
+            return every, shown
+        query = html.unescape(found[1])
+        shown = page(client, made, query)
+
+
+# --- What is shown ----------------------------------------------------------------------------------
+
+
+def test_the_newest_five_stand_on_the_card_each_with_its_response(client):
+    made = scenario.project(CHOICE, {**TEXT, "required": False})
+    keys = [answered(made, f"crm-{n}", 0, f"Answer {n}") for n in range(6)]
+    answered(made, None, 0, None)
+
+    shown = look(client, made)
+
+    assert excerpts(client, made) == [f"Answer {n}" for n in (5, 4, 3, 2, 1)]
+    assert f'<a href="{tab(made.pk, "response", keys[5])}">crm-5</a>' in shown
+    assert re.search(r'results/answers/\d+/">\s*Read all 6 answers', shown)
+
+
+def test_all_are_read_on_a_page_of_their_own(client):
+    made = scenario.project(TEXT, TEXT)
+    key = answered(made, "crm-7", "<b>Tea</b>\nplease", "Another question's")
+    answered(made, "crm-8", "x" * 2_001)
+
+    shown = page(client, made)
+
+    assert [each[:2000] for each in texts(shown)] == ["x" * 2_000, "&lt;b&gt;Tea&lt;/b&gt;\nplease"]
+    assert shown.count("Read the rest") == 1
+    assert f'<a href="{tab(made.pk, "response", key)}">crm-7</a> · <time' in shown
+
+
+def test_a_question_without_answers_says_what_will_stand_here(client):
+    made = scenario.project(TEXT)
+
+    assert "appears here as soon as it is given." in page(client, made)
+    assert "Read all" not in look(client, made)
+
+
+def test_answers_to_a_removed_question_are_still_read(client):
+    made = scenario.project(TEXT, CHOICE)
+    block = scenario.script(made).blocks[0].id
+    answered(made, None, "Old.", 0)
+    made.blocks.filter(pk=block).update(is_archived=True)
+    made.revision += 1
+    made.save(update_fields=["revision"])
+
+    assert excerpts(client, made) == ["Old."]
+    assert "Old." in client.get(tab(made.pk, "results_answers", block)).content.decode()
+
+
+def test_only_open_questions_of_the_project_itself_have_the_page(client):
+    made, other = scenario.project(CHOICE), scenario.project(TEXT)
+    foreign = scenario.script(other).blocks[0].id
+
+    page(client, made, status=404)
+    assert client.get(tab(made.pk, "results_answers", foreign)).status_code == 404
+    assert client.get(tab(made.pk, "results_answers", 10**30)).status_code == 404
+
+
+@pytest.mark.parametrize("few", [0, 2_000])
+def test_anonymous_answers_are_in_the_order_of_ids_and_name_nobody(client, monkeypatch, few):
+    monkeypatch.setattr(written, "FEW", few)
+    made = scenario.project(TEXT, privacy_mode="anonymous")
+    said = {str(answered(made, f"crm-{n}", f"Answer {n}")): f"Answer {n}" for n in range(6)}
+    ordered = [said[key] for key in sorted(said)]
+
+    shown, card = page(client, made), look(client, made)
+
+    assert texts(shown) == ordered
+    assert excerpts(client, made) == ordered[:5]
+    assert "crm-" not in shown + card
+    assert "Newest" not in shown + card
+    assert f">Response {min(said)[:8]}</a>" in shown
+    assert f">Response {min(said)[:8]}</a>" in card
+
+
+def test_what_is_about_to_be_deleted_is_left_out(client):
+    made = scenario.project(TEXT)
+    answered(made, None, "Stays.")
+    key = answered(made, None, "Goes.")
+
+    client.post(tab(made.pk, "response_delete", key))
+
+    assert texts(page(client, made)) == excerpts(client, made) == ["Stays."]
+
+
+# --- What narrows it, and pages ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("few", [0, 2_000])
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("?status=partial", ["Begun later."]),
+        ("?status=completed", ["Second, 100% cold.", "First."]),
+        ("?provider=chat", ["First."]),
+        ("?submitted_after=2026-02-02", ["Second, 100% cold."]),
+        ("?submitted_before=2026-01-31&provider=chat", ["First."]),
+        ("?submitted_after=2026-02-02&submitted_before=2026-01-01", ["Second, 100% cold."]),
+        ("?submitted_after=soon&status=gone", ["Begun later.", "Second, 100% cold.", "First."]),
+    ],
+)
+def test_the_filters_of_the_results_hold_on_the_page_and_on_the_card(client, monkeypatch, few, query, found):
+    monkeypatch.setattr(written, "FEW", few)
+    made = scenario.project(TEXT, CHOICE)
+    first = answered(made, None, "First.", 0)
+    Conversation.objects.filter(pk=first).update(provider="chat")
+    answered(made, None, "Second, 100% cold.", 0, at=LUNCHTIME + timedelta(days=2))
+    answered(made, None, "Begun later.")
+
+    shown = html.unescape(client.get(tab(made.pk) + query).content.decode())
+
+    assert texts(page(client, made, query)) == found
+    assert re.findall(r"<blockquote>(.*?)</blockquote>", shown) == found
+
+
+@pytest.mark.parametrize("few", [0, 2_000])
+def test_words_in_the_answers_are_searched(client, monkeypatch, few):
+    monkeypatch.setattr(written, "FEW", few)
+    made = scenario.project(TEXT, TEXT)
+    answered(made, None, "The COFFEE is cold.", "tea")
+    answered(made, None, "Coffee, 100%!", "tea")
+
+    assert texts(page(client, made, "?q=coffee+the")) == ["The COFFEE is cold."]
+    assert texts(page(client, made, "?q=100%25")) == ["Coffee, 100%!"]
+    assert "Nothing matches." in page(client, made, "?q=tea")
+
+
+@pytest.mark.parametrize("query", ["", "?submitted_after=2026-01-01&q=answer"])
+@pytest.mark.parametrize("few", [0, 2_000])
+def test_pages_follow_each_other_in_both_directions(client, monkeypatch, few, query):
+    monkeypatch.setattr(written, "FEW", few)
+    monkeypatch.setattr("communities.admin_site.listing.PER_PAGE", 2)
+    made = scenario.project(TEXT)
+    for n in range(5):
+        answered(made, None, f"Answer {n}")
+
+    forward, last = pages(client, made, query)
+    back, _ = pages(client, made, html.unescape(re.search(r'rel="prev" href="([^"]+)"', last)[1]), rel="prev")
+
+    assert forward == [["Answer 4", "Answer 3"], ["Answer 2", "Answer 1"], ["Answer 0"]]
+    assert back == [forward[1], forward[0]]
+
+
+@pytest.mark.parametrize("query", ["", "?submitted_after=2026-01-01"])
+def test_a_page_looks_through_so_many_responses_and_offers_more(client, monkeypatch, query):
+    monkeypatch.setattr(written, "FEW", 0)
+    monkeypatch.setattr("communities.admin_site.listing.LOOKED_THROUGH", 2)
+    made = scenario.project({**TEXT, "required": False}, CHOICE)
+    for said in ("First", None, None, None, "Second", None, "Third"):
+        answered(made, None, said, 0)
+
+    forward, last = pages(client, made, query)
+    back, _ = pages(client, made, html.unescape(re.search(r'rel="prev" href="([^"]+)"', last)[1]), rel="prev")
+
+    assert forward == [["Third"], ["Second"], [], ["First"]]
+    assert back == [[], ["Second"], ["Third"]]
+    assert "There are more to look through." in page(client, made, query)
+    assert "There are more to look through." not in last
+
+
+def test_the_page_costs_the_same_however_many_answers(client, django_assert_max_num_queries):
+    made = scenario.project(TEXT)
+    for n in range(8):
+        answered(made, f"crm-{n}", "x")
+    page(client, made)
+
+    with django_assert_max_num_queries(17):
+        page(client, made)
