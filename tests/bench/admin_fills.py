@@ -102,6 +102,25 @@ def responses(loading: Loading, count: int) -> None:
     )
 
 
+def answers(loading: Loading, count: int) -> None:
+    """In words, to the two open questions of that project: by every response, and by one in 400."""
+    _run(
+        loading,
+        count,
+        f"""
+        INSERT INTO surveys_answer (conversation_id, block_id, ordinal, value)
+        SELECT conversation.id, question.id, 0, 'More evenings for beginners, please, and on '
+            || substr(md5(seed::text), 1, 6) || ' the coffee was cold. Thank you for number ' || seed || '.'
+        FROM surveys_conversation conversation, (
+            SELECT id, row_number() OVER (ORDER BY id) AS place FROM surveys_block
+            WHERE project_id = {PROJECT} AND type = 'open_text'
+        ) question
+        WHERE project_id = {PROJECT} AND is_listed AND (place = 1 OR (place = 2 AND seed %% 400 = 0))
+        ON CONFLICT DO NOTHING
+        """,
+    )
+
+
 def achievements(loading: Loading, count: int) -> None:
     """A thousand achievements. Number 1 is earned by every member."""
     _run(

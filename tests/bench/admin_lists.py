@@ -18,7 +18,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.db import SessionStore
 
 from communities.models import Member, User
-from surveys.models import Project
+from surveys.models import Block, Project
 from tests.bench import admin_fills as fills
 from tests.bench import report
 from tests.bench.client import Client
@@ -35,7 +35,8 @@ TIMES = 20
 class AdminList:
     """A list of the admin. `fill` loads this many rows; `pages` names queries of its address.
 
-    The address may name `{project}`, `{member}`, `{achievement}` and `{community}`. `reader` is who reads it;
+    The address may name `{project}`, `{question}`, `{rare_question}`, `{member}`,
+    `{achievement}` and `{community}`. `reader` is who reads it;
     None for `fill` if an earlier list has loaded its rows.
     """
 
@@ -132,6 +133,27 @@ LISTS: tuple[AdminList, ...] = (
             ("a word of every name", "?q=person"),
             ("no such name", "?q=nowhere"),
         ),
+    ),
+    AdminList(
+        "responses, the written answers",
+        "/admin/surveys/project/{project}/results/answers/{question}/",
+        fills.answers,
+        (
+            ("first page", ""),
+            ("deepest page", f"?{_after(LATE_ID)}"),
+            ("unfinished ones", "?status=partial"),
+            ("of the chat", "?provider=chat"),
+            ("of a day", "?submitted_after=2025-06-20&submitted_before=2025-06-20"),
+            ("a rare word", "?q=a1b2"),
+            ("a word of every answer", "?q=coffee"),
+            ("no such words", "?q=the+coffee+nowhere"),
+        ),
+    ),
+    AdminList(
+        "responses, the written answers of one in 400",
+        "/admin/surveys/project/{project}/results/answers/{rare_question}/",
+        None,
+        (("first page", ""), ("of a day", "?submitted_after=2025-06-20&submitted_before=2025-06-20")),
     ),
     AdminList(
         "achievements earned",
@@ -277,7 +299,10 @@ def _rows() -> dict[str, int]:
     assert member is not None
     assert project is not None
     assert achievement is not None
-    return {"member": member.pk, "project": project.pk, "achievement": achievement.pk}
+    texts = Block.objects.filter(project=project, type="open_text").order_by("pk")
+    question, rare_question = texts.values_list("pk", flat=True)[:2]
+    rows = {"question": question, "rare_question": rare_question}
+    return {**rows, "member": member.pk, "project": project.pk, "achievement": achievement.pk}
 
 
 def _read(client: Client, address: str, headers: dict[str, str]) -> None:
