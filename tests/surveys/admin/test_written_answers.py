@@ -40,16 +40,20 @@ def excerpts(client, made, query=""):
     return re.findall(r"<blockquote>(.*?)</blockquote>", look(client, made, query))
 
 
-def pages(client, made, query="", rel="next"):
-    """The texts of each page, and the last page, as one goes on from page to page."""
-    every, shown = [], page(client, made, query)
-    while True:
-        every.append(texts(shown))
-        found = re.search(rf'rel="{rel}" href="([^"]+)"', shown)
-        if not found:
-            return every, shown
-        query = html.unescape(found[1])
+def link(shown, rel):
+    """The address of the page before (`prev`) or after (`next`); None without one."""
+    found = re.search(rf'rel="{rel}" href="([^"]+)"', shown)
+    return html.unescape(found[1]) if found else None
+
+
+def pages(client, made, query, rel="next"):
+    """The texts of each page as one goes on from page to page, and the last page."""
+    every = []
+    while query is not None:
         shown = page(client, made, query)
+        every.append(texts(shown))
+        query = link(shown, rel)
+    return every, shown
 
 
 # --- What is shown ----------------------------------------------------------------------------------
@@ -186,7 +190,7 @@ def test_pages_follow_each_other_in_both_directions(client, monkeypatch, few, qu
         answered(made, None, f"Answer {n}")
 
     forward, last = pages(client, made, query)
-    back, _ = pages(client, made, html.unescape(re.search(r'rel="prev" href="([^"]+)"', last)[1]), rel="prev")
+    back, _ = pages(client, made, link(last, "prev"), rel="prev")
 
     assert forward == [["Answer 4", "Answer 3"], ["Answer 2", "Answer 1"], ["Answer 0"]]
     assert back == [forward[1], forward[0]]
@@ -201,7 +205,7 @@ def test_a_page_looks_through_so_many_responses_and_offers_more(client, monkeypa
         answered(made, None, said, 0)
 
     forward, last = pages(client, made, query)
-    back, _ = pages(client, made, html.unescape(re.search(r'rel="prev" href="([^"]+)"', last)[1]), rel="prev")
+    back, _ = pages(client, made, link(last, "prev"), rel="prev")
 
     assert forward == [["Third"], ["Second"], [], ["First"]]
     assert back == [[], ["Second"], ["Third"]]
