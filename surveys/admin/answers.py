@@ -23,6 +23,7 @@ from communities.models import Identity
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
+from surveys.engine.flow.wording import heading
 from surveys.services import access
 from surveys.services.results import written
 from surveys.services.results.written import WrittenAnswers
@@ -42,7 +43,8 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
     project = page.project
-    block = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks.get(block_id)
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    block = catalogue.blocks.get(block_id)
     if block is None or block.type != "open_text":
         raise Http404
     form = results.results_form(request, page)
@@ -53,7 +55,7 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
     query = f"?{form.query}" if form.query else ""
     context = {
         "page": list_page,
-        "prompt": block.prompt,
+        "prompt": heading(block.prompt, catalogue.script),
         "noun": noun_of(project),
         "keeps": keeps,
         "hidden": [(name, value) for name, value in list_page.hidden if name not in keeps],

@@ -72,13 +72,14 @@ def test_the_newest_five_stand_on_the_card_each_with_its_response(client):
 
 
 def test_all_are_read_on_a_page_of_their_own(client):
-    made = scenario.project(TEXT, TEXT)
+    made = scenario.project({**TEXT, "prompt": "Why, [username]?"}, TEXT)
     key = answered(made, "crm-7", "<b>Tea</b>\nplease", "Another question's")
     answered(made, "crm-8", "x" * 2_001)
 
     shown = page(client, made)
 
     assert [each[:2000] for each in texts(shown)] == ["x" * 2_000, "&lt;b&gt;Tea&lt;/b&gt;\nplease"]
+    assert "Why, [the respondent&#x27;s name]?" in shown
     assert shown.count("Read the rest") == 1
     assert f'<a href="{tab(made.pk, "response", key)}">crm-7</a> · <time' in shown
 
