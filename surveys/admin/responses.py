@@ -22,7 +22,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from communities.admin_site import listing, undo
+from communities.admin_site import listing
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment, number
@@ -110,16 +110,14 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
 @project_tab("responses")
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> HttpResponseBase:
-    """Ask, saying what follows; POST marks the response to be deleted and offers to undo it."""
+    """Ask, saying what follows; POST marks the response to be deleted, which the list offers to undo."""
     project, noun = page.project, noun_of(page.project)
     try:
         access.require_editor(actor=page.actor, project=project)
         details = reading.read(response_id=response_id, project=project, actor=page.actor, at=page.at)
         if request.method == "POST":
-            marked = deletion.mark(response_id=response_id, project=project, actor=page.actor, at=page.at)
-            text = f"The {noun} will be deleted {_when(project, marked.deletes_at, request)}."
-            undo.offer(request, text, address=_address(page, "response_restore", response_id))
-            return HttpResponseRedirect(page.address(), status=303)
+            deletion.mark(response_id=response_id, project=project, actor=page.actor, at=page.at)
+            return HttpResponseRedirect(page.address(), status=303)  # the list says it, beside the button
     except NotFound:
         raise Http404(GONE) from None
     except Forbidden as refusal:
@@ -250,12 +248,6 @@ def _consequences(project: Project, row: Conversation) -> list[str]:
         follows.append("The person who is answering it cannot continue.")
     follows.append(f"Webhooks receive an event: the {noun} was deleted.")
     return follows
-
-
-def _when(project: Project, at: datetime, request: HttpRequest) -> str:
-    local = at.astimezone(time_zone_of(request))
-    reason = ", at the next full hour, because times beside anonymous responses are rounded"
-    return f"at {local:%H:%M}{reason if project.is_anonymous else ''}"
 
 
 def _member_address(page: ProjectPage, row: Conversation) -> str:

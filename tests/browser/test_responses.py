@@ -95,8 +95,8 @@ def test_a_response_is_found_read_deleted_and_brought_back_by_keyboard(windows, 
     expect(page.get_by_role("main")).to_contain_text("Results, exports and the API count it until then.")
     page.get_by_role("button", name="Delete the response").press("Enter")
     expect(page.locator("table.list tbody tr")).to_have_count(1)
-    expect(page.locator(".messages")).to_contain_text("The response will be deleted at")
-    page.locator(".messages").get_by_role("button", name="Undo").press("Enter")
+    expect(page.locator(".leaving")).to_contain_text("A response will be deleted at")
+    page.get_by_role("button", name="Undo").press("Enter")
     expect(page.locator("table.list tbody tr")).to_have_count(2)
     assert not deletion.marked(project=made)
 

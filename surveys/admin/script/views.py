@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
@@ -93,6 +94,7 @@ def save(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBas
 def duplicate(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
     """Copy the project, with the draft, so that its structure can be changed."""
     copy = duplicates.duplicate(actor=page.actor, project_id=page.project.pk, at=page.at)
+    messages.success(request, f"This is your copy: “{copy.name}”. It is a draft until you open it.")
     return answer({"id": str(copy.pk), "url": address_of(copy.pk, "script")}, status=201)
 
 

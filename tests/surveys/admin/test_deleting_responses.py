@@ -59,8 +59,7 @@ def test_a_deleted_response_leaves_the_list_and_is_gone_after_ten_minutes(client
     too_early = deletion.delete_due(at=later(minutes=9))
     deleted = deletion.delete_due(at=later(minutes=11))
 
-    assert "The response will be deleted at" in listed
-    assert listed.count("Undo") == 2
+    assert listed.count("will be deleted at") == listed.count("Undo") == 1
     assert 'class="row-title"' not in listed
     assert before == {"answered": 2, "completed": 1, "listed": 1}
     assert (too_early, deleted) == (0, 1)

@@ -313,6 +313,7 @@ def test_a_copy_opens_with_the_draft():
     copied = here.send("post", "duplicate/")
 
     assert copied.status_code == 201
+    assert "This is your copy:" in here.staff.client.get(copied.json()["url"]).content.decode()
     made = {"id": copied.json()["id"]}
     there = Editor(Caller(), made, here.staff)
     state = there.state

@@ -4,7 +4,7 @@ import { createRequest } from "./api.js";
 import { mountCompletion, openTokens } from "./completion.js";
 import { confirmAction } from "./dialogs.js";
 import { title } from "./document.js";
-import { h, icon, isTextEntry, plural } from "./dom.js";
+import { afterPause, h, icon, isTextEntry, plural } from "./dom.js";
 import { mountFiles } from "./files.js";
 import { mountFlow } from "./flow.js";
 import { mountForm } from "./form.js";
@@ -22,6 +22,7 @@ import { ago, mountStatus } from "./status.js";
 import { createStore } from "./store.js";
 import { typeName } from "./types.js";
 
+const SHOWN_FOR = 5_000; // milliseconds
 const root = document.getElementById("editor");
 const part = (name) => root.querySelector(`[data-part="${name}"]`);
 
@@ -29,7 +30,7 @@ function start(state) {
   const store = createStore(state);
   const request = createRequest(location.pathname);
   const keeping = createKeeping(store, request, state);
-  const announce = announcer(document.getElementById("editor-announcer"));
+  const announce = announcer(document.getElementById("editor-announcer"), part("announced"));
   const editor = { store, request, keeping, announce, state };
   const actions = blockActions(editor);
 
@@ -233,9 +234,15 @@ function mountUndo(element, store, announce) {
   show();
 }
 
-/** Says things to screen readers; the same words twice are said twice. */
-function announcer(element) {
-  return (words) => { element.textContent = element.textContent === words ? `${words}\u00A0` : words; };
+/** Says things to screen readers, and shows them for a while; the same words twice are said twice. */
+function announcer(element, shown) {
+  const hide = afterPause(() => { shown.hidden = true; }, SHOWN_FOR);
+  return (words) => {
+    element.textContent = element.textContent === words ? `${words}\u00A0` : words;
+    shown.textContent = words;
+    shown.hidden = false;
+    hide();
+  };
 }
 
 start(JSON.parse(document.getElementById("editor-state").textContent));
