@@ -37,6 +37,7 @@ class CommunityForm(forms.Form):
         assume_scheme="https",
         label="Icon",
         help_text="The address of a square picture.",
+        widget=forms.URLInput(attrs={"data-picture": ""}),
     )
     topics = forms.CharField(
         required=False,

@@ -17,6 +17,7 @@ from surveys.admin.project_forms import IdsField, NumbersField, Section, premium
 from surveys.services.field_groups import PREMIUM_INVITATION
 
 _INVITATION = "delivery.invitation"
+PICTURE = {"data-picture": "", "inputmode": "url"}  # shown below its address
 BUTTONS = {
     "": Card("Default"),
     "1": Card("Blurple"),
@@ -112,21 +113,31 @@ class DeliveryForm(ScheduleForm):
         widget=forms.Textarea(attrs={"rows": 3, "data-invitation": "message"}),
     )
     image_url = forms.CharField(
-        label="Picture", required=False, help_text="The https address of a large picture."
+        label="Picture",
+        required=False,
+        help_text="The https address of a large picture.",
+        widget=forms.TextInput(attrs=PICTURE),
     )
     thumbnail_url = forms.CharField(
-        label="Small picture", required=False, help_text="The https address of a picture for the corner."
+        label="Small picture",
+        required=False,
+        help_text="The https address of a picture for the corner.",
+        widget=forms.TextInput(attrs=PICTURE),
     )
     border_color = forms.CharField(
         label="Colour",
         required=False,
         max_length=6,
         help_text="Of the post’s edge while it is open: six digits such as 4b4fcc, without #.",
-        widget=forms.TextInput(attrs={"data-invitation": "border_color"}),
+        widget=forms.TextInput(attrs={"data-invitation": "border_color", "data-colour": ""}),
     )
     info_display = CardField(label="Facts about it", cards=DISPLAYS, is_small=True)
     border_color_closed = forms.CharField(
-        label="Colour once closed", required=False, max_length=6, help_text="Six digits, without #."
+        label="Colour once closed",
+        required=False,
+        max_length=6,
+        help_text="Six digits, without #.",
+        widget=forms.TextInput(attrs={"data-colour": ""}),
     )
     footer = forms.CharField(
         label="Footer",

@@ -77,7 +77,7 @@ class RewardsForm(ProjectForm):
         label="Its picture",
         required=False,
         help_text="The https address of a picture. Empty: a badge is drawn.",
-        widget=forms.TextInput(attrs={"data-badge": "image", "inputmode": "url"}),
+        widget=forms.TextInput(attrs={"data-badge": "image", "data-picture": "", "inputmode": "url"}),
     )
     achievement_role_id = forms.CharField(
         label="Role with the achievement", required=False, help_text="The id of a role of the chat."

@@ -38,6 +38,7 @@ class DescriptionForm(forms.Form):
         assume_scheme="https",
         label="Picture",
         help_text="The address of a square picture. Without one, Colloquy draws a badge.",
+        widget=forms.URLInput(attrs={"data-picture": ""}),
         show_hidden_initial=True,
     )
     role_id = forms.CharField(

@@ -150,13 +150,15 @@ function put(cx, path, value, label) {
   cx.change((block) => write(block, path, value), `Change ${label.toLowerCase()}`, path);
 }
 
-/** A line or, with `rows`, an area of text. Empty text is null unless `keepsEmpty`. */
+/** A line or, with `rows`, an area of text. Empty text is null unless `keepsEmpty`. `show(control)` may put something
+ *  beside it, and answers a function that draws that anew. */
 export function textField(cx, path, options) {
-  const { label, rows = 0, keepsEmpty = false, maximum = null, placeholder = null, type = "text", onCommit = null } = options;
+  const { label, rows = 0, keepsEmpty = false, maximum = null, placeholder = null, type = "text", onCommit = null, show = null } = options;
   const control = rows
     ? h("textarea", { rows, maxlength: maximum, placeholder, class: "entry", dir: "auto" })
     : h("input", { type, maxlength: maximum, placeholder, class: "entry", dir: type === "text" ? "auto" : null, autocomplete: "off", spellcheck: type === "text" ? null : "false" });
   let before = null;
+  let shown = null;
   control.addEventListener("focus", () => { before = read(cx.block ?? {}, path); });
   control.addEventListener("input", () => put(cx, path, control.value || (keepsEmpty ? "" : null), label));
   control.addEventListener("change", () => {
@@ -164,10 +166,13 @@ export function textField(cx, path, options) {
     onCommit?.(before, after);
     before = after;
   });
-  return frame(cx, path, control, options, (block) => {
+  const element = frame(cx, path, control, options, (block) => {
     const value = read(block, path) ?? "";
     if (control.value !== value) control.value = value;
+    shown?.();
   });
+  shown = show?.(control);
+  return element;
 }
 
 export function numberField(cx, path, options) {

@@ -1,6 +1,7 @@
 /* The form of the selected block: what its type has and nothing else. Rare fields fold under "More". The form is built
    when another block is selected, and after that only brought up to date. */
 
+import { addPicker, addPicture } from "../../staff/fields.js";
 import { h, icon, text } from "./dom.js";
 import { changeType, isChosen, typesLike } from "./document.js";
 import { checkField, context, folded, numberField, problemList, selectField, textField } from "./field.js";
@@ -272,7 +273,7 @@ function pictures(cx) {
   const isBasic = cx.store.vocabulary.tier === "basic";
   const premium = isBasic ? "Pictures need the premium tier. Yours is basic." : null;
   return [["image_url", "Picture above the text"], ["thumbnail_url", "Small picture at the corner"]].map(([path, label]) => {
-    const field = textField(cx, path, { label, type: "url", maximum: 2048, placeholder: "https://…", help: premium });
+    const field = textField(cx, path, { label, type: "url", maximum: 2048, placeholder: "https://…", help: premium, show: addPicture });
     if (isBasic && !cx.block[path]) field.querySelector("input").disabled = true;
     field.classList.toggle("is-premium", isBasic);
     return field;
@@ -281,5 +282,5 @@ function pictures(cx) {
 
 function colorField(cx) {
   const help = cx.store.vocabulary.tier === "basic" ? "Kept, but shown only from the premium tier on. Yours is basic." : "Six digits, such as 5865F2.";
-  return textField(cx, "color", { label: "Colour", maximum: 6, placeholder: "5865F2", help });
+  return textField(cx, "color", { label: "Colour", maximum: 6, placeholder: "5865F2", help, show: (control) => addPicker(control, "Colour") });
 }
