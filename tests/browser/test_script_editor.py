@@ -165,10 +165,27 @@ def test_the_keys_of_the_list_work_before_anything_was_clicked(windows, caller):
     page.keyboard.press("a")
     expect(page.get_by_label(editor.SEARCH)).to_be_focused()
     page.keyboard.press("Escape")
+    expect(card(page, "1. Why?")).to_be_focused()
     page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("a")
+    expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("Escape")
 
     expect(card(page, "1. Why?")).to_be_focused()
+
+
+def test_an_issue_of_the_whole_script_leads_to_its_blocks(windows, caller):
+    page = editor.open_editor(windows, caller, editor.new_project(caller, TEXT))
+    page.evaluate(
+        """() => colloquyEditor.store.receiveCheck(
+            { violations: [{ field: "blocks", code: "too_few", message: "Add a question." }] }, [])"""
+    )
+
+    page.get_by_role("button", name="1 fault").click()
+    page.get_by_role("button", name="Add a question.").click()
+
+    expect(card(page, "1. Why?")).to_be_focused()
+    expect(page.locator(".announced")).to_contain_text("about the script as a whole")
 
 
 def test_types_are_found_by_what_people_call_them(windows, caller):

@@ -42,7 +42,6 @@ function onKey(event, store, options) {
   else if (isCommand && key === "enter") options.openPalette();
   else if (isCommand && step) options.step(step);
   else if (key === "escape" && (options.form.contains(event.target) || event.target === document.body)) options.toList();
-  else if (key === "a" && event.target === document.body && !isCommand && !event.altKey) options.openPalette(); // before a first click
   else if (event.key === "?" && !isTyping(event.target)) options.openHelp();
   else return;
   event.preventDefault();

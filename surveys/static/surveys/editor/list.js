@@ -22,7 +22,7 @@ class List {
     this.box = h("div", { role: "listbox", "aria-label": "Blocks", class: "blocks", "aria-describedby": "list-help", onkeydown: (event) => this.#key(event), onclick: (event) => this.#click(event), ondblclick: () => this.options.open(store.selected) });
     this.groups = new Map(SECTIONS.map(([section, name]) => [section, this.#group(section, name)]));
     this.box.append(...[...this.groups.values()].map((group) => group.element));
-    this.add = h("button", { type: "button", class: "quiet add-block", onclick: () => options.openPalette(), disabled: !store.mayEdit || store.isLive }, icon("plus"), "Add a block", h("kbd", { "aria-hidden": "true" }, "A"));
+    this.add = h("button", { type: "button", class: "quiet add-block", onclick: () => options.openPalette(), onkeydown: (event) => this.#addKey(event), disabled: !store.mayEdit || store.isLive }, icon("plus"), "Add a block", h("kbd", { "aria-hidden": "true" }, "A"));
     this.count = h("span", { class: "quiet-count" });
     this.why = h("p", { class: "ed-note why-no-more", role: "status" });
     element.append(
@@ -129,9 +129,9 @@ class List {
     this.#cards.get(selected)?.element.scrollIntoView?.({ block: "nearest" });
   }
 
-  focus() {
+  focus({ preventScroll = false } = {}) {
     const card = this.#cards.get(this.store.selected);
-    (card?.element ?? this.add).focus();
+    (card?.element ?? this.add).focus({ preventScroll });
   }
 
   #click(event) {
@@ -140,6 +140,13 @@ class List {
     this.store.select(card.dataset.key);
     card.focus({ preventScroll: true });
     this.options.chosen?.(card.dataset.key);
+  }
+
+  /** The button below the list has the focus of an empty script. */
+  #addKey(event) {
+    if (event.key.toLowerCase() !== "a" || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    this.options.openPalette();
   }
 
   #key(event) {

@@ -49,6 +49,7 @@ function start(state) {
   mountUndo(root.querySelector("[data-part=undo]"), store, announce);
   mountFlow(root.querySelector("[data-part=flow]"), store, { request, announce });
   mountFiles(root.querySelector("[data-part=files]"), store, { keeping, announce });
+  if (document.activeElement === document.body) list.focus({ preventScroll: true }); // its keys work at once
   window.colloquyEditor = editor; // for tests, and for the curious
   return editor;
 }
@@ -151,7 +152,12 @@ function revalued({ store, announce }, key, before, after) {
 }
 
 function jump(editor, panes, issue) {
-  if (!issue.key) return;
+  if (!issue.key) {
+    panes.show("list");
+    editor.list.focus();
+    editor.announce("This is about the script as a whole, not about one block.");
+    return;
+  }
   panes.show("form");
   editor.store.select(issue.key, { focus: issue.path });
 }
