@@ -148,22 +148,15 @@ class ListPage:
 def draw(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> ListPage:
     """Read the page that the address asks for. Parameters that the list does not know are ignored."""
     query = request.GET
-    term = query.get("q", "").replace("\x00", "").strip()[:MAX_SEARCH] if listing.search else ""
-    if term and listing.search:
-        rows = listing.search(rows, term)
-    chosen = {each.name: query[each.name] for each in listing.filters if _is_choice(each, query)}
-    for each in listing.filters:
-        if each.name in chosen:
-            rows = each.apply(rows, chosen[each.name])
+    term, chosen = _asked(query, listing)
+    rows = narrowed(request, listing, rows)
     names = list(listing.orders)
     order = query.get("sort", "") if query.get("sort") in listing.orders else names[0]
     page, is_cut_off = _read(query, listing, rows, listing.orders[order].fields, is_search=bool(term))
     if listing.load:
         listing.load(page.rows)
     parameters = {
-        **listing.keeps,
-        **({"q": term} if term else {}),
-        **chosen,
+        **_narrowing(listing, term, chosen),
         **({"sort": order} if order != names[0] else {}),
     }
     return ListPage(
@@ -207,6 +200,33 @@ def _read(
         keys_first=listing.keys_first and is_search,
     )
     return page, False
+
+
+def narrowed(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> QuerySet[M]:
+    """The rows that the search and the filters of the address leave: those of the list, on all its pages."""
+    term, chosen = _asked(request.GET, listing)
+    if term and listing.search:
+        rows = listing.search(rows, term)
+    for each in listing.filters:
+        if each.name in chosen:
+            rows = each.apply(rows, chosen[each.name])
+    return rows
+
+
+def query_of(request: HttpRequest, listing: Listing[Any]) -> str:
+    """The search and the filters of the address as a query string; empty if there are none."""
+    parameters = _narrowing(listing, *_asked(request.GET, listing))
+    return _with(parameters) if parameters else ""
+
+
+def _asked(query: QueryDict, listing: Listing[Any]) -> tuple[str, dict[str, str]]:
+    """The term of the search and the chosen filters."""
+    term = query.get("q", "").replace("\x00", "").strip()[:MAX_SEARCH] if listing.search else ""
+    return term, {each.name: query[each.name] for each in listing.filters if _is_choice(each, query)}
+
+
+def _narrowing(listing: Listing[Any], term: str, chosen: Mapping[str, str]) -> dict[str, str]:
+    return {**listing.keeps, **({"q": term} if term else {}), **chosen}
 
 
 def _is_choice(each: Filter, query: QueryDict) -> bool:

@@ -53,15 +53,9 @@ def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         access.require_responses_reader(actor=page.actor, project=page.project, at=page.at)
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
-    first, last = _day(request, "from"), _day(request, "to")
-    zone = _zone(request, page.project)
-    rows = response_list.changed_between(
-        response_list.rows(project=page.project),
-        first=datetime.combine(first, time(), zone) if first else None,
-        last=datetime.combine(last + timedelta(days=1), time(), zone) if last else None,
-    )
-    keeps = {name: f"{day}" for name, day in (("from", first), ("to", last)) if day}
+    rows, keeps = _in_range(request, page.project)
     spec = _listing(page, keeps)
+    spec = _listing(page, keeps, listing.query_of(request, spec))
     list_page = listing.draw(request, spec, rows)
     count = figures.responses(page.project.pk)
     context = {
@@ -69,7 +63,7 @@ def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "noun": noun_of(page.project),
         "keeps": keeps,
         "hidden": [(name, value) for name, value in list_page.hidden if name not in keeps],
-        "zone": zone,
+        "zone": _zone(request, page.project),
         "leaving": _leaving(page),
         "exports": exporting.offered(page, query="", count=count) if count else None,
     }
@@ -86,7 +80,10 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         raise Http404(GONE) from None
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
-    before, after = reading.neighbours(project=page.project, response_id=response_id)
+    rows, keeps = _in_range(request, page.project)
+    spec = _listing(page, keeps)
+    query = listing.query_of(request, spec)
+    before, after = reading.neighbours(rows=listing.narrowed(request, spec, rows), response_id=response_id)
     names = names_of(page.project, [details.conversation])
     leaving = {each.response_id: each for each in deletion.marked(project=page.project)}
     context = {
@@ -95,8 +92,10 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         "heading": title_of(page.project, details.conversation, names),
         "member_address": _member_address(page, details.conversation),
         "noun": noun_of(page.project),
-        "before": before and _address(page, "response", before),
-        "after": after and _address(page, "response", after),
+        "all": f"{page.address()}{query}",
+        "is_narrowed": bool(query),
+        "before": before and _address(page, "response", before) + query,
+        "after": after and _address(page, "response", after) + query,
         "delete_address": _address(page, "response_delete", response_id) if page.may_edit else "",
         "leaving": leaving.get(response_id),
         "restore_address": _address(page, "response_restore", response_id),
@@ -148,7 +147,20 @@ def restore(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> 
 # --- The list ---------------------------------------------------------------------------------------
 
 
-def _listing(page: ProjectPage, keeps: Mapping[str, str]) -> Listing[Conversation]:
+def _in_range(request: HttpRequest, project: Project) -> tuple[QuerySet[Conversation], Mapping[str, str]]:
+    """The responses of the days of the address, and these days as parameters."""
+    first, last = _day(request, "from"), _day(request, "to")
+    zone = _zone(request, project)
+    rows = response_list.changed_between(
+        response_list.rows(project=project),
+        first=datetime.combine(first, time(), zone) if first else None,
+        last=datetime.combine(last + timedelta(days=1), time(), zone) if last else None,
+    )
+    return rows, {name: f"{day}" for name, day in (("from", first), ("to", last)) if day}
+
+
+def _listing(page: ProjectPage, keeps: Mapping[str, str], query: str = "") -> Listing[Conversation]:
+    """The list. `query` goes on to the pages of single responses, which lead through what it narrows."""
     project, noun = page.project, noun_of(page.project)
     names: dict[int, str] = {}
     answered: dict[uuid.UUID, int] = {}
@@ -183,7 +195,7 @@ def _listing(page: ProjectPage, keeps: Mapping[str, str]) -> Listing[Conversatio
             "Share the project",
             page.address("share"),
         ),
-        address_of=lambda row: _address(page, "response", row.pk),
+        address_of=lambda row: _address(page, "response", row.pk) + query,
         load=load,
         keeps=keeps,
     )

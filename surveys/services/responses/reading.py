@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
+
 from communities import services as communities
 from communities.actors import Actor
 from communities.errors import NotFound
@@ -23,7 +25,6 @@ from surveys.models import Conversation, Project
 from surveys.services import access
 from surveys.services.conversations import loading, repository
 from surveys.services.conversations.view import ConversationView, Exchange, of_conversation
-from surveys.services.responses import listing
 from surveys.services.responses.service import NO_RESPONSE
 from surveys.services.scripts import editing as scripts
 from xp.services import achievements
@@ -93,11 +94,12 @@ def read(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
     )
 
 
-def neighbours(*, project: Project, response_id: uuid.UUID) -> tuple[uuid.UUID | None, uuid.UUID | None]:
-    """The responses before and after this one in the order of ids, without those that are to be deleted."""
-    around = listing.rows(project=project)
-    before = around.filter(pk__lt=response_id).order_by("-pk").values_list("pk", flat=True).first()
-    after = around.filter(pk__gt=response_id).order_by("pk").values_list("pk", flat=True).first()
+def neighbours(
+    *, rows: QuerySet[Conversation], response_id: uuid.UUID
+) -> tuple[uuid.UUID | None, uuid.UUID | None]:
+    """The responses before and after this one among `rows`, in the order of ids."""
+    before = rows.filter(pk__lt=response_id).order_by("-pk").values_list("pk", flat=True).first()
+    after = rows.filter(pk__gt=response_id).order_by("pk").values_list("pk", flat=True).first()
     return before, after
 
 

@@ -375,6 +375,19 @@ def test_neighbours_lead_on(client):
     assert 'rel="prev"' not in one(client, made, first)
 
 
+def test_neighbours_are_those_that_the_filters_of_the_list_leave(client):
+    made = scenario.project(TEXT, TEXT)
+    first, _, third = (answered(made, None, *said) for said in ("x", "xy", "x"))
+    query = "?status=partial"
+
+    listed = client.get(tab(made.pk, "responses") + query).content.decode()
+    shown = client.get(tab(made.pk, "response", third) + query).content.decode()
+
+    assert f'href="{tab(made.pk, "response", third)}{query}"' in listed
+    assert f'rel="prev" href="{tab(made.pk, "response", first)}{query}"' in shown
+    assert f'href="{tab(made.pk, "responses")}{query}">Filtered responses' in shown
+
+
 def test_a_page_costs_the_same_however_many_questions_and_responses(client, django_assert_max_num_queries):
     made = scenario.project(*[CHOICE] * 12, TEXT)
     key = answered(made, "crm", *[0] * 12, "x")
