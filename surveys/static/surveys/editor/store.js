@@ -258,7 +258,7 @@ class Store {
   }
 
   #counts(issue) {
-    return issue.key !== this.fresh || !UNFINISHED.has(issue.code);
+    return this.fresh === null || issue.key !== this.fresh || !UNFINISHED.has(issue.code);
   }
 
   violationsOf(key, field = null) {
