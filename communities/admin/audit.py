@@ -26,7 +26,7 @@ class AuditEntryAdmin(CommunityModelAdmin[AuditEntry]):
 
     def listing(self, request: HttpRequest, actor: Actor) -> Listing[AuditEntry]:
         return audit_trail.listing(
-            kinds=list(audit_trail.KINDS), address_of=lambda entry: self.address("change", entry.pk)
+            request, kinds=list(audit_trail.KINDS), address_of=lambda entry: self.address("change", entry.pk)
         )
 
     def tools(self, request: HttpRequest, actor: Actor) -> list[tuple[str, str]]:

@@ -15,7 +15,10 @@ from django.utils import timezone
 
 from communities import spreadsheets
 from communities.actors import Actor
+from communities.admin_site import day_range
+from communities.admin_site.day_range import DayRange
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
+from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment
 from communities.audit_actions import Action
 from communities.http.downloads import Chunks, download
@@ -73,7 +76,9 @@ def rows(*, actor: Actor, project_id: int | None = None) -> QuerySet[AuditEntry]
     return entries if project_id is None else entries.filter(project_id=project_id)
 
 
-def listing(*, kinds: Sequence[str], address_of: Callable[[AuditEntry], str]) -> Listing[AuditEntry]:
+def listing(
+    request: HttpRequest, *, kinds: Sequence[str], address_of: Callable[[AuditEntry], str]
+) -> Listing[AuditEntry]:
     """A list of entries, newest first, with filters for these kinds of objects."""
     return Listing(
         columns=[
@@ -92,6 +97,7 @@ def listing(*, kinds: Sequence[str], address_of: Callable[[AuditEntry], str]) ->
         searches="names of people and objects, ids and key prefixes",
         search=audit_listing.search,
         address_of=address_of,
+        days=_days(request),
     )
 
 
@@ -222,13 +228,20 @@ def _of_days(entries: QuerySet[AuditEntry], days: str) -> QuerySet[AuditEntry]:
     return entries.filter(happened_at__gte=timezone.now() - timedelta(days=int(days)))
 
 
+def _days(request: HttpRequest) -> DayRange:
+    return day_range.of_address(request, label="Happened", field="happened_at", zone=time_zone_of(request))
+
+
 def _filters(request: HttpRequest, project_id: int | None) -> Filters:
     query = request.GET
     kind, source, days = query.get("kind", ""), query.get("source", ""), query.get("days", "")
+    range_of_days = _days(request)
+    ago = timezone.now() - timedelta(days=int(days)) if days in PERIODS else None
     return Filters(
         project_id=project_id,
         actions=_actions_of(kind) if kind in KINDS else (),
         source=source if source in AuditEntry.Source.values else None,
-        since=timezone.now() - timedelta(days=int(days)) if days in PERIODS else None,
+        since=max(filter(None, (ago, range_of_days.since)), default=None),
+        until=range_of_days.until,
         search=query.get("q", "").replace("\x00", "")[:200],
     )

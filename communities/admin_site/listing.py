@@ -10,6 +10,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, QueryDict
 
 from communities.admin_site import keyset
+from communities.admin_site.day_range import DayRange
 
 M = TypeVar("M", bound=Model)
 PER_PAGE = 50
@@ -125,6 +126,7 @@ class Listing(Generic[M]):
     walk: Walk | None = None
     rows_template: str = "admin/table.html"
     keeps: Mapping[str, str] = field(default_factory=dict)  # parameters by which the caller narrowed the rows
+    days: DayRange | None = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,12 @@ class ListPage:
     looked_through: int  # rows of the list's walk, if the page ended with them; else 0
     first: str
     is_beyond_first: bool
+
+    @property
+    def hidden_beside_days(self) -> Sequence[tuple[str, str]]:
+        """What the form of the days keeps of the address."""
+        others = [(name, value) for name, value in self.hidden if name not in ("from", "to")]
+        return [*others, ("q", self.term)] if self.term else others
 
 
 def draw(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> ListPage:
@@ -167,7 +175,7 @@ def draw(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> ListPa
         orders=[_sort_chip(name, listing.orders[name], order, names[0], parameters) for name in names],
         next=_with(parameters, after=page.next) if page.next else "",
         previous=_with(parameters, before=page.previous) if page.previous else "",
-        is_narrowed=bool(term or chosen or listing.keeps),
+        is_narrowed=bool(_narrowing(listing, term, chosen)),
         hidden=[(name, value) for name, value in parameters.items() if name != "q"],
         looked_through=LOOKED_THROUGH if is_cut_off else 0,
         first=_with(parameters),
@@ -207,6 +215,8 @@ def narrowed(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> Qu
     term, chosen = _asked(request.GET, listing)
     if term and listing.search:
         rows = listing.search(rows, term)
+    if listing.days:
+        rows = listing.days.narrow(rows)
     for each in listing.filters:
         if each.name in chosen:
             rows = each.apply(rows, chosen[each.name])
@@ -222,11 +232,13 @@ def query_of(request: HttpRequest, listing: Listing[Any]) -> str:
 def _asked(query: QueryDict, listing: Listing[Any]) -> tuple[str, dict[str, str]]:
     """The term of the search and the chosen filters."""
     term = query.get("q", "").replace("\x00", "").strip()[:MAX_SEARCH] if listing.search else ""
-    return term, {each.name: query[each.name] for each in listing.filters if _is_choice(each, query)}
+    chosen = {each.name: str(query[each.name]) for each in listing.filters if _is_choice(each, query)}
+    return term, chosen
 
 
 def _narrowing(listing: Listing[Any], term: str, chosen: Mapping[str, str]) -> dict[str, str]:
-    return {**listing.keeps, **({"q": term} if term else {}), **chosen}
+    days = listing.days.parameters if listing.days else {}
+    return {**listing.keeps, **days, **({"q": term} if term else {}), **chosen}
 
 
 def _is_choice(each: Filter, query: QueryDict) -> bool:

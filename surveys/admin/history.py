@@ -29,7 +29,9 @@ def history(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         access.require_editor(actor=page.actor, project=page.project)
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
-    spec = audit_trail.listing(kinds=KINDS, address_of=lambda entry: _address(page, "entry", entry.pk))
+    spec = audit_trail.listing(
+        request, kinds=KINDS, address_of=lambda entry: _address(page, "entry", entry.pk)
+    )
     rows = audit_trail.rows(actor=page.actor, project_id=page.project.pk)
     query = request.GET.copy()
     for name in ("after", "before", "sort"):

@@ -7,8 +7,8 @@ projects there is nothing about a person, so nobody can be searched for.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -22,7 +22,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from communities.admin_site import listing
+from communities.admin_site import day_range, listing
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment, number
@@ -42,7 +42,6 @@ LIST = "admin/surveys/project/responses.html"
 ONE = "admin/surveys/project/response.html"
 CONFIRM = "admin/surveys/project/response_delete.html"
 GONE = "This response was deleted, or never existed."
-LAST_DAY = date(2999, 12, 31)
 
 
 @project_tab("responses")
@@ -53,17 +52,12 @@ def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         access.require_responses_reader(actor=page.actor, project=page.project, at=page.at)
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
-    rows, keeps = _in_range(request, page.project)
-    spec = _listing(page, keeps)
-    spec = _listing(page, keeps, listing.query_of(request, spec))
-    list_page = listing.draw(request, spec, rows)
+    spec = _listing(request, page)
+    spec = replace(spec, address_of=_addresses(page, listing.query_of(request, spec)))
     count = figures.responses(page.project.pk)
     context = {
-        "page": list_page,
+        "page": listing.draw(request, spec, response_list.rows(project=page.project)),
         "noun": noun_of(page.project),
-        "keeps": keeps,
-        "hidden": [(name, value) for name, value in list_page.hidden if name not in keeps],
-        "zone": _zone(request, page.project),
         "leaving": _leaving(page),
         "exports": exporting.offered(page, query="", count=count) if count else None,
     }
@@ -80,10 +74,10 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         raise Http404(GONE) from None
     except Forbidden as refusal:
         return results.refused(request, page, refusal)
-    rows, keeps = _in_range(request, page.project)
-    spec = _listing(page, keeps)
+    spec = _listing(request, page)
     query = listing.query_of(request, spec)
-    before, after = reading.neighbours(rows=listing.narrowed(request, spec, rows), response_id=response_id)
+    among = listing.narrowed(request, spec, response_list.rows(project=page.project))
+    before, after = reading.neighbours(rows=among, response_id=response_id)
     names = names_of(page.project, [details.conversation])
     leaving = {each.response_id: each for each in deletion.marked(project=page.project)}
     context = {
@@ -147,21 +141,16 @@ def restore(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> 
 # --- The list ---------------------------------------------------------------------------------------
 
 
-def _in_range(request: HttpRequest, project: Project) -> tuple[QuerySet[Conversation], Mapping[str, str]]:
-    """The responses of the days of the address, and these days as parameters."""
-    first, last = _day(request, "from"), _day(request, "to")
-    zone = _zone(request, project)
-    rows = response_list.changed_between(
-        response_list.rows(project=project),
-        first=datetime.combine(first, time(), zone) if first else None,
-        last=datetime.combine(last + timedelta(days=1), time(), zone) if last else None,
-    )
-    return rows, {name: f"{day}" for name, day in (("from", first), ("to", last)) if day}
+def _addresses(page: ProjectPage, query: str) -> Callable[[Conversation], str]:
+    """The pages of the responses, with the filters of the list, which lead through what these leave."""
+    return lambda row: _address(page, "response", row.pk) + query
 
 
-def _listing(page: ProjectPage, keeps: Mapping[str, str], query: str = "") -> Listing[Conversation]:
-    """The list. `query` goes on to the pages of single responses, which lead through what it narrows."""
+def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     project, noun = page.project, noun_of(page.project)
+    days = day_range.of_address(
+        request, label="Last answer", field="updated_at", zone=_zone(request, project)
+    )
     names: dict[int, str] = {}
     answered: dict[uuid.UUID, int] = {}
 
@@ -184,7 +173,7 @@ def _listing(page: ProjectPage, keeps: Mapping[str, str], query: str = "") -> Li
         filters.insert(0, Filter("status", "Status", STATUSES, _by_status))
     return Listing(
         columns=columns,
-        orders=_orders(project, is_by_time=bool(keeps)),
+        orders=_orders(project, is_by_time=bool(days.parameters)),
         filters=filters,
         searches="" if project.is_anonymous else "names, or a complete platform or user id",
         search=None
@@ -195,9 +184,8 @@ def _listing(page: ProjectPage, keeps: Mapping[str, str], query: str = "") -> Li
             "Share the project",
             page.address("share"),
         ),
-        address_of=lambda row: _address(page, "response", row.pk) + query,
         load=load,
-        keeps=keeps,
+        days=days,
     )
 
 
@@ -272,15 +260,6 @@ def _member_address(page: ProjectPage, row: Conversation) -> str:
 
 def _address(page: ProjectPage, name: str, response_id: uuid.UUID) -> str:
     return reverse(f"admin:surveys_project_{name}", args=[page.project.pk, response_id])
-
-
-def _day(request: HttpRequest, name: str) -> date | None:
-    """A day of the address; None without one, or with what is none."""
-    try:
-        day = date.fromisoformat(request.GET.get(name, ""))
-    except ValueError:
-        return None
-    return min(day, LAST_DAY)
 
 
 def _zone(request: HttpRequest, project: Project) -> ZoneInfo:

@@ -59,6 +59,8 @@ def test_the_list_tells_what_which_who_and_when(admin: Client, caller: Caller) -
         ("?q=Opening", "Project changed", ">Community settings changed"),
         ("?source=api_key&days=7", "Project created", "Nothing matches"),
         ("?source=system", "Nothing matches", ">Project changed"),
+        ("?from=2020-01-01&to=nonsense", "Project changed", "Nothing matches"),
+        ("?from=2020-01-01&to=2020-12-31", "Nothing matches", ">Project changed"),
     ],
 )
 def test_the_list_is_searched_and_filtered(admin: Client, query: str, expected: str, absent: str) -> None:
@@ -85,6 +87,7 @@ def test_a_file_has_the_filtered_entries_and_no_formula(admin: Client) -> None:
     assert len(lines) == AuditEntry.objects.count() - 1  # without the entry of this export
     assert [orjson.loads(line)["action"] for line in lines[:2]] == ["history.exported", "settings.updated"]
     assert AuditEntry.objects.filter(action="history.exported", after={"format": "ndjson"}).count() == 1
+    assert not b"".join(admin.get(f"{LIST}export/ndjson/?to=2020-12-31"))
 
 
 def test_the_tab_of_a_project_holds_its_own_changes(admin: Client) -> None:

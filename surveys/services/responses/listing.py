@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
@@ -31,15 +30,6 @@ def rows(*, project: Project) -> QuerySet[Conversation]:
     leaving = ResponseDeletion.objects.filter(project_id=project.pk).values("response_id")
     listed = Conversation.objects.filter(project_id=project.pk, is_listed=True).exclude(pk__in=leaving)
     return listed.only(*(_SHOWN if project.is_anonymous else _NAMED))
-
-
-def changed_between(
-    responses: QuerySet[Conversation], *, first: datetime | None, last: datetime | None
-) -> QuerySet[Conversation]:
-    """Those whose last answer is not before `first` and before `last`; None for no bound."""
-    if first is not None:
-        responses = responses.filter(updated_at__gte=first)
-    return responses if last is None else responses.filter(updated_at__lt=last)
 
 
 def of_person(

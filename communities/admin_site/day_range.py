@@ -1,0 +1,57 @@
+"""A range of days by which a list is narrowed: `from` and `to` of the address, both inclusive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import TypeVar
+from zoneinfo import ZoneInfo
+
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+LAST_DAY = date(2999, 12, 31)
+M = TypeVar("M", bound=Model)
+
+
+@dataclass(frozen=True, slots=True)
+class DayRange:
+    """Rows whose `field` is on these days of the zone; None for no bound. `label` says what the field is."""
+
+    label: str
+    field: str
+    zone: ZoneInfo
+    first: date | None
+    last: date | None
+
+    @property
+    def since(self) -> datetime | None:
+        return datetime.combine(self.first, time(), self.zone) if self.first else None
+
+    @property
+    def until(self) -> datetime | None:
+        """The moment at which the last day is over."""
+        return datetime.combine(self.last + timedelta(days=1), time(), self.zone) if self.last else None
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        return {name: f"{day}" for name, day in (("from", self.first), ("to", self.last)) if day}
+
+    def narrow(self, rows: QuerySet[M]) -> QuerySet[M]:
+        if self.since is not None:
+            rows = rows.filter(**{f"{self.field}__gte": self.since})
+        return rows if self.until is None else rows.filter(**{f"{self.field}__lt": self.until})
+
+
+def of_address(request: HttpRequest, *, label: str, field: str, zone: ZoneInfo) -> DayRange:
+    """The range of the address. What is no day counts as absent."""
+    return DayRange(label, field, zone, _day(request, "from"), _day(request, "to"))
+
+
+def _day(request: HttpRequest, name: str) -> date | None:
+    try:
+        day = date.fromisoformat(request.GET.get(name, ""))
+    except ValueError:
+        return None
+    return min(day, LAST_DAY)
