@@ -85,8 +85,12 @@ def _page(opened: ProjectPage, template: str | None) -> Page:
 def _drawn(
     request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_turn: bool
 ) -> HttpResponse:
-    draw = rendering.turn if is_turn else rendering.page
-    response = draw(page, screen, seal=current.seal(), csrf=rendering.token(request))
+    seal, csrf = current.seal(), rendering.token(request)
+    if is_turn:
+        response = rendering.turn(page, screen, seal=seal, csrf=csrf)
+    else:  # one that only follows the editor leaves the focus there
+        is_sent = request.method == "POST"
+        response = rendering.page(page, screen, seal=seal, csrf=csrf, takes_focus=is_sent)
     security.allow_own_frames(response)
     response["Cache-Control"] = "private, no-store"
     return response

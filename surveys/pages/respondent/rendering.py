@@ -11,17 +11,20 @@ from surveys.pages.theme import Page
 from surveys.pages.words import WORDS
 
 
-def page(page: Page, screen: Screen, *, seal: str, csrf: str) -> HttpResponse:
-    """The whole page. `seal` is the signed field of its forms, `csrf` their token; empty for none."""
-    context = _context(page, screen, seal, csrf)
-    return _response("respondent/page.html", context | {"is_turn": False, "past": screen.past()}, screen)
+def page(page: Page, screen: Screen, *, seal: str, csrf: str, takes_focus: bool = True) -> HttpResponse:
+    """The whole page. `seal` is the signed field of its forms, `csrf` their token; empty for none.
+
+    `takes_focus`: a note or an error gets the keyboard's focus when the page has loaded.
+    """
+    context = _context(page, screen, seal, csrf) | {"is_turn": False, "takes_focus": takes_focus}
+    return _response("respondent/page.html", context | {"past": screen.past()}, screen)
 
 
 def turn(page: Page, screen: Screen, *, seal: str, csrf: str) -> HttpResponse:
     """What htmx puts into the page: the step, and what has changed around it."""
     past = screen.past() if screen.past_change == PastChange.REPLACED else None
-    context = _context(page, screen, seal, csrf)
-    return _response("respondent/turn.html", context | {"is_turn": True, "past": past}, screen)
+    context = _context(page, screen, seal, csrf) | {"is_turn": True, "takes_focus": False}
+    return _response("respondent/turn.html", context | {"past": past}, screen)
 
 
 def token(request: HttpRequest) -> str:

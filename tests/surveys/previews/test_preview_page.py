@@ -141,6 +141,7 @@ def test_a_fault_is_told_in_its_place():
 
     assert "Which colour?" in frame.page
     assert "This block cannot be saved yet." in frame.page
+    assert "autofocus" not in frame.page  # whoever types in the editor goes on typing there
 
 
 def test_what_would_be_given_is_marked_as_not_given():
