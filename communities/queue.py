@@ -79,7 +79,7 @@ class Waker:
                     current_app.send_task(task, kwargs=dict(kwargs), retry=False, ignore_result=True)
         except Exception as failure:
             if not self._broker_is_down:
-                log.error("queue.broker_is_down", cause=type(failure).__name__)
+                log.error("queue.broker_is_down", cause=type(failure).__name__, detail=str(failure))
             self._broker_is_down = True
             return False
         if self._broker_is_down:

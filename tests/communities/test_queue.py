@@ -132,9 +132,8 @@ def test_a_queue_that_is_long_enough_takes_no_more(redis: Any, monkeypatch: pyte
     redis.rpush("webhooks", "one", "two")
 
     wake("webhooks.deliver", webhook_id=17, lane=3)
-    wake("some.task", number=1)
+    wake_until(lambda: redis.llen("celery"), number=1)
 
-    wait_until(lambda: redis.llen("celery"))
     assert redis.llen("webhooks") == 2
 
 

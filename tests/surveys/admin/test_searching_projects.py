@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.support.surveys.project_tabs import LIST, project_staff
 
 pytestmark = pytest.mark.django_db
 COUNT = 2_000
+SORTS = ("newest", "name")
 RARE = {5, 600, 1_204, 1_990}
 
 
@@ -46,53 +48,54 @@ def limits(monkeypatch: pytest.MonkeyPatch, *, frequent: int, looked_up: int) ->
 
 
 @pytest.mark.parametrize(("frequent", "looked_up"), [(11, 5_000), (11, 1), (0, 5_000)])
-@pytest.mark.parametrize("sort", ["newest", "name"])
-@pytest.mark.parametrize("words", ["vote week", "WEEK", "rare 5", "survey rare", "survey vote"])
 def test_all_pages_together_hold_every_match_once(
     projects: list[Project],
     mark: str,
-    words: str,
-    sort: str,
     frequent: int,
     looked_up: int,
     monkeypatch: pytest.MonkeyPatch,
+    subtests: pytest.Subtests,
 ) -> None:
     monkeypatch.setattr("communities.admin_site.listing.PER_PAGE", 300)
     limits(monkeypatch, frequent=frequent, looked_up=looked_up)
-    terms = [word if word.isdigit() else word + mark for word in words.split()]
-    expected = [
-        each
-        for each in projects
-        if each.deleted_at is None and all(term.lower() in each.name.lower().split() for term in terms)
-    ]
-    expected.sort(
-        key=lambda each: (each.name.lower(), each.pk) if sort == "name" else (each.created_at, each.pk)
-    )
-    if sort == "newest":
-        expected.reverse()
-
-    assert listed(q=" ".join(terms), sort=sort) == [each.pk for each in expected]
-    assert listed(q=" ".join(terms), sort=sort, type="poll") == [each.pk for each in expected if each.is_poll]
+    for words, sort in product(["vote week", "WEEK", "rare 5", "survey rare", "survey vote"], SORTS):
+        terms = [word if word.isdigit() else word + mark for word in words.split()]
+        expected = matches(projects, terms, sort)
+        query = {"q": " ".join(terms), "sort": sort}
+        with subtests.test(words=words, sort=sort):
+            assert listed(**query) == [each.pk for each in expected]
+            assert listed(**query, type="poll") == [each.pk for each in expected if each.is_poll]
 
 
-@pytest.mark.parametrize("words", ["rare", "vote week", "vote", "nothing"])
-@pytest.mark.parametrize("sort", ["newest", "name"])
 def test_a_page_reads_few_rows(
-    projects: list[Project], mark: str, words: str, sort: str, monkeypatch: pytest.MonkeyPatch
+    projects: list[Project], mark: str, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     monkeypatch.setattr("communities.admin_site.listing.PER_PAGE", 10)
     limits(monkeypatch, frequent=3, looked_up=100)
     client = project_staff().client
     analyse(Project)
-    query = {"q": " ".join(f"{word}{mark}" for word in words.split()), "sort": sort}
+    for words, sort in product(["rare", "vote week", "vote", "nothing"], SORTS):
+        query = {"q": " ".join(f"{word}{mark}" for word in words.split()), "sort": sort}
+        with subtests.test(words=words, sort=sort):
+            with rows_read() as read:
+                page = client.get(LIST, query)
 
-    with rows_read() as read:
-        page = client.get(LIST, query)
+            assert len(page.context["page"].rows) == {"rare": 4, "nothing": 0}.get(words, 10)
+            # Votes stand after all surveys in the order of names, whose entries in the index are read.
+            behind = COUNT // 2 if words.startswith("vote") and sort == "name" else 0
+            assert read.count < behind + 500
 
-    assert len(page.context["page"].rows) == {"rare": 4, "nothing": 0}.get(words, 10)
-    # Votes stand after all surveys in the order of names, whose entries in the index are read.
-    behind = COUNT // 2 if words.startswith("vote") and sort == "name" else 0
-    assert read.count < behind + 500
+
+def matches(projects: list[Project], terms: list[str], sort: str) -> list[Project]:
+    """The projects whose names have all the terms as words, in the order of the list."""
+    found = [
+        each
+        for each in projects
+        if each.deleted_at is None and all(term.lower() in each.name.lower().split() for term in terms)
+    ]
+    if sort == "name":
+        return sorted(found, key=lambda each: (each.name.lower(), each.pk))
+    return sorted(found, key=lambda each: (each.created_at, each.pk), reverse=True)
 
 
 def listed(**query: str) -> list[int]:
