@@ -8,6 +8,7 @@ import atexit
 import fcntl
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,6 +73,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     if not is_worker:
+        _keep_bytecode()
         _start_servers()
     if is_worker or not config.option.numprocesses:
         # Dropping a database waits for every session; a server of our own goes with all that it has.
@@ -80,6 +82,12 @@ def pytest_configure(config: pytest.Config) -> None:
         django.setup()
     else:  # or pytest-django would read the settings in the workers before they have their Redis number
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+
+def _keep_bytecode() -> None:
+    """Or each of the many processes would compile all modules again, which takes longer than most tests."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 
 def _start_servers() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,9 +22,10 @@ from schemathesis.specs.openapi.checks import (
 
 from surveys.services.analysis import service as analysis
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
+from tests.support.effort import IS_THOROUGH, examples
 from tests.support.openapi import described
 
-EXAMPLES = int(os.environ.get("COLLOQUY_EXAMPLES", "2"))  # for each operation
+EXAMPLES = 20  # for each operation
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -36,6 +36,7 @@ CHECKS = [
 pytestmark = pytest.mark.django_db
 schema = schemathesis.openapi.from_dict(described())
 schema.app = get_wsgi_application()
+schema.config.phases.coverage.enabled = IS_THOROUGH  # thousands of requests at the limits of every field
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def _one_connection(place: dict[str, Any]) -> Iterator[None]:  # whose client co
 @schema.parametrize()
 @pytest.mark.usefixtures("_one_connection")
 @settings(
-    max_examples=EXAMPLES,
+    max_examples=examples(EXAMPLES),
     derandomize=True,
     database=None,
     deadline=None,

@@ -9,6 +9,7 @@ from surveys.ai.local.drafts import library
 from surveys.ai.local.drafts.intent import read_intent
 from surveys.ai.provider import MAX_INTENT, ScriptRequest
 from tests.support.ai.drafts import draft_from, questions
+from tests.support.effort import examples
 
 _WORDS = [word for each in library.all_templates() for word in (*each.keywords, *each.decisive)]
 _JOINTS = 'a an the our my of on for about with and or between options: results: , . ? ! ( ) " “ ” - /'
@@ -30,7 +31,7 @@ BUCKETS = st.lists(
 ).map(tuple)
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=examples(300), suppress_health_check=list(HealthCheck))
 @given(
     intent=INTENTS,
     type=st.sampled_from(["convo", "poll"]),
@@ -47,7 +48,7 @@ def test_any_intent_gives_a_valid_draft(intent, type, scoring, bucket_names, for
     assert scoring is None or draft.scoring_enabled is scoring
 
 
-@settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(
     sign=st.sampled_from(list("a ,.:'\"?A5(\n-/“")), word=st.sampled_from(["", "or", "a", "of", "5", "The"])
 )

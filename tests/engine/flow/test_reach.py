@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from surveys.engine.flow import reach
 from surveys.engine.script import Bucket
 from surveys.engine.walk import answers, runner
+from tests.support.effort import examples
 from tests.support.engine import script_builder
 
 CHOICE = {"type": "single_punch", "name": "game", "options": ["chess", "go"], "required": True}
@@ -205,7 +206,7 @@ def _is_between(block, number: float) -> bool:
     return (block.min is None or number >= block.min) and (block.max is None or number <= block.max)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scripts(), st.data())
 def test_no_walk_meets_a_block_that_is_never_reached_or_passes_one_always_shown(script, data) -> None:
     found = reach.of_blocks(script)

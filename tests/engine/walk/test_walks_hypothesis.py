@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from surveys.engine.script import Bucket
 from surveys.engine.walk import runner
+from tests.support.effort import examples
 from tests.support.engine import script_builder
 
 WORDS = ["a", "b", "c"]
@@ -123,7 +124,9 @@ def straight(script: Any, final: Any) -> runner.State:
 
 
 @settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    deadline=None,
+    max_examples=examples(150),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(script=scripts(), data=st.data())
 def test_a_walk_with_steps_back_ends_where_the_straight_walk_ends(script, data):

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.caller import Caller
+from tests.support.effort import examples
 from tests.support.instruments import (
     audit_c,
     gad7,
@@ -22,7 +23,7 @@ from tests.support.instruments import (
 from tests.support.instruments.respondent import Sitting, build, sit
 
 pytestmark = pytest.mark.django_db
-RANDOM = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+RANDOM = settings(deadline=None, max_examples=examples(15), suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, settings
 
 from communities.models import Member, User
 from tests.support.caller import Caller
+from tests.support.effort import examples
 from tests.support.instruments import (
     chess_quiz,
     wizards,
@@ -14,7 +15,7 @@ from tests.support.instruments import (
 from tests.support.instruments.respondent import Sitting, build, opened, sit
 
 pytestmark = pytest.mark.django_db
-RANDOM = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+RANDOM = settings(deadline=None, max_examples=examples(15), suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from communities.models import Member, User
 from tests.support.caller import Caller, faults
+from tests.support.effort import examples
 from tests.support.instruments.blocks import (
     choice,
     computes,
@@ -154,7 +155,7 @@ class TestWandering:
     def test_a_walk_with_steps_back_ends_where_the_straight_one_ends(self, caller):
         made = build(caller, script(*self.BLOCKS))
 
-        @settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
+        @settings(deadline=None, max_examples=examples(20), suppress_health_check=list(HealthCheck))
         @given(st.data())
         def ends_alike(data):
             wanderer, final = Sitting(caller, made), {}

@@ -1,0 +1,14 @@
+"""How much tests make up: a part in every run, all of it where COLLOQUY_THOROUGH is set, as in `.ci/run`."""
+
+from __future__ import annotations
+
+import os
+
+IS_THOROUGH = "COLLOQUY_THOROUGH" in os.environ
+SHARE = 4
+LEAST = 10
+
+
+def examples(count: int) -> int:
+    """How many of `count` examples this run makes up."""
+    return count if IS_THOROUGH else max(count // SHARE, min(count, LEAST))
