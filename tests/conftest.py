@@ -79,6 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Dropping a database waits for every session; a server of our own goes with all that it has.
         config.option.reuse_db = config.option.reuse_db or OWN_DATABASE in os.environ
         _say_environment()
+        _settle_hypothesis()
         django.setup()
     else:  # or pytest-django would read the settings in the workers before they have their Redis number
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
@@ -88,6 +89,16 @@ def _keep_bytecode() -> None:
     """Or each of the many processes would compile all modules again, which takes longer than most tests."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+
+
+def _settle_hypothesis() -> None:
+    """No example has a deadline, because a busy machine may take any time for it."""
+    from hypothesis import settings  # noqa: PLC0415 - not in the process that only starts others
+
+    from tests.support.effort import examples  # noqa: PLC0415 - once its assertions are to be rewritten
+
+    settings.register_profile("colloquy", deadline=None, max_examples=examples(100))
+    settings.load_profile("colloquy")
 
 
 def _start_servers() -> None:

@@ -84,7 +84,6 @@ def _one_connection(place: dict[str, Any]) -> Iterator[None]:  # whose client co
     max_examples=examples(EXAMPLES),
     derandomize=True,
     database=None,
-    deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )

@@ -31,7 +31,7 @@ BUCKETS = st.lists(
 ).map(tuple)
 
 
-@settings(deadline=None, max_examples=examples(300), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), suppress_health_check=list(HealthCheck))
 @given(
     intent=INTENTS,
     type=st.sampled_from(["convo", "poll"]),
@@ -48,7 +48,7 @@ def test_any_intent_gives_a_valid_draft(intent, type, scoring, bucket_names, for
     assert scoring is None or draft.scoring_enabled is scoring
 
 
-@settings(deadline=None, max_examples=examples(20), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(
     sign=st.sampled_from(list("a ,.:'\"?A5(\n-/“")), word=st.sampled_from(["", "or", "a", "of", "5", "The"])
 )

@@ -206,7 +206,7 @@ def _is_between(block, number: float) -> bool:
     return (block.min is None or number >= block.min) and (block.max is None or number <= block.max)
 
 
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(scripts(), st.data())
 def test_no_walk_meets_a_block_that_is_never_reached_or_passes_one_always_shown(script, data) -> None:
     found = reach.of_blocks(script)

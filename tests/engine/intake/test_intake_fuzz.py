@@ -33,7 +33,7 @@ HOSTILE_BLOCK = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.lists(HOSTILE_BLOCK | ANYTHING, max_size=4), st.booleans())
 def test_no_body_raises_or_has_a_violation_reported_twice(raw: Any, switch: bool) -> None:
     reported = violations(
@@ -45,7 +45,7 @@ def test_no_body_raises_or_has_a_violation_reported_twice(raw: Any, switch: bool
     assert len({(each.field, each.code, each.message) for each in reported}) == len(reported)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(HOSTILE_BLOCK | ANYTHING, st.sampled_from(EVERYTHING.blocks))
 def test_no_patch_raises(raw: Any, block: Block) -> None:
     assert isinstance(reader.read_patch(raw, block=block).blocks[0], Block)

@@ -136,7 +136,7 @@ def seen(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-@settings(max_examples=examples(600), deadline=None)
+@settings(max_examples=examples(600))
 @given(trees, answers)
 def test_a_second_evaluator_agrees(tree: Tree, known: dict[str, Value]) -> None:
     expression = parse(written(tree))
@@ -144,7 +144,7 @@ def test_a_second_evaluator_agrees(tree: Tree, known: dict[str, Value]) -> None:
     assert expression.holds(known.get) is truth(meaning(tree, known))
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(trees, answers, st.permutations(NAMES))
 def test_renaming_changes_the_names_and_nothing_else(
     tree: Tree, known: dict[str, Value], others: list[str]
@@ -175,7 +175,6 @@ anything: st.SearchStrategy[Value] = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(trees, st.dictionaries(st.sampled_from(NAMES), anything))
 def test_no_value_raises(tree: Tree, known: dict[str, Value]) -> None:
     assert parse(written(tree)).holds(known.get) in (True, False)
@@ -207,13 +206,13 @@ WORDS = [*NAMES, *SIGNS, "AND", "or", "Not", "in", "true", "(", ")", "[", "]", "
 nonsense = st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.text(max_size=200) | nonsense | nonsense.map(lambda text: text.replace(" ", "")))
 def test_no_text_raises_anything_but_a_fault_or_takes_long(text: str) -> None:
     assert steps(text) <= 40 + 40 * len(text)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(trees.map(written), st.data())
 def test_no_text_near_the_grammar_raises_anything_but_a_fault(text: str, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(text)))

@@ -233,7 +233,7 @@ def to_six_places(number: Fraction) -> Fraction:
     return Fraction(scaled if number >= 0 else -scaled, 10**6)
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(written_trees(), known_values)
 def test_a_second_evaluator_agrees(written: tuple[Tree, str], known: dict[str, Value]) -> None:
     tree, text = written
@@ -254,7 +254,7 @@ anything: st.SearchStrategy[Value] = st.recursive(
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(written_trees(), st.dictionaries(st.sampled_from(NAMES), anything))
 def test_no_value_raises(written: tuple[Tree, str], known: dict[str, Value]) -> None:
     result = parse(written[1]).evaluate(known.get, str)
@@ -288,13 +288,13 @@ PIECES = [*SIGNS, "if", "then", "ELSE", "and", "or", "Not", "argmax", "argmax(",
 nonsense = st.lists(st.sampled_from(PIECES), max_size=60).map(" ".join)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.text(max_size=200) | nonsense | nonsense.map(lambda text: text.replace(" ", "")))
 def test_no_text_raises_anything_but_a_fault(text: str) -> None:
     is_harmless(text)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(written_trees(), st.data())
 def test_no_text_near_the_grammar_raises_anything_but_a_fault(
     written: tuple[Tree, str], data: st.DataObject

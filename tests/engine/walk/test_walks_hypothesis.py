@@ -124,7 +124,6 @@ def straight(script: Any, final: Any) -> runner.State:
 
 
 @settings(
-    deadline=None,
     max_examples=examples(150),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

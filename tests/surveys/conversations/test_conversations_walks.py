@@ -30,7 +30,7 @@ SAID = {
 }
 
 
-@settings(deadline=None, max_examples=examples(30), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_stored_rows_are_those_of_the_straight_walk(data):
     made = scenario.project(*BLOCKS)

@@ -168,7 +168,7 @@ LETTERS = st.characters(exclude_categories=["Cs"])
         st.text(LETTERS).filter(lambda text: text == spreadsheets.neutralise_inside(text)), min_size=2
     )
 )
-@settings(deadline=None, database=None)
+@settings(database=None)
 def test_any_cells_come_back_from_a_csv_line(cells):
     written = spreadsheets.csv_line(cells)
 
@@ -207,7 +207,7 @@ def test_what_begins_no_formula_inside_a_text_stays_as_it_is(text):
 
 
 @given(text=st.text(st.sampled_from(";\t\r\n \"'=+@ab\u200b\uff1d")))
-@settings(deadline=None, database=None)
+@settings(database=None)
 def test_no_part_of_a_text_begins_as_a_formula_wherever_it_is_divided(text):
     ((cell, _),) = lines(spreadsheets.csv_line([text, ""]))
 

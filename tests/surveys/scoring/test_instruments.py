@@ -23,7 +23,7 @@ from tests.support.instruments import (
 from tests.support.instruments.respondent import Sitting, build, sit
 
 pytestmark = pytest.mark.django_db
-RANDOM = settings(deadline=None, max_examples=examples(15), suppress_health_check=list(HealthCheck))
+RANDOM = settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture

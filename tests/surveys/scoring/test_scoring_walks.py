@@ -155,7 +155,7 @@ class TestWandering:
     def test_a_walk_with_steps_back_ends_where_the_straight_one_ends(self, caller):
         made = build(caller, script(*self.BLOCKS))
 
-        @settings(deadline=None, max_examples=examples(20), suppress_health_check=list(HealthCheck))
+        @settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
         @given(st.data())
         def ends_alike(data):
             wanderer, final = Sitting(caller, made), {}
