@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.support.browser.animations import END_MOTION
+from tests.support.browser.sizes import DESK, FITS, PHONE
 
 # Playwright keeps an event loop in the thread of the tests; Django would refuse its database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -31,8 +32,6 @@ SWITCHES = [
     "--disable-component-update",
     "--disable-sync",
 ]
-DESK = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 780}
 # Refusals and lost connections that a test brings about.
 ASKED_FOR = "Failed to load resource|Response Status Error|htmx:(afterRequest|sendError)"
 TIMEOUT = int(os.environ.get("BROWSER_TIMEOUT", "4000"))  # milliseconds; more where the machine is busy
@@ -143,13 +142,40 @@ def windows(contexts, live_server, settings, redis) -> Iterator[Windows]:
 
 
 @pytest.fixture(scope="session")
-def check_accessibility():
+def check_accessibility() -> Callable[[Page], None]:
     """Nothing that axe knows of WCAG 2.2 AA, or calls good practice, may be wrong with a page."""
     axe = Axe()
+    return lambda page: _check(page, axe, {})
+
+
+@pytest.fixture(scope="session")
+def check_contrast() -> Callable[[Page], None]:
+    """All words of a page must stand out from what is behind them."""
+    axe = Axe()
+    return lambda page: _check(page, axe, {"runOnly": ["color-contrast"]})
+
+
+@pytest.fixture(scope="session")
+def check_every_look(
+    check_accessibility: Callable[[Page], None], check_contrast: Callable[[Page], None]
+) -> Callable[[Page], None]:
+    """A page must be accessible and not wider than the window: on a desk, in the dark, and on a phone."""
 
     def check(page: Page) -> None:
-        page.evaluate(END_MOTION)
-        found = axe.run(page, options={"iframes": False})  # a frame's page is checked by itself
-        assert found.violations_count == 0, found.generate_report()
+        check_accessibility(page)
+        assert page.evaluate(FITS)
+        page.emulate_media(color_scheme="dark")
+        check_contrast(page)
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size(PHONE)
+        check_accessibility(page)
+        assert page.evaluate(FITS)
+        page.set_viewport_size(DESK)
 
     return check
+
+
+def _check(page: Page, axe: Axe, options: dict[str, Any]) -> None:
+    page.evaluate(END_MOTION)
+    found = axe.run(page, options={"iframes": False, **options})  # a frame's page is checked by itself
+    assert found.violations_count == 0, found.generate_report()

@@ -13,6 +13,7 @@ from surveys.models import Analysis
 from surveys.pages import theme
 from surveys.services.results import figures
 from tests.support.browser import answered_surveys
+from tests.support.browser.sizes import FITS
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE
@@ -21,7 +22,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 RECTS = "all => all.map(one => one.getBoundingClientRect().width)"
 PIXELS_OF_A4 = {"width": 688, "height": 1001}  # between the margins, at 96 dots an inch
-FITS = "document.documentElement.scrollWidth <= innerWidth"
 
 
 @pytest.fixture
@@ -81,30 +81,25 @@ def analysed(made, **fields):
 # --- Shared -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("phone", [False, True])
-def test_shared_results_are_accessible_and_nothing_is_cut_off(
-    windows, check_accessibility, made, scheme, phone
-):
+def test_shared_results_are_accessible_and_nothing_is_cut_off(windows, check_every_look, made):
     analysed(made)
-    page = windows.open(shared(made), phone=phone, color_scheme=scheme)
+    page = windows.open(shared(made))
 
     expect(page.locator(".chart")).to_have_count(8)
-    assert page.evaluate(FITS)
-    check_accessibility(page)
+    check_every_look(page)
     for summary in page.locator("summary").all():
         summary.click()
-    assert page.evaluate(FITS)
-    check_accessibility(page)
+    check_every_look(page)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_charts_are_accessible_in_every_theme(windows, check_accessibility, made, scheme):
-    page = windows.open(shared(made), color_scheme=scheme)
+def test_charts_are_accessible_in_every_theme(windows, check_contrast, made):
+    page = windows.open(shared(made))
 
-    for number in range(1, theme.THEMES + 1):
-        page.evaluate("theme => document.documentElement.dataset.theme = theme", str(number))
-        check_accessibility(page)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for number in range(1, theme.THEMES + 1):
+            page.evaluate("theme => document.documentElement.dataset.theme = theme", str(number))
+            check_contrast(page)
 
 
 def test_nothing_of_it_needs_a_script_and_no_cookie_is_kept(windows, made):
@@ -199,27 +194,20 @@ def test_the_shared_page_weighs_less_than_30_kilobytes(windows, made):
 # --- For staff --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("phone", [False, True])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_staff_page_is_accessible_with_everything_on_it(
-    windows, check_accessibility, made, phone, scheme
-):
+def test_the_staff_page_is_accessible_with_everything_on_it(windows, check_every_look, made):
     analysed(made, changes=0)
     analysed(made, status="failed", error="The model was overloaded.", blocks_as_json=None)
     choice = scenario.script(made).blocks[1].id
 
-    page = for_staff(windows, made, f"?segment_by={choice}", phone=phone, color_scheme=scheme)
+    page = for_staff(windows, made, f"?segment_by={choice}")
 
     expect(page.locator(".segments")).to_have_count(7)
     for summary in page.locator("main summary").all():
         summary.click()
-    assert page.evaluate(FITS)
-    check_accessibility(page)
-    if phone:
-        page.get_by_role("link", name="Read all 34 answers").click()
-        expect(page.locator(".written > li")).to_have_count(34)
-        assert page.evaluate(FITS)
-        check_accessibility(page)
+    check_every_look(page)
+    page.get_by_role("link", name="Read all 34 answers").click()
+    expect(page.locator(".written > li")).to_have_count(34)
+    check_every_look(page)
 
 
 def test_filters_are_set_by_keyboard_and_live_in_the_address(windows, made):

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import editor
+from tests.support.browser.sizes import FITS
 from tests.support.caller import CHOICE, TEXT, Caller
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -255,17 +256,16 @@ def test_on_a_phone_one_pane_shows_at_a_time(windows, caller, check_accessibilit
 
     card(page, "2. Which colour?").tap()
     expect(page.get_by_label("Question")).to_have_value("Which colour?")
-    assert page.evaluate(editor.FITS)
+    assert page.evaluate(FITS)
     check_accessibility(page)
     page.get_by_role("button", name="Blocks", exact=True).tap()
 
     expect(card(page, "1. Why?")).to_be_visible()
     expect(page.get_by_label("Question")).to_be_hidden()
-    assert page.evaluate(editor.FITS)
+    assert page.evaluate(FITS)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_editor_is_accessible(windows, caller, check_accessibility, scheme):
+def test_the_editor_is_accessible(windows, caller, check_accessibility, check_contrast):
     scale = {"type": "opinion_scale", "prompt": "The rules are clear."}
     action = {
         "type": "action_block",
@@ -277,13 +277,16 @@ def test_the_editor_is_accessible(windows, caller, check_accessibility, scheme):
     project = editor.new_project(
         caller, WELCOME, CHOICE, scale, action, sum_of_all, TEXT, scoring_enabled=True
     )
-    page = editor.open_editor(windows, caller, project, color_scheme=scheme)
+    page = editor.open_editor(windows, caller, project)
 
     for block in range(7):
         page.locator(".block-card").nth(block).click()
         if page.get_by_label("Selected block").get_by_text("More", exact=True).is_visible():
             page.get_by_label("Selected block").get_by_text("More", exact=True).click()
         check_accessibility(page)
+        page.emulate_media(color_scheme="dark")
+        check_contrast(page)
+        page.emulate_media(color_scheme="light")
 
 
 def test_the_sheets_are_accessible_and_give_the_focus_back(windows, caller, check_accessibility):

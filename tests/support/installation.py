@@ -22,6 +22,20 @@ import pytest
 from config import servers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+PREPARE = """
+import io, json, django
+django.setup()
+from django.core.management import call_command
+
+def made_by(*arguments):
+    told = io.StringIO()
+    call_command(*arguments, "--json", stdout=told)
+    return json.loads(told.getvalue())
+
+call_command("migrate", verbosity=0)
+community = made_by("create_community", "--name", "Chess club")["id"]
+print(json.dumps([community, made_by("create_api_key", "--community", community)["key"]]))
+"""
 
 
 @dataclass
@@ -56,16 +70,18 @@ class Installation:
         folder.mkdir(exist_ok=True)
         return folder
 
-    def manage(self, *arguments: str) -> str:
+    def prepare(self) -> list[str]:
+        """Migrate, and make a community and an API key; returns the community's id and the key."""
         told = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
+            [sys.executable, "-c", PREPARE],
             cwd=ROOT,
             env={**os.environ, **self.environment},
             capture_output=True,
             text=True,
             check=True,
         )
-        return told.stdout
+        made: list[str] = json.loads(told.stdout)
+        return made
 
     @contextmanager
     def serve(self) -> Iterator[subprocess.Popen[bytes]]:
@@ -146,10 +162,7 @@ def installed(var_dir: Path, **settings: str) -> Iterator[tuple[Installation, di
             "WEB_CONCURRENCY": "1",
             **settings,
         }
-        here.manage("migrate", "--verbosity", "0")
-        community = json.loads(here.manage("create_community", "--name", "Chess club", "--json"))
-        made = json.loads(here.manage("create_api_key", "--community", community["id"], "--json"))
-        here.environment["COMMUNITY"], here.key = community["id"], made["key"]
+        here.environment["COMMUNITY"], here.key = here.prepare()
         stack.enter_context(here.serve())
         yield here, running
 

@@ -32,7 +32,6 @@ STILL = """element => new Promise((resolve) => {
   };
   look();
 })"""
-FITS = "document.documentElement.scrollWidth <= innerWidth"
 
 
 def new_project(caller: Caller, *blocks: dict[str, Any], **fields: Any) -> str:
