@@ -81,6 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _say_environment()
         _settle_hypothesis()
         django.setup()
+        _empty_quickly()
     else:  # or pytest-django would read the settings in the workers before they have their Redis number
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
@@ -99,6 +100,12 @@ def _settle_hypothesis() -> None:
 
     settings.register_profile("colloquy", deadline=None, max_examples=examples(100))
     settings.load_profile("colloquy")
+
+
+def _empty_quickly() -> None:
+    from tests.support import emptying  # noqa: PLC0415 - once Django is set up
+
+    emptying.empty_only_what_has_rows()
 
 
 def _start_servers() -> None:

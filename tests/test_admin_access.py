@@ -14,12 +14,10 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
-from django.db import transaction
 from django.urls import URLPattern, URLResolver
 
+from tests.support.database import kept_for_many_tests, taken_back
 from tests.support.two_communities import ROLES, FilledCommunity, TwoCommunities, arguments, two_communities
-
-pytestmark = pytest.mark.django_db
 
 SAME = "same"  # POST gives the same statuses as GET
 
@@ -318,12 +316,14 @@ def _address(route: str, pattern: URLPattern, community: FilledCommunity) -> str
 
 
 def _ask(here: TwoCommunities, role: str, method: str, address: str) -> Any:
-    """Ask, and take back what it changed."""
-    before = transaction.savepoint()
-    answer = getattr(here.clients[role], method)(address)
-    if hasattr(answer, "streaming_content"):
-        answer.content_read = b"".join(answer.streaming_content)
-    transaction.savepoint_rollback(before)
+    """Ask, and take back what it changed, the end of a session too."""
+    client = here.clients[role]
+    cookies = client.cookies.copy()
+    with taken_back():
+        answer = getattr(client, method)(address)
+        if hasattr(answer, "streaming_content"):
+            answer.content_read = b"".join(answer.streaming_content)
+    client.cookies = cookies
     return answer
 
 
@@ -339,9 +339,15 @@ def test_every_address_has_a_row_and_every_row_an_address() -> None:
     assert sorted(set(TABLE) - found) == []
 
 
+@pytest.fixture(scope="module")
+def here(django_db_setup: None, django_db_blocker: Any) -> Iterator[TwoCommunities]:
+    with kept_for_many_tests(django_db_blocker):
+        yield two_communities()
+
+
 @pytest.mark.parametrize("route", sorted(TABLE))
-def test_each_role_gets_what_the_table_says_and_no_word_of_others(route: str) -> None:
-    pattern, here = routes()[route], two_communities()
+def test_each_role_gets_what_the_table_says_and_no_word_of_others(route: str, here: TwoCommunities) -> None:
+    pattern = routes()[route]
     get, post = TABLE[route]
     wrong: list[tuple[object, ...]] = []
     for method, expected in (("get", get), ("post", get if post == SAME else post)):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import orjson
@@ -10,9 +12,8 @@ import pytest
 
 from communities.models import User
 from tests.support.caller import CHOICE, Caller
+from tests.support.database import kept_for_many_tests, taken_back
 from tests.support.routes import routed_actions
-
-pytestmark = pytest.mark.django_db
 
 ROLES = ("member", "creator at own", "creator at another's", "admin")
 EVERYBODY = "yes yes yes yes"
@@ -89,13 +90,14 @@ class Scene:
     def status(self, action: str, role: str) -> int:
         method, path, body, _ = TABLE[action]
         caller = self.callers[role]
-        answer = caller.client.generic(
-            method.upper(),
-            path.format(**self.places),
-            b"" if body is None else _json(body),
-            "application/json",
-            headers={"X-API-Key": caller.secret},
-        )
+        with taken_back():
+            answer = caller.client.generic(
+                method.upper(),
+                path.format(**self.places),
+                b"" if body is None else _json(body),
+                "application/json",
+                headers={"X-API-Key": caller.secret},
+            )
         return answer.status_code
 
 
@@ -116,7 +118,17 @@ def _webhook_and_delivery(admin: Caller, community: str) -> dict[str, str]:
     }
 
 
-def scene(*, privacy_mode: str = "transparent", is_open: bool = True) -> Scene:
+Scenes = Callable[..., Scene]
+
+
+@pytest.fixture(scope="module")
+def scene(django_db_setup: None, django_db_blocker: Any) -> Iterator[Scenes]:
+    """Gives a scene; the same one for the same wishes."""
+    with kept_for_many_tests(django_db_blocker):
+        yield cache(_scene)
+
+
+def _scene(*, privacy_mode: str = "transparent", is_open: bool = True) -> Scene:
     admin = Caller("admin")
     author, other, member = admin.beside("creator"), admin.beside("creator"), admin.beside("member")
     make = author.make_open if is_open else author.make
@@ -155,8 +167,9 @@ def test_views_declare_a_least_role_for_every_routed_action_and_for_no_other() -
 
 
 @pytest.mark.parametrize("action", TABLE)
-def test_each_role_is_allowed_what_the_table_says(action: str) -> None:
-    statuses = {role: scene().status(action, role) for role in ROLES}
+def test_each_role_is_allowed_what_the_table_says(action: str, scene: Scenes) -> None:
+    here = scene()
+    statuses = {role: here.status(action, role) for role in ROLES}
 
     allowed = dict(zip(ROLES, TABLE[action][3].split(), strict=True))
     assert {role: status == 403 for role, status in statuses.items()} == {
@@ -173,14 +186,14 @@ OF_CLOSED_ONES = {"analysis.retrieve", "response.list", "results.retrieve", "exp
     "action",
     [action for action, row in TABLE.items() if "{project}" in row[1] and action not in OF_CLOSED_ONES],
 )
-def test_a_project_that_a_member_must_not_see_is_not_found(action: str) -> None:
+def test_a_project_that_a_member_must_not_see_is_not_found(action: str, scene: Scenes) -> None:
     hidden = scene(is_open=False)
 
     assert hidden.status(action, "member") == 404
 
 
 @pytest.mark.parametrize("action", ["project.retrieve", "script.retrieve"])
-def test_creators_and_admins_read_projects_that_are_not_active(action: str) -> None:
+def test_creators_and_admins_read_projects_that_are_not_active(action: str, scene: Scenes) -> None:
     hidden = scene(is_open=False)
 
     assert [hidden.status(action, role) for role in ROLES] == [404, 200, 200, 200]
@@ -192,7 +205,7 @@ def test_creators_and_admins_read_projects_that_are_not_active(action: str) -> N
     ["analysis.retrieve", "results.retrieve", "response.list", "response.retrieve", "export.retrieve"],
 )
 def test_responses_that_are_not_transparent_are_their_creators_and_the_admins(
-    action: str, privacy_mode: str
+    action: str, privacy_mode: str, scene: Scenes
 ) -> None:
     private = scene(privacy_mode=privacy_mode)
 
@@ -203,7 +216,7 @@ def test_responses_that_are_not_transparent_are_their_creators_and_the_admins(
 
 
 @pytest.mark.parametrize("action", TABLE)
-def test_another_communitys_objects_look_exactly_like_absent_ones(action: str) -> None:
+def test_another_communitys_objects_look_exactly_like_absent_ones(action: str, scene: Scenes) -> None:
     if "{" not in TABLE[action][1]:
         return  # the list of one's own communities
     here = scene()
@@ -226,7 +239,7 @@ def test_another_communitys_objects_look_exactly_like_absent_ones(action: str) -
     assert answers[0].content == answers[1].content
 
 
-def test_ids_of_another_community_are_not_found_under_the_own_one() -> None:
+def test_ids_of_another_community_are_not_found_under_the_own_one(scene: Scenes) -> None:
     here = scene()
     stranger = Caller("admin")
     found = {}
@@ -243,6 +256,7 @@ def test_ids_of_another_community_are_not_found_under_the_own_one() -> None:
     assert {action: status for action, status in found.items() if status != 404} == {}
 
 
+@pytest.mark.django_db
 def test_a_restricted_key_of_an_admin_may_do_what_a_creator_may() -> None:
     admin = Caller("admin")
     admin.community.api_keys.update(restricted_to="creator")

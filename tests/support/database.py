@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 
 def fetch_all(sql: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -12,3 +14,27 @@ def fetch_all(sql: str, *values: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchall()
+
+
+@contextmanager
+def kept_for_many_tests(blocker: Any) -> Iterator[None]:
+    """What a fixture of a module or class writes in this block is there for all its tests, and then gone.
+
+    Its tests do without the mark `django_db`, and take back what they change. `blocker`: pytest-django's
+    `django_db_blocker`.
+    """
+    block = transaction.atomic()
+    block._from_testcase = True  # type: ignore[attr-defined]
+    with blocker.unblock(), block:
+        yield
+        transaction.set_rollback(True)
+
+
+@contextmanager
+def taken_back() -> Iterator[None]:
+    """Whatever is written in this block is taken back at its end."""
+    before = transaction.savepoint()
+    try:
+        yield
+    finally:
+        transaction.savepoint_rollback(before)

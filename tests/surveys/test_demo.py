@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import authenticate
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
@@ -23,6 +23,7 @@ from surveys.engine.rules.warnings import warnings
 from surveys.models import Answer, Conversation, Project
 from surveys.services.conversations import service as conversations
 from surveys.services.scripts import editing as scripts
+from tests.support.database import kept_for_many_tests
 from xp.models import Achievement, EarnedAchievement, Standing, XpEntry
 
 COMPLETED = {"survey": 27, "poll": 24, "personality": 4, "healthy_days": 3, "piece": 4, "quiz": 4}
@@ -115,15 +116,11 @@ def demo(
     django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, str]]:
     """Seeded once for a class of tests that change nothing, because seeding takes two seconds."""
-    block = transaction.atomic()
-    block._from_testcase = True  # type: ignore[attr-defined]
     with (
-        django_db_blocker.unblock(),
         override_settings(VAR_DIR=tmp_path_factory.mktemp("demo")),
-        block,
+        kept_for_many_tests(django_db_blocker),
     ):
         yield seed()
-        transaction.set_rollback(True)
 
 
 class TestSeeded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from datetime import timedelta
 from itertools import product
 from typing import Any
@@ -10,26 +11,33 @@ from typing import Any
 import pytest
 
 from surveys.models import Project
+from tests.support.database import kept_for_many_tests
 from tests.support.moments import NOON
 from tests.support.plans import analyse, rows_read
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import LIST, project_staff
 
-pytestmark = pytest.mark.django_db
 COUNT = 2_000
 SORTS = ("newest", "name")
 RARE = {5, 600, 1_204, 1_990}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def mark() -> str:
     """The end of all words, so that indexes have them of no test that is over."""
     return secrets.token_hex(8)
 
 
-@pytest.fixture
-def projects(mark: str) -> list[Project]:
+@pytest.fixture(scope="module")
+def projects(mark: str, django_db_setup: None, django_db_blocker: Any) -> Iterator[list[Project]]:
     """By number: every second is a "Vote", the others are each a "Survey"; four are rare; all are weekly."""
+    with kept_for_many_tests(django_db_blocker):
+        made = _made(mark)
+        analyse(Project)
+        yield made
+
+
+def _made(mark: str) -> list[Project]:
     return Project.objects.bulk_create(
         Project(
             community=scenario.community(),
@@ -73,7 +81,6 @@ def test_a_page_reads_few_rows(
     monkeypatch.setattr("communities.admin_site.listing.PER_PAGE", 10)
     limits(monkeypatch, frequent=3, looked_up=100)
     client = project_staff().client
-    analyse(Project)
     for words, sort in product(["rare", "vote week", "vote", "nothing"], SORTS):
         query = {"q": " ".join(f"{word}{mark}" for word in words.split()), "sort": sort}
         with subtests.test(words=words, sort=sort):
