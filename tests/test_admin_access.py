@@ -10,6 +10,7 @@ objects of another community look absent.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from django.urls import URLPattern, URLResolver
 
 from tests.support.database import kept_for_many_tests, taken_back
 from tests.support.two_communities import ROLES, FilledCommunity, TwoCommunities, arguments, two_communities
+
+pytestmark = pytest.mark.django_db
 
 SAME = "same"  # POST gives the same statuses as GET
 
@@ -318,7 +321,7 @@ def _address(route: str, pattern: URLPattern, community: FilledCommunity) -> str
 def _ask(here: TwoCommunities, role: str, method: str, address: str) -> Any:
     """Ask, and take back what it changed, the end of a session too."""
     client = here.clients[role]
-    cookies = client.cookies.copy()
+    cookies = copy(client.cookies)
     with taken_back():
         answer = getattr(client, method)(address)
         if hasattr(answer, "streaming_content"):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import orjson
@@ -14,6 +13,8 @@ from communities.models import User
 from tests.support.caller import CHOICE, Caller
 from tests.support.database import kept_for_many_tests, taken_back
 from tests.support.routes import routed_actions
+
+pytestmark = pytest.mark.django_db
 
 ROLES = ("member", "creator at own", "creator at another's", "admin")
 EVERYBODY = "yes yes yes yes"
@@ -118,14 +119,18 @@ def _webhook_and_delivery(admin: Caller, community: str) -> dict[str, str]:
     }
 
 
-Scenes = Callable[..., Scene]
+Scenes = dict[str, Scene]
 
 
 @pytest.fixture(scope="module")
-def scene(django_db_setup: None, django_db_blocker: Any) -> Iterator[Scenes]:
-    """Gives a scene; the same one for the same wishes."""
+def scenes(django_db_setup: None, django_db_blocker: Any) -> Iterator[Scenes]:
     with kept_for_many_tests(django_db_blocker):
-        yield cache(_scene)
+        yield {
+            "open": _scene(),
+            "closed": _scene(is_open=False),
+            "semi-private": _scene(privacy_mode="semi-private"),
+            "anonymous": _scene(privacy_mode="anonymous"),
+        }
 
 
 def _scene(*, privacy_mode: str = "transparent", is_open: bool = True) -> Scene:
@@ -167,8 +172,8 @@ def test_views_declare_a_least_role_for_every_routed_action_and_for_no_other() -
 
 
 @pytest.mark.parametrize("action", TABLE)
-def test_each_role_is_allowed_what_the_table_says(action: str, scene: Scenes) -> None:
-    here = scene()
+def test_each_role_is_allowed_what_the_table_says(action: str, scenes: Scenes) -> None:
+    here = scenes["open"]
     statuses = {role: here.status(action, role) for role in ROLES}
 
     allowed = dict(zip(ROLES, TABLE[action][3].split(), strict=True))
@@ -186,15 +191,15 @@ OF_CLOSED_ONES = {"analysis.retrieve", "response.list", "results.retrieve", "exp
     "action",
     [action for action, row in TABLE.items() if "{project}" in row[1] and action not in OF_CLOSED_ONES],
 )
-def test_a_project_that_a_member_must_not_see_is_not_found(action: str, scene: Scenes) -> None:
-    hidden = scene(is_open=False)
+def test_a_project_that_a_member_must_not_see_is_not_found(action: str, scenes: Scenes) -> None:
+    hidden = scenes["closed"]
 
     assert hidden.status(action, "member") == 404
 
 
 @pytest.mark.parametrize("action", ["project.retrieve", "script.retrieve"])
-def test_creators_and_admins_read_projects_that_are_not_active(action: str, scene: Scenes) -> None:
-    hidden = scene(is_open=False)
+def test_creators_and_admins_read_projects_that_are_not_active(action: str, scenes: Scenes) -> None:
+    hidden = scenes["closed"]
 
     assert [hidden.status(action, role) for role in ROLES] == [404, 200, 200, 200]
 
@@ -205,9 +210,9 @@ def test_creators_and_admins_read_projects_that_are_not_active(action: str, scen
     ["analysis.retrieve", "results.retrieve", "response.list", "response.retrieve", "export.retrieve"],
 )
 def test_responses_that_are_not_transparent_are_their_creators_and_the_admins(
-    action: str, privacy_mode: str, scene: Scenes
+    action: str, privacy_mode: str, scenes: Scenes
 ) -> None:
-    private = scene(privacy_mode=privacy_mode)
+    private = scenes[privacy_mode]
 
     told = {role: private.status(action, role) for role in ROLES}
 
@@ -216,10 +221,10 @@ def test_responses_that_are_not_transparent_are_their_creators_and_the_admins(
 
 
 @pytest.mark.parametrize("action", TABLE)
-def test_another_communitys_objects_look_exactly_like_absent_ones(action: str, scene: Scenes) -> None:
+def test_another_communitys_objects_look_exactly_like_absent_ones(action: str, scenes: Scenes) -> None:
     if "{" not in TABLE[action][1]:
         return  # the list of one's own communities
-    here = scene()
+    here = scenes["open"]
     stranger = Caller("admin")
     method, path, body, _ = TABLE[action]
     elsewhere = path.format(**here.places)
@@ -239,8 +244,8 @@ def test_another_communitys_objects_look_exactly_like_absent_ones(action: str, s
     assert answers[0].content == answers[1].content
 
 
-def test_ids_of_another_community_are_not_found_under_the_own_one(scene: Scenes) -> None:
-    here = scene()
+def test_ids_of_another_community_are_not_found_under_the_own_one(scenes: Scenes) -> None:
+    here = scenes["open"]
     stranger = Caller("admin")
     found = {}
     for action, (method, path, body, _) in TABLE.items():
@@ -256,7 +261,6 @@ def test_ids_of_another_community_are_not_found_under_the_own_one(scene: Scenes)
     assert {action: status for action, status in found.items() if status != 404} == {}
 
 
-@pytest.mark.django_db
 def test_a_restricted_key_of_an_admin_may_do_what_a_creator_may() -> None:
     admin = Caller("admin")
     admin.community.api_keys.update(restricted_to="creator")

@@ -20,7 +20,7 @@ def fetch_all(sql: str, *values: Any) -> list[tuple[Any, ...]]:
 def kept_for_many_tests(blocker: Any) -> Iterator[None]:
     """What a fixture of a module or class writes in this block is there for all its tests, and then gone.
 
-    Its tests do without the mark `django_db`, and take back what they change. `blocker`: pytest-django's
+    Tests with the mark `django_db` take back what they change themselves. `blocker`: pytest-django's
     `django_db_blocker`.
     """
     block = transaction.atomic()

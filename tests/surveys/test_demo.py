@@ -123,6 +123,7 @@ def demo(
         yield seed()
 
 
+@pytest.mark.django_db
 class TestSeeded:
     def test_the_pages_of_the_demo_are_open(self, demo: dict[str, str], client: Any) -> None:
         statuses = [client.get(demo[role]).status_code for role in COMPLETED]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-DESK = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 780}
+from playwright.sync_api import ViewportSize
+
+DESK: ViewportSize = {"width": 1280, "height": 800}
+PHONE: ViewportSize = {"width": 390, "height": 780}
 # Of a page: whether it can be read without moving it sideways.
 FITS = "document.documentElement.scrollWidth <= innerWidth"
