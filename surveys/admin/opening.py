@@ -31,12 +31,18 @@ CLOSINGS = {
     "scheduled": Card("At a time", "It closes by itself, to the second.", "at-a-time"),
 }
 AUDIENCES = {
-    "private": Card("Members", "Only members of this community, who are asked to sign in.", "private"),
     "open_web": Card("Anyone with the link", "No account is needed. Share the address.", "open-web"),
+    "private": Card(
+        "Members",
+        "Only members of this community. They cannot sign in on the web yet: nobody gets in.",
+        "private",
+    ),
 }
 CHANNELS = {
     "web": Card("On the web", "People answer on a page of this site.", "web"),
-    "chat": Card("In the chat", "An invitation is posted to a channel, and people answer there.", "chat"),
+    "chat": Card(
+        "In the chat", "An invitation is posted to a channel, once a chat platform can be connected.", "chat"
+    ),
 }
 SCHEDULE_PATHS = {
     "opening_mode": "delivery.opening.mode",
@@ -80,13 +86,18 @@ class OpenForm(ScheduleForm):
 
     compares: ClassVar[bool] = False
     sections: ClassVar[Sequence[Section]] = (
-        Section("", "", "", ("opening_mode", "opening_time", "closing_mode", "closing_time")),
         Section("", "", "", ("participation", "response_channel")),
+        Section("", "", "", ("opening_mode", "opening_time", "closing_mode", "closing_time")),
     )
 
     def values_of(self, project: Project) -> dict[str, Any]:
-        """The stored values, without times that are in the past."""
+        """The stored values, without times that are in the past. At first everybody with the link is let in.
+
+        The API's default, members alone, would admit nobody on the web before they can sign in there.
+        """
         values = super().values_of(project)
+        if not project.delivery:
+            values["participation"] = Project.Participation.OPEN_WEB.value
         for turn in ("opening", "closing"):
             time = values[f"{turn}_time"]
             if time is None or time <= self.page.at:

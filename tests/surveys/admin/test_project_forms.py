@@ -259,15 +259,25 @@ def test_the_preview_shows_what_is_chosen_and_only_our_pages_may_frame_it(staff:
 # --- Opening ------------------------------------------------------------------------------------------
 
 
-def test_opening_now(staff: Staff) -> None:
+def test_opening_now_lets_anyone_with_the_link_answer(staff: Staff) -> None:
     project = draft()
 
-    done = send(staff, project, "open", participation="open_web")
+    done = send(staff, project, "open")
 
     stored = Project.objects.get(pk=project.pk)
     assert done["Location"] == tab(project.pk, "share")
     assert (stored.status, stored.participation) == ("active", "open_web")
     assert stored.opened_at is not None
+
+
+def test_a_project_that_admits_nobody_on_the_web_says_so_where_it_is_shared(staff: Staff) -> None:
+    project = draft()
+
+    send(staff, project, "open", participation="private")
+
+    assert "nobody gets in here" in staff.read(tab(project.pk, "share"))
+    assert staff.read(tab(project.pk, "open")).count("nobody gets in") == 1
+    assert Project.objects.get(pk=project.pk).participation == "private"
 
 
 def test_opening_at_a_time(staff: Staff) -> None:
