@@ -20,6 +20,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from communities.admin_site import day_range, listing
@@ -41,6 +42,7 @@ from surveys.services.results import figures
 LIST = "admin/surveys/project/responses.html"
 ONE = "admin/surveys/project/response.html"
 CONFIRM = "admin/surveys/project/response_delete.html"
+MAX_ANSWER = 40  # characters that the list shows of one
 GONE = "This response was deleted, or never existed."
 
 
@@ -153,14 +155,18 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     )
     names: dict[int, str] = {}
     answered: dict[uuid.UUID, int] = {}
+    first: dict[uuid.UUID, Sequence[str]] = {}
 
     def load(rows: Sequence[Conversation]) -> None:
-        answered.update(response_list.answered_blocks(ids=[row.pk for row in rows]))
+        ids = [row.pk for row in rows]
+        answered.update(response_list.answered_blocks(ids=ids))
+        first.update(response_list.first_answers(ids=ids, project=project))
         names.update(names_of(project, rows))
 
     filters = [Filter("provider", "Source", Identity.Provider.choices, _by_provider)]
     columns = [
         Column(noun.capitalize(), lambda row: title_of(project, row, names), is_title=True),
+        Column("Vote" if project.is_poll else "First answers", lambda row: _in_short(first.get(row.pk, ()))),
         Column("Status", _status),
         Column("Begun", lambda row: moment(row.started_at)),
         Column("Last answer", lambda row: moment(row.updated_at)),
@@ -187,6 +193,10 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
         load=load,
         days=days,
     )
+
+
+def _in_short(answers: Sequence[str]) -> str:
+    return " · ".join(Truncator(each).chars(MAX_ANSWER) for each in answers)
 
 
 def _orders(project: Project, *, is_by_time: bool) -> Mapping[str, Order]:

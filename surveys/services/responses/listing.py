@@ -16,12 +16,18 @@ from communities.models import Identity, Member
 from communities.services.member_search import MAX_FOUND, MAX_ID, find_members
 from communities.statements import fetch_rows
 from surveys.models import Conversation, Project, ResponseDeletion
+from surveys.services.scripts import editing as scripts
 
 _SHOWN = ("id", "provider", "started_at", "updated_at", "completed_at")
 _NAMED = (*_SHOWN, "user_id", "platform_id", "session_number")
 _ANSWERED = """
     SELECT conversation_id, count(DISTINCT block_id) FROM surveys_answer
     WHERE conversation_id = ANY(%s) GROUP BY conversation_id
+"""
+FIRST = 3  # questions of a script
+_FIRST_ANSWERS = """
+    SELECT conversation_id, block_id, option_id, value FROM surveys_answer
+    WHERE conversation_id = ANY(%s) AND block_id = ANY(%s) ORDER BY conversation_id, block_id, ordinal
 """
 
 
@@ -52,6 +58,21 @@ def of_person(
 def answered_blocks(*, ids: Collection[uuid.UUID]) -> Mapping[uuid.UUID, int]:
     """How many blocks each of these responses answers."""
     return dict(fetch_rows(_ANSWERED, [list(ids)])) if ids else {}
+
+
+def first_answers(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uuid.UUID, Sequence[str]]:
+    """What these responses answer to the first FIRST questions, in the order of the script, in words."""
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    asked = [block.id or 0 for block in catalogue.script.blocks if block.asks][:FIRST]
+    found: dict[uuid.UUID, dict[int, list[str]]] = {}
+    rows = fetch_rows(_FIRST_ANSWERS, [list(ids), asked]) if ids and asked else []
+    for response_id, block_id, option_id, value in rows:
+        words = catalogue.words(block_id, option_id, value)
+        found.setdefault(response_id, {}).setdefault(block_id, []).append(words)
+    return {
+        response_id: [", ".join(words[block_id]) for block_id in asked if block_id in words]
+        for response_id, words in found.items()
+    }
 
 
 def _searchable(actor: Actor) -> Sequence[str]:

@@ -157,12 +157,8 @@ def _loose(view: ConversationView, answered: set[int | None]) -> list[LooseAnswe
     )
     for block_id, option_id, value in rows:
         if block_id not in answered:
-            label = (
-                catalogue.points.get((block_id, value))
-                if option_id is None
-                else catalogue.labels.get(option_id)
-            )
-            texts_by_id.setdefault(block_id, []).append(label or value)
+            words = catalogue.words(block_id, option_id, value)
+            texts_by_id.setdefault(block_id, []).append(words)
     walked = view.script.index_by_id
     return [
         LooseAnswer(heading(catalogue.blocks[block_id].prompt, view.script), texts, block_id not in walked)

@@ -59,6 +59,11 @@ class Catalogue:
             if option.label
         }
 
+    def words(self, block_id: int, option_id: int | None, value: str) -> str:
+        """A stored answer as people read it: the label of its option or point, else its value."""
+        label = self.points.get((block_id, value)) if option_id is None else self.labels.get(option_id)
+        return label or value
+
 
 @dataclass(frozen=True)
 class CachedScript:

@@ -125,13 +125,14 @@ def test_a_member_is_not_told_points_right_answers_and_what_others_were_given():
 
 def test_the_list_tells_who_when_how_much_and_whence(client):
     made = scenario.project(CHOICE, TEXT)
-    answered(made, "crm-7", 0, "x")
+    answered(made, "crm-7", 0, "<b>" + "x" * 50)
     answered(made, "crm & <co", 1)
 
     shown = client.get(tab(made.pk, "responses")).content.decode()
 
     assert row_titles(shown) == ["crm &amp; &lt;co", "crm-7"]
     assert '<td data-label="Answers" class="number">2</td>' in shown
+    assert f'<td data-label="First answers">red · &lt;b&gt;{"x" * 36}…</td>' in shown
     assert "Complete</span>" in shown
     assert "So far</span>" in shown
 
@@ -246,7 +247,7 @@ def test_the_list_costs_the_same_however_long(client, django_assert_max_num_quer
         answered(made, f"p{n}", 0, "x")
     look(client, made, page="responses")
 
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(18):
         look(client, made, page="responses")
 
 
