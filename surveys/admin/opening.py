@@ -170,16 +170,19 @@ def hindrances_of(page: ProjectPage) -> list[Hindrance]:
         hindrances.append(
             Hindrance("It is open already, or waits to open.", page.address("delivery"), "Delivery")
         )
+    draft = drafts.get(actor=page.actor, project=project)
     try:
         opening.require_fitting_script(project)
     except Refusal as refusal:
         texts = [each["message"] for each in refusal.violations] or [refusal.message]
+        if draft and not project.block_count:
+            texts, draft = ["Your script is in the editor, but it is not saved yet. Save it first."], None
         hindrances += [
             Hindrance(each.replace("`", "“", 1).replace("`", "”", 1), script, "Script") for each in texts
         ]
     if (project.generation or {}).get("status") == "pending":
         hindrances.append(Hindrance("AI is still writing the script.", script, "Script", is_warning=True))
-    if drafts.get(actor=page.actor, project=project):
+    if draft:
         text = "You have changes in the script editor that are not saved. They will not be part of it."
         hindrances.append(Hindrance(text, script, "Script", is_warning=True))
     return hindrances

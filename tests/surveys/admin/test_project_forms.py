@@ -314,6 +314,18 @@ def test_an_empty_script_hinders_and_leads_to_the_editor(staff: Staff) -> None:
     assert not page.context["is_possible"]
 
 
+def test_a_script_that_only_the_editor_has_is_to_be_saved_first(staff: Staff) -> None:
+    project = scenario.project(status="inactive", delivery=None)
+    body = {"blocks": [{"type": "open_text", "prompt": "Why?"}], "revision": project.revision}
+    staff.client.put(tab(project.pk, "script_draft"), body, content_type="application/json")
+
+    page = staff.client.get(tab(project.pk, "open"))
+
+    assert [each.text for each in page.context["hindrances"]] == [
+        "Your script is in the editor, but it is not saved yet. Save it first."
+    ]
+
+
 def test_the_header_tells_the_state_and_offers_what_follows_from_it(staff: Staff) -> None:
     opened = timezone.now() - timedelta(days=3)
     project = scenario.project(CHOICE, TEXT, opened_at=opened)
