@@ -15,6 +15,7 @@ from django.utils.timesince import timesince
 from communities.actors import Actor, Role
 from communities.admin_site.texts import moment
 from surveys.models import Conversation, Project, Tally
+from surveys.pages.words import share
 from surveys.services import access
 from surveys.services.representations.project import web_url
 from surveys.services.results import steps
@@ -32,9 +33,9 @@ class Figures:
     last_answer_at: datetime | None
 
     @property
-    def completion_rate(self) -> int | None:
-        """Percent of the responses that reached the end, rounded down so that 100 means all."""
-        return self.completed * 100 // self.responses if self.responses else None
+    def completion_rate(self) -> str:
+        """The share of responses that reached the end, written as in the results; empty without any."""
+        return share(self.completed / self.responses * 100) if self.responses else ""
 
 
 @dataclass(frozen=True, slots=True)

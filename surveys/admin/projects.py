@@ -134,7 +134,7 @@ def _responses(figures: Figures) -> str:
 
 
 def _rate(figures: Figures) -> str:
-    return NOTHING if figures.completion_rate is None else f"{figures.completion_rate} %"
+    return figures.completion_rate or NOTHING
 
 
 def _filters(actor: Actor, at: datetime) -> Sequence[Filter]:

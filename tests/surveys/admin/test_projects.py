@@ -40,12 +40,13 @@ def test_the_list_says_whether_it_runs_whether_anyone_answers_and_whether_they_f
     staff = project_staff()
     made = scenario.project(CHOICE, TEXT, name="Tea?", author=staff.user, opened_at=timezone.now())
     scenario.say(scenario.begin(made, "a"), 0, "Because")
-    scenario.say(scenario.begin(made, "b"), 0)
+    scenario.say(scenario.begin(made, "b"), 0, "Because")
+    scenario.say(scenario.begin(made, "c"), 0)
 
     row = cells(staff.client.get(LIST))
 
     assert "Open" in row["Status"]
-    assert (row["Name"], row["Responses"], row["Completed"]) == ("Tea?", "2", "50 %")
+    assert (row["Name"], row["Responses"], row["Completed"]) == ("Tea?", "3", "67%")
     assert (row["Author"], row["Type"]) == ("Ada", "Survey")
     assert "<time" in row["Last answer"]
 
