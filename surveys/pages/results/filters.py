@@ -82,8 +82,9 @@ class ResultsForm(forms.Form):
     @property
     def query(self) -> str:
         """The selection as a part of an address, to be followed by more."""
-        names = ("status", "submitted_after", "submitted_before", "provider")
-        chosen = {name: self._cleaned(name) for name in names}
+        names = ("submitted_after", "submitted_before", "provider")
+        chosen = {"status": "" if self.covers == "all" else self.covers}  # all is no filter
+        chosen |= {name: self._cleaned(name) for name in names}
         return urlencode({name: value for name, value in chosen.items() if value})
 
     def _midnight(self, day: date) -> datetime:

@@ -341,12 +341,14 @@ def test_files_are_offered_with_the_filters_that_are_on(client):
 def test_the_number_of_rows_is_told_before_and_long_files_are_watched(client, monkeypatch):
     made = scenario.project(CHOICE)
     respond(made, 0, times=2)
-    short = look(client, made)
+    short = look(client, made, "?status=all")
+    filtered = look(client, made, "?status=completed")
     monkeypatch.setattr("surveys.admin.exporting.LARGE", 2)
 
     long = look(client, made)
 
-    assert "2 responses, one in a row." in short
+    assert "2 responses, one in a row.</p>" in short
+    assert "2 responses, one in a row. The filters above apply.</p>" in filtered
     assert "data-watch" not in short
     assert f'data-watch="{tab(made.pk, "results_exported")}" data-rows="2"' in long
 
