@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django import forms
+from django.forms.boundfield import BoundField
 from django.http import HttpRequest, HttpResponse
 
 from communities.admin_site import acting
@@ -53,7 +55,7 @@ class DeliveryForm(ScheduleForm):
     sections: ClassVar[Sequence[Section]] = (
         Section(
             "Opening and closing",
-            "These times apply once you open the project with the button above.",
+            "",  # see `_when_times_apply`
             "at-a-time",
             ("opening_mode", "opening_time", "closing_mode", "closing_time"),
             more="admin/surveys/project/zone.html",
@@ -160,10 +162,26 @@ class DeliveryForm(ScheduleForm):
         for name in PREMIUM_INVITATION:
             premium(self, name)
 
+    @property
+    def drawn_sections(self) -> list[tuple[Section, list[BoundField]]]:
+        (schedule, fields), *others = super().drawn_sections
+        return [(replace(schedule, text=_when_times_apply(self.page)), fields), *others]
+
     def sent(self, name: str, value: Any) -> Any:
         if name == "answer_button_color" and value:
             return int(value)
         return super().sent(name, value)
+
+
+def _when_times_apply(page: ProjectPage) -> str:
+    if page.project.is_live_at(page.at):
+        return (
+            "The project is open. A new closing time applies as soon as it is saved, "
+            "a new opening time once the project has been closed."
+        )
+    if page.project.is_pending_at(page.at):
+        return "The project waits for its opening time. Other times apply as soon as they are saved."
+    return "These times apply once you open the project with the button above."
 
 
 @project_tab("delivery")

@@ -332,14 +332,16 @@ def test_the_header_tells_the_state_and_offers_what_follows_from_it(staff: Staff
     scenario.say(scenario.begin(project, "a"), 0, "x")
     scenario.say(scenario.begin(project, "b"), 0)
 
-    open_page = staff.read(tab(project.pk, "share"))
-    draft_page = staff.read(tab(draft().pk, "share"))
+    open_page = staff.read(tab(project.pk, "delivery"))
+    draft_page = staff.read(tab(draft().pk, "delivery"))
 
     assert "Open for 3\xa0days" in open_page
     assert "2 responses" in open_page
-    assert "50 % complete" in open_page
+    assert "50% complete" in open_page
     assert f"{LIST}close/?id={project.pk}&from=project" in open_page
+    assert "A new closing time applies as soon as it is saved" in open_page
     assert ">Open</a>" in draft_page
+    assert "once you open the project with the button above" in draft_page
     assert "Draft" in draft_page
 
 
