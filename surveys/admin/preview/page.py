@@ -20,7 +20,7 @@ from surveys.services.previews.service import Preview
 from surveys.services.results.poll import PollResults
 
 NOTHING_GIVEN = "In the preview nothing is given."
-FAULT = "This block cannot be saved yet. {fault}"
+FAULT = "This block is not ready yet: its form says what is missing or wrong."
 FORCED = "After these answers, its condition hides this block."
 EMPTY = "There is nothing to preview yet."
 EMPTY_TEXT = "Add a block, and it appears here as people will see it."
@@ -118,8 +118,7 @@ def _votes(preview: Preview, own: Reply | None, block: Block, has_voted: bool) -
 
 def _note(preview: Preview, screen: Screen) -> str:
     """What only the preview says about the block that is shown."""
-    faults = preview.view().faults
-    notes = [FAULT.format(fault=" ".join(faults))] if faults else []
+    notes = [FAULT] if preview.view().faults else []
     notes += [FORCED] if preview.walk.forced is not None else []
     notes += [NOTHING_GIVEN] if screen.prize is not None else []
     return " ".join(notes)

@@ -136,11 +136,12 @@ def test_an_empty_draft_has_an_empty_page():
     assert "There is nothing to preview yet." in scene.frame().look().page
 
 
-def test_a_fault_is_told_in_its_place():
+def test_a_fault_is_told_in_its_place_and_in_plain_words():
     frame = Scene(KEYED | {"options": []}).frame().look()
 
     assert "Which colour?" in frame.page
-    assert "This block cannot be saved yet." in frame.page
+    assert "This block is not ready yet: its form says what is missing or wrong." in frame.page
+    assert "single_punch" not in frame.page
     assert "autofocus" not in frame.page  # whoever types in the editor goes on typing there
 
 
