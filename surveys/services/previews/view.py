@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+from surveys.engine.flow import vocabulary
 from surveys.engine.language.values import number_text
 from surveys.engine.script import CALCULATED, Block
 from surveys.engine.walk import answers, runner
@@ -82,23 +83,41 @@ def of_walk(
 def as_json(view: PreviewView) -> Json:
     """What the editor shows beside the page: the path with its answers, scores, and calculated results.
 
-    Blocks are told by the keys of the editor. `scores` and `variables` are those at this point of the walk.
+    Blocks are told by the keys of the editor. `figures` and `variables` are those at this point of the walk.
     """
     script, state = view.script, view.state
     value_of = runner.values(script, state)
     calculated = [block for block in script.blocks if block.type == CALCULATED]
-    scores = runner.score_variables(script, state) if script.scoring_enabled else {}
     return {
         "path": [view.source.keys.get(block_id, "") for block_id in state.path],
         "current": view.source.keys.get(view.walk.current or 0),
         "is_completed": view.is_completed,
         "is_forced": view.walk.forced is not None,
         "answers": {view.source.keys.get(block_id, ""): _answer(view, block_id) for block_id in state.path},
-        "scores": {name: number_text(value) for name, value in scores.items()},
+        "figures": _figures(view),
         "variables": {block.name or "": _text(value_of(block.name or "")) for block in calculated},
         "given": {view.source.keys.get(block_id, ""): xp for block_id, xp in state.fired.items()},
         "faults": len(view.source.faults),
     }
+
+
+def _figures(view: PreviewView) -> list[Json]:
+    """The scores in words, each with the most that was possible. Only a quiz has scores of correct answers.
+
+    A single bucket has the same points as all buckets together, so these are told once.
+    """
+    script = view.script
+    if not script.scoring_enabled:
+        return []
+    is_quiz = any(answers.is_graded(block) for block in script.blocks)
+    keys = script.bucket_keys
+    endings = ["", *(f"_{key.replace('-', '_')}" for key in keys)] if len(keys) > 1 else [""] * len(keys)
+    scores = ["score", "score_correct"] if is_quiz else ["score"]
+    names = [f"{score}{ending}" for ending in endings for score in scores]
+    names += ["correct_answers"] if is_quiz else []
+    called = {term.name: term.called for term in vocabulary.variables(script)}
+    values = {name: number_text(value) for name, value in runner.score_variables(script, view.state).items()}
+    return [{"called": called[name], "value": values[name], "most": values[f"max_{name}"]} for name in names]
 
 
 def _answer(view: PreviewView, block_id: int) -> str | None:

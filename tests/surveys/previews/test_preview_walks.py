@@ -307,9 +307,26 @@ def test_scores_and_calculated_results_are_told():
 
     preview = choose(editor.look())
 
-    assert told(preview)["scores"]["score"] == "2"
-    assert told(preview)["scores"]["score_warm"] == "2"
+    assert told(preview)["figures"] == [{"called": "Score", "value": "2", "most": "2"}]
     assert told(preview)["variables"] == {"double": "4"}
+
+
+def test_scores_of_buckets_and_correct_answers_are_told_in_words():
+    points = [{"key": "r", "value": "red", "score_values": {"warm": 2, "cold": 0}}, COLOUR["options"][1]]
+    quiz = COLOUR | {"options": points, "correct_answer_index": 0}
+    buckets = [{"name": name, "order": n} for n, name in enumerate(["Warm", "Cold"])]
+
+    preview = choose(Editor(quiz, BYE, scoring={"enabled": True, "buckets": buckets}).look())
+
+    assert {each["called"]: each["value"] for each in told(preview)["figures"]} == {
+        "Score": "2",
+        "Score from correct answers": "2",
+        "Score for Warm": "2",
+        "Score for Warm from correct answers": "2",
+        "Score for Cold": "0",
+        "Score for Cold from correct answers": "0",
+        "Number of correct answers": "1",
+    }
 
 
 def test_actions_give_what_they_would_give_a_member():

@@ -232,11 +232,8 @@ class Preview {
   }
 
   #drawFigures() {
-    const { scores, variables, given } = this.state;
-    const rows = Object.entries(scores).filter(([name]) => !name.startsWith("max_")).map(([name, value]) => {
-      const most = scores[`max_${name}`];
-      return [name, most === undefined ? value : `${value} of ${most}`];
-    });
+    const { figures, variables, given } = this.state;
+    const rows = figures.map(({ called, value, most }) => [called, `${value} of ${most}`]);
     rows.push(...Object.entries(variables).map(([name, value]) => [name, value === "" ? "not reached" : value]));
     const xp = Object.values(given).reduce((sum, each) => sum + each, 0);
     if (xp) rows.push(["XP that would be given", String(xp)]);
