@@ -122,6 +122,11 @@ def test_scoring_is_turned_on_in_place_and_points_and_the_right_answer_are_writt
     )
     assert block["correct_answer_ids"] == [green["id"]]
     assert block["when_correct"] == "That's right!"
+    editor.add(page, "promoter")
+    expect(page.get_by_text("Words after the answer")).to_be_hidden()
+    page.get_by_label("A word, an emoji or a score for each point").check()
+    page.get_by_label("Point 9 is the right answer").click()
+    expect(page.get_by_text("Words after the answer")).to_be_visible()
 
 
 def test_the_right_answer_stays_when_options_are_moved(windows, caller):

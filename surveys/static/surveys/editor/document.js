@@ -152,12 +152,24 @@ export function pointsOf(block) {
 
 /** Change one scale point's option. A scale has options for all points, or none if no point has anything. */
 export function changePoint(block, point, fn) {
-  changeOptions(block, (options) => {
-    const byValue = new Map(options.map((option) => [option.value, option]));
-    const all = pointsOf(block).map((value) => byValue.get(String(value)) ?? withKey({ value: String(value) }));
+  const isGraded = correctKey(block) !== null;
+  changeOptions(block, () => {
+    const all = optionsOfPoints(block);
     fn(all.find((option) => option.value === String(point)));
-    return all.some(hasContent) ? all : [];
+    return isGraded || all.some(hasContent) ? all : [];
   });
+}
+
+/** Make one scale point the right answer, also where no point has words yet; null: none. */
+export function markPoint(block, point) {
+  block.options = optionsOfPoints(block);
+  markCorrect(block, block.options.find((option) => option.value === String(point))?.key ?? null);
+  fitPoints(block);
+}
+
+function optionsOfPoints(block) {
+  const byValue = new Map((block.options ?? []).map((option) => [option.value, option]));
+  return pointsOf(block).map((value) => byValue.get(String(value)) ?? withKey({ value: String(value) }));
 }
 
 /** After the range has changed: an option for each point, if there are any. */

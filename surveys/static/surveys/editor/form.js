@@ -230,8 +230,14 @@ function scoringPart(cx, block) {
     complete(cx, element.querySelector("textarea"), path);
     return element;
   };
-  return folded(cx, "Words after the answer", (now) => (isUsed(now) ? "" : "Mark the right answer with ✓ first"),
+  const part = folded(cx, "Words after the answer", (now) => (isUsed(now) ? "" : "Mark the right answer with ✓ first"),
     words("when_correct", "After the right answer", "That's right!"), words("when_incorrect", "After a wrong answer", "Not quite: it was …"));
+  if (SCALES.has(block.type)) { // few scales have a right answer, and the sign for it only stands beside points with words
+    const update = (now) => { part.hidden = !isUsed(now); };
+    cx.fields.set("#words-of-scale", { path: "#words-of-scale", update, focus: () => false });
+    update(block);
+  }
+  return part;
 }
 
 function scoringOff(cx) {

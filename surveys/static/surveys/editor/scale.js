@@ -1,7 +1,7 @@
 /* A scale: its signs, its range, the words at its ends or on every point, drawn as respondents will see it. */
 
 import { arrange, attribute, h, icon } from "./dom.js";
-import { changePoint, correctKey, fitPoints, markCorrect, pointsOf } from "./document.js";
+import { changePoint, correctKey, fitPoints, markCorrect, markPoint, pointsOf } from "./document.js";
 import { pickEmoji } from "./emoji.js";
 import { problemList, segmentField, selectField, textField } from "./field.js";
 import { RANGES } from "./types.js";
@@ -221,7 +221,7 @@ class PointRow {
 
   #mark() {
     const isMarked = this.key !== null && correctKey(this.cx.block) === this.key;
-    this.cx.change((block) => markCorrect(block, isMarked ? null : this.key), "Mark the right answer");
+    this.cx.change((block) => markPoint(block, isMarked ? null : this.point), isMarked ? "Have no right answer" : "Mark the right answer");
   }
 
   #key(event) {
