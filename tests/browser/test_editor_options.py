@@ -55,6 +55,22 @@ def test_lines_pasted_into_an_option_become_options(windows, caller):
     assert [option["value"] for option in block["options"]] == ["Tuesday", "Thursday", "Saturday"]
 
 
+def test_on_a_phone_one_tap_adds_an_option_or_opens_its_emoji_while_another_is_written(windows, caller):
+    page = editor.open_editor(windows, caller, editor.new_project(caller, CHOICE), phone=True)
+    page.get_by_role("button", name="Edit", exact=True).tap()
+    rows = page.locator(".option-row")
+    last = page.get_by_label("Option 3", exact=True)
+
+    last.tap()
+    expect(rows.nth(2).locator(".option-tools")).to_be_visible()
+    page.get_by_role("button", name="Add option").tap()
+    expect(rows).to_have_count(4)
+    page.get_by_label("Option 1", exact=True).tap()
+    rows.nth(1).locator(".emoji-button").tap()
+
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
 def test_options_are_moved_removed_and_pasted_by_keyboard(windows, caller):
     project = editor.new_project(caller, CHOICE)
     page = editor.open_editor(windows, caller, project)

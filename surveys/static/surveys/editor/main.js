@@ -50,6 +50,7 @@ function start(state) {
   mountFlow(root.querySelector("[data-part=flow]"), store, { request, announce });
   mountFiles(root.querySelector("[data-part=files]"), store, { keeping, announce });
   if (document.activeElement === document.body) list.focus({ preventScroll: true }); // its keys work at once
+  startFrom.openAsAsked();
   window.colloquyEditor = editor; // for tests, and for the curious
   return editor;
 }

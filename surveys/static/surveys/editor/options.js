@@ -34,7 +34,26 @@ class Options {
     });
     this.update(cx.block);
     this.problems.show();
+    this.#followFocus();
     if (this.canChangeList) this.#makeSortable();
+  }
+
+  /** Mark the row that was used last, whose tools a phone shows. Not while a finger or a button is down: what is
+      pressed would move away from it, and the press would be lost. */
+  #followFocus() {
+    let isPressed = false;
+    let current = null;
+    const mark = () => {
+      for (const row of this.list.children) row.classList.toggle("is-used", row === current);
+    };
+    this.list.addEventListener("focusin", (event) => {
+      current = event.target.closest(".option-row");
+      if (!isPressed) setTimeout(mark);
+    });
+    this.list.addEventListener("mousedown", () => {
+      isPressed = true;
+      addEventListener("mouseup", () => { isPressed = false; setTimeout(mark); }, { once: true });
+    });
   }
 
   get scores() {

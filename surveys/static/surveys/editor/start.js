@@ -1,7 +1,7 @@
 /* “Start from…”: a sentence that AI makes a script of, a template of the library, a file, or another project's script.
    What comes of it replaces the draft or is added at its end, as one step that can be undone.
 
-     mountStart(element, store, { request, keeping, announce })   answers { open() } */
+     mountStart(element, store, { request, keeping, announce })   answers { open(), openAsAsked() } */
 
 import { Disconnected, SignedOut } from "./api.js";
 import { freeName, title, withKeys } from "./document.js";
@@ -53,6 +53,16 @@ class Start {
     document.body.append(this.dialog);
     this.dialog.showModal();
     this.#show(this.#job ? "sentence" : way);
+  }
+
+  /** Open the way that the address asks for, as after the form of a new project; a reload asks no more. */
+  openAsAsked() {
+    const address = new URL(location.href);
+    const way = address.searchParams.get("start");
+    if (!(way in WAYS) || !this.dialog) return;
+    address.searchParams.delete("start");
+    history.replaceState(history.state, "", address);
+    this.open(way);
   }
 
   #closed() {
