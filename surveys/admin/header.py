@@ -126,7 +126,7 @@ def _tools(project: Project, actor: Actor, at: datetime) -> tuple[Tool | None, l
     main, more = None, []
     if access.may_edit(actor=actor, project=project):
         if project.is_live_at(at):
-            main = Tool("Close", _asks("close", project))
+            main = Tool(f"Close {'poll' if project.is_poll else 'survey'}", _asks("close", project))
         elif project.is_pending_at(at):
             main = Tool("Cancel opening", _asks("close", project))
         else:
