@@ -280,4 +280,7 @@ def test_the_form_says_which_addresses_are_taken(
 ) -> None:
     settings.WEBHOOKS_ALLOW_HTTP = is_http_allowed
 
-    assert hint in shown(admin, address("add"))
+    form = shown(admin, address("add"))
+
+    assert hint in form
+    assert "<span>A project opened <code>project.opened</code></span>" in form

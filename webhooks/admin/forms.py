@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.utils.html import format_html
 
 from communities.admin_site.once import TicketForm
 from webhooks import addresses
@@ -15,7 +16,7 @@ from webhooks.events import ALL, EventType
 
 SOME, EVERY = "some", "all"
 EVENTS = [
-    (value, f"{EVENT_MEANINGS[EventType(value)]} ({value})")
+    (value, format_html("<span>{} <code>{}</code></span>", EVENT_MEANINGS[EventType(value)], value))
     for value in EventType.values
     if value != EventType.WEBHOOK_PING  # every webhook receives it
 ]
