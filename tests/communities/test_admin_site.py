@@ -46,6 +46,7 @@ def test_visitors_are_sent_to_the_sign_in(client: Client) -> None:
 
     assert response.status_code == 302
     assert response["Location"].startswith(reverse("admin:login"))
+    assert "Colloquy</h1>" in client.get(reverse("admin:login")).content.decode()
 
 
 @pytest.mark.django_db
