@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
 from communities.words import plural
@@ -25,12 +25,22 @@ NO_VALUE = "\N{EN DASH}"
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One segment. Its letter labels each of its bars, so that nobody depends on colours."""
+    """One segment. Its letter labels each of its bars, so that nobody depends on colours.
+
+    `answered` of its `count` responses answered the question that is compared.
+    """
 
     letter: str
     text: str
-    count_text: str
+    count: int
+    answered: int
     key: str
+
+    @property
+    def count_text(self) -> str:
+        if self.answered < self.count:
+            return f"{self.answered:,} of {self.count:,} answered"
+        return plural(self.count, "response")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +86,8 @@ def legend_of(segments: Sequence[Entry]) -> list[Series]:
         Series(
             _letter(n),
             str(each["label"] or each["value"]),
-            plural(each["count"], "response"),
+            each["count"],
+            each["count"],
             f"s{n % 8 + 1}",
         )
         for n, each in enumerate(segments)
@@ -86,7 +97,11 @@ def legend_of(segments: Sequence[Entry]) -> list[Series]:
 def compare(entry: Entry, block: Block | None, legend: Sequence[Series]) -> SegmentComparison | None:
     """Return how each segment answered a question; None if no segment has answers."""
     parts = [{**part, "block_type": entry["block_type"]} for part in entry["segments"]]
-    shown = [(series, part) for series, part in zip(legend, parts, strict=True) if part["response_count"]]
+    shown = [
+        (replace(series, answered=part["response_count"]), part)
+        for series, part in zip(legend, parts, strict=True)
+        if part["response_count"]
+    ]
     drawn = shown[:MAX_DRAWN]
     if not drawn:
         return None

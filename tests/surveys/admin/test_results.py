@@ -287,11 +287,14 @@ def test_answers_stand_side_by_side_by_those_to_another_question(client):
     )
     respond(made, 0, 5, 10, 3, [0, 1], "x")
     respond(made, 1, 2, 3, 8, [1, 0], "y")
+    respond(made, 1)
     which = scenario.script(made).blocks[0].id
 
     seen = look(client, made, f"?segment_by={which}")
 
     assert seen.count("compared</caption>") == 5
+    assert seen.count("red <small>1 response</small>") == 2
+    assert seen.count("green <small>1 of 2 answered</small>") == 2
     assert "score +100" in seen
     assert '<th scope="row">a: average rank</th><td>1</td><td>2</td>' in seen
     assert '<th scope="row">Mean</th><td>5</td><td>2</td>' in seen
