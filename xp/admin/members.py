@@ -98,7 +98,7 @@ class MemberAdmin(CommunityModelAdmin[Member]):
                 Column("Left", lambda row: moment(_member(row).left_at)),
             ],
             orders={
-                "newest": Order("Newest first", ("-id",)),
+                "newest": Order("Last added first", ("-id",)),
                 "xp": Order(
                     f"Most {xp_name} first: present members who have some", ("-xp_total", "member_id")
                 ),
