@@ -38,7 +38,7 @@ class StaffCard:
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """How many people remained after each question."""
+    """How many people remained after each question, those who were not asked it included."""
 
     bars: Sequence[ChartBar]
     table: DataTable
@@ -112,7 +112,7 @@ def funnel_of(project: Project, counted: Figures) -> Funnel | None:
         prompt = " ".join(heading(block["prompt"], script).split())
         bars.append(ChartBar(prompt, remaining, share(percentage), f"{percentage:.2f}", note=note))
         rows.append((prompt, f"{left:,}", share(left / begun * 100), f"{remaining:,}", share(percentage)))
-    head = ("Question", "Left here", "Share", "Continued", "Share")
+    head = ("Question", "Left here", "Share", "Still taking part", "Share")
     return Funnel(bars, DataTable(head, rows))
 
 
