@@ -26,7 +26,10 @@ class AuditEntryAdmin(CommunityModelAdmin[AuditEntry]):
 
     def listing(self, request: HttpRequest, actor: Actor) -> Listing[AuditEntry]:
         return audit_trail.listing(
-            request, kinds=list(audit_trail.KINDS), address_of=lambda entry: self.address("change", entry.pk)
+            request,
+            kinds=list(audit_trail.KINDS),
+            address_of=lambda entry: self.address("change", entry.pk),
+            links_for=actor,
         )
 
     def tools(self, request: HttpRequest, actor: Actor) -> list[tuple[str, str]]:
@@ -61,7 +64,7 @@ class AuditEntryAdmin(CommunityModelAdmin[AuditEntry]):
 
     def detail_view(self, request: HttpRequest, actor: Actor, row: AuditEntry) -> HttpResponse:
         context = {
-            "title": audit_trail.what(row),
+            "title": audit_trail.what_changed(row),
             "facts": audit_trail.facts(row),
             "differences": audit_trail.differences(row),
             "back": self.address("changelist"),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import orjson
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
+from django.utils.html import format_html
 
 from communities import spreadsheets
 from communities.actors import Actor
@@ -48,6 +50,8 @@ COLUMNS = (
     *("object_type", "object_id", "object_name", "project_id", "before", "after", "id"),
 )
 MAX_SHOWN = 2_000  # characters of one value
+# Changes of a few fields each. Those of scripts are large, and their fields say little without their block.
+SHORT = frozenset(value for value in Action.values if value.endswith(".updated")) - {Action.SCRIPT_UPDATED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,21 @@ def add_differences(source: DifferenceSource) -> DifferenceSource:
     return source
 
 
+ProjectAddresses = Callable[[Actor, Collection[int]], Mapping[int, str]]
+_projects: list[ProjectAddresses] = []
+
+
+def add_project_addresses(source: ProjectAddresses) -> ProjectAddresses:
+    """Register a function that gives the addresses of those projects that an actor may see. A decorator."""
+    _projects.append(source)
+    return source
+
+
+def project_addresses(actor: Actor, ids: Collection[int]) -> dict[int, str]:
+    """The addresses of these projects by id, without those that are gone or that the actor may not see."""
+    return {key: address for source in _projects for key, address in source(actor, ids).items()}
+
+
 def rows(*, actor: Actor, project_id: int | None = None) -> QuerySet[AuditEntry]:
     """The entries of the actor's community, or of one project of it that they may edit."""
     entries = AuditEntry.objects.filter(community_id=actor.community_id).defer("words", "before", "after")
@@ -77,13 +96,36 @@ def rows(*, actor: Actor, project_id: int | None = None) -> QuerySet[AuditEntry]
 
 
 def listing(
-    request: HttpRequest, *, kinds: Sequence[str], address_of: Callable[[AuditEntry], str]
+    request: HttpRequest,
+    *,
+    kinds: Sequence[str],
+    address_of: Callable[[AuditEntry], str],
+    links_for: Actor | None = None,
 ) -> Listing[AuditEntry]:
-    """A list of entries, newest first, with filters for these kinds of objects."""
+    """A list of entries, newest first, with filters for these kinds of objects.
+
+    The names of projects that `links_for` may see lead to them.
+    """
+    whats = dict[UUID, str]()
+    projects = dict[int, str]()
+
+    def load(entries: Sequence[AuditEntry]) -> None:
+        short = [entry.pk for entry in entries if entry.action in SHORT]
+        changes = AuditEntry.objects.filter(pk__in=short).only("action", "before", "after")
+        whats.update({entry.pk: what_changed(entry) for entry in changes})
+        if links_for is not None:
+            ids = {entry.project_id for entry in entries if entry.project_id is not None}
+            projects.update(project_addresses(links_for, ids))
+
+    def which(entry: AuditEntry) -> str:
+        name = entry.object_name or entry.object_id or "–"
+        address = projects.get(entry.project_id or 0) if entry.object_type == "project" else None
+        return format_html('<a href="{}">{}</a>', address, name) if address else name
+
     return Listing(
         columns=[
-            Column("What", what, is_title=True),
-            Column("Which", lambda entry: entry.object_name or entry.object_id or "–"),
+            Column("What", lambda entry: whats.get(entry.pk) or what(entry), is_title=True),
+            Column("Which", which),
             Column("Who", who),
             Column("When", lambda entry: moment(entry.happened_at)),
         ],
@@ -98,7 +140,17 @@ def listing(
         search=audit_listing.search,
         address_of=address_of,
         days=_days(request),
+        load=load,
     )
+
+
+def what_changed(entry: AuditEntry) -> str:
+    """What was done, with the field if only one changed: `Project renamed`."""
+    found = plain_differences(entry.before, entry.after) if entry.action in SHORT else ()
+    if len(found) != 1:
+        return what(entry)
+    field = found[0].field
+    return f"{what(entry).removesuffix(' changed')} renamed" if field == "Name" else f"{what(entry)}: {field}"
 
 
 def what(entry: AuditEntry) -> str:

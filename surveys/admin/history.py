@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from communities.actors import Actor
 from communities.admin_site import audit_trail, listing
 from communities.errors import Forbidden, Unavailable
 from communities.models import AuditEntry
 from surveys.admin import results
-from surveys.admin.frame import ProjectPage, project_tab
-from surveys.services import access
+from surveys.admin.frame import ProjectPage, address_of, project_tab
+from surveys.services import access, lookup
 
 KINDS = ("project", "script", "response", "responses", "analysis")
 
@@ -52,7 +55,7 @@ def entry(request: HttpRequest, page: ProjectPage, entry_id: uuid.UUID) -> HttpR
     if row is None:
         raise Http404
     context = {
-        "what": audit_trail.what(row),
+        "what": audit_trail.what_changed(row),
         "facts": audit_trail.facts(row),
         "differences": audit_trail.differences(row),
         "back": page.address(),
@@ -77,6 +80,13 @@ def export(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponse
     except Unavailable as refusal:
         messages.error(request, refusal.message)
         return HttpResponseRedirect(page.address())
+
+
+@audit_trail.add_project_addresses
+def addresses(actor: Actor, ids: Collection[int]) -> dict[int, str]:
+    """The addresses of those of these projects that exist and that the actor may see."""
+    visible = lookup.visible(actor=actor, at=timezone.now()).filter(pk__in=ids)
+    return {pk: address_of(pk, "script") for pk in visible.values_list("pk", flat=True)}
 
 
 def _entries(page: ProjectPage) -> QuerySet[AuditEntry]:

@@ -48,19 +48,29 @@ def renaming() -> AuditEntry:
 def test_the_list_tells_what_which_who_and_when(admin: Client, caller: Caller) -> None:
     page = shown(admin, LIST)
 
-    for words in ("Project changed", "=Opening moves", "Community settings changed", caller.user.name):
+    for words in (
+        "Project renamed",
+        "=Opening moves",
+        "Community settings changed: Xp name",
+        caller.user.name,
+    ):
         assert words in page
+    project_id = renaming().project_id
+    link = f'<a href="{reverse("admin:surveys_project_script", args=[project_id])}">=Opening moves</a>'
+    assert link in page
+    caller.delete(f"/projects/{project_id}")
+    assert link not in shown(admin, LIST)
 
 
 @pytest.mark.parametrize(
     ("query", "expected", "absent"),
     [
-        ("?kind=settings", "Community settings changed", ">Project changed"),
-        ("?q=Opening", "Project changed", ">Community settings changed"),
+        ("?kind=settings", "Community settings changed", ">Project renamed"),
+        ("?q=Opening", "Project renamed", ">Community settings changed"),
         ("?source=api_key&days=7", "Project created", "Nothing matches"),
-        ("?source=system", "Nothing matches", ">Project changed"),
-        ("?from=2020-01-01&to=nonsense", "Project changed", "Nothing matches"),
-        ("?from=2020-01-01&to=2020-12-31", "Nothing matches", ">Project changed"),
+        ("?source=system", "Nothing matches", ">Project renamed"),
+        ("?from=2020-01-01&to=nonsense", "Project renamed", "Nothing matches"),
+        ("?from=2020-01-01&to=2020-12-31", "Nothing matches", ">Project renamed"),
     ],
 )
 def test_the_list_is_searched_and_filtered(admin: Client, query: str, expected: str, absent: str) -> None:
@@ -96,7 +106,7 @@ def test_the_tab_of_a_project_holds_its_own_changes(admin: Client) -> None:
 
     page = shown(admin, tab)
 
-    assert "Project changed" in page
+    assert "Project renamed" in page
     assert "settings changed" not in page
     entry = reverse("admin:surveys_project_history_entry", args=[project_id, renaming().pk])
     assert "<del>Openings</del>" in shown(admin, entry)
