@@ -202,10 +202,22 @@ def test_what_is_out_of_reach_or_gone_stays_to_be_seen(windows, check_accessibil
         "“guest” (not an option)"
     )
     gone = logic.get_by_label("Block or variable").nth(1)
-    expect(gone.locator("option").first).to_have_text("Which evenings (not a block before this one)")
+    expect(gone.locator("option").first).to_have_text("Which evenings (not before this block)")
     editor.expect_kept(page)
     expect(gone).to_have_attribute("aria-invalid", "true")
     check_accessibility(page)
+    page.evaluate(
+        """() => {
+            const { store } = colloquyEditor;
+            const { key } = store.blocks[2];
+            store.move(key, -1);
+            store.remove(key);
+        }"""
+    )
+    expect(gone.locator("option").first).to_have_text("Which evenings (removed)")
+    expect(logic.locator(".logic-row .problems .fault")).to_have_text(
+        "“Which evenings” was removed from the script. Choose another question, or bring it back with Undo."
+    )
 
 
 def test_while_a_project_is_open_its_logic_is_seen_and_closed(windows, check_accessibility):

@@ -129,7 +129,10 @@ export function findSubject(store, key, leaf) {
   if (leaf.block) {
     const found = known.find((each) => !each.isVariable && each.id === `block:${title(leaf.block)}`);
     const later = store.blocks.find((block) => title(nameOf(store, block)) === title(leaf.block));
-    return found ?? standIn(`block:${title(leaf.block)}`, leaf.block, "not a block before this one", later && calledOf(store, later));
+    const gone = later ? null : store.gone(leaf.block);
+    const why = later ? "not before this block" : "removed";
+    const called = later ?? gone ? calledOf(store, later ?? gone) : leaf.block;
+    return found ?? standIn(`block:${title(leaf.block)}`, leaf.block, why, called);
   }
   const name = (leaf.variable ?? "").replace(/^\((.*)\)$/, "$1");
   const found = known.find((each) => each.id === `variable:${name}`);

@@ -8,12 +8,14 @@
      store.select(key, {focus})          focus: the path of a field that should get the focus
      store.violationsOf(key, field)      faults and warnings of a field and of what is inside it
      store.issues()                      all of them, in the order of the script
+     store.gone(name)                    a block that is no longer in the script, as it was
      store.subscribe(fn)                 fn(what): "blocks", "selection", "check", "status" or "focus"
      store.fresh                         a block just added: what is still empty in it is no fault until one leaves it
 
    Unchanged blocks stay the same objects, so that views can tell by identity what to draw anew. */
 
-import { copyOf, idsOf, inSections, moveBy, moveTo, newBlock, placeAfter, withKeys } from "./document.js";
+import { copyOf, idsOf, inSections, moveBy, moveTo, newBlock, placeAfter, title, withKeys } from "./document.js";
+import { calledOf } from "./reach.js";
 import { MAX_BLOCKS, typeName } from "./types.js";
 
 const MAX_STEPS = 500;
@@ -241,7 +243,7 @@ class Store {
   receiveCheck(check, sent) {
     this.check = { violations: [], warnings: [], blocks: [], names: [], ...check };
     this.#issues = [
-      ...this.check.violations.map((violation) => located(violation, "fault", sent)),
+      ...this.check.violations.map((violation) => this.#reworded(located(violation, "fault", sent), sent)),
       ...this.check.warnings.map((warning) => located(warning, "warning", sent)),
     ];
     const order = new Map(sent.map((block, n) => [block.key, n]));
@@ -251,6 +253,25 @@ class Store {
     for (const issue of this.#issues) this.#issuesOf.set(issue.key, [...(this.#issuesOf.get(issue.key) ?? []), issue]);
     this.marks = new Map(this.check.blocks.map((block) => [block.key, block]));
     this.notify("check");
+  }
+
+  /** A fault about a block that was removed says so, at the row that names it. */
+  #reworded(issue, sent) {
+    if (issue.code !== "unknown_reference" && issue.code !== "in_use") return issue;
+    const named = namesIn(sent.find((block) => block.key === issue.key), issue).find(({ name }) => this.gone(name));
+    if (!named) return issue;
+    const gone = this.gone(named.name);
+    const canUndo = this.#past.some((step) => step.blocks.includes(gone));
+    const message = `“${calledOf(this, gone)}” was removed from the script. Choose another question${canUndo ? ", or bring it back with Undo" : ""}.`;
+    return { ...issue, path: named.path, message };
+  }
+
+  /** A block that is no longer in the script, as an earlier step or the stored script has it. */
+  gone(name) {
+    const isMeant = (block) => title(block.name ?? "") === title(name);
+    if (this.blocks.some(isMeant)) return null;
+    const steps = [this.baseline, ...this.#past.map((step) => step.blocks)];
+    return steps.reverse().flat().find(isMeant) ?? null;
   }
 
   issues() {
@@ -334,6 +355,23 @@ function located(finding, kind, sent) {
   const block = at === undefined ? undefined : sent[Number(at)];
   const path = rest.replace(/^options\[(\d+)\]/, (whole, n) => `options.${block?.options?.[Number(n)]?.key ?? n}`);
   return { ...finding, kind, key: block?.key ?? null, path };
+}
+
+/** The names of blocks that a fault may be about, with the path of each: those in rows, or the words of a text. */
+function namesIn(block, { path, column }) {
+  const [field] = path.split(".");
+  const value = block?.[field];
+  if (value && typeof value === "object") return leavesOf(value, field).filter((leaf) => isWithin(leaf.path, path));
+  if (typeof value !== "string") return [];
+  const names = field === "precondition" ? /([\p{L}][\p{L}\p{M}\p{Nd}_]*)/gu : /\[([^[\]]+)\]/g;
+  const found = [...value.slice((column ?? 1) - 1).matchAll(names)].map(([, name]) => ({ name, path }));
+  return column ? found.slice(0, 1) : found;
+}
+
+function leavesOf(condition, path) {
+  const within = (kind) => (condition[kind] ?? []).flatMap((part, n) => leavesOf(part, `${path}.${kind}[${n}]`));
+  const own = typeof condition.block === "string" ? [{ name: condition.block, path: `${path}.block` }] : [];
+  return [...own, ...within("all"), ...within("any")];
 }
 
 function isWithin(path, field) {
