@@ -18,6 +18,7 @@ const OPEN_BRACKET = /\[([^\][\n"]{0,80})$/;
 const OPEN_QUOTE = /"([^"\n]*)$/;
 const COMPARED = /([\p{L}][\p{L}\p{M}\p{Nd}_]*|\]|\([\p{L}]+\))\s*(=|==|!=|<|>|<=|>=|\bin\b)\s*(\[[^\]]*)?$/iu;
 const COMPARED_IN_FORMULA = /\[\s*([^\][]+?)\s*\]\s*(==|!=|<|>|<=|>=)\s*$/u;
+const WORDS = new Set(["text", "choice", "choices"]); // kinds of answers that are no numbers
 const LOGIC_WORDS = [["AND", "Both hold"], ["OR", "At least one holds"], ["NOT", "The opposite"], ["in", "Is one of a list"]];
 const FORMULA_WORDS = [
   ["if", "if … then … else …"], ["then", "The value if the condition holds"], ["else", "The value otherwise"],
@@ -72,7 +73,7 @@ function inFormula(store, key, text, caret, isAsked) {
   const before = text.slice(0, caret);
   const names = subjects(store, key).map((each) => {
     const written = each.isVariable ? each.form : tokenForm(each.name); // [q3] would mean the third block
-    return nameOffer(each, `[${written}]`, written);
+    return { ...nameOffer(each, `[${written}]`, written), isNoNumber: WORDS.has(each.kind) };
   });
   const bracket = OPEN_BRACKET.exec(before);
   if (bracket) {
@@ -109,7 +110,7 @@ function inText(store, key, text, caret, field) {
 /** A name to be written, shown as people call it. What is written is told beside it if that is something else. */
 function nameOffer({ called, isNamed, isVariable, says }, insert, written) {
   const isOther = Boolean(called) && !isNamed && !isVariable;
-  return { insert, name: isOther ? called : written, also: written, says: isOther ? `${says} · written ${insert}` : says };
+  return { insert, name: isOther ? called : written, also: written, says: isOther ? `written ${insert} · ${says}` : says };
 }
 
 /** Offers for a bracket that is open at the caret. Once a letter stands in it, Enter takes the first of them. */
@@ -120,7 +121,8 @@ function bracketOffers(items, typed, caret, text) {
   };
 }
 
-/** The items that begin with what was typed, then those that have it elsewhere. */
+/** The items that begin with what was typed, then those that have it elsewhere. In formulas the answers that are no
+ *  numbers, which count as 0, come last, except one that is called just what was typed. */
 function matching(items, typed) {
   const wanted = fold(typed);
   const isSame = (item) => item.insert === typed;
@@ -128,7 +130,9 @@ function matching(items, typed) {
   const has = (item) => fold(`${item.name} ${item.also ?? ""} ${item.says}`).includes(wanted);
   const first = items.filter((item) => !isSame(item) && starts(item));
   const rest = wanted.length > 1 ? items.filter((item) => !isSame(item) && !starts(item) && has(item)) : [];
-  return [...first, ...rest].slice(0, MOST);
+  const isLast = (item) => Boolean(item.isNoNumber) && ![item.name, item.also].some((name) => fold(name) === wanted);
+  const found = [...first, ...rest];
+  return [...found.filter((item) => !isLast(item)), ...found.filter(isLast)].slice(0, MOST);
 }
 
 function fold(text) {
@@ -188,7 +192,7 @@ class Completion {
     this.#offers = offers;
     this.items = offers.items.map((item, n) => {
       const element = h("li", { role: "option", id: `${this.list.id}-${n}`, class: "completion" },
-        h("span", { class: "completion-name" }, item.name), " ", h("span", { class: "completion-says" }, shortened(item.says ?? "", 80)));
+        h("span", { class: "completion-name" }, item.name), " ", h("span", { class: "completion-says" }, shortened(item.says ?? "", 120)));
       element.addEventListener("pointerdown", (event) => {
         event.preventDefault(); // the focus stays in the control
         this.#take(n);
