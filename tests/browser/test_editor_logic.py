@@ -202,7 +202,7 @@ def test_what_is_out_of_reach_or_gone_stays_to_be_seen(windows, check_accessibil
         "“guest” (not an option)"
     )
     gone = logic.get_by_label("Block or variable").nth(1)
-    expect(gone.locator("option").first).to_have_text("Which evenings (not before this block)")
+    expect(gone.locator("option").first).to_have_text("Not before this block: Which evenings")
     editor.expect_kept(page)
     expect(gone).to_have_attribute("aria-invalid", "true")
     check_accessibility(page)
@@ -214,7 +214,7 @@ def test_what_is_out_of_reach_or_gone_stays_to_be_seen(windows, check_accessibil
             store.remove(key);
         }"""
     )
-    expect(gone.locator("option").first).to_have_text("Which evenings (removed)")
+    expect(gone.locator("option").first).to_have_text("Removed: Which evenings")
     expect(logic.locator(".logic-row .problems .fault")).to_have_text(
         "“Which evenings” was removed from the script. Choose another question, or bring it back with Undo."
     )

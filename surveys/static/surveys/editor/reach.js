@@ -144,7 +144,7 @@ export function findSubject(store, key, leaf) {
 }
 
 function standIn(id, name, why, called = name) {
-  return { id, name: `${called} (${why})`, form: name, kind: "any", choices: [], suggestions: [], says: why, isMissing: true, isVariable: id.startsWith("variable:") };
+  return { id, name: `${why.charAt(0).toUpperCase()}${why.slice(1)}: ${called}`, form: name, kind: "any", choices: [], suggestions: [], says: why, isMissing: true, isVariable: id.startsWith("variable:") };
 }
 
 /** The leaf's part that names a subject. */
