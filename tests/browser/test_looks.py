@@ -51,11 +51,12 @@ def test_on_a_phone_nothing_is_cut_off_and_all_can_be_hit(windows, width):
 @pytest.mark.parametrize("width", [320, 390])
 def test_on_a_phone_a_scale_stays_one_row_with_its_ends_at_their_numbers(windows, width):
     scale = {"type": "opinion_scale", "prompt": "How sure are you?", "min": 1, "required": False}
-    made = scenario.project(*[{**scale, "max": points} for points in (7, 10, 11)], NPS)
+    stars = {"type": "rating", "prompt": "How was it?", "min": 1, "max": 10, "required": False}
+    made = scenario.project(*[{**scale, "max": points} for points in (7, 10, 11)], NPS, stars)
     page = windows.open(f"/s/{made.slug}", phone=True, viewport={"width": width, "height": 700})
 
     for each in to_the_end(page):
-        boxes = each.locator(".cells:visible .option").evaluate_all(
+        boxes = each.locator(".cells:visible .option, .star:visible").evaluate_all(
             "all => all.map(one => one.getBoundingClientRect()).map(({ top, width }) => [top, width])"
         )
         assert len({top for top, _ in boxes}) <= 1
