@@ -9,7 +9,7 @@ from django import forms
 
 from communities.models import Community, CommunitySettings
 from communities.services.communities import MAX_CREDITS, MAX_ID
-from communities.services.places import is_language_tag, time_zones
+from communities.services.places import find_time_zone, is_language_tag
 
 PRIVACY = [
     ("no", "Everybody in the community can see who answered what"),
@@ -53,7 +53,7 @@ class CommunityForm(forms.Form):
         max_length=64,
         label="Time zone",
         widget=forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off"}),
-        help_text="Type a city. Opening and closing times are entered and shown in it.",
+        help_text="Type a city, such as Oslo. Opening and closing times are entered and shown in it.",
     )
     default_anonymous_mode = forms.ChoiceField(
         choices=PRIVACY,
@@ -126,9 +126,11 @@ class CommunityForm(forms.Form):
         return locale
 
     def clean_time_zone(self) -> str:
-        zone: str = self.cleaned_data["time_zone"].replace(" ", "_")
-        if zone not in time_zones():
-            raise forms.ValidationError("This is not a time zone. Choose one from the list, as Europe/Oslo.")
+        zone = find_time_zone(self.cleaned_data["time_zone"])
+        if zone is None:
+            raise forms.ValidationError(
+                "This is not a time zone. Type a large city of it, or choose one from the list."
+            )
         return zone
 
     @property

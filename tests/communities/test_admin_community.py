@@ -114,12 +114,15 @@ def test_a_community_that_saved_no_settings_has_a_page_and_saves_some() -> None:
     save(staff, time_zone="Asia/Tokyo")
 
     assert settings_of(staff).time_zone == "Asia/Tokyo"
+    save(staff, time_zone="buenos aires")
+
+    assert settings_of(staff).time_zone == "America/Argentina/Buenos_Aires"
 
 
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"time_zone": "Oslo"}, "This is not a time zone."),
+        ({"time_zone": "Atlantis"}, "This is not a time zone."),
         ({"time_zone": "../../etc/passwd"}, "This is not a time zone."),
         ({"locale": "in English"}, "This must be a language tag"),
         ({"name": ""}, "This field is required."),
