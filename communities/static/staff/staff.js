@@ -11,13 +11,14 @@ function localizeTimes(root) {
   }
 }
 
-/** On a narrow screen the tabs scroll sideways: begin with the present one in view. */
-function showPresentTab() {
-  const bar = document.querySelector(".tabs");
-  const tab = bar?.querySelector("[aria-current]");
-  if (!tab) return;
-  const [outer, inner] = [bar.getBoundingClientRect(), tab.getBoundingClientRect()];
-  bar.scrollLeft += inner.left + inner.width / 2 - outer.left - outer.width / 2;
+/** On a narrow screen tabs and filters scroll sideways: begin with the chosen one in view. */
+function showChosen() {
+  for (const bar of document.querySelectorAll(".tabs, .chips")) {
+    const chosen = bar.querySelector("[aria-current]");
+    if (!chosen) continue;
+    const [outer, inner] = [bar.getBoundingClientRect(), chosen.getBoundingClientRect()];
+    bar.scrollLeft += inner.left + inner.width / 2 - outer.left - outer.width / 2;
+  }
 }
 
 function showTicked(form) {
@@ -53,6 +54,15 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+/** A tap outside the open menu closes it and does nothing else: on a phone the menu covers the page. */
+document.addEventListener("click", (event) => {
+  const menu = document.querySelector("details.menu-toggle[open]");
+  if (!menu || menu.contains(event.target)) return;
+  menu.open = false;
+  event.preventDefault();
+  event.stopPropagation();
+}, true);
+
 document.addEventListener("click", async (event) => {
   for (const open of document.querySelectorAll("details.dropdown[open]")) {
     if (!open.contains(event.target)) open.open = false;
@@ -69,7 +79,7 @@ document.addEventListener("click", async (event) => {
 });
 
 localizeTimes(document);
-showPresentTab();
+showChosen();
 document.addEventListener("htmx:afterSwap", (event) => localizeTimes(event.target));
 for (const form of document.querySelectorAll(".list-form")) showTicked(form);
 document.querySelector("[data-focus]")?.focus();
