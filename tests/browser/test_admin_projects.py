@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,6 +93,10 @@ def test_a_new_project_is_opened_on_a_phone(staff, open_as, check_accessibility,
     shoot(page, "list-phone")
     check_accessibility(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator("#menu > summary").click()
+    page.locator(".row-title a").last.click(force=True)
+    expect(page.locator("#menu")).not_to_have_attribute("open", "")
+    expect(page).to_have_url(re.compile(f"{LIST}$"))
 
     page.goto(tab(draft.pk, "open"))
     shoot(page, "open")
