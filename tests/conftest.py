@@ -26,6 +26,7 @@ from config import servers
 pytest.register_assert_rewrite("tests.support")
 
 FOLDERS = "colloquy-tests-"
+LONG = ("_torture", "_readme", "_live", "_worker", "_isolation", "_outages", "_slow_clients", "_locks")
 OWN_DATABASE = "COLLOQUY_TESTS_OWN_DATABASE"
 OTHER_SETTINGS = (
     "AI_PROVIDER",
@@ -65,9 +66,15 @@ OTHER_SETTINGS = (
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than cores, because some tests wait for the processes that they started."""
+    """Two processes more than cores, because some tests wait for browsers and for processes of their own."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + 1
+    return cores + 2
+
+
+@pytest.hookimpl(trylast=True)  # after the shuffling
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, which mostly wait, so that no run ends with one of them alone."""
+    items.sort(key=lambda item: not item.path.stem.endswith(LONG))
 
 
 def pytest_configure(config: pytest.Config) -> None:
