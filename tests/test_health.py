@@ -79,7 +79,7 @@ def test_readyz_is_unavailable_if_the_database_takes_no_writes_or_its_disk_is_fu
 def test_readyz_waits_for_nobody_and_leaves_nothing_behind(client: Client) -> None:
     sizes = "SELECT relname, pg_relation_size(oid) FROM pg_class ORDER BY 1"
     statuses = [client.get("/readyz").status_code]
-    before = fetch_all(sizes)
+    before = dict(fetch_all(sizes))
     other = connection.copy()
     other.set_autocommit(False)
     with closing(other), other.cursor() as cursor:
@@ -88,7 +88,10 @@ def test_readyz_waits_for_nobody_and_leaves_nothing_behind(client: Client) -> No
         statuses += [client.get("/readyz").status_code for _ in range(40)]
 
     assert set(statuses) == {200}
-    assert fetch_all(sizes) == before
+    grown = [
+        name for name, size in fetch_all(sizes) if size > before[name]
+    ]  # a vacuum may make tables smaller
+    assert grown == []
 
 
 @pytest.mark.django_db

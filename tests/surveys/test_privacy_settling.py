@@ -17,6 +17,7 @@ from django.utils import timezone
 from surveys.models import Answer, Conversation
 from surveys.services import anonymity
 from tests.support.caller import Caller
+from tests.support.database import truncate
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.participants import QUESTION, Talk, a_member, giving
@@ -75,6 +76,7 @@ def test_afterwards_no_transaction_wrote_both_of_people_and_of_answers() -> None
 
 
 def test_afterwards_rows_stand_in_the_order_of_their_random_ids() -> None:
+    truncate(*OF_ANSWERS)
     answered(Caller())
 
     anonymity.settle(at=timezone.now() + LATER)

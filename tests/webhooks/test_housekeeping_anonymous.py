@@ -13,7 +13,7 @@ from communities.rounding import Rounding, down
 from surveys.services import anonymity
 from tests.support.caller import Caller
 from tests.support.concurrency import row_locked_elsewhere, run_together
-from tests.support.database import fetch_all
+from tests.support.database import fetch_all, truncate
 from tests.support.surveys.participants import QUESTION, Talk, a_member, giving
 from tests.support.webhooks.outbox import MID_HOUR, create_webhook, emit_event, record_attempt, write_outcome
 from webhooks.models import Delivery, Event
@@ -87,6 +87,7 @@ def test_afterwards_no_transaction_links_people_to_responses() -> None:
 
 
 def test_afterwards_rows_are_ordered_by_random_id_and_apart_from_exact_times() -> None:
+    truncate("webhooks_event", "webhooks_delivery")
     answered_survey()
 
     settle(at=timezone.now() + 2 * HOUR)
