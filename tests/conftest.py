@@ -66,9 +66,9 @@ OTHER_SETTINGS = (
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes more than cores, because some tests wait for browsers and for processes of their own."""
+    """One process more than cores, because some tests wait for browsers and for processes of their own."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + 2
+    return cores + 1
 
 
 @pytest.hookimpl(trylast=True)  # after the shuffling

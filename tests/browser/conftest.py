@@ -34,7 +34,7 @@ SWITCHES = [
 ]
 # Refusals and lost connections that a test brings about.
 ASKED_FOR = "Failed to load resource|Response Status Error|htmx:(afterRequest|sendError)"
-TIMEOUT = int(os.environ.get("BROWSER_TIMEOUT", "4000"))  # milliseconds; more where the machine is busy
+TIMEOUT = int(os.environ.get("BROWSER_TIMEOUT", "10000"))  # milliseconds, as a busy machine may need
 
 expect.set_options(timeout=TIMEOUT)
 

@@ -278,9 +278,12 @@ def test_the_editor_is_accessible(windows, caller, check_accessibility, check_co
         caller, WELCOME, CHOICE, scale, action, sum_of_all, TEXT, scoring_enabled=True
     )
     page = editor.open_editor(windows, caller, project)
+    title = page.locator("#form-title")
 
     for block in range(7):
+        before = title.inner_text() if block else ""
         page.locator(".block-card").nth(block).click()
+        expect(title).not_to_have_text(before)
         if page.get_by_label("Selected block").get_by_text("More", exact=True).is_visible():
             page.get_by_label("Selected block").get_by_text("More", exact=True).click()
         check_accessibility(page)
