@@ -37,7 +37,7 @@ _SETTINGS = (
 _GROUPS = ("delivery", "rewards", "presentation")
 # They follow from the order and from `correct_answer_ids`.
 _DERIVED = frozenset({"position", "display_order", "correct_answer_index"})
-_NAMING = ("id", "name", "value")  # what tells a changed block or option from the others
+_NAMING = ("id", "name", "value")  # fields that identify a changed block or option
 
 
 def subject_of(project: Project) -> audit.Subject:

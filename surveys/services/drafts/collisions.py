@@ -1,4 +1,4 @@
-"""Two people edit one script: whoever saves second sees what the first has changed.
+"""Two people edit one script: the second to save sees what the first has changed.
 
 What counts is the script itself. A project's revision also grows with its settings, such as scoring.
 """

@@ -64,7 +64,7 @@ def _move(draft: Draft, actor: Actor, original: Project, copy: Project, at: date
 
 
 def _keyed(base: Sequence[Json]) -> list[Json]:
-    """The blocks with the keys that the editor gives them: those that lose their ids are still told apart."""
+    """The blocks with the keys that the editor gives them, which identify blocks that lose their ids."""
     return [{**block, keys.KEY: f"b{block['id']}"} for block in base]
 
 

@@ -70,7 +70,7 @@ class SavedDraft:
 
 
 class OtherTab(Conflict):
-    """The draft has been kept elsewhere meanwhile; `draft` is the newer one, None if it is gone."""
+    """Another tab or device has kept the draft since. `draft` is the newer one; None if it is gone."""
 
     def __init__(self, draft: Draft | None) -> None:
         super().__init__(CHANGED_ELSEWHERE if draft else GONE_ELSEWHERE)

@@ -118,7 +118,7 @@ def _complete_option(option: Mapping[str, Any]) -> Json:
 
 
 def _without_ids(blocks: Iterable[Mapping[str, Any]]) -> list[Json]:
-    """The blocks as new ones: the right answer is told by its index."""
+    """The blocks as new ones, which name the right answer by its index."""
     return [
         {
             **block,

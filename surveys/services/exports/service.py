@@ -60,7 +60,7 @@ def export(
 ) -> Export:
     """A project's responses in one of `MEDIA_TYPES`, oldest first. `with_bom` adds a byte order mark to CSV.
 
-    `note` is told now and then how many responses have been written so far, and at the end how many in all.
+    `note` is called from time to time with the number of responses written so far, and at the end.
     Refuses a workbook with more columns than a spreadsheet can hold.
     """
     filters = _filters(selection)

@@ -83,7 +83,8 @@ def of_walk(
 def as_json(view: PreviewView) -> Json:
     """What the editor shows beside the page: the path with its answers, scores, and calculated results.
 
-    Blocks are told by the keys of the editor. `figures` and `variables` are those at this point of the walk.
+    Blocks are identified by the keys of the editor. `figures` and `variables` are as they stand at this
+    point of the walk.
     """
     script, state = view.script, view.state
     value_of = runner.values(script, state)
@@ -104,7 +105,7 @@ def as_json(view: PreviewView) -> Json:
 def _figures(view: PreviewView) -> list[Json]:
     """The scores in words, each with the most that was possible. Only a quiz has scores of correct answers.
 
-    A single bucket has the same points as all buckets together, so these are told once.
+    A single bucket has the same points as all buckets together, so they are listed once.
     """
     script = view.script
     if not script.scoring_enabled:

@@ -104,7 +104,7 @@ def _delete(response_id: uuid.UUID, at: datetime) -> bool:
     if conversation is None or not conversation.is_listed:
         return False
     community = mark.project.community
-    # Whoever marked it was allowed to then. As an admin, so that a lost role does not bring it back.
+    # Deleted as an admin: whoever marked it was allowed to then, even if they have lost the role since.
     actor = Actor(mark.requested_by_id or 0, "admin", community.pk, community.tier)
     responses.delete(response_id=response_id, actor=actor, at=at)
     return True
