@@ -7,9 +7,16 @@ class CommunitiesConfig(AppConfig):
 
     def ready(self) -> None:
         # Imported here because the checks need models and URLs, which are not loaded before.
+        from allauth.socialaccount.providers import registry  # noqa: PLC0415
+
         import communities.checks  # noqa: F401, PLC0415
         from communities import key_versions  # noqa: PLC0415
+        from communities.accounts import signals  # noqa: PLC0415
+        from communities.accounts.providers.classes import PROVIDERS  # noqa: PLC0415
         from communities.models import ApiKey, Community, Member, User  # noqa: PLC0415
 
         # Keys and members go with a community or a user that is deleted, and announce it then.
         key_versions.connect(ApiKey, Community, Member, User, deleted=(ApiKey, Member))
+        for provider in PROVIDERS:
+            registry.register(provider)
+        signals.connect()

@@ -36,6 +36,12 @@ class User(AbstractUser):
     last_name = None  # type: ignore[assignment]
     username = models.CharField(max_length=150, unique=True, default=unnamed)
     name = models.CharField("display name", max_length=200, blank=True)
+    browsers_forgotten_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Browsers remembered before are asked for a code again.",
+    )
 
     objects: ClassVar = Users()
 
@@ -132,6 +138,11 @@ class CommunitySettings(models.Model):
     )
     thank_you_custom_message = models.TextField(max_length=4000, null=True, blank=True)  # noqa: DJ001
     thank_you_custom_label = models.CharField(max_length=80, null=True, blank=True)  # noqa: DJ001
+    allow_sign_up = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Anybody may make an account and become a member, without an invitation.",
+    )
 
     class Meta:
         verbose_name_plural = "community settings"
@@ -176,6 +187,30 @@ class Member(models.Model):
     avatar_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
     joined_at = models.DateTimeField(null=True, blank=True)
     left_at = models.DateTimeField(null=True, blank=True)
+    role_ids = ArrayField(
+        models.CharField(max_length=20),
+        null=True,
+        blank=True,
+        help_text="Roles on the chat platform, as it last told; null: never told.",
+    )
+    roles_told_at = models.DateTimeField(null=True, blank=True)
+    roles_asked_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="When the worker last asked for them."
+    )
+    left_server = models.BooleanField(
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text="`left_at` was set because the chat platform no longer listed this member.",
+    )
+    email = models.EmailField(
+        blank=True,
+        db_default="",
+        help_text="Where staff write to this member. Proves nothing: nobody signs in with it.",
+    )
+    mail_refused_at = models.DateTimeField(
+        null=True, blank=True, help_text="When this member unsubscribed from the community's mails."
+    )
 
     objects = AccessQuerySet["Member"].as_manager()
 
@@ -190,6 +225,11 @@ class Member(models.Model):
             models.Index(fields=["community", "-id"], name="member_newest"),
             models.Index(fields=["community", "access", "-id"], name="member_newest_by_access"),
             GinIndex(SearchVector("nick", config="simple"), name="member_by_words_of_nick"),
+            models.Index(
+                fields=["roles_told_at"],
+                condition=Q(left_at__isnull=True, roles_told_at__isnull=False),
+                name="member_by_age_of_roles",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -220,6 +260,10 @@ class Identity(models.Model):
     provider = models.CharField(max_length=10, choices=Provider)
     platform_id = models.CharField(max_length=128)
     community = models.ForeignKey(Community, models.CASCADE, null=True, blank=True, related_name="+")
+    name = models.CharField(max_length=200, blank=True, db_default="", help_text="As the platform shows it.")
+    proven_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the user last signed in with it; null: never."
+    )
 
     class Meta:
         verbose_name_plural = "identities"
@@ -233,6 +277,145 @@ class Identity(models.Model):
 
     def __str__(self) -> str:
         return f"{self.provider} identity {self.pk}"
+
+
+class SourceToken(models.Model):
+    """What lets us ask a platform about one identity, encrypted (`services.source_tokens`)."""
+
+    identity = models.OneToOneField(Identity, models.CASCADE, primary_key=True, related_name="token")
+    sealed = models.BinaryField()
+    expires_at = models.DateTimeField(null=True, help_text="Of the access token; null: it does not expire.")
+    refreshing_until = models.DateTimeField(
+        null=True, help_text="Until then one process alone asks the platform for a new one."
+    )
+
+    def __str__(self) -> str:
+        return f"Token of identity {self.identity_id}"
+
+
+class VerifiedSource(models.Model):
+    """A rule about accounts on other platforms, which projects may ask their respondents to meet.
+
+    `target` is the platform's id of the channel, game, server, campaign or tier that the rule is about; empty
+    where having an account is enough. A removed one keeps its id, and nobody meets it.
+    """
+
+    class Rule(models.TextChoices):
+        HAS_ACCOUNT = "has_account"
+        IN_SERVER = "in_server"
+        SUBSCRIBES_TO = "subscribes_to"
+        FOLLOWS = "follows"
+        OWNS = "owns"
+        SUPPORTS = "supports"
+        HAS_TIER = "has_tier"
+
+    community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
+    provider = models.CharField(max_length=10, choices=Identity.Provider)
+    rule = models.CharField(max_length=13, choices=Rule)
+    target = models.CharField(max_length=64, blank=True)
+    label = models.CharField(max_length=200, help_text="What respondents read.")
+    created_at = models.DateTimeField()
+    removed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(rule="has_account", target="") | ~Q(rule="has_account") & ~Q(target=""),
+                name="verified_source_has_a_target_if_its_rule_does",
+            ),
+            models.CheckConstraint(condition=~Q(provider="web"), name="verified_source_is_not_the_web"),
+        ]
+        indexes = [models.Index(fields=["community", "id"], name="verified_source_of_community")]
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.pk})"
+
+
+class SourceCheck(models.Model):
+    """What a platform last said about one identity and one rule."""
+
+    pk = models.CompositePrimaryKey("source_id", "identity_id")
+    source = models.ForeignKey(VerifiedSource, models.CASCADE, related_name="+", db_index=False)
+    identity = models.ForeignKey(Identity, models.CASCADE, related_name="+")
+    passes = models.BooleanField()
+    checked_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"Check of identity {self.identity_id} for source {self.source_id}"
+
+
+class Invitation(models.Model):
+    """A mail that lets its reader make an account, or use theirs, and be a member. Only its digest is stored.
+
+    `member` is an existing member without an account, whom the reader turns out to be. Whoever signs up
+    freely has a row too: with `accepted_by`, but without `accepted_at` until they confirm their address.
+    """
+
+    community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
+    member = models.ForeignKey(Member, models.CASCADE, null=True, blank=True, related_name="+")
+    email = models.EmailField()
+    name = models.CharField(max_length=200, blank=True)
+    access = models.CharField(max_length=8, choices=Member.Access, default=Member.Access.MEMBER)
+    digest = models.CharField(max_length=64, unique=True)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        indexes = [models.Index(fields=["community", "-id"], name="invitation_newest")]
+
+    def __str__(self) -> str:
+        return f"Invitation {self.pk} to community {self.community_id}"
+
+    def is_open_at(self, at: datetime) -> bool:
+        return self.revoked_at is None and self.accepted_at is None and self.expires_at > at
+
+
+class Mail(models.Model):
+    """A mail to send: a row that the worker sends after the commit, and tries again if that fails.
+
+    `sealed` is the whole message, encrypted, because mails carry secret links; it is erased once the mail is
+    sent or given up.
+    """
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        SENT = "sent"
+        FAILED = "failed", "To be tried again"
+        ABANDONED = "abandoned"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    community = models.ForeignKey(Community, models.CASCADE, null=True, blank=True, related_name="+")
+    user = models.ForeignKey(User, models.CASCADE, null=True, blank=True, related_name="+")
+    kind = models.CharField(
+        max_length=40, help_text="The template, such as account/email/password_reset_key."
+    )
+    sealed = models.BinaryField(null=True)
+    status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
+    attempt_count = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True, help_text="When it is sent next; null once it is over.")
+    sent_at = models.DateTimeField(null=True)
+    last_error = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status__in=["pending", "failed"], due_at__isnull=False, sealed__isnull=False)
+                | Q(status__in=["sent", "abandoned"], due_at__isnull=True, sealed__isnull=True),
+                name="mail_is_kept_until_it_is_over",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="mail_due"),
+            models.Index(fields=["created_at"], condition=Q(due_at__isnull=True), name="mail_over"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Mail {self.pk}"
 
 
 class ApiKey(models.Model):

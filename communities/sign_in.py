@@ -1,4 +1,4 @@
-"""Signing in to the admin: limited before any password is hashed, which takes a third of a second of CPU.
+"""Signing in with a password: limited before any password is hashed, which takes a third of a second of CPU.
 
 Attempts are counted in sliding windows in Redis (without it, in each process) by
 
@@ -10,7 +10,7 @@ The last one alone would let anybody lock out an account that they know by name.
 in before keeps a signed cookie for that account, and its attempts are counted by that cookie instead, whether
 they succeed or not. It keeps its name when it signs in again, or each time would bring new attempts.
 
-The form for another password asks for the present one, and is limited too: by the account that is signed in.
+An account is what was typed, an address or a user name; one that exists counts as the same by all its names.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ from datetime import timedelta
 from threading import BoundedSemaphore
 from typing import Any
 
+from allauth.account.internal.userkit import filter_users_by_email, get_user_by_username
 from django.conf import settings
-from django.contrib.admin.forms import AdminAuthenticationForm
-from django.contrib.admin.sites import AdminSite
-from django.core.exceptions import ValidationError
 from django.core.signing import BadSignature, TimestampSigner
 from django.http import HttpRequest, HttpResponse
 
@@ -38,10 +36,9 @@ ATTEMPTS_OF_ADDRESS = 30
 ATTEMPTS_OF_ADDRESS_AND_ACCOUNT = 6
 ATTEMPTS_OF_ACCOUNT = 60
 ATTEMPTS_OF_BROWSER = 12  # that has signed in to this account before
-ATTEMPTS_TO_CHANGE_A_PASSWORD = 6
 
-KNOWN_BROWSER = "colloquy_browser"
 KNOWN_FOR = timedelta(days=90)
+ACCOUNTS_OF_BROWSER = 5
 
 # Of this process. Hashing leaves the interpreter free, but it occupies a core and a thread of the web server.
 MAX_HASHING = 1
@@ -52,17 +49,17 @@ _waiting = BoundedSemaphore(MAX_HASHING)
 
 
 class TooManyAttempts(Exception):
-    """No password is looked at now. Waiting `retry_after` seconds helps."""
+    """Nothing is looked at now. Waiting `retry_after` seconds helps."""
 
     def __init__(self, message: str, *, retry_after: int) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 
 
-def count_attempt(request: HttpRequest, username: str) -> None:
+def count_attempt(request: HttpRequest, login: str) -> None:
     """Count an attempt to sign in to an account, which need not exist. Raises TooManyAttempts."""
-    address, account = throttling.hashed(throttling.address_of(request)), _hashed_account(username)
-    browser = _known_browser(request, account)
+    address, account = throttling.hashed(throttling.address_of(request)), _account(login)
+    browser = _known_browsers(request).get(account)
     if browser is not None:
         limits = [
             (f"browser:{browser}", ATTEMPTS_OF_BROWSER),
@@ -75,11 +72,12 @@ def count_attempt(request: HttpRequest, username: str) -> None:
             (f"account:{account}", ATTEMPTS_OF_ACCOUNT),
         ]
     for name, limit in limits:
-        _count(name, limit, "There were too many attempts to sign in.")
+        count(f"sign-in:{name}", limit, seconds=WINDOW, refusal="There were too many attempts to sign in.")
 
 
-def _count(name: str, limit: int, refusal: str) -> None:
-    allowance = throttling.take_surely(f"colloquy:sign-in:{name}", limit, seconds=WINDOW)
+def count(name: str, limit: int, *, seconds: int, refusal: str) -> None:
+    """Count an attempt under a name. Raises TooManyAttempts."""
+    allowance = throttling.take_surely(f"colloquy:{name}", limit, seconds=seconds)
     if allowance.is_used_up:
         minutes = plural(-(-allowance.retry_after // 60), "minute")
         raise TooManyAttempts(
@@ -87,10 +85,10 @@ def _count(name: str, limit: int, refusal: str) -> None:
         )
 
 
-def forget_attempts(request: HttpRequest, username: str) -> None:
+def forget_attempts(request: HttpRequest, login: str) -> None:
     """After a success, forget the attempts from this address for this account."""
-    address, account = throttling.hashed(throttling.address_of(request)), _hashed_account(username)
-    throttling.forget(f"colloquy:sign-in:pair:{address}:{account}")
+    address = throttling.hashed(throttling.address_of(request))
+    throttling.forget(f"colloquy:sign-in:pair:{address}:{_account(login)}")
 
 
 @contextmanager
@@ -111,87 +109,49 @@ def hashing_slot() -> Iterator[None]:
         _hashing.release()
 
 
-class SignInForm(AdminAuthenticationForm):
-    """The form of the login page. It asks nobody for a password whose attempts are used up."""
-
-    retry_after = 0
-
-    def clean(self) -> dict[str, Any]:
-        request, username = self.request, self.cleaned_data.get("username")
-        if request is None or not username or not self.cleaned_data.get("password"):
-            return super().clean()
-        try:
-            count_attempt(request, username)
-            with hashing_slot():
-                cleaned = super().clean()
-        except TooManyAttempts as refusal:
-            self.retry_after = refusal.retry_after
-            raise ValidationError(str(refusal), code="too_many") from None
-        forget_attempts(request, username)
-        return cleaned
+def is_known_browser(request: HttpRequest, user: Any) -> bool:
+    """Whether this browser has signed in to this account before."""
+    return _account_of(user) in _known_browsers(request)
 
 
-class LimitedSignIn(AdminSite):
-    """Django's admin site, with limited sign-in."""
-
-    login_form = SignInForm
-
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        response = super().login(request, extra_context)
-        form = (getattr(response, "context_data", None) or {}).get("form")
-        if isinstance(form, SignInForm) and form.retry_after:
-            response.status_code = 429
-            response["Retry-After"] = str(form.retry_after)
-        elif request.method == "POST" and form is None:  # signed in; a refused form is shown again
-            _remember_browser(response, request)
-        return response
-
-    def password_change(  # type: ignore[override]  # the stubs know of no redirect
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        if request.method != "POST":
-            return super().password_change(request, extra_context)
-        try:
-            _count(
-                f"password:{request.user.pk}",
-                ATTEMPTS_TO_CHANGE_A_PASSWORD,
-                "There were too many attempts to change this password.",
-            )
-            with hashing_slot():
-                return super().password_change(request, extra_context)
-        except TooManyAttempts as refusal:
-            headers = {"Retry-After": str(refusal.retry_after)}
-            return HttpResponse(str(refusal), status=429, headers=headers, content_type="text/plain")
+def remember_browser(response: HttpResponse, request: HttpRequest, user: Any) -> None:
+    """A browser that is known keeps its name: with a new one it would have new attempts each time."""
+    known, account = _known_browsers(request), _account_of(user)
+    names = {account: known.get(account) or secrets.token_urlsafe(12), **known}
+    pairs = [f"{name}.{each}" for each, name in list(names.items())[:ACCOUNTS_OF_BROWSER]]
+    response.set_cookie(
+        settings.KNOWN_BROWSER_COOKIE_NAME,
+        _signer().sign(",".join(pairs)),
+        max_age=KNOWN_FOR,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
 
 
-def _hashed_account(username: str) -> str:
-    return throttling.hashed(unicodedata.normalize("NFKC", username).casefold())
+def _account(login: str) -> str:
+    """The account that was typed. Whether it exists costs the same and shows nowhere."""
+    by_email = filter_users_by_email(login, prefer_verified=True, for_login=True)
+    user = by_email[0] if len(by_email) == 1 else get_user_by_username(login)
+    if user is not None:
+        return _account_of(user)
+    return throttling.hashed(unicodedata.normalize("NFKC", login).casefold())
+
+
+def _account_of(user: Any) -> str:
+    return throttling.hashed(f"user:{user.pk}")
 
 
 def _signer() -> TimestampSigner:
     return TimestampSigner(salt="communities.sign_in")
 
 
-def _known_browser(request: HttpRequest, account: str) -> str | None:
-    """The random name of a browser that has signed in to this account; None for others."""
+def _known_browsers(request: HttpRequest) -> dict[str, str]:
+    """The accounts to which this browser has signed in, with its random name for each."""
     try:
-        signed = _signer().unsign(request.COOKIES.get(KNOWN_BROWSER, ""), max_age=KNOWN_FOR)
+        cookie = request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, "")
+        signed = _signer().unsign(cookie, max_age=KNOWN_FOR)
     except BadSignature:
-        return None
-    name, _, known_account = signed.partition(".")
-    return name if known_account == account else None
-
-
-def _remember_browser(response: HttpResponse, request: HttpRequest) -> None:
-    """A browser that is known keeps its name: with a new one it would have new attempts each time."""
-    account = _hashed_account(request.user.get_username())
-    name = _known_browser(request, account) or secrets.token_urlsafe(12)
-    response.set_cookie(
-        KNOWN_BROWSER,
-        _signer().sign(f"{name}.{account}"),
-        max_age=KNOWN_FOR,
-        path=request.path,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+        return {}
+    pairs = (pair.partition(".") for pair in signed.split(","))
+    return {account: name for name, _, account in pairs}

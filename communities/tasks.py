@@ -1,7 +1,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from communities.services import audit, housekeeping
+from communities.services import audit, housekeeping, invitations, mails, platform_members
 
 
 @shared_task(name="communities.forget_idempotent_requests")
@@ -10,7 +10,47 @@ def forget_idempotent_requests(**_later: object) -> None:
     housekeeping.delete_expired_idempotent_requests(at=timezone.now())
 
 
+@shared_task(name="communities.forget_sessions")
+def forget_sessions(**_later: object) -> None:
+    """Delete sessions whose time is over, every day. Nobody can use them since then."""
+    housekeeping.delete_ended_sessions(at=timezone.now())
+
+
 @shared_task(name="communities.forget_audit_entries")
 def forget_audit_entries(**_later: object) -> None:
     """Delete entries of the audit trail that are older than AUDIT_DAYS, every day."""
     audit.delete_old(at=timezone.now())
+
+
+@shared_task(name=mails.SEND)
+def send_mails(**_later: object) -> None:
+    """Send the mails that are due: after each that is written, and every few seconds."""
+    mails.send_due(at=timezone.now())
+
+
+@shared_task(name="communities.forget_mails")
+def forget_mails(**_later: object) -> None:
+    """Delete the rows of mails that were over long ago, every day."""
+    mails.forget_old(at=timezone.now())
+
+
+@shared_task(name="communities.forget_invitations")
+def forget_invitations(**_later: object) -> None:
+    """Delete invitations that were over long ago, every day."""
+    invitations.forget_old(at=timezone.now())
+
+
+@shared_task(name=platform_members.REFRESH)
+def refresh_members(
+    *, identity_id: int | None = None, user_id: int | None = None, after: int = 0, **_later: object
+) -> None:
+    """Ask the chat platform about members whose roles are old, every minute.
+
+    With a person, finish what their sign-in left: the communities with higher ids than `after`.
+    """
+    if identity_id is not None and user_id is not None:
+        platform_members.refresh_rest(
+            identity_id=identity_id, user_id=user_id, after=after, at=timezone.now()
+        )
+    else:
+        platform_members.refresh_old(at=timezone.now())

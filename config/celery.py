@@ -33,10 +33,15 @@ INTERVALS = {
     "surveys.settle_anonymous_answers": 600,
     "webhooks.settle_anonymous_deliveries": 600,
     "communities.forget_idempotent_requests": 3600,
+    "communities.forget_sessions": 86400,
     "surveys.forget_old_drafts": 3600,
     "communities.forget_audit_entries": 86400,
     "webhooks.forget_bodies": 3600,
     "webhooks.remove_deleted": 3600,
+    "communities.send_mails": 15,
+    "communities.forget_mails": 86400,
+    "communities.forget_invitations": 86400,
+    "communities.refresh_members": 60,
 }
 TIMETABLE: dict[str, dict[str, Any]] = {
     # A message that no worker has fetched by the next run is obsolete.

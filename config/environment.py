@@ -6,11 +6,13 @@ import secrets
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import psycopg
 from environs import Env, EnvValidationError, ValidationError
@@ -137,6 +139,91 @@ def stop(sentences: list[str]) -> NoReturn:
 def _as_clause(messages: Any) -> str:
     text = str(messages[0] if isinstance(messages, list) else messages)
     return text[:1].lower() + text[1:]
+
+
+MAIL_SCHEMES = {"smtp": 587, "smtps": 465}
+
+
+def is_mail_url(text: str) -> None:
+    """A check for the URL of a mail server. It may be blank."""
+    try:
+        parts = urlsplit(text)
+        is_server = parts.scheme in MAIL_SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_server = False
+    if text and (not is_server or parts.path.strip("/") or parts.query):
+        raise ValidationError("it must be a URL like smtp://user:password@host:587 or smtps://host.")
+
+
+def is_blank_or_sender(text: str) -> None:
+    """A check that this is blank, or an address that mails can come from, with or without a name."""
+    _, address = parseaddr(text)
+    if text and ("@" not in address or not text.isprintable()):
+        raise ValidationError("it must be an address like Colloquy <surveys@example.org>.")
+
+
+def django_mail(url: str, *, folder: Path) -> dict[str, Any]:
+    """Django's settings for a mail server, or for mails as files in a folder if the URL is blank.
+
+    `smtp` turns encryption on once connected (STARTTLS) where a password is sent, `smtps` from the start.
+    """
+    if not url:
+        return {
+            "EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend",
+            "EMAIL_FILE_PATH": str(folder),
+        }
+    parts = urlsplit(url)
+    return {
+        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": parts.port or MAIL_SCHEMES[parts.scheme],
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+        "EMAIL_USE_TLS": parts.scheme == "smtp" and bool(parts.username),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class SignInSource:
+    """What an identity source needs. `base_url` replaces the platform's own addresses; mostly blank."""
+
+    provider: str
+    client_id: str
+    client_secret: str
+    base_url: str
+
+    @property
+    def is_offered(self) -> bool:
+        return bool(self.client_secret) and (bool(self.client_id) or not self.needs_client_id)
+
+    @property
+    def needs_client_id(self) -> bool:
+        """The game store knows us by a key alone."""
+        return self.provider != "game_store"
+
+
+def sign_in_source(env: Env, provider: str) -> SignInSource:
+    """Read the credentials of one identity source."""
+    prefix = f"SIGN_IN_{provider.upper()}_"
+    return SignInSource(
+        provider,
+        env.str(f"{prefix}CLIENT_ID", "", validate=is_blank_or_token),
+        env.str(f"{prefix}CLIENT_SECRET", "", validate=is_blank_or_token),
+        env.str(f"{prefix}BASE_URL", "", validate=is_base_url).rstrip("/"),
+    )
+
+
+def half_configured_sources(sources: Mapping[str, SignInSource]) -> list[str]:
+    """A sentence for each source that has some credentials, but not all that it needs."""
+    return [
+        f"SIGN_IN_{name.upper()}_CLIENT_{'SECRET' if source.client_id else 'ID'} is not set: "
+        "a source needs both its id and its secret."
+        if source.needs_client_id
+        else f"SIGN_IN_{name.upper()}_CLIENT_SECRET is not set: it is the platform's web API key."
+        for name, source in sources.items()
+        if (source.client_id or source.client_secret) and not source.is_offered
+    ]
 
 
 def django_database(url: str, *, statement_timeout: int, prepared_statements: bool = True) -> dict[str, Any]:

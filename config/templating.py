@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any, cast
 
 import jinja2
 from django.template import engines
 from django.template.backends.jinja2 import Jinja2
+from django.template.loaders import app_directories
 from django.templatetags.static import static
 from django.urls import reverse
 from jinja2.ext import Extension
@@ -19,6 +21,13 @@ INCLUDE = re.compile(r'\{% include "([^"]+)" %\}')
 INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 BREAK_AT_TAG = re.compile(r"(?<=>)\n+|\n+(?=[<>])")
 BREAK = re.compile(r"\n+")
+
+
+class AppLoader(app_directories.Loader):
+    """Finds Django's own templates, and none of django-allauth's: all that people see there is ours."""
+
+    def get_dirs(self) -> list[str | Path]:
+        return [each for each in super().get_dirs() if "allauth" not in Path(each).parts]
 
 
 class CompactMarkup(Extension):
@@ -57,7 +66,8 @@ class CompactMarkup(Extension):
 def environment(**options: Any) -> jinja2.Environment:
     """Called by the setting TEMPLATES. An undefined name in a template is an error, not a blank."""
     layout = {"trim_blocks": True, "lstrip_blocks": True, "extensions": [CompactMarkup]}
-    created = jinja2.Environment(**options | layout | {"undefined": jinja2.StrictUndefined})
+    escapes = {"autoescape": _escapes}
+    created = jinja2.Environment(**options | layout | escapes | {"undefined": jinja2.StrictUndefined})
     # Cached: the address of a static file does not change at runtime.
     created.globals |= {"static": cache(static), "url": reverse}
     return created
@@ -69,6 +79,11 @@ def compile_all() -> None:
     for name in engine.env.list_templates():
         if not name.startswith(OF_STAFF):
             engine.env.get_template(name)
+
+
+def _escapes(name: str | None) -> bool:
+    """Whether values are escaped in a template: not in the plain text of mails."""
+    return name is None or not name.endswith(".txt")
 
 
 def _is_markup(name: str | None) -> bool:

@@ -2,6 +2,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
+from communities.accounts import unsubscribing
 from communities.http.views import UnknownPath
 from config import docs, health, metrics
 
@@ -20,6 +21,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^v1(?:/.*)?$", UnknownPath.of_any_method()),
     path("", include("xp.urls")),
     path("", include("surveys.pages.urls")),
+    path("account", RedirectView.as_view(url="/account/")),
+    path("account/", include("surveys.pages.own.urls")),
+    path("account/webhooks/", include("webhooks.pages.urls")),
+    path("account/", include("communities.accounts.urls")),
+    path("mail/<str:signed>/unsubscribe", unsubscribing.unsubscribe, name="mail-unsubscribe"),
     path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),
 ]

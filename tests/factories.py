@@ -8,7 +8,16 @@ import secrets
 from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Sequence, SubFactory, Trait
 from factory.django import DjangoModelFactory
 
-from communities.models import ApiKey, Community, CommunitySettings, Identity, Member, User
+from communities.models import (
+    ApiKey,
+    Community,
+    CommunitySettings,
+    Identity,
+    Member,
+    SourceCheck,
+    User,
+    VerifiedSource,
+)
 from surveys.models import Block, Conversation, Option, Project
 from tests.support.moments import NOON
 from webhooks.events import EventType
@@ -57,6 +66,32 @@ class IdentityFactory(DjangoModelFactory[Identity]):
     user = SubFactory(UserFactory)
     provider = Identity.Provider.CHAT
     platform_id = Sequence(lambda number: str(820_000_000_000_000_000 + number))
+
+
+class VerifiedSourceFactory(DjangoModelFactory[VerifiedSource]):
+    """Subscribers of a channel."""
+
+    class Meta:
+        model = VerifiedSource
+
+    community = SubFactory(CommunityFactory)
+    provider = Identity.Provider.VIDEO
+    rule = VerifiedSource.Rule.SUBSCRIBES_TO
+    target = "UC-harbour"
+    label = "Subscribers of the Harbour channel"
+    created_at = NOON
+
+
+class SourceCheckFactory(DjangoModelFactory[SourceCheck]):
+    """A yes of the platform, at noon."""
+
+    class Meta:
+        model = SourceCheck
+
+    source = SubFactory(VerifiedSourceFactory)
+    identity = SubFactory(IdentityFactory, provider=Identity.Provider.VIDEO)
+    passes = True
+    checked_at = NOON
 
 
 class MemberFactory(DjangoModelFactory[Member]):

@@ -43,6 +43,9 @@ LEADS_SUPERUSERS_ON = "302 404 404 404 404 404 302"
 SUPERUSERS_DJANGO = "302 403 403 403 403 403 200"
 NOBODY = "302 404 404 404 404 404 404"
 NOBODY_DJANGO = "302 403 403 403 403 403 403"
+# Those who may edit a project; others who see it are told that they may not.
+EDITORS = "302 404 403 200 200 404 200"
+NO_SUCH_METHOD_FOR_EDITORS = "302 404 403 405 405 404 405"
 # A method that an address does not take, asked before or after the sign-in and the role.
 NO_SUCH_METHOD = "405 405 405 405 405 405 405"
 NO_SUCH_METHOD_FOR_STAFF = "302 405 405 405 405 405 405"
@@ -85,10 +88,10 @@ def _below(model: str, argument: str, **rows: tuple[str, str]) -> dict[str, tupl
 
 TABLE: dict[str, tuple[str, str]] = {
     "": (STAFF, SAME),
-    "login/": ("200 302 302 302 302 302 302", "200 200 200 200 200 200 200"),
-    "logout/": ("302 405 405 405 405 405 405", "302 200 200 200 200 200 200"),
-    "password_change/": (STAFF, SAME),
-    "password_change/done/": (STAFF, NO_SUCH_METHOD_FOR_STAFF),
+    "login/": (GOES_ON, SAME),
+    "logout/": (GOES_ON, SAME),
+    "password_change/": (GOES_ON, SAME),
+    "password_change/done/": (GOES_ON, SAME),
     "autocomplete/": (NOBODY_DJANGO, NO_SUCH_METHOD_FOR_STAFF),
     "jsi18n/": ("302 200 200 200 200 200 200", NO_SUCH_METHOD_FOR_STAFF),
     "r/<path:content_type_id>/<path:object_id>/": (NOBODY, SAME),
@@ -122,10 +125,23 @@ TABLE: dict[str, tuple[str, str]] = {
         revoke=(PAGE_OF_ADMINS, LEADS_ADMINS_ON),
     ),
     **_pages(
+        "communities/verifiedsource",
+        list=(LIST_OF_ADMINS, SAME),
+        add=(LIST_OF_ADMINS, SAME),
+        change=(PAGE_OF_ADMINS, SAME),
+    ),
+    **_below(
+        "communities/verifiedsource",
+        "path:object_id",
+        edit=(PAGE_OF_ADMINS, SAME),
+        remove=(PAGE_OF_ADMINS, LEADS_ADMINS_ON),
+    ),
+    **_pages(
         "communities/member",
         list=(LIST_OF_MEMBERS, SAME),
         add=(LIST_OF_ADMINS, SAME),
         change=(PAGE_OF_MEMBERS, SAME),
+        invite=(LIST_OF_ADMINS, SAME),
     ),
     **_below(
         "communities/member",
@@ -134,6 +150,8 @@ TABLE: dict[str, tuple[str, str]] = {
         reset=(PAGE_OF_ADMINS, LEADS_ADMINS_ON),
         ledger=(PAGE_OF_ADMINS, SAME),
         access=(PAGE_OF_ADMINS, SAME),
+        invite=(PAGE_OF_ADMINS, SAME),
+        email=(PAGE_OF_ADMINS, LEADS_ADMINS_ON),
         data=(PAGE_OF_ADMINS, SAME),
         erase=(PAGE_OF_ADMINS, SAME),
     ),
@@ -270,6 +288,14 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/<int:project_id>/share/new-address/": (
         "302 404 403 200 200 404 200",
         "302 404 403 302 302 404 302",
+    ),
+    "surveys/project/<int:project_id>/share/links/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
+    "surveys/project/<int:project_id>/share/links/send/": (EDITORS, "302 404 403 422 422 404 422"),
+    "surveys/project/<int:project_id>/share/links/file/<str:format>/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
+    "surveys/project/<int:project_id>/share/links/<uuid:link_id>/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
+    "surveys/project/<int:project_id>/share/links/<uuid:link_id>/revoke/": (
+        NO_SUCH_METHOD_FOR_EDITORS,
+        "302 404 403 303 303 404 303",
     ),
     "surveys/project/<path:object_id>/": (GOES_ON, SAME),
     "surveys/project/<path:object_id>/change/": ("302 404 302 302 302 404 302", SAME),

@@ -51,6 +51,8 @@ def place() -> dict[str, Any]:
     assert caller.post(f"/conversations/{conversation['id']}/answers", answer).status_code == 200
     asked = caller.post(f"/projects/{project['id']}/analysis")
     analysis.run(analysis_id=int(asked.json()["id"]))
+    member_id = str(caller.community.members.get().pk)
+    link = caller.post(f"/projects/{project['id']}/links", {"member_id": member_id}).json()
     webhook = caller.post("/webhooks", {"url": "https://example.com/", "events": ["*"]}).json()
     return {
         "key": caller.secret,
@@ -63,7 +65,8 @@ def place() -> dict[str, Any]:
         "webhook_id": webhook["id"],
         "delivery_id": caller.post(f"/webhooks/{webhook['id']}/ping").json()["id"],
         "template_id": "event-feedback",
-        "member_id": str(caller.community.members.get().pk),
+        "member_id": member_id,
+        "link_id": link["id"],
     }
 
 

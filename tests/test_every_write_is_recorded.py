@@ -60,6 +60,8 @@ WRITES: dict[str, tuple[str, str, Any, Action | None]] = {
         *("put", "/projects/{project}/script/blocks/{block}", {"prompt": "Which?"}),
         Action.SCRIPT_UPDATED,
     ),
+    "link.create": ("post", "/projects/{project}/links", {"member_id": "{member}"}, Action.LINK_CREATED),
+    "link.destroy": ("delete", "/projects/{project}/links/{link}", None, Action.LINK_REVOKED),
     "response.destroy": ("delete", "/responses/{response}", None, Action.RESPONSE_DELETED),
     "analysis.create": ("post", "/projects/{project}/analysis", None, Action.ANALYSIS_REQUESTED),
     "conversation.create": ("post", "/projects/{project}/conversations", {}, None),
@@ -84,8 +86,10 @@ class Scene:
     def write(self, action: str, *, by: Caller | None = None, key: str = "") -> Any:
         method, path, body, _ = WRITES[action]
         if isinstance(body, dict):
+            sent = {"{text}": int(self.places["text"]), "{member}": self.places["member"]}
             body = {
-                name: int(self.places["text"]) if value == "{text}" else value for name, value in body.items()
+                name: sent.get(value, value) if isinstance(value, str) else value
+                for name, value in body.items()
             }
         headers = {"Idempotency-Key": key} if key else {}
         return (by or self.caller).call(method, path.format(**self.places), body, **headers)
@@ -109,6 +113,7 @@ def scene() -> Scene:
     delivery = caller.post(f"/webhooks/{webhook['id']}/ping").json()
     key = caller.post("/api_keys", {"name": "Board"}).json()
     member = caller.community.members.create(user=User.objects.create(name="Bo"))
+    link = caller.post(f"/projects/{project['id']}/links", {"member_id": str(member.pk)}).json()
     places = {
         "project": project["id"],
         "closed": closed["id"],
@@ -120,8 +125,9 @@ def scene() -> Scene:
         "delivery": delivery["id"],
         "key": key["id"],
         "member": str(member.pk),
+        "link": link["id"],
     }
-    secrets = [caller.secret, key["key"], webhook["secret"], WRITTEN, NOTE, PATH]
+    secrets = [caller.secret, key["key"], webhook["secret"], link["url"], WRITTEN, NOTE, PATH]
     return Scene(caller, places, secrets)
 
 

@@ -25,6 +25,9 @@ OF_WRITES = {"409", "413", "415"}
 RATE_HEADERS = {"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
 
 
+FILES = {"text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}
+
+
 def operations() -> list[tuple[str, str, dict[str, Any]]]:
     return [
         (method, path, operation)
@@ -34,14 +37,14 @@ def operations() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def contents() -> list[tuple[str, dict[str, Any]]]:
-    """Every body that goes in or comes out, with where it stands."""
+    """Every body that goes in or comes out, with where it stands; not those of files alone."""
     found = []
     for _, _, operation in operations():
         name = operation["operationId"]
         if "requestBody" in operation:
             found.append((f"{name} request", operation["requestBody"]["content"]["application/json"]))
         for status, response in operation["responses"].items():
-            if "content" in response:
+            if not response.get("content", {}).keys() <= FILES:
                 found.append((f"{name} {status}", response["content"]["application/json"]))
     for name, path in described()["webhooks"].items():
         found.append((f"{name} told", path["post"]["requestBody"]["content"]["application/json"]))

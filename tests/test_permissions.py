@@ -28,6 +28,7 @@ TABLE: dict[str, tuple[str, str, Any, str]] = {
     "community.retrieve": ("get", "{community}", None, EVERYBODY),
     "settings.retrieve": ("get", "{community}/settings", None, EVERYBODY),
     "settings.partial_update": ("patch", "{community}/settings", {}, ADMINS),
+    "verified_source.list": ("get", "{community}/verified_sources", None, EVERYBODY),
     "audit.list": ("get", "{community}/audit", None, ADMINS),
     "api_key.list": ("get", "{community}/api_keys", None, ADMINS),
     "api_key.create": ("post", "{community}/api_keys", {"name": "Website"}, ADMINS),
@@ -71,6 +72,10 @@ TABLE: dict[str, tuple[str, str, Any, str]] = {
     "conversation.go_on": ("post", "{conversation}/continue", None, OWN_OR_ANY),
     "template.list": ("get", "/v1/templates", None, EVERYBODY),
     "template.retrieve": ("get", "/v1/templates/event-feedback", None, EVERYBODY),
+    "link.list": ("get", "{project}/links", None, OWN_OR_ANY),
+    "link.create": ("post", "{project}/links", {"member_ids": []}, OWN_OR_ANY),
+    "link.export": ("get", "{project}/links/export", None, OWN_OR_ANY),
+    "link.destroy": ("delete", "{link}", None, OWN_OR_ANY),
     "response.list": ("get", "{project}/responses", None, EVERYBODY),
     "response.retrieve": ("get", "{response}", None, EVERYBODY),
     "response.destroy": ("delete", "{response}", None, OWN_OR_ANY),
@@ -110,6 +115,11 @@ def _somebody_else(admin: Caller) -> int:
     return admin.community.members.create(user=User.objects.create(name="Somebody else")).pk
 
 
+def _link(author: Caller, project_id: str) -> str:
+    body = {"member_id": str(_somebody_else(author))}
+    return str(author.post(f"/projects/{project_id}/links", body).json()["id"])
+
+
 def _webhook_and_delivery(admin: Caller, community: str) -> dict[str, str]:
     webhook = admin.post("/webhooks", {"url": "https://example.com/", "events": ["webhook.ping"]}).json()
     delivery = admin.post(f"/webhooks/{webhook['id']}/ping").json()
@@ -147,6 +157,7 @@ def _scene(*, privacy_mode: str = "transparent", is_open: bool = True) -> Scene:
         "block": str(blocks[0]["id"]),
         "key": str(admin.community.api_keys.order_by("-pk")[0].pk),
         "member": f"{community}/members/{_somebody_else(admin)}",
+        "link": f"{community}/projects/{project['id']}/links/{_link(author, project['id'])}",
         **_webhook_and_delivery(admin, community),
     }
     if is_open:

@@ -103,7 +103,14 @@ def test_the_users_own_settings_for_webhooks_stay(monkeypatch: pytest.MonkeyPatc
 def test_the_welcome_names_every_page_of_the_demo_and_the_key() -> None:
     addresses = re.findall(r"http://127\.0\.0\.1:8000(\S*)", run._welcome_text(DEMO))
 
-    assert addresses == ["/s/one", "/s/two", "/docs", "/admin/", "/v1/communities/1/projects"]
+    assert addresses == [
+        "/s/one",
+        "/s/two",
+        "/docs",
+        "/account/login/",
+        "/admin/",
+        "/v1/communities/1/projects",
+    ]
     assert "cq_live_abc" in run._welcome_text(DEMO)
 
 

@@ -110,6 +110,8 @@ WRONG = [
     ("MOVES_PER_VISITOR_AND_MINUTE", "many"),
     ("LEAST_SECONDS_TO_FIRST_ANSWER", "soon"),
     ("LOG_LEVEL", "LOUD"),
+    ("SESSION_IDLE_HOURS", "0"),
+    ("STAFF_SESSION_MAX_HOURS", "a day"),
     ("WEBHOOKS_ALLOW_HTTP", "perhaps"),
     ("WEBHOOKS_THREADS", "0"),
     ("METRICS_TOKEN", ""),

@@ -235,8 +235,8 @@ BODIES: list[tuple[bytes, int, bytes, int]] = [
     (b"/s/no-such-page", 12 * MEBIBYTE, b"multipart/form-data; boundary=x", 415),
     (b"/s/no-such-page", 100_000, b"Multipart/Form-Data; boundary=x", 415),
     (b"/r/no-such-page", 12 * MEBIBYTE, b"text/plain", 413),
-    (b"/admin/login/", 12 * MEBIBYTE, b"application/x-www-form-urlencoded", 413),
-    (b"/admin/login/", 100_000, b"multipart/form-data; boundary=x", 415),
+    (b"/account/login/", 12 * MEBIBYTE, b"application/x-www-form-urlencoded", 413),
+    (b"/account/login/", 100_000, b"multipart/form-data; boundary=x", 415),
 ]
 
 
@@ -267,7 +267,7 @@ def test_what_is_too_large_and_files_are_refused_while_the_client_still_sends(si
 
 def test_a_form_in_chunks_is_read(site: Installation) -> None:
     fields = b"username=a&password=b"
-    request = b"POST /admin/login/" + HOST + b"Content-Type: application/x-www-form-urlencoded\r\n"
+    request = b"POST /account/login/" + HOST + b"Content-Type: application/x-www-form-urlencoded\r\n"
     with connect(site, request + b"Transfer-Encoding: chunked\r\n\r\n") as connection:
         for byte in b"%x\r\n%b\r\n0\r\n\r\n" % (len(fields), fields):
             connection.sendall(bytes([byte]))

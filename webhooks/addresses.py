@@ -9,6 +9,8 @@ import unicodedata
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urlsplit
 
+from communities.addresses import is_public
+
 MAX_LENGTH = 2048  # characters
 PORTS = {"http": 80, "https": 443}
 _FIRST_UNPRIVILEGED_PORT = 1024
@@ -24,29 +26,6 @@ _LOCAL_NAMES = re.compile(
 )
 # Python's IDNA 2003 maps these characters to other domains than browsers do.
 _AMBIGUOUS = re.compile("[ßẞς]")
-
-# In addition to `ipaddress`, which calls some of these global; which ones depends on the Python version.
-_REFUSED_IPV4 = [
-    ipaddress.IPv4Network(network)
-    for network in (
-        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
-        *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15"),
-        *("198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
-        "168.63.129.16/32",  # looks public, but is the host machine in Azure
-    )
-]
-_ALLOCATED_IPV6 = ipaddress.IPv6Network("2000::/3")  # everything outside is not on the internet
-_REFUSED_IPV6 = [
-    ipaddress.IPv6Network(network)
-    for network in (
-        "2001::/23",  # Teredo, benchmarking, ORCHID and other protocols
-        "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4, which can reach any IPv4 address
-        "3ffe::/16",  # the former 6bone
-        "3fff::/20",  # documentation
-    )
-]
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 class BadAddress(ValueError):
@@ -103,30 +82,6 @@ def parse_url(url: str) -> Endpoint:
     host, port = _host_and_port(parts)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Endpoint(parts.scheme, host, port, quote(target, safe=_PRINTABLE))
-
-
-def is_public(ip: str) -> bool:
-    """Whether a text is an IP address that is public on the internet."""
-    try:
-        address = ipaddress.ip_address(ip)
-    except ValueError:
-        return False
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.scope_id is not None:
-            return False
-        inner = _ipv4_inside(address)
-        if inner is None:
-            refused = address not in _ALLOCATED_IPV6 or any(address in network for network in _REFUSED_IPV6)
-            return address.is_global and not refused
-        address = inner
-    return address.is_global and not any(address in network for network in _REFUSED_IPV4)
-
-
-def _ipv4_inside(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that connecting reaches, through the system itself or the network's NAT64."""
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped
 
 
 def _is_private(host: str) -> bool:

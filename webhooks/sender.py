@@ -8,11 +8,9 @@ and proxies are not used.
 from __future__ import annotations
 
 import functools
-import queue
 import select
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +19,8 @@ from typing import Any, Self
 
 import httpcore2
 
-from webhooks.addresses import BadAddress, Endpoint, check_url, is_public, parse_url
+from communities.addresses import is_public, resolve
+from webhooks.addresses import BadAddress, Endpoint, check_url, parse_url
 
 TIMEOUT = 15.0  # seconds, from resolving the host to the last byte of the response
 MAX_BODY_BYTES = 64 * 1024  # read of a response's body
@@ -283,21 +282,9 @@ def _connected_to(family: int, address: tuple[Any, ...], seconds: float) -> sock
 
 
 def _resolved(target: Endpoint, deadline: _Deadline) -> list[tuple[int, tuple[Any, ...]]]:
-    """Family and socket address of every address of the host; empty if the host is unknown."""
-    resolved: queue.SimpleQueue[list[tuple[int, tuple[Any, ...]]]] = queue.SimpleQueue()
-
-    def resolve() -> None:
-        try:
-            records = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError):
-            records = []
-        resolved.put([(family, address) for family, _, _, _, address in records])
-
-    # getaddrinfo has no timeout, so its thread is abandoned at the deadline.
-    threading.Thread(target=resolve, name="resolve", daemon=True).start()
     try:
-        return resolved.get(timeout=deadline.remaining())
-    except queue.Empty:
+        return resolve(target.host, target.port, seconds=deadline.remaining())
+    except TimeoutError:
         raise deadline.error() from None
 
 

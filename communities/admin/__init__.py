@@ -8,4 +8,5 @@ from communities.admin import (  # noqa: F401 - they register
     keys,
     requests,
     users,
+    verified_sources,
 )

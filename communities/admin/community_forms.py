@@ -78,6 +78,11 @@ class CommunityForm(forms.Form):
     use_leader_board = forms.BooleanField(
         required=False, label="There is a leaderboard", help_text="Members can see who has the most XP."
     )
+    allow_sign_up = forms.BooleanField(
+        required=False,
+        label="Anybody may join",
+        help_text="People make an account and become members, without an invitation.",
+    )
     thank_you_type = forms.ChoiceField(
         choices=THANKS, widget=forms.RadioSelect, required=False, label="Style of the thanks"
     )

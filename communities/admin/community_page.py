@@ -24,6 +24,7 @@ from communities.tiers import TIERS
 # The form's parts: a heading, what it is about, and the names of its fields.
 PARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("The community", "", ("name", "icon_url", "topics", "locale", "time_zone")),
+    ("Joining", "", ("allow_sign_up",)),
     ("Privacy", "", ("default_anonymous_mode",)),
     (
         "XP",

@@ -9,17 +9,26 @@ from django.urls import reverse
 
 from communities.actors import Actor
 from communities.admin_site.home import FirstStep, add_first_steps
-from communities.models import CommunitySettings, Member
+from communities.models import Community, CommunitySettings, Member
 
 
 @add_first_steps
 def first_steps(request: HttpRequest, actor: Actor) -> Sequence[FirstStep]:
-    """Settings, and a second person who may write surveys."""
+    """The set-up wizard, for members; settings, and a second person who may write surveys."""
     if not actor.is_admin:
         return []
     own = Member.objects.filter(community_id=actor.community_id, left_at__isnull=True)
     colleagues = own.exclude(access=Member.Access.MEMBER)[:2].count()
+    community = Community.objects.get(pk=actor.community_id)
+    is_member = own.filter(user_id=actor.user_id, access=Member.Access.ADMIN).exists()
+    wizard = FirstStep(
+        1,
+        "Set the community up in four short steps",
+        reverse("account_setup", args=[actor.community_id]),
+        is_done=community.user_setup_id is not None,
+    )
     return [
+        *([wizard] if is_member else []),
         FirstStep(
             5,
             "Choose the community's language, time zone and default privacy",

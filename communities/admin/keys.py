@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,17 +14,18 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from communities import once
 from communities.actors import Actor
-from communities.admin.key_forms import NewKeyForm
-from communities.admin_site import once, refusals
+from communities.admin_site import refusals
 from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment, state
 from communities.errors import Conflict, Refusal
 from communities.http.authentication import caller_cache
+from communities.key_forms import NewKeyForm
 from communities.models import ApiKey, Member
-from communities.services import keys, members
+from communities.services import key_listing, keys
 
 WHAT_KEYS_ARE = (
     "An API key lets a website or a program work with this community's projects. It acts in the name of "
@@ -114,7 +115,8 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         actor, at = self.actor(request), timezone.now()
-        access = _present_access(actor.community_id, [actor.user_id]).get(actor.user_id)
+        own = key_listing.present_access(community_id=actor.community_id, user_ids=[actor.user_id])
+        access = own.get(actor.user_id)
         form = NewKeyForm(
             request.POST if request.method == "POST" else None,
             at=at,
@@ -232,13 +234,8 @@ def role_of(key: ApiKey, access: Mapping[int, str]) -> str:
 
 def state_of(key: ApiKey, at: datetime, access: Mapping[int, str]) -> SafeString:
     """The state of a key in words, with a sign. Keys of people who have left are refused."""
-    if key.revoked_at is not None:
-        return state("Revoked", "bad")
-    if not key.is_active_at(at):
-        return state("Expired", "bad")
-    if key.user_id not in access:
-        return state("Refused: its maker has left", "bad")
-    return state("In use", "good")
+    found = key_listing.state_of(key, at=at, access=access)
+    return state(found.label, "good" if found == key_listing.KeyState.IN_USE else "bad")
 
 
 def _by_state(rows: Any, value: str) -> Any:
@@ -247,16 +244,9 @@ def _by_state(rows: Any, value: str) -> Any:
 
 def _access_of_makers(actor: Actor, rows: Sequence[ApiKey]) -> dict[int, str]:
     """The access of those makers who are present members, by user id. Their keys have it too."""
-    return _present_access(actor.community_id, {key.user_id for key in rows})
-
-
-def _present_access(community_id: int, user_ids: Collection[int]) -> dict[int, str]:
-    present = Member.objects.filter(
-        community_id=community_id, user_id__in=user_ids, left_at__isnull=True, user__is_active=True
-    )
-    return dict(present.values_list("user_id", "access"))
+    user_ids = {key.user_id for key in rows}
+    return key_listing.present_access(community_id=actor.community_id, user_ids=user_ids)
 
 
 def _names(actor: Actor, rows: Sequence[ApiKey]) -> dict[int, str]:
-    ids = {each for row in rows for each in (row.user_id, row.rotated_by_id) if each is not None}
-    return dict(members.display_names(community_id=actor.community_id, user_ids=ids))
+    return key_listing.names_of(community_id=actor.community_id, keys=rows)

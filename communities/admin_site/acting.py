@@ -12,10 +12,10 @@ from typing import cast
 
 from django.http import Http404, HttpRequest
 
+from communities import chosen_community
 from communities.actors import Actor, Role
 from communities.models import Community, CommunitySettings, Member, User
 
-SESSION_KEY = "community"
 MAX_IN_SWITCHER = 30
 _CACHE = "_acting_in"
 
@@ -64,7 +64,7 @@ def require_actor(request: HttpRequest, community_id: int, *, least: Role = Role
 
 def current_community(request: HttpRequest) -> StaffCommunity | None:
     """The community whose lists the user sees; None if they belong to none."""
-    chosen = request.session.get(SESSION_KEY)
+    chosen = request.session.get(chosen_community.SESSION_KEY)
     community = _find(request, chosen) if isinstance(chosen, int) else None
     return community or next(iter(_acting(request).values()), None)
 
@@ -77,8 +77,7 @@ def current_actor(request: HttpRequest) -> Actor | None:
 
 def make_current(request: HttpRequest, community_id: int) -> None:
     """Make a community the current one, from this request on. The caller has checked the user's role."""
-    if request.session.get(SESSION_KEY) != community_id:
-        request.session[SESSION_KEY] = community_id
+    chosen_community.remember(request, community_id)
 
 
 def _acting(request: HttpRequest) -> dict[int, StaffCommunity]:

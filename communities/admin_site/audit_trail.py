@@ -35,6 +35,7 @@ KINDS = {
     "script": "Scripts",
     "response": "Responses",
     "responses": "Exports",
+    "link": "Personal links",
     "analysis": "Analyses",
     "member": "Members",
     "xp": "XP",

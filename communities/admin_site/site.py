@@ -1,15 +1,18 @@
-"""The admin site: limited sign-in, the side bar, the switcher between communities, and the home page."""
+"""The admin site: the way to sign in, the side bar, the switcher between communities, the home page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from django.contrib.admin import ModelAdmin
+from django.contrib.admin import AdminSite, ModelAdmin
+from django.contrib.auth import logout
 from django.core.exceptions import ImproperlyConfigured
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse, TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
@@ -19,12 +22,11 @@ from communities.admin_site import acting, home
 from communities.admin_site.base import CommunityModelAdmin, OperationsModelAdmin, SiteModelAdmin
 from communities.admin_site.pages import site_pages
 from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound, Refusal
-from communities.sign_in import LimitedSignIn
 
 View = Callable[..., HttpResponseBase]
 
 
-class Site(LimitedSignIn):
+class Site(AdminSite):
     """Django's admin site in our look. It registers only admins that know who may see their rows."""
 
     site_header = site_title = "Colloquy"
@@ -34,9 +36,10 @@ class Site(LimitedSignIn):
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
         """Register an admin class. Raises ImproperlyConfigured for one that checks no community.
 
-        Django's own admin of groups is left out; `communities.admin.users` has ours.
+        Django's own admin of groups is left out, as `communities.admin.users` has ours; and so are those of
+        django-allauth, whose rows belong to the people in the account area.
         """
-        if getattr(admin_class, "__module__", "").startswith("django.contrib.auth."):
+        if getattr(admin_class, "__module__", "").startswith(("django.contrib.auth.", "allauth.")):
             return
         allowed = (CommunityModelAdmin, OperationsModelAdmin)
         if not (isinstance(admin_class, type) and issubclass(admin_class, allowed)):
@@ -46,6 +49,32 @@ class Site(LimitedSignIn):
                 "so that nobody sees the rows of another community."
             )
         super().register(model_or_iterable, admin_class, **options)
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Staff sign in in the account area (decisions 16.2), which leads back to where they wanted to go."""
+        wanted = request.GET.get("next") or request.POST.get("next") or reverse("admin:index")
+        if self.has_permission(request):
+            return HttpResponseRedirect(reverse("admin:index"))
+        if request.user.is_authenticated:
+            return render(request, "account/not_staff.html", {"next": wanted}, status=403)
+        return HttpResponseRedirect(f"{reverse('account_login')}?{urlencode({'next': wanted})}")
+
+    def logout(  # type: ignore[override]  # the stubs know of no redirect
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method == "POST":  # a link on another site must not sign anybody out
+            logout(request)
+        return HttpResponseRedirect(reverse("account_login"))
+
+    def password_change(  # type: ignore[override]  # the stubs know of no redirect
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return HttpResponseRedirect(reverse("account_change_password"))
+
+    def password_change_done(  # type: ignore[override]
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return HttpResponseRedirect(reverse("account"))
 
     def has_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_staff)

@@ -30,6 +30,7 @@ EXAMPLE = {
     "thank_you_type": "default",
     "thank_you_custom_message": None,
     "thank_you_custom_label": None,
+    "allow_sign_up": False,
 }
 
 
@@ -75,6 +76,9 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
     thank_you_type = StrictChoiceField(choices=CommunitySettings.ThankYouType.values, allow_null=True)
     thank_you_custom_message = StrictTextField(allow_null=True, max_length=4000)
     thank_you_custom_label = StrictTextField(allow_null=True, max_length=80)
+    allow_sign_up = StrictBooleanField(
+        help_text="Anybody may make an account and become a member, without an invitation."
+    )
 
 
 def _as_json(saved: CommunitySettings) -> dict[str, object]:

@@ -4,6 +4,7 @@ from communities.api.audit import AuditViewSet
 from communities.api.communities import CommunitiesViewSet
 from communities.api.keys import KeyViewSet
 from communities.api.settings import SettingsViewSet
+from communities.api.verified_sources import VerifiedSourceViewSet
 from communities.http import paths  # noqa: F401 (registers the converter `id`)
 
 urlpatterns = [
@@ -13,6 +14,7 @@ urlpatterns = [
         "communities/<id:community_id>/settings",
         SettingsViewSet.as_view({"get": "retrieve", "patch": "partial_update"}),
     ),
+    path("communities/<id:community_id>/verified_sources", VerifiedSourceViewSet.as_view({"get": "list"})),
     path("communities/<id:community_id>/audit", AuditViewSet.as_view({"get": "list"})),
     path("communities/<id:community_id>/api_keys", KeyViewSet.as_view({"get": "list", "post": "create"})),
     path("communities/<id:community_id>/api_keys/<id:key_id>", KeyViewSet.as_view({"delete": "destroy"})),

@@ -17,6 +17,7 @@ import re
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +70,23 @@ if count < limit then
 end
 local blocking = tonumber(redis.call('LINDEX', KEYS[1], count - limit))
 return {{0, 0, tonumber(oldest) + window, blocking + window - now, version}}
+"""
+
+# How many hits each window holds now. Nothing is counted and nothing removed.
+USED = """
+local clock = redis.call('TIME')
+local start = clock[1] * 1000000 + clock[2] - tonumber(ARGV[1])
+local used = {}
+for i, name in ipairs(KEYS) do
+  local low, high = 0, redis.call('LLEN', name)
+  local count = high
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if tonumber(redis.call('LINDEX', name, middle)) <= start then low = middle + 1 else high = middle end
+  end
+  used[i] = count - low
+end
+return used
 """
 
 TAKE_SHA = hashlib.sha1(TAKE.encode()).hexdigest()  # the name under which Redis keeps the script
@@ -200,9 +218,29 @@ def forget(name: str) -> None:
         outage.begin(error)
 
 
+def used_by_keys(api_key_ids: Sequence[int]) -> dict[int, int] | None:
+    """How many requests of each of these keys were counted in the last minute; None if Redis is down."""
+    if not api_key_ids:
+        return {}
+    if outage.lasts():
+        return None
+    try:
+        names = [_name_of_key(each) for each in api_key_ids]
+        used: Any = redis_connection.client().eval(USED, len(names), *names, MINUTE * 1_000_000)
+    except RedisError as error:
+        outage.begin(error)
+        return None
+    outage.end()
+    return dict(zip(api_key_ids, used, strict=True))
+
+
+def _name_of_key(api_key_id: int) -> str:
+    return f"colloquy:rate:key:{api_key_id}"
+
+
 def take_for_key(api_key_id: int, limit: int, *, community_id: int) -> Allowance:
     """Count one request of a key. The allowance has the version of the community's keys."""
-    names = f"colloquy:rate:key:{api_key_id}", key_versions.name_of(community_id)
+    names = _name_of_key(api_key_id), key_versions.name_of(community_id)
     return _take(limit, MINUTE, *names) or outage.let_through(limit)
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+
+from allauth.usersessions.models import UserSession
+from django.contrib.sessions.models import Session
+from django.db.models import Exists, OuterRef
 
 from communities.models import IdempotentRequest
 from communities.transactions import in_transaction
 
 BATCH_SIZE = 5_000
+SETTLED_AFTER = timedelta(days=1)  # a session that gets another key is without its listing for a moment
 
 
 def delete_expired_idempotent_requests(*, at: datetime) -> int:
@@ -24,3 +29,35 @@ def delete_expired_idempotent_requests(*, at: datetime) -> int:
         deleted += len(claims)
         if len(claims) < BATCH_SIZE:
             return deleted
+
+
+def delete_ended_sessions(*, at: datetime) -> int:
+    """Delete expired sessions, and the listings of sessions that are gone. Returns how many sessions went.
+
+    Safe to run twice. Rows that a request has locked are left for the next run.
+    """
+    deleted = 0
+    while True:
+        with in_transaction:
+            expired = Session.objects.select_for_update(skip_locked=True).filter(expire_date__lte=at)
+            keys = list(expired.values_list("pk", flat=True)[:BATCH_SIZE])
+            Session.objects.filter(pk__in=keys).delete()
+            UserSession.objects.filter(session_key__in=keys).delete()
+        deleted += len(keys)
+        if len(keys) < BATCH_SIZE:
+            break
+    _delete_listings_without_session(at=at)
+    return deleted
+
+
+def _delete_listings_without_session(*, at: datetime) -> None:
+    """Of sessions that ended otherwise, such as by signing out; some are listed on after that."""
+    is_gone = ~Exists(Session.objects.filter(pk=OuterRef("session_key")))
+    while True:
+        with in_transaction:
+            listed = UserSession.objects.select_for_update(skip_locked=True, of=("self",))
+            gone = listed.filter(is_gone, last_seen_at__lte=at - SETTLED_AFTER)
+            ids = list(gone.values_list("pk", flat=True)[:BATCH_SIZE])
+            UserSession.objects.filter(pk__in=ids).delete()
+        if len(ids) < BATCH_SIZE:
+            return

@@ -10,7 +10,7 @@ from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import Conflict, NotFound, refuse
 from communities.models import ApiKey, Community
-from communities.services import audit
+from communities.services import audit, key_notices
 from communities.transactions import in_transaction
 
 LIVE_PREFIX = "cq_live_"
@@ -43,7 +43,7 @@ def create_key(
 ) -> tuple[ApiKey, str]:
     """Create a key of this user, and return it with its secret. Without an `actor` a command creates it.
 
-    Refuses an expiry in the past, and more than 50 keys that are not revoked.
+    Its owner hears of it by mail. Refuses an expiry in the past, and more than 50 keys that are not revoked.
     """
     if expires_at is not None and expires_at <= at:
         refuse("expires_at", "in_past", "`expires_at` must be in the future.")
@@ -65,6 +65,7 @@ def create_key(
     )
     after = {**_shown(key), "role": restricted_to, "expires_at": expires_at}
     audit.record(actor=actor, action=Action.API_KEY_CREATED, on=_subject(key), at=at, after=after)
+    key_notices.tell_of_new_key(key, at=at)
     return key, secret
 
 
@@ -72,7 +73,8 @@ def create_key(
 def rotate_key(*, actor: Actor, key_id: int, at: datetime) -> tuple[ApiKey, str]:
     """Give a key a new secret. The old one works for another 24 hours, or until the next rotation.
 
-    The key goes on to act for its maker, also if somebody else rotates it. So it tells who did and when.
+    The key goes on to act for its maker, also if somebody else rotates it. So it tells who did and when, and
+    its maker hears of it by mail.
     Refuses a key that is revoked or expired.
     """
     key = _locked(actor.community_id, key_id)
@@ -96,6 +98,7 @@ def rotate_key(*, actor: Actor, key_id: int, at: datetime) -> tuple[ApiKey, str]
         before=before,
         after={**_shown(key), "previous_key_expires_at": key.previous_expires_at},
     )
+    key_notices.tell_of_rotation(key, actor=actor, at=at)
     return key, secret
 
 

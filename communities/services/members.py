@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q, Subquery
 
 from communities.audit_actions import Action
 from communities.errors import NotFound
@@ -32,33 +32,75 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberIdentity:
-    """A present member as a respondent, with the account that the platform knows them by."""
+class Account:
+    """An account that a platform knows a person by."""
+
+    provider: str
+    platform_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPerson:
+    """A user as one community knows them.
+
+    `member_id` is None for somebody who is no present member. `role_ids` are their roles on the chat platform
+    as it last told at `roles_told_at`; None: it never did. `accounts` begin with that on the chat platform.
+    """
 
     user_id: int
     name: str
-    provider: str
-    platform_id: str | None
+    member_id: int | None = None
+    role_ids: frozenset[str] = frozenset()
+    roles_told_at: datetime | None = None
+    accounts: tuple[Account, ...] = ()
+
+    def account_on(self, provider: str | None) -> Account | None:
+        return next((each for each in self.accounts if each.provider == provider), None)
 
 
-def find_identity(
-    *, community_id: int, member_id: int | None = None, user_id: int | None = None
-) -> MemberIdentity | None:
-    """Return a present member by their own id or their user's; None if there is no such member."""
-    on_chat = Identity.objects.filter(user=OuterRef("user"), provider=Identity.Provider.CHAT).order_by("pk")
-    members = Member.objects.filter(community_id=community_id, left_at__isnull=True)
-    by_id: dict[str, Any] = {"user_id": user_id} if member_id is None else {"pk": member_id}
-    row = (
-        members.filter(**by_id)
-        .annotate(on_chat=Subquery(on_chat.values("platform_id")[:1]), user_name=F("user__name"))
-        .values_list("user_id", "nick", "user_name", "on_chat")
-        .first()
+# For `person_of`, in its order; `person` is the user, `here` their present membership.
+COLUMNS_OF_PERSON = """
+    person.id, coalesce(nullif(here.nick, ''), person.name), here.id, here.role_ids, here.roles_told_at,
+    ARRAY(
+        SELECT own.provider || ' ' || own.platform_id FROM communities_identity own
+        WHERE own.user_id = person.id AND own.community_id IS NULL
+        ORDER BY own.provider <> 'chat', own.id
     )
-    if row is None:
-        return None
-    found_user_id, nick, name, on_chat_id = row
-    provider = Identity.Provider.CHAT if on_chat_id else Identity.Provider.WEB
-    return MemberIdentity(found_user_id, nick or name, provider, on_chat_id)
+"""
+PERSON_HERE = """
+    communities_user person LEFT JOIN communities_member here
+        ON here.user_id = person.id AND here.community_id = %(community)s AND here.left_at IS NULL
+"""
+
+
+def find_person(*, community_id: int, user_id: int) -> KnownPerson | None:
+    """Return a user as a community knows them, member or not; None if there is no such user."""
+    return _known_person("WHERE person.id = %(user)s", {"community": community_id, "user": user_id})
+
+
+def find_member(*, community_id: int, member_id: int) -> KnownPerson | None:
+    """Return a present member by id; None if there is none."""
+    return _known_person("WHERE here.id = %(member)s", {"community": community_id, "member": member_id})
+
+
+def _known_person(where: str, values: dict[str, int]) -> KnownPerson | None:
+    with prepared() as cursor:
+        cursor.execute(f"SELECT {COLUMNS_OF_PERSON} FROM {PERSON_HERE} {where}", values)
+        row = cursor.fetchone()
+    return None if row is None else person_of(row)
+
+
+def person_of(row: Sequence[Any]) -> KnownPerson:
+    """The person in a row of `COLUMNS_OF_PERSON`."""
+    user_id, name, member_id, role_ids, roles_told_at, accounts = row
+    return KnownPerson(
+        user_id,
+        name,
+        member_id,
+        frozenset(role_ids or ()),
+        roles_told_at,
+        tuple(Account(*account.split(" ", 1)) for account in accounts),
+    )
 
 
 def get_membership(*, community_id: int, member_id: int) -> Membership:

@@ -8,23 +8,31 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from communities import key_versions
-from communities.models import ApiKey, Community, Identity, Member
+from communities.errors import Conflict
+from communities.models import ApiKey, Community, Identity, Member, User
 from communities.services import audit
 from communities.services.members import NoSuchMember
+from communities.services.memberships import is_only_admin
+from communities.transactions import in_transaction
 
 Json = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A member, present or not. `external_ids` are the ids that API callers use for them as a respondent."""
+    """Somebody whom a community knows: a member, present or not, or, without a `member_id`, a respondent.
+
+    `external_ids` are the ids that API callers use for them as a respondent.
+    """
 
     community_id: int
-    member_id: int
+    member_id: int | None
     user_id: int
     external_ids: tuple[str, ...]
 
@@ -35,6 +43,31 @@ def get_person(*, community_id: int, member_id: int) -> Person:
     user_id = members.values_list("user_id", flat=True).first()
     if user_id is None:
         raise NoSuchMember
+    return _person(community_id, member_id, user_id)
+
+
+def leaving_person(*, user_id: int, community_id: int) -> Person:
+    """Return a user as a community knows them, to be erased at their own request.
+
+    Refuses (Conflict) the only admin of the community.
+    """
+    # A lock, so that two admins cannot both leave, each because the other is there.
+    Community.objects.select_for_update(no_key=True).filter(pk=community_id).first()
+    member = Member.objects.filter(community_id=community_id, user_id=user_id).first()
+    if member is not None and is_only_admin(member):
+        name = Community.objects.values_list("name", flat=True).get(pk=community_id)
+        raise Conflict(f"You are the only admin of {name}: make somebody else an admin first.")
+    return _person(community_id, member.pk if member else None, user_id)
+
+
+def communities_of(*, user_id: int) -> set[int]:
+    """The ids of the communities that know a user: as a member, present or not, or by an external id."""
+    members = Member.objects.filter(user_id=user_id).values_list("community_id", flat=True)
+    named = Identity.objects.filter(user_id=user_id, community_id__isnull=False)
+    return {*members, *(each for each in named.values_list("community_id", flat=True) if each is not None)}
+
+
+def _person(community_id: int, member_id: int | None, user_id: int) -> Person:
     external = Identity.objects.filter(
         user_id=user_id, community_id=community_id, provider=Identity.Provider.WEB
     )
@@ -47,7 +80,7 @@ def get_person(*, community_id: int, member_id: int) -> Person:
 def export_data(*, person: Person) -> Json:
     """Return this app's data about a person: member, user, accounts and keys. Raises NoSuchMember."""
     of_user = {"user_id": person.user_id}
-    member = Member.objects.filter(pk=person.member_id).select_related("user").first()
+    member = Member.objects.filter(pk=person.member_id or 0).select_related("user").first()
     if member is None:
         raise NoSuchMember
     keys = ApiKey.objects.filter(community_id=person.community_id, **of_user).order_by("pk")
@@ -141,6 +174,14 @@ def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
             ), rotations AS (
                 UPDATE communities_apikey SET rotated_by_id = NULL
                 WHERE community_id = %(community)s AND rotated_by_id = %(user)s AND user_id <> %(user)s
+            ), mails AS (
+                DELETE FROM communities_mail WHERE community_id = %(community)s AND user_id = %(user)s
+            ), invitations AS (
+                DELETE FROM communities_invitation
+                WHERE community_id = %(community)s AND (member_id = %(member)s OR accepted_by_id = %(user)s)
+            ), invited AS (
+                UPDATE communities_invitation SET created_by_id = NULL
+                WHERE community_id = %(community)s AND created_by_id = %(user)s
             ), setup AS (
                 UPDATE communities_community SET user_setup_id = NULL
                 WHERE id = %(community)s AND user_setup_id = %(user)s
@@ -156,7 +197,9 @@ def erase_user(*, user_id: int) -> bool:
 
     A user is needed as a member of any community, present or not, as the creator of an API key or of a
     community, while a community has an external id for them, and as staff or for an entry in the admin's
-    log. Other apps must check their own tables before.
+    log. People who can sign in without another site, by an e-mail address, a password or a passkey, keep
+    their account until they erase it themselves (`give_up_account`). Other apps must check their own tables
+    before.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -164,6 +207,9 @@ def erase_user(*, user_id: int) -> bool:
             WITH gone AS (
                 SELECT id FROM communities_user person
                 WHERE id = %s AND NOT is_staff AND NOT is_superuser
+                    AND (password = '' OR password LIKE '!%%')
+                    AND NOT EXISTS (SELECT FROM account_emailaddress WHERE user_id = person.id)
+                    AND NOT EXISTS (SELECT FROM mfa_authenticator WHERE user_id = person.id)
                     AND NOT EXISTS (SELECT FROM communities_member WHERE user_id = person.id)
                     AND NOT EXISTS (SELECT FROM communities_apikey WHERE user_id = person.id)
                     AND NOT EXISTS (SELECT FROM communities_community WHERE user_setup_id = person.id)
@@ -177,7 +223,32 @@ def erase_user(*, user_id: int) -> bool:
             rotations AS (
                 UPDATE communities_apikey SET rotated_by_id = NULL FROM gone WHERE rotated_by_id = gone.id
             ),
+            tokens AS (
+                DELETE FROM communities_sourcetoken USING communities_identity own, gone
+                WHERE identity_id = own.id AND own.user_id = gone.id
+            ),
+            checks AS (
+                DELETE FROM communities_sourcecheck USING communities_identity own, gone
+                WHERE identity_id = own.id AND own.user_id = gone.id
+            ),
             accounts AS (DELETE FROM communities_identity USING gone WHERE user_id = gone.id),
+            sources AS (DELETE FROM socialaccount_socialaccount USING gone WHERE user_id = gone.id),
+            sessions AS (
+                DELETE FROM usersessions_usersession USING gone WHERE user_id = gone.id RETURNING session_key
+            ),
+            stored_sessions AS (
+                DELETE FROM django_session stored USING sessions
+                WHERE stored.session_key = sessions.session_key
+            ),
+            mails AS (DELETE FROM communities_mail USING gone WHERE user_id = gone.id),
+            invited AS (
+                UPDATE communities_invitation SET created_by_id = NULL FROM gone
+                WHERE created_by_id = gone.id
+            ),
+            accepted AS (
+                UPDATE communities_invitation SET accepted_by_id = NULL FROM gone
+                WHERE accepted_by_id = gone.id
+            ),
             groups AS (DELETE FROM communities_user_groups USING gone WHERE user_id = gone.id),
             rights AS (DELETE FROM communities_user_user_permissions USING gone WHERE user_id = gone.id)
             DELETE FROM communities_user person USING gone WHERE person.id = gone.id
@@ -188,6 +259,23 @@ def erase_user(*, user_id: int) -> bool:
     if is_gone:
         _forget_in_admin_log("user", [user_id])
     return is_gone
+
+
+@in_transaction
+def give_up_account(*, user_id: int) -> None:
+    """Take every own way to sign in from a user who erases themselves, so that `erase_user` deletes them.
+
+    Refuses (Conflict) superusers, who keep the installation running.
+    """
+    user = User.objects.select_for_update().get(pk=user_id)
+    if user.is_superuser:
+        raise Conflict("You are a superuser of this site: ask another one to take that from you first.")
+    EmailAddress.objects.filter(user=user).delete()
+    Authenticator.objects.filter(user=user).delete()
+    LogEntry.objects.filter(user=user).delete()  # what they did stands in the audit trail
+    user.set_unusable_password()
+    user.is_staff = False
+    user.save(update_fields=["password", "is_staff"])
 
 
 def _forget_in_admin_log(model: str, ids: Collection[int]) -> None:

@@ -9,13 +9,16 @@ from typing import Any, ClassVar
 from django import forms
 from django.forms.boundfield import BoundField
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
 
 from communities.admin_site import acting
+from communities.services import verified_sources
 from surveys.admin import project_forms
 from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm
-from surveys.admin.project_forms import IdsField, NumbersField, Section, premium
+from surveys.admin.project_forms import IdsField, Section, premium
 from surveys.services.field_groups import PREMIUM_INVITATION
 
 _INVITATION = "delivery.invitation"
@@ -89,9 +92,8 @@ class DeliveryForm(ScheduleForm):
     required_role_ids = IdsField(
         label="Roles", help_text="People need one of these roles. One id a line. Empty: no role is needed."
     )
-    verified_source_ids = NumbersField(
-        label="Verified sources",
-        help_text="People must come through one of these, such as a linked account. One number a line.",
+    verified_source_ids = forms.MultipleChoiceField(
+        label="Verified sources", required=False, widget=forms.CheckboxSelectMultiple
     )
     privacy_mode = CardField(label="Who sees who answered what?", cards=PRIVACY)
     max_completes_per_user = forms.IntegerField(
@@ -159,8 +161,35 @@ class DeliveryForm(ScheduleForm):
         super().__init__(data, page=page)
         if not page.project.is_poll:
             del self.fields["change_poll"]
+        self._offer_sources()
         for name in PREMIUM_INVITATION:
             premium(self, name)
+
+    def _offer_sources(self) -> None:
+        """Let people choose from the community's sources, and keep those that are chosen but were removed."""
+        field = self.fields["verified_source_ids"]
+        assert isinstance(field, forms.MultipleChoiceField)
+        known = verified_sources.in_community(community_id=self.project.community_id)
+        choices = [(str(source.pk), source.label) for source in known]
+        gone = {*self.initial["verified_source_ids"]} - {key for key, _ in choices}
+        choices += [(key, f"Number {key}, which nobody meets: it was removed") for key in sorted(gone)]
+        field.choices = choices
+        text = (
+            "People must meet one of these with an account of theirs. None chosen: no account is asked for."
+            if choices
+            else "There are none yet. A verified source asks something of an account elsewhere, such as a "
+            "subscription to your channel."
+        )
+        field.help_text = format_html(
+            '{} <a href="{}">Verified sources</a>',
+            text,
+            reverse("admin:communities_verifiedsource_changelist"),
+        )
+
+    def shown(self, name: str, value: Any) -> Any:
+        if name == "verified_source_ids":
+            return [str(each) for each in value or []]
+        return super().shown(name, value)
 
     @property
     def drawn_sections(self) -> list[tuple[Section, list[BoundField]]]:
@@ -170,6 +199,8 @@ class DeliveryForm(ScheduleForm):
     def sent(self, name: str, value: Any) -> Any:
         if name == "answer_button_color" and value:
             return int(value)
+        if name == "verified_source_ids":
+            return [int(each) for each in value]
         return super().sent(name, value)
 
 

@@ -34,7 +34,7 @@ AUDIENCES = {
     "open_web": Card("Anyone with the link", "No account is needed. Share the address.", "open-web"),
     "private": Card(
         "Members",
-        "Only members of this community. They cannot sign in on the web yet: nobody gets in.",
+        "Only members of this community. They sign in, or come by a personal link.",
         "private",
     ),
 }
@@ -93,7 +93,7 @@ class OpenForm(ScheduleForm):
     def values_of(self, project: Project) -> dict[str, Any]:
         """The stored values, without times that are in the past. At first everybody with the link is let in.
 
-        The API's default, members alone, would admit nobody on the web before they can sign in there.
+        The API's default is members alone, who must sign in or have a personal link.
         """
         values = super().values_of(project)
         if not project.delivery:

@@ -30,7 +30,6 @@ from surveys.models import Project
 from surveys.services.projects import service as projects
 from surveys.services.representations.project import project_as_json
 
-MOST_DIGITS = 30  # of a number, whose own limits `ProjectIn` knows
 _QUOTED = re.compile(r"`([^`]+)`")
 
 
@@ -82,16 +81,6 @@ class IdsField(forms.CharField):
         super().__init__(label=label, help_text=help_text, required=False, widget=widget)
 
 
-class NumbersField(IdsField):
-    """Whole numbers, one a line."""
-
-    def clean(self, value: Any) -> Any:
-        text: str = super().clean(value)
-        if not all(each.isdecimal() and len(each) <= MOST_DIGITS for each in text.split()):
-            raise forms.ValidationError("Write one whole number a line.")
-        return text
-
-
 class ProjectForm(forms.Form):
     """Fields of a project. `paths` maps the form's names to paths of the contract."""
 
@@ -124,8 +113,7 @@ class ProjectForm(forms.Form):
         if isinstance(value, datetime):
             return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         if isinstance(self.fields[name], IdsField):
-            ids = value.split()
-            return [int(each) for each in ids] if isinstance(self.fields[name], NumbersField) else ids
+            return value.split()
         return None if value == "" else value
 
     def changes(self) -> dict[str, Any]:

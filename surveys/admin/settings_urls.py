@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.http.response import HttpResponseBase
 
-from surveys.admin import delivery, look, opening, renaming, rewards, share
+from surveys.admin import delivery, links, look, opening, renaming, rewards, share
 
 SETTINGS_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("open/", opening.open_view, "open"),
@@ -16,5 +16,10 @@ SETTINGS_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("look/preview/", look.preview, "look_preview"),
     ("rewards/", rewards.rewards, "rewards"),
     ("share/", share.share, "share"),
+    ("share/links/", links.all_links, "share_links"),
+    ("share/links/send/", links.send, "share_links_send"),
+    ("share/links/file/<str:format>/", links.file, "share_links_file"),
+    ("share/links/<uuid:link_id>/", links.one, "share_link"),
+    ("share/links/<uuid:link_id>/revoke/", links.revoke, "share_link_revoke"),
     ("share/new-address/", share.new_address, "share_new_address"),
 ]

@@ -95,6 +95,7 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "new_address": page.address("share_new_address"),
             "is_public": project.participation == Project.Participation.OPEN_WEB,
             "is_live": project.is_live_at(page.at),
+            "links_address": page.address("share_links"),
             "delivery_address": page.address("delivery"),
         },
     )

@@ -12,19 +12,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.errors import refuse
+from communities.errors import Unavailable, refuse
 from communities.http.fields import StrictBooleanField, StrictIntegerField, StrictTextField
-from communities.http.idempotency import once
+from communities.http.idempotency import Claim, is_settled, once
 from communities.http.paths import MAX_ID
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.projects import OwnWorkViewSet
 from surveys.engine.walk import presentation
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
-from surveys.services.conversations.admission import Respondent
+from surveys.services.conversations.admission import QUESTIONS_PERIOD, NotAdmitted, Respondent
 from surveys.services.conversations.view import ConversationView
 
 TAG = "Conversations"
+_NOT_ASKED = "A platform that knows this respondent could not be asked. Please retry shortly."
 
 
 class ConversationIn(serializers.Serializer[Any]):
@@ -167,6 +168,21 @@ def as_json(view: ConversationView) -> dict[str, object]:
     }
 
 
+def _ask_platforms(view: ConversationViewSet, claim: Claim | None) -> bool:
+    """Ask about the respondent before the transaction, since it may wait for other servers.
+
+    Returns whether the platforms could be asked. A replay asks nobody.
+    """
+    if is_settled(claim, at=view.at):
+        return True
+    respondent = view._respondent(view.read(ConversationIn))
+    if respondent.person is None:
+        return True
+    return conversations.ask_platforms(
+        project_id=view.kwargs["project_id"], respondent=respondent, at=view.at, actor=view.actor
+    )
+
+
 class ConversationViewSet(OwnWorkViewSet):
     noun = "conversation"
     least_role = {
@@ -187,7 +203,11 @@ class ConversationViewSet(OwnWorkViewSet):
             "it is returned with `200`; so is the completed one on a poll with `change_poll`. On anonymous "
             "projects this always begins a new conversation: an earlier one can be resumed only by its id. "
             "It is `409 conflict` if the project is not live, or if the respondent has reached "
-            "`max_completes_per_user`. On a private project, anyone but a member is `403 forbidden`."
+            "`max_completes_per_user`. On a private project, anyone but a member is `403 forbidden`, and so "
+            "is, on every project, a respondent without one of `required_role_ids` or without one of "
+            "`verified_source_ids`. What a platform said counts for 24 hours; before such a refusal it is "
+            "asked again, at most three times in 30 seconds. If it cannot be asked, this is "
+            "`503 unavailable`."
         ),
         request=ConversationIn,
         responses={201: ConversationOut, 200: ConversationOut},
@@ -199,15 +219,20 @@ class ConversationViewSet(OwnWorkViewSet):
             OpenApiExample("Resumed", ACTIVE, response_only=True, status_codes=["200"]),
         ],
     )
-    @once
-    def create(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
+    @once(prepare=_ask_platforms)
+    def create(self, request: Request, /, project_id: int, *, prepared: bool, **kwargs: Any) -> Response:
         body = self.read(ConversationIn)
-        view = conversations.begin(
-            project_id=project_id,
-            respondent=self._respondent(body),
-            at=self.at,
-            actor=self.actor,
-        )
+        try:
+            view = conversations.begin(
+                project_id=project_id,
+                respondent=self._respondent(body),
+                at=self.at,
+                actor=self.actor,
+            )
+        except NotAdmitted as refusal:
+            if not prepared:
+                raise Unavailable(_NOT_ASKED, retry_after=QUESTIONS_PERIOD) from refusal
+            raise
         return Response(as_json(view), status=200 if view.resumed else 201)
 
     @extend_schema(

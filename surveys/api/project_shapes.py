@@ -99,13 +99,13 @@ class AudienceIn(Group):
         child=SnowflakeField(),
         max_length=50,
         required=False,
-        help_text="Respondents need one of these roles.",
+        help_text="Respondents need one of these roles on the chat platform.",
     )
     verified_source_ids = serializers.ListField(
         child=StrictIntegerField(min_value=1, max_value=MAX_ID),
         max_length=50,
         required=False,
-        help_text="Respondents need one of these sources.",
+        help_text="Respondents need one of these verified sources of the community. Other ids admit nobody.",
     )
 
 

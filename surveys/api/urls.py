@@ -8,6 +8,7 @@ import communities.http.paths  # noqa: F401 - registers `<id:...>`
 from surveys.api.analysis import AnalysisViewSet
 from surveys.api.conversations import ConversationViewSet
 from surveys.api.exports import ExportViewSet
+from surveys.api.links import LinkViewSet
 from surveys.api.people import PersonViewSet
 from surveys.api.projects import ProjectViewSet
 from surveys.api.responses import ResponseViewSet
@@ -44,6 +45,9 @@ urlpatterns = [
     path(f"{_CONVERSATION}/answers", ConversationViewSet.as_view({"post": "answer"}), name="answers"),
     path(f"{_CONVERSATION}/back", ConversationViewSet.as_view({"post": "back"}), name="back"),
     path(f"{_CONVERSATION}/continue", ConversationViewSet.as_view({"post": "go_on"}), name="continue"),
+    path(f"{_PROJECT}/links", LinkViewSet.as_view({"get": "list", "post": "create"}), name="links"),
+    path(f"{_PROJECT}/links/export", LinkViewSet.as_view({"get": "export"}), name="links-export"),
+    path(f"{_PROJECT}/links/<uuid:link_id>", LinkViewSet.as_view({"delete": "destroy"}), name="link"),
     path(f"{_PROJECT}/responses", ResponseViewSet.as_view({"get": "list"}), name="responses"),
     path(f"{_PROJECT}/responses/export", ExportViewSet.as_view({"get": "retrieve"}), name="export"),
     path(

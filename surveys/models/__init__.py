@@ -3,6 +3,7 @@ from surveys.models.conversation import Answer, Completion, Conversation, FiredA
 from surveys.models.draft import ScriptDraft
 from surveys.models.generation import Generation
 from surveys.models.job import Job
+from surveys.models.personal_link import PersonalLink
 from surveys.models.project import Project, ProjectQuerySet
 from surveys.models.response_deletion import ResponseDeletion
 from surveys.models.results_count import ResultsCount
@@ -20,6 +21,7 @@ __all__ = [
     "Generation",
     "Job",
     "Option",
+    "PersonalLink",
     "Project",
     "ProjectQuerySet",
     "ResponseDeletion",

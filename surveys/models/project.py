@@ -271,6 +271,11 @@ class Project(models.Model):
         return self.opens_at is not None and self.opens_at > at
 
     @property
+    def is_private(self) -> bool:
+        """Whether only members of the community may answer."""
+        return self.participation == self.Participation.PRIVATE
+
+    @property
     def is_poll(self) -> bool:
         return self.type == self.Type.POLL
 

@@ -8,43 +8,46 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
 
+from communities.accounts.middleware import AREA as ACCOUNT_AREA
 from communities.errors import Unavailable
 from communities.http.envelope import RETRY_AFTER_OUTAGE
 from surveys.pages import theme
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _page("400.html", 400)
+    return _page("400.html", 400, request)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _page("403.html", 403)
+    return _page("403.html", 403, request)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _page("404.html", 404)
+    return _page("404.html", 404, request)
 
 
 def refused_body(request: HttpRequest, status: int) -> HttpResponse:
     """The page for a form that is not read: 400, 413 or 415."""
-    return _page(f"{status}.html", status)
+    return _page(f"{status}.html", status, request)
 
 
 def fault(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]
     if isinstance(error, OperationalError | InterfaceError):  # the database is down or overloaded
-        return unavailable(RETRY_AFTER_OUTAGE)
+        return unavailable(RETRY_AFTER_OUTAGE, request)
     if isinstance(error, Unavailable):
-        return unavailable(error.retry_after)
-    return _page("500.html", 500)
+        return unavailable(error.retry_after, request)
+    return _page("500.html", 500, request)
 
 
-def unavailable(retry_after: int) -> HttpResponse:
+def unavailable(retry_after: int, request: HttpRequest) -> HttpResponse:
     """The page for what works again in so many seconds."""
-    response = _page("503.html", 503)
+    response = _page("503.html", 503, request)
     response["Retry-After"] = str(retry_after)
     return response
 
 
-def _page(template: str, status: int) -> HttpResponse:
-    return HttpResponse(loader.get_template(template).render({"page": theme.PLAIN}), status=status)
+def _page(template: str, status: int, request: HttpRequest) -> HttpResponse:
+    """The account area has words of its own: nobody answers anything there."""
+    context = {"page": theme.PLAIN, "is_account": request.path.startswith(ACCOUNT_AREA)}
+    return HttpResponse(loader.get_template(template).render(context), status=status)

@@ -7,6 +7,15 @@ from types import MappingProxyType
 
 WORDS: Mapping[str, str] = MappingProxyType(
     {
+        "signed_in": "You are signed in.",
+        "signed_in_is_anonymous": "Your answers are anonymous: nothing that we store joins them to you.",
+        "answers_as": "You answer as",
+        "by_link": "You answer by a personal link.",
+        "link_is_anonymous": (
+            "Your answers are anonymous: nothing that we store joins them to you or to this link, not even "
+            "that or when you opened it."
+        ),
+        "not_you": "Not you?",
         "jump": "Go to the question",
         "question": "Question",
         "past": "What was said so far",

@@ -28,14 +28,21 @@ from communities.services import audit, audit_listing, members
 from communities.services import people as membership_data
 from communities.services.people import Person
 from communities.transactions import in_transaction
-from surveys.models import Conversation, Project
+from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services import anonymity
 from surveys.services.drafts import service as drafts
+from surveys.services.links import service as links
 from surveys.services.responses import service as responses
 from webhooks.services import personal_data as webhook_data
 from xp.services import people as rewards
 
 Json = dict[str, object]
+
+
+class StillReferredTo(Exception):
+    """Something still refers to a user who is to go: a table that the code has forgotten."""
+
+
 BATCH = 1_000
 
 _COMPLETED = """
@@ -131,6 +138,7 @@ def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
     """
     community_id = actor.community_id
     person = membership_data.get_person(community_id=community_id, member_id=member_id)
+    assert person.member_id is not None
     # What is deleted and can still be restored is still held, here and below.
     projects = Project.with_deleted.in_community(community_id).order_by("pk")
     authored = projects.filter(author_id=person.user_id).values_list("pk", "name")
@@ -138,6 +146,7 @@ def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
     facts: Json = {
         **membership_data.export_data(person=person),
         "projects": [{"id": str(pk), "name": name} for pk, name in authored],
+        "personal_links": links.personal_data(member_id=person.member_id),
         "participation": _participation(person, dict(projects.values_list("pk", "name"))),
         **rewards.personal_data(**whose, user_id=person.user_id, at=at),
     }
@@ -166,32 +175,68 @@ def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
     other rows of the person, and webhook events last. Beginning a conversation locks the member too
     (`members.lock_member`), so none begins and no event names the person after that.
     """
-    community_id = actor.community_id
-    person = membership_data.get_person(community_id=community_id, member_id=member_id)
+    person = membership_data.get_person(community_id=actor.community_id, member_id=member_id)
     if person.user_id == actor.user_id:
         raise Conflict("This API key belongs to the person to erase: use the key of another admin.")
+    _erase(person, actor=actor, at=at)
+    if not _is_known_elsewhere(person.user_id):
+        membership_data.erase_user(user_id=person.user_id)
+
+
+@in_transaction
+def erase_membership(*, user_id: int, community_id: int, at: datetime) -> None:
+    """Erase a person from one community at their own request, as `erase` does. Their account stays.
+
+    Raises NotFound for somebody who is no member, and Conflict for the only admin of the community.
+    """
+    _erase(membership_data.leaving_person(user_id=user_id, community_id=community_id), actor=None, at=at)
+
+
+@in_transaction
+def erase_account(*, user_id: int, at: datetime) -> None:
+    """Erase a person from all communities, with their account, at their own request.
+
+    Raises Conflict for the only admin of a community, for superusers, and as `erase` does.
+    """
+    answered = Conversation.objects.filter(user_id=user_id).values_list("project__community_id", flat=True)
+    community_ids = {*membership_data.communities_of(user_id=user_id), *answered.distinct()}
+    for community_id in sorted(community_ids):
+        person = membership_data.leaving_person(user_id=user_id, community_id=community_id)
+        _erase(person, actor=None, at=at)
+    membership_data.give_up_account(user_id=user_id)
+    if not membership_data.erase_user(user_id=user_id):
+        raise StillReferredTo(user_id)
+
+
+def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
+    community_id, user_id, member_id = person.community_id, person.user_id, person.member_id
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")  # a long history would exceed it
-    Project.with_deleted.in_community(community_id).filter(author_id=person.user_id).update(author=None)
-    conversations = _conversations(person)
-    _lock(conversations)
-    membership_data.lock(community_id=community_id, member_id=member_id)
-    late = {key: of for key, of in _conversations(person).items() if key not in conversations}
-    _lock(late, waits=False)
+    own_projects = Project.with_deleted.in_community(community_id)
+    own_projects.filter(author_id=user_id).update(author=None)
+    own_projects.filter(deleted_by_id=user_id).update(deleted_by=None)
+    planned = ResponseDeletion.objects.filter(project__community_id=community_id, requested_by_id=user_id)
+    planned.update(requested_by=None)
+    conversations = conversations_of(person)
+    lock_conversations(conversations)
+    if member_id is not None:
+        membership_data.lock(community_id=community_id, member_id=member_id)
+    late = {key: of for key, of in conversations_of(person).items() if key not in conversations}
+    lock_conversations(late, waits=False)
     conversations |= late
     with connection.cursor() as cursor:
         cursor.execute(_MAKE_NAMELESS, [list(conversations)])
         cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
-    drafts.erase(community_id=community_id, user_id=person.user_id)
-    rewards.erase(member_id=member_id)
-    membership_data.erase_member(community_id=community_id, member_id=member_id, user_id=person.user_id)
-    audit.record(
-        actor=actor, action=Action.MEMBER_ERASED, on=audit.Subject(community_id, "member", None), at=at
-    )
-    webhook_data.erase(community_id=community_id, user_id=person.user_id)
-    if not _is_known_elsewhere(person.user_id):
-        membership_data.erase_user(user_id=person.user_id)
+    drafts.erase(community_id=community_id, user_id=user_id)
+    if member_id is not None:
+        links.erase(community_id=community_id, member_id=member_id, user_id=user_id)
+        rewards.erase(member_id=member_id)
+        membership_data.erase_member(community_id=community_id, member_id=member_id, user_id=user_id)
+        audit.record(
+            actor=actor, action=Action.MEMBER_ERASED, on=audit.Subject(community_id, "member", None), at=at
+        )
+    webhook_data.erase(community_id=community_id, user_id=user_id)
 
 
 def _is_known_elsewhere(user_id: int) -> bool:
@@ -231,15 +276,15 @@ def _scopes(person: Person, conversations: Mapping[uuid.UUID, int]) -> tuple[lis
     )
 
 
-def _conversations(person: Person) -> dict[uuid.UUID, int]:
+def conversations_of(person: Person) -> dict[uuid.UUID, int]:
     """The person's conversations with their project ids: those that name them, and sealed anonymous ones."""
     named = Conversation.objects.filter(
         user_id=person.user_id, project__community_id=person.community_id
     ).values_list("pk", "project_id")
-    return dict(named) | dict(_sealed(person))
+    return dict(named) | dict(sealed_of(person))
 
 
-def _sealed(person: Person) -> Iterator[tuple[uuid.UUID, int]]:
+def sealed_of(person: Person) -> Iterator[tuple[uuid.UUID, int]]:
     """Running anonymous conversations of this person.
 
     Every running one has to be decrypted. They are few, because silent respondents are forgotten after a day.
@@ -260,7 +305,7 @@ def _sealed(person: Person) -> Iterator[tuple[uuid.UUID, int]]:
         last = rows[-1][0]
 
 
-def _lock(conversations: Collection[uuid.UUID], *, waits: bool = True) -> None:
+def lock_conversations(conversations: Collection[uuid.UUID], *, waits: bool = True) -> None:
     """Lock conversations. Without `waits`, raises Conflict if one is locked: its holder may wait for us."""
     if not conversations:
         return
@@ -283,7 +328,7 @@ def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
     with connection.cursor() as cursor:
         cursor.execute(_COMPLETED, _hashes(person))
         completed = cursor.fetchall()
-        cursor.execute(_FIRED, _scopes(person, _conversations(person)))
+        cursor.execute(_FIRED, _scopes(person, conversations_of(person)))
         fired = cursor.fetchall()
     by_project: dict[int, dict[str, Any]] = {}
     for project_id in sorted({row[0] for row in (*completed, *fired)}):

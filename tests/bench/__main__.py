@@ -40,6 +40,7 @@ def main() -> None:
             exports,
             figures,
             listeners,
+            people,
             profiling,
             rows,
             slow_clients,
@@ -54,6 +55,7 @@ def main() -> None:
             "13": deliveries.delivered,
             "14": crowds.crowd_of_voters,
             "15": crowds.crowd_of_respondents,
+            "21": people.page_views,
             "25": slow_clients.others_under_attack,
         }
         if asked.profile:
@@ -102,7 +104,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description="Measures rows of the table.")
-    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,24,25"
+    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,24,25"
     parser.add_argument("--rows", default=os.environ.get("ROWS") or rows, help=f"Which, of {rows}.")
     parser.add_argument("--responses", type=int, default=int(os.environ.get("RESPONSES") or 0))
     parser.add_argument("--repetitions", type=int, default=int(os.environ.get("REPETITIONS") or 1_000))

@@ -14,14 +14,13 @@ from functools import partial
 from typing import Any
 
 import psycopg
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 
 from communities.models import Member, User
 from surveys.models import Block, Project
 from tests.bench import admin_fills as fills
 from tests.bench import report
 from tests.bench.client import Client
+from tests.bench.people import signed_in
 from tests.bench.rows import Bench, Result, cost
 from tests.bench.servers import DataServers
 from tests.bench.world import COMMUNITY_ID
@@ -266,9 +265,9 @@ def listed(bench: Bench, data: DataServers, count: int) -> list[Result]:
     data.settle()
     begun, names = time.monotonic(), {"community": COMMUNITY_ID, **_rows()}
     readers = {
-        "admin": _signed_in(_staff("admin")),
-        "creator": _signed_in(_staff("creator")),
-        "superuser": _signed_in(_superuser()),
+        "admin": signed_in(_staff("admin")),
+        "creator": signed_in(_staff("creator")),
+        "superuser": signed_in(_superuser()),
     }
     client, results = bench.colloquy.client(), list[Result]()
     for each in LISTS:
@@ -323,13 +322,3 @@ def _staff(access: str) -> User:
 
 def _superuser() -> User:
     return User.objects.create(username="bench superuser", is_staff=True, is_superuser=True)
-
-
-def _signed_in(user: User) -> dict[str, str]:
-    """The headers of a browser in which a user has signed in to the admin."""
-    session = SessionStore()
-    session[SESSION_KEY] = str(user.pk)
-    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
-    session.save()
-    return {"Cookie": f"sessionid={session.session_key}"}

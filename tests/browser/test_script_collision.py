@@ -341,7 +341,7 @@ CASES: dict[str, tuple[Any, Any, Any, Any, dict[str, str], str | None, list[Any]
 
 
 def test_two_versions_are_merged_by_block(windows):
-    page = windows.open("/admin/login/")
+    page = windows.open("/account/login/")
 
     found = {
         name: page.evaluate(MERGED, [base, theirs, yours, choices, order])
@@ -360,7 +360,7 @@ def test_two_versions_are_merged_by_block(windows):
 
 
 def test_options_are_told_apart_by_what_people_see_and_by_the_right_answer(windows):
-    page = windows.open("/admin/login/")
+    page = windows.open("/account/login/")
     block = {**A, "type": "single_punch", "options": OPTIONS, "correct_answer_ids": [5]}
     by_index = {**block, "correct_answer_ids": None, "correct_answer_index": 0, "required": True}
     other = {**block, "correct_answer_ids": [6], "name": "z"}

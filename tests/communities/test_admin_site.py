@@ -46,7 +46,9 @@ def test_visitors_are_sent_to_the_sign_in(client: Client) -> None:
 
     assert response.status_code == 302
     assert response["Location"].startswith(reverse("admin:login"))
-    assert "Colloquy</h1>" in client.get(reverse("admin:login")).content.decode()
+    asked = client.get(response["Location"])
+    assert asked["Location"] == f"{reverse('account_login')}?next=%2Fadmin%2F"
+    assert "<h1>Sign in</h1>" in client.get(asked["Location"]).content.decode()
 
 
 @pytest.mark.django_db

@@ -14,6 +14,7 @@ AS_EVER = {
     "xp_name": "XP",
     "xp_per_question": 10,
     "use_leader_board": True,
+    "allow_sign_up": False,
     "thank_you_type": "default",
     "thank_you_custom_message": None,
     "thank_you_custom_label": None,
@@ -116,6 +117,7 @@ def test_a_community_that_never_had_settings_has_those_of_a_new_one(caller: Call
 
 def test_all_settings_change(caller: Caller) -> None:
     changes = {
+        "allow_sign_up": True,
         "locale": "pt-BR",
         "time_zone": "America/Sao_Paulo",
         "default_anonymous_mode": "more_anonymous",
@@ -134,7 +136,7 @@ def test_all_settings_change(caller: Caller) -> None:
 
 
 def test_all_settings_may_be_null(caller: Caller) -> None:
-    nothing = dict.fromkeys(AS_EVER) | {"time_zone": "UTC"}  # there is always a time zone
+    nothing = dict.fromkeys(AS_EVER) | {"time_zone": "UTC", "allow_sign_up": False}  # these are never open
 
     assert caller.patch("/settings", nothing).json() == {"community_id": str(caller.community.pk), **nothing}
 

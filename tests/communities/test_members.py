@@ -5,7 +5,7 @@ from django.db import connections
 
 from communities.models import Identity, Member, User
 from communities.services import count_projects, members
-from communities.services.members import MemberIdentity, Membership, NoSuchMember
+from communities.services.members import Account, KnownPerson, Membership, NoSuchMember
 from tests.support.caller import Caller, counts
 from tests.support.moments import NOON
 
@@ -13,30 +13,44 @@ from tests.support.moments import NOON
 def test_a_present_member_is_found_by_either_id(db: None) -> None:
     caller = Caller("member")
     member = Member.objects.get()
-    known = MemberIdentity(caller.user.pk, "A member", "web", None)
+    known = KnownPerson(caller.user.pk, "A member", member.pk)
 
-    assert members.find_identity(community_id=caller.community.pk, member_id=member.pk) == known
-    assert members.find_identity(community_id=caller.community.pk, user_id=caller.user.pk) == known
+    assert members.find_member(community_id=caller.community.pk, member_id=member.pk) == known
+    assert members.find_person(community_id=caller.community.pk, user_id=caller.user.pk) == known
 
 
-def test_a_member_is_known_by_nick_and_chat_account(db: None) -> None:
+def test_a_member_is_known_by_nick_roles_and_accounts_that_of_the_chat_first(db: None) -> None:
     caller = Caller("member")
-    Member.objects.update(nick="Rook")
-    Identity.objects.create(user=caller.user, provider="video", platform_id="v1")
+    Member.objects.update(nick="Rook", role_ids=["31", "32"], roles_told_at=NOON)
+    Identity.objects.create(user=caller.user, provider="video", platform_id="v 1")
     Identity.objects.create(user=caller.user, provider="chat", platform_id="c1")
+    Identity.objects.create(user=caller.user, provider="web", platform_id="w1", community=caller.community)
 
-    assert members.find_identity(community_id=caller.community.pk, user_id=caller.user.pk) == MemberIdentity(
-        caller.user.pk, "Rook", "chat", "c1"
+    person = members.find_person(community_id=caller.community.pk, user_id=caller.user.pk)
+
+    accounts = (Account("chat", "c1"), Account("video", "v 1"))
+    assert person == KnownPerson(
+        caller.user.pk, "Rook", Member.objects.get().pk, frozenset({"31", "32"}), NOON, accounts
     )
     assert members.display_name(community_id=caller.community.pk, user_id=caller.user.pk) == "Rook"
 
 
-def test_a_member_who_left_or_of_another_community_is_not_found(db: None) -> None:
+def test_a_person_who_left_or_of_another_community_is_known_but_no_member(db: None) -> None:
     caller, other = Caller(), Caller()
+    member = caller.community.members.get()
+    stranger = KnownPerson(caller.user.pk, caller.user.name)
 
-    assert members.find_identity(community_id=other.community.pk, user_id=caller.user.pk) is None
+    assert members.find_person(community_id=other.community.pk, user_id=caller.user.pk) == stranger
+    assert members.find_member(community_id=other.community.pk, member_id=member.pk) is None
     Member.objects.update(left_at=NOON)
-    assert members.find_identity(community_id=caller.community.pk, user_id=caller.user.pk) is None
+    assert members.find_person(community_id=caller.community.pk, user_id=caller.user.pk) == stranger
+    assert members.find_member(community_id=caller.community.pk, member_id=member.pk) is None
+
+
+def test_nobody_is_known_by_an_id_of_no_user(db: None) -> None:
+    caller = Caller()
+
+    assert members.find_person(community_id=caller.community.pk, user_id=caller.user.pk + 1) is None
 
 
 def test_the_membership_of_a_member_who_left_is_found(db: None) -> None:

@@ -1,10 +1,11 @@
-"""Sign-in to the admin: what is refused before a password is hashed, and who is never locked out."""
+"""Signing in with a password: what is refused before a password is hashed, and who is never locked out."""
 
 from functools import partial
 from threading import Event, Lock
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.test import Client
 from django.urls import reverse
@@ -33,8 +34,10 @@ def staff(db: None, settings: Settings) -> User:
 
 def attempt(user: User | str, password: str, *, address: str, browser: Client | None = None) -> Any:
     name = user if isinstance(user, str) else user.username
-    values = {"username": name, "password": password}
-    return (browser or Client()).post(reverse("admin:login"), values, REMOTE_ADDR=address)
+    values = {"login": name, "password": password}
+    browser = browser or Client()
+    browser.cookies.pop(settings.SESSION_COOKIE_NAME, None)  # who is signed in is led on
+    return browser.post(reverse("account_login"), values, REMOTE_ADDR=address)
 
 
 def statuses(user: User | str, password: str, times: int, **where: Any) -> list[int]:
@@ -89,9 +92,8 @@ def test_an_address_that_tries_many_accounts_is_limited(staff: User) -> None:
 def test_many_addresses_cannot_lock_out_a_browser_that_has_signed_in_before(staff: User) -> None:
     home, browser = new_address(), Client()
     assert attempt(staff, RIGHT, address=home, browser=browser).status_code == 302
-    browser.cookies.pop("sessionid")
-    cookie = browser.cookies[sign_in.KNOWN_BROWSER]
-    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == (reverse("admin:login"), True, "Lax")
+    cookie = browser.cookies[settings.KNOWN_BROWSER_COOKIE_NAME]
+    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == ("/", True, "Lax")
 
     attack = [statuses(staff, WRONG, 6, address=new_address()) for _ in range(10)]
 
@@ -101,10 +103,10 @@ def test_many_addresses_cannot_lock_out_a_browser_that_has_signed_in_before(staf
     # The cookie is good for its own account, unchanged, and for so many attempts.
     assert statuses("somebody", WRONG, 7, address=home, browser=browser)[-1] == 429
     forged = Client()
-    forged.cookies[sign_in.KNOWN_BROWSER] = cookie.value[:-1] + "x"
+    forged.cookies[settings.KNOWN_BROWSER_COOKIE_NAME] = cookie.value[:-1] + "x"
     assert statuses(staff, RIGHT, 1, address=new_address(), browser=forged) == [429]
     stolen = Client()
-    stolen.cookies[sign_in.KNOWN_BROWSER] = cookie.value
+    stolen.cookies[settings.KNOWN_BROWSER_COOKIE_NAME] = cookie.value
     assert statuses(staff, WRONG, 13, address=new_address(), browser=stolen)[-1] == 429
 
 
@@ -145,10 +147,10 @@ def test_a_stolen_session_does_not_find_out_the_password(
 ) -> None:
     browser = Client()
     browser.force_login(staff)
-    new = {"new_password1": "a new secret 1", "new_password2": "a new secret 1"}
+    new = {"password1": "a new secret 1", "password2": "a new secret 1"}
 
     def change(old: str) -> Any:
-        return browser.post(reverse("admin:password_change"), {"old_password": old, **new})
+        return browser.post(reverse("account_change_password"), {"oldpassword": old, **new})
 
     wrong = [change(WRONG).status_code for _ in range(6)]
     monkeypatch.setattr(User, "check_password", pytest.fail)  # no hashing from here on
@@ -156,8 +158,8 @@ def test_a_stolen_session_does_not_find_out_the_password(
 
     assert (wrong, answer.status_code) == ([200] * 6, 429)
     assert 1 <= int(answer["Retry-After"]) <= sign_in.WINDOW
-    assert "There were too many attempts to change this password." in answer.content.decode()
-    assert browser.get(reverse("admin:password_change")).status_code == 200
+    assert "There were too many attempts." in answer.content.decode()
+    assert browser.get(reverse("account_change_password")).status_code == 200
 
 
 @pytest.mark.django_db(transaction=True)

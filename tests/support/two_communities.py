@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from uuid import uuid4
 
 from django.contrib.auth.models import Group
@@ -10,7 +11,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
 from communities.models import AuditEntry, Community, IdempotentRequest, Member, User
-from surveys.models import Analysis, Answer
+from surveys.models import Analysis, Answer, PersonalLink
 from tests.factories import (
     ApiKeyFactory,
     BlockFactory,
@@ -26,6 +27,7 @@ from tests.factories import (
     ProjectFactory,
     StaffFactory,
     StandingFactory,
+    VerifiedSourceFactory,
     WebhookFactory,
     XpEntryFactory,
 )
@@ -89,8 +91,14 @@ def _access(filled: FilledCommunity, word: str) -> dict[str, object]:
         description=word,
         key_prefix=f"cq_{word}"[:14],
     )
+    source = VerifiedSourceFactory.create(community=filled.community, label=f"Source {word}", target=word)
     request = IdempotentRequest.objects.create(claim=str(key.pk) * 8, fingerprint=word, expires_at=NOON)
-    return {"apikey": key.pk, "idempotentrequest": request.pk, "group": Group.objects.create(name=word).pk}
+    return {
+        "apikey": key.pk,
+        "verifiedsource": source.pk,
+        "idempotentrequest": request.pk,
+        "group": Group.objects.create(name=word).pk,
+    }
 
 
 def _rewards(person: Member, word: str) -> dict[str, object]:
@@ -132,8 +140,12 @@ def _surveys(filled: FilledCommunity, person: Member, word: str) -> dict[str, ob
     analysis = Analysis.objects.create(
         project=project, revision=0, changes=0, created_at=NOON, status="failed", error=f"Error {word}"
     )
+    link = PersonalLink.objects.create(
+        project=project, member=person, created_at=NOON, expires_at=NOON + timedelta(days=30)
+    )
     return {
         "analysis": analysis.pk,
+        "link": link.pk,
         "project": project.pk,
         "block": block.pk,
         "option": option.pk,

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from communities.addresses import is_public
 from communities.http.validation import VIOLATION_CODES
-from webhooks.addresses import BadAddress, Endpoint, check_url, is_public, parse_url
+from webhooks.addresses import BadAddress, Endpoint, check_url, parse_url
 
 NOT_PUBLIC = [
     # This machine and private networks

@@ -21,6 +21,7 @@ from webhooks.admin import words
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
 from webhooks.services import deliveries
+from webhooks.words import DELIVERY_STATES, EVENT_MEANINGS
 
 
 @admin.register(Delivery)
@@ -39,7 +40,7 @@ class DeliveryAdmin(CommunityModelAdmin[Delivery]):
         own = Webhook.objects.in_community(actor.community_id).order_by("-pk")
         return Listing(
             columns=[
-                Column("Event", lambda row: words.EVENT_MEANINGS[EventType(row.event.type)], is_title=True),
+                Column("Event", lambda row: EVENT_MEANINGS[EventType(row.event.type)], is_title=True),
                 Column("State", words.delivery_state),
                 Column("Webhook", lambda row: row.webhook.name or row.webhook.url),
                 Column("Attempts", lambda row: row.attempt_count, is_number=True),
@@ -51,7 +52,7 @@ class DeliveryAdmin(CommunityModelAdmin[Delivery]):
                 Filter(
                     "status",
                     "State",
-                    [(value, word) for value, (word, _) in words.DELIVERY_STATES.items()],
+                    [(value, word) for value, (word, _) in DELIVERY_STATES.items()],
                     lambda rows, value: rows.filter(status=value),
                 ),
                 Filter(
@@ -85,7 +86,7 @@ class DeliveryAdmin(CommunityModelAdmin[Delivery]):
         payload = deliveries.payload(full)
         is_waiting = full.status == Delivery.Status.PENDING
         return {
-            "title": words.EVENT_MEANINGS[EventType(full.event.type)],
+            "title": EVENT_MEANINGS[EventType(full.event.type)],
             "delivery": full,
             "webhook_address": reverse("admin:webhooks_webhook_change", args=[full.webhook_id]),
             "progress_address": self.address("progress", full.pk) if is_waiting else "",

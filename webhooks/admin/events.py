@@ -9,8 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from communities.admin_site.base import Nav, OperationsModelAdmin
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.admin_site.texts import moment
-from webhooks.admin.words import EVENT_MEANINGS
 from webhooks.models import Event
+from webhooks.words import EVENT_MEANINGS
 
 
 @admin.register(Event)

@@ -13,18 +13,19 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.cache import never_cache
 
+from communities import once
 from communities.actors import Actor
-from communities.admin_site import once, undo
+from communities.admin_site import undo
 from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.listing import Column, Empty, Listing, Order
 from communities.admin_site.texts import moment
 from communities.errors import Refusal
 from communities.words import plural
 from webhooks.admin import words
-from webhooks.admin.forms import EVERY, SOME, NewWebhookForm, RedeliverForm, WebhookForm
-from webhooks.events import ALL
+from webhooks.forms import NewWebhookForm, RedeliverForm, WebhookForm, initial_of
 from webhooks.models import Delivery, Webhook
 from webhooks.services import deliveries, webhooks
+from webhooks.words import events_in_words
 
 RECENT = 10  # deliveries on a webhook's page
 Page = Callable[[HttpRequest, Actor, Webhook], HttpResponse]
@@ -43,7 +44,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
                 Column("Name", lambda row: row.name or row.url, is_title=True),
                 Column("State", words.webhook_state),
                 Column("Address", lambda row: row.url),
-                Column("Events", words.events_in_words),
+                Column("Events", events_in_words),
             ],
             orders={"newest": Order("Newest first", ("-pk",))},
             empty=Empty(
@@ -126,7 +127,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
         facts = [
             ("State", words.webhook_state(row)),
             ("Address", row.url),
-            ("Events", words.events_in_words(row)),
+            ("Events", events_in_words(row)),
             ("Secret begins with", row.secret_prefix),
             ("Created", moment(row.created_at)),
             ("Changed", moment(row.updated_at)),
@@ -162,27 +163,13 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
 
     def edit_page(self, request: HttpRequest, actor: Actor, webhook: Webhook) -> HttpResponse:
         """Change the address, the events, the name, or switch it on or off."""
-        initial = {
-            "name": webhook.name,
-            "url": webhook.url,
-            "which": EVERY if ALL in webhook.events else SOME,
-            "events": webhook.events,
-            "is_active": webhook.is_active,
-        }
-        form = WebhookForm(request.POST or None, initial=initial)
+        form = WebhookForm(request.POST or None, initial=initial_of(webhook))
         if request.method == "POST" and form.is_valid():
-            # Only the changed fields, so that a colleague's change of another field stays.
-            changed = {
-                "events" if name == "which" else name
-                for name in form.changed_data
-                if name != "events" or form.cleaned_data["which"] == SOME
-            }
-            fields = {name: value for name, value in form.values.items() if name in changed}
             webhooks.change(
                 actor=actor,
                 community_id=actor.community_id,
                 webhook_id=webhook.pk,
-                fields=fields,
+                fields=form.changes,
                 at=timezone.now(),
             )
             messages.success(request, "Saved.")

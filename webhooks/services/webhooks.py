@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import QuerySet
+
 from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import Conflict, NotFound
@@ -113,6 +115,12 @@ def remove_with_undo(*, actor: Actor, community_id: int, webhook_id: int, at: da
     _marked_deleted(_locked(community_id, webhook_id), actor=actor, at=at).save(update_fields=_DELETED)
 
 
+def restorable(*, community_id: int, at: datetime) -> QuerySet[Webhook]:
+    """The webhooks that `restore` may bring back."""
+    deleted = Webhook.objects.filter(community_id=community_id, deleted_at__gt=at - UNDO_PERIOD)
+    return deleted.exclude(sealed_secret=b"")
+
+
 @in_transaction
 def restore(*, actor: Actor, community_id: int, webhook_id: int, at: datetime) -> Webhook:
     """Bring a webhook back that was deleted in the last ten minutes, on or off as it was.
@@ -121,8 +129,7 @@ def restore(*, actor: Actor, community_id: int, webhook_id: int, at: datetime) -
     community.
     """
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
-    deleted = Webhook.objects.filter(community_id=community_id, deleted_at__gt=at - UNDO_PERIOD)
-    deleted = deleted.exclude(sealed_secret=b"")
+    deleted = restorable(community_id=community_id, at=at)
     webhook = deleted.select_for_update(no_key=True).filter(pk=webhook_id).first()
     if webhook is None:
         raise NotFound("This webhook cannot be brought back any more.")

@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 from django.utils import timezone
 
 from communities.actors import Actor, Role
@@ -20,7 +20,7 @@ from communities.models import Identity, Member
 from communities.services import get_settings
 from communities.services.member_search import find_members
 from xp import levels
-from xp.admin import membership, profile
+from xp.admin import inviting, membership, profile
 from xp.models import Standing
 from xp.services import members
 
@@ -36,13 +36,22 @@ class MemberAdmin(CommunityModelAdmin[Member]):
     least_role = Role.MEMBER
 
     def get_urls(self) -> list[URLPattern]:
-        return [*profile.urls(), *super().get_urls()]
+        invite = path(
+            "invite/", self.admin_site.admin_view(self.invite_view), name="communities_member_invite_people"
+        )
+        return [invite, *profile.urls(), *super().get_urls()]
+
+    def invite_view(self, request: HttpRequest) -> HttpResponse:
+        here, back = self.address("invite_people"), self.address("changelist")
+        return inviting.page(request, self.actor(request), here=here, back=back)
 
     def rows(self, actor: Actor) -> QuerySet[Member]:
         return super().rows(actor).select_related("user")
 
     def tools(self, request: HttpRequest, actor: Actor) -> list[tuple[str, str]]:
-        return [("Add a member", self.address("add"))] if actor.is_admin else []
+        if not actor.is_admin:
+            return []
+        return [("Invite people", self.address("invite_people")), ("Add a member", self.address("add"))]
 
     # --- The list -------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Adding a member, and changing what they may do."""
+"""Adding a member, changing what they may do, and where mails to them go."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
+from communities import once
 from communities.actors import Actor
-from communities.admin_site import once, refusals
+from communities.admin_site import refusals
 from communities.errors import Refusal
 from communities.models import Member
 from communities.services import memberships
@@ -80,6 +81,42 @@ def change_access(request: HttpRequest, actor: Actor, member: Member) -> HttpRes
             "It applies at once, in the admin and to API keys that this person made.",
             "Surveys and polls that they made stay theirs.",
             *(["This is your own access. You cannot give it back to yourself."] if is_own else []),
+        ],
+        "form": form,
+        "button": "Save",
+    }
+    return profile.render(request, member, "admin/confirm.html", context)
+
+
+class EmailForm(forms.Form):
+    email = forms.EmailField(
+        label="Mail address",
+        required=False,
+        help_text="If their account has an address that they have proven, mails go there instead.",
+    )
+
+
+@profile.member_page("email", label="Mail address", order=30, is_offered=lambda _, member: member.belongs)
+def change_email(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
+    """Say where invitations to surveys and polls go."""
+    form = EmailForm(request.POST if request.method == "POST" else None, initial={"email": member.email})
+    if request.method == "POST" and form.is_valid():
+        try:
+            memberships.change_email(
+                actor=actor, member_id=member.pk, email=form.cleaned_data["email"], at=timezone.now()
+            )
+        except Refusal as refusal:
+            refusals.add_to_form(form, refusal)
+        else:
+            messages.success(request, "The mail address is saved.")
+            return HttpResponseRedirect(profile.address(member.pk))
+    refused = "They have unsubscribed, so no invitations are sent to them."
+    context = {
+        "title": f"Where do mails to {profile.name_of(member)} go?",
+        "consequences": [
+            "Invitations and reminders to surveys and polls are sent there.",
+            "Nobody can sign in with it: it proves nothing.",
+            *([refused] if member.mail_refused_at else []),
         ],
         "form": form,
         "button": "Save",

@@ -158,6 +158,18 @@ def erase(*, member_id: int) -> None:
     EarnedAchievement.objects.filter(member_id=member_id).delete()
 
 
+def merge(*, keep_id: int, drop_id: int) -> None:
+    """Give a member the achievements of another, who turned out to be the same person.
+
+    Of one that both have, the earlier stays.
+    """
+    theirs = {each.number: each for each in EarnedAchievement.objects.filter(member_id=drop_id)}
+    for own in EarnedAchievement.objects.filter(member_id=keep_id, number__in=theirs):
+        later = max(own, theirs[own.number], key=lambda each: each.awarded_at)
+        later.delete()
+    EarnedAchievement.objects.filter(member_id=drop_id).update(member_id=keep_id)
+
+
 def badge_url(number: int) -> str:
     """The URL of the generated badge for an achievement without a picture."""
     return f"{settings.BASE_URL}/badges/{number}.svg"

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from django.db.models import F
+
 from communities.transactions import in_transaction
-from xp.models import XpEntry
+from xp.models import Standing, XpEntry
 from xp.services import achievements, ledger, roles, standings
 
 Json = dict[str, object]
@@ -52,3 +54,31 @@ def erase(*, member_id: int) -> None:
     ledger.erase(member_id=member_id)
     achievements.erase(member_id=member_id)
     roles.erase(member_id=member_id)
+
+
+@in_transaction
+def merge(*, keep_id: int, drop_id: int, community_id: int, at: datetime) -> None:
+    """Give a member everything that another member earned, who turned out to be the same person.
+
+    The XP come as one entry of the ledger, whose entries cannot change their member, and count for the month
+    as far as they did before. An achievement that both have stays as the first of them was earned. The other
+    member has nothing afterwards. The caller holds both members' row locks.
+    """
+    dropped = standings.of_member(member_id=drop_id, at=at)
+    if dropped.total:
+        ledger.award(
+            member_id=keep_id,
+            community_id=community_id,
+            amount=dropped.total,
+            kind=XpEntry.SourceKind.OPENING_BALANCE,
+            participation=dropped.participation,
+            note="From another account of the same person.",
+            at=at,
+        )
+        earlier = dropped.total - dropped.month
+        Standing.objects.filter(pk=keep_id).update(xp_in_month=F("xp_in_month") - earlier)
+    elif dropped.participation:
+        ledger.count_participation(member_id=keep_id, community_id=community_id, change=dropped.participation)
+    achievements.merge(keep_id=keep_id, drop_id=drop_id)
+    roles.merge(keep_id=keep_id, drop_id=drop_id)
+    ledger.erase(member_id=drop_id)

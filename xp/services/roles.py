@@ -39,3 +39,11 @@ def granted_to(*, member_id: int) -> Iterator[dict[str, object]]:
 def erase(*, member_id: int) -> None:
     """Delete a member's roles, including those that wait."""
     RoleGrant.objects.filter(member_id=member_id).delete()
+
+
+def merge(*, keep_id: int, drop_id: int) -> None:
+    """Give a member the roles of another, who turned out to be the same person."""
+    waiting = RoleGrant.objects.filter(member_id=keep_id, carried_out_at__isnull=True).values("role_id")
+    twice = RoleGrant.objects.filter(member_id=drop_id, carried_out_at__isnull=True, role_id__in=waiting)
+    twice.delete()
+    RoleGrant.objects.filter(member_id=drop_id).update(member_id=keep_id)

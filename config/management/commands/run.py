@@ -27,6 +27,7 @@ Colloquy is running. Press Ctrl-C to stop it.
 
 {pages}
   API documentation    {site}/docs
+  Sign in              {site}/account/login/
   Admin                {site}/admin/   (user {admin_username}, password {admin_password})
   API key              {api_key}
 
@@ -92,9 +93,10 @@ class Command(BaseCommand):
 def _welcome_text(demo: dict[str, str]) -> str:
     site = settings.BASE_URL
     pages = [f"  {line.format(address=site + demo[role])}" for role, line in PAGES.items() if role in demo]
-    notes = ""
+    folder = getattr(settings, "EMAIL_FILE_PATH", None)
+    notes = f"\nMails are not sent: each is a file in {folder}.\n" if folder else ""
     if _local_webhooks():
-        notes = "\nWebhooks may use http and addresses of this machine, such as http://127.0.0.1:9000/.\n"
+        notes += "\nWebhooks may use http and addresses of this machine, such as http://127.0.0.1:9000/.\n"
     return WELCOME.format(site=site, pages="\n".join(pages), notes=notes, **demo)
 
 

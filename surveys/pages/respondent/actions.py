@@ -7,17 +7,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from communities.errors import Conflict, InvalidRequest, NotFound
 from communities.words import plural
 from surveys.models import Project
 from surveys.pages import words
-from surveys.pages.respondent import forms, notices, protection, rewards, screens
-from surveys.pages.respondent.page_request import PageRequest, posted_block
+from surveys.pages.respondent import (
+    forms,
+    kept_forms,
+    not_admitted,
+    notices,
+    protection,
+    rewards,
+    screens,
+)
+from surveys.pages.respondent.page_request import PageRequest, block_of, posted_block
 from surveys.pages.respondent.screens import PastChange, Screen
 from surveys.pages.respondent.widgets import Typed
 from surveys.services import anonymity
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
+from surveys.services.conversations.admission import NotAdmitted
 from surveys.services.conversations.loading import LimitReached
 from surveys.services.conversations.view import ConversationView, of_visitor
 
@@ -35,8 +44,10 @@ class Outcome:
 
 
 def show(page_request: PageRequest) -> Screen:
-    """What waits here for this visitor. Changes nothing."""
+    """What waits here for this visitor. Changes nothing but what the platforms tell of them."""
     request, project = page_request.request, page_request.project
+    if page_request.link_fault is not None:
+        return notices.link_over(page_request, page_request.link_fault)
     view, is_at_limit = _held(page_request), False
     if view is None and (page_request.arrival.has_cookie or page_request.respondent.is_member):
         view, is_at_limit = _look(page_request)
@@ -61,6 +72,10 @@ def perform(page_request: PageRequest) -> Outcome:
         return _again(page_request, words.ONCE_MORE)
     if wait := protection.seconds_to_wait(page_request.request, visitor_id=page_request.visit.visitor_id):
         return _too_fast(page_request, wait)
+    if page_request.request.POST.get("do") == notices.LEAVE.do:
+        return _leave_link(page_request)
+    if page_request.link_fault is not None:
+        return Outcome(partial(notices.link_over, page_request, page_request.link_fault))
     try:
         return _perform(page_request, page_request.request.POST.get("do", "answer"))
     except InvalidRequest as refusal:
@@ -70,11 +85,19 @@ def perform(page_request: PageRequest) -> Outcome:
         return _with_error(page_request, str(bad))
     except Conflict as refusal:
         return _conflict(page_request, refusal)
-    except Forbidden as refusal:
-        return Outcome(partial(notices.not_admitted, page_request, refusal))
+    except NotAdmitted as refusal:
+        page_request.keeps_form = posted_block(page_request) is not None
+        return Outcome(partial(not_admitted.notice, page_request, refusal))
     except NotFound:  # the conversation was deleted, for example retracted in another window
         page_request.forget()
         return _again(page_request, words.ONCE_MORE)
+
+
+def _leave_link(page_request: PageRequest) -> Outcome:
+    """Forget the personal link: whoever sits here is not its member, or goes on without it."""
+    page_request.forget_link()
+    page_request.respondent = admission.visitor(visitor_id=page_request.visit.visitor_id)
+    return Outcome(partial(show, page_request), page_request.page.address)
 
 
 def _too_fast(page_request: PageRequest, seconds: int) -> Outcome:
@@ -91,6 +114,9 @@ def _is_own_form(page_request: PageRequest) -> bool:
 
 def _perform(page_request: PageRequest, do: str) -> Outcome:
     conversation_id, at = page_request.visit.conversation_id, page_request.at
+    if do == "check" and conversation_id is None:
+        page_request.require_admitted()
+        return _from_the_start(page_request)
     if do in ("answer", "skip", "go"):
         if conversation_id is None:
             return _begin(page_request, do)
@@ -135,6 +161,7 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
         conversations.require_valid(project=page_request.project, block=block, raw=raw)
     if page_request.has_traps and not protection.may_begin(page_request.request):
         return _again(page_request, words.BUSY)
+    page_request.require_admitted()
     project_id, respondent = page_request.project.pk, page_request.respondent
     at, seed = page_request.at, page_request.visit.seed
     if block is None:
@@ -243,9 +270,11 @@ def _first(
     if not page_request.is_live:
         return notices.not_live(page_request)
     try:
-        admission.check(project=page_request.project, respondent=page_request.respondent)
-    except Forbidden as refusal:
-        return notices.not_admitted(page_request, refusal)
+        page_request.require_admitted()
+    except NotAdmitted as refusal:
+        return not_admitted.notice(page_request, refusal)
+    if typed is None or not screens.asks_first(page_request.project, posted_block(page_request)):
+        typed = _kept(page_request)
     view = of_visitor(
         project=page_request.project,
         respondent=page_request.respondent,
@@ -256,13 +285,20 @@ def _first(
         view,
         page_request.page,
         votes=page_request.votes,
-        typed=typed
-        if typed and screens.asks_first(page_request.project, posted_block(page_request))
-        else None,
+        typed=typed,
         error=error,
         note=note,
         has_traps=page_request.has_traps,
     )
+
+
+def _kept(page_request: PageRequest) -> Typed | None:
+    """What the visitor typed before they had to sign in."""
+    kept = kept_forms.read(page_request.request, slug=page_request.project.slug)
+    block = None if kept is None else block_of(page_request.project, kept)
+    if kept is None or not screens.asks_first(page_request.project, block):
+        return None
+    return forms.typed_in(block, kept)
 
 
 def _again(page_request: PageRequest, note: str) -> Outcome:

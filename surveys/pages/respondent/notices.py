@@ -1,13 +1,35 @@
-"""Screens for those who cannot answer now: the project is closed, or they are not admitted."""
+"""Screens for those who cannot answer now: the project is closed, or they have answered already."""
 
 from __future__ import annotations
 
-from communities.errors import Forbidden
-from surveys.models import Project
+from dataclasses import replace
+
 from surveys.pages.respondent import forms, screens
 from surveys.pages.respondent.page_request import PageRequest, posted_block
 from surveys.pages.respondent.screens import Screen
 from surveys.services.conversations import admission
+from surveys.services.conversations.admission import NotAdmitted
+from surveys.services.links.opening import Fault
+
+LEAVE = screens.Action("leave", "Go on without this link")
+_OVER = {
+    Fault.UNKNOWN: (
+        "This link does not work.",
+        "Perhaps a part of it got lost. Please open it as it stands in your mail, or ask for a new one.",
+    ),
+    Fault.EXPIRED: (
+        "This link has expired.",
+        "Personal links work for 30 days. Please ask whoever sent it for a new one.",
+    ),
+    Fault.REVOKED: (
+        "This link was withdrawn.",
+        "Whoever sent it has withdrawn it. If you think that is a mistake, please ask them for a new one.",
+    ),
+    Fault.LEFT: (
+        "This link does not work any more.",
+        "It was made for somebody who is no member any more.",
+    ),
+}
 
 
 def not_live(page_request: PageRequest) -> Screen:
@@ -40,8 +62,8 @@ def not_live(page_request: PageRequest) -> Screen:
 
 def _is_admitted(page_request: PageRequest) -> bool:
     try:
-        admission.check(project=page_request.project, respondent=page_request.respondent)
-    except Forbidden:
+        admission.check(project=page_request.project, respondent=page_request.respondent, at=page_request.at)
+    except NotAdmitted:
         return False
     return True
 
@@ -53,22 +75,16 @@ def limit_reached() -> Screen:
     )
 
 
-def not_admitted(page_request: PageRequest, refusal: Forbidden) -> Screen:
-    """Says what is missing: a sign-in, or membership of the community."""
-    project, request = page_request.project, page_request.request
-    community = project.community.name
-    is_private = project.participation == Project.Participation.PRIVATE
-    if not is_private or page_request.respondent.is_member:
-        return screens.notice(title="You cannot answer this yet.", text=refusal.message, status=403)
-    if not page_request.page.is_framed and request.user.is_authenticated:
-        return screens.notice(
-            title="This is for members only.",
-            text=f"You are signed in, but not as a member of {community}. Join it, or sign in as a "
-            "member, and open this page again.",
-            status=403,
-        )
-    return screens.notice(
-        title="Please sign in first.",
-        text=f"This is for members of {community}. Sign in there, then open this page again.",
-        status=403,
-    )
+def link_over(page_request: PageRequest, fault: Fault) -> Screen:
+    """A personal link that admits nobody. What was typed stays in sight, and what was saved stays saved."""
+    request = page_request.request
+    title, text = _OVER[fault]
+    is_post = request.method == "POST"
+    if page_request.visit.conversation_id is not None:
+        text += " What you answered before is saved."
+    is_held = page_request.arrival.visit.link_id is not None
+    kept = forms.in_words(posted_block(page_request), request.POST) if is_post else ""
+    screen = screens.notice(title=title, text=text, kept=kept, status=403)
+    assert screen.ending is not None
+    ending = replace(screen.ending, actions=(LEAVE,) if is_held else (), leaves_the_page=True)
+    return replace(screen, ending=ending, has_lost_link=True)

@@ -5,22 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
+from communities.services.verified_sources import NOBODY_ASKED, Asked
 from surveys.engine.script import Block
 from surveys.models import Project
 from surveys.pages.respondent import screens, visitors
 from surveys.pages.respondent.screens import Votes
 from surveys.pages.respondent.visitors import Arrival, Visit
 from surveys.pages.theme import Page
-from surveys.services.conversations.admission import Respondent
+from surveys.services.conversations import admission
+from surveys.services.conversations.admission import NotAdmitted, Respondent
 from surveys.services.conversations.view import ConversationView
+from surveys.services.links.opening import Fault, Guest
 from surveys.services.scripts import editing as scripts
 
 
 @dataclass(slots=True)
 class PageRequest:
-    """One request of one visitor. `visit` changes when a conversation begins or is left."""
+    """One request of one visitor. `visit` changes when a conversation begins or is left.
+
+    `guest` came by a personal link. `link_fault` says why the link of another admits nobody.
+    """
 
     request: HttpRequest
     project: Project
@@ -29,6 +35,10 @@ class PageRequest:
     visit: Visit
     respondent: Respondent
     at: datetime
+    guest: Guest | None = None
+    link_fault: Fault | None = None
+    asked: Asked = NOBODY_ASKED  # how asking the platforms about the respondent went
+    keeps_form: bool = False  # in the browser, until the respondent has what they lack
 
     @property
     def is_live(self) -> bool:
@@ -44,6 +54,16 @@ class PageRequest:
     def votes(self) -> Votes:
         return screens.stored_votes(self.project, at=self.at)
 
+    def require_admitted(self) -> None:
+        """Ask the platforms where they may know better, then raise NotAdmitted for those who stay out."""
+        try:
+            admission.check(project=self.project, respondent=self.respondent, at=self.at)
+        except NotAdmitted:
+            self.respondent, self.asked = admission.ask_platforms(
+                project=self.project, respondent=self.respondent, at=self.at
+            )
+            admission.check(project=self.project, respondent=self.respondent, at=self.at)
+
     def remember(self, view: ConversationView) -> None:
         if view.conversation.pk != self.visit.conversation_id:
             self.visit = replace(self.visit, conversation_id=view.conversation.pk)
@@ -53,13 +73,23 @@ class PageRequest:
         seed = visitors.random_seed() if self.project.is_anonymous else self.visit.seed
         self.visit = replace(self.visit, conversation_id=None, seed=seed)
 
+    def forget_link(self) -> None:
+        """Leave the personal link, and the conversation that was led in its member's name."""
+        self.forget()
+        self.visit = replace(self.visit, link_id=None)
+        self.guest = self.link_fault = None
+
 
 def posted_block(page_request: PageRequest) -> Block | None:
     """The block that a form belongs to, if the script still has it."""
-    sent = page_request.request.POST.get("block", "")
+    return block_of(page_request.project, page_request.request.POST)
+
+
+def block_of(project: Project, form: QueryDict) -> Block | None:
+    """The block that these fields of a form answer, if the script still has it."""
+    sent = form.get("block", "")
     if not (sent.isascii() and sent.isdigit()):
         return None
-    project = page_request.project
     script = scripts.load(project_id=project.pk, revision=project.revision)
     index = script.index_by_id.get(int(sent[:19]))
     return None if index is None else script.blocks[index]

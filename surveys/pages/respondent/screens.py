@@ -70,6 +70,27 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswersAs:
+    """In whose name somebody answers: the member of a personal link, or who is signed in.
+
+    `sign_out` is where somebody signed in says that they are somebody else; empty for a link, which is left
+    by a form.
+    """
+
+    name: str
+    is_anonymous: bool
+    sign_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link under the end, drawn as a button."""
+
+    label: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """A text in place of a question. `kept` is what was typed and could not be saved."""
 
@@ -78,6 +99,10 @@ class Ending:
     moment: datetime | None = None
     kept: str = ""
     actions: Sequence[Action] = ()
+    leaves_the_page: bool = False  # its actions load the whole page anew
+    items: Sequence[str] = ()
+    links: Sequence[Link] = ()
+    aside: Link | None = None
 
     @property
     def is_long(self) -> bool:
@@ -115,6 +140,8 @@ class Screen:
     earned: Earned | None = None
     results: ResultsView | None = None
     has_traps: bool = False
+    answers_as: AnswersAs | None = None
+    has_lost_link: bool = False  # the page may still say whose link it was
     status: int = 200
     retry_after: int | None = None  # seconds
     past_change: PastChange = PastChange.REPLACED
@@ -252,10 +279,16 @@ def notice(
     kept: str = "",
     status: int = 200,
     results: ResultsView | None = None,
+    note: str = "",
+    items: Sequence[str] = (),
+    links: Sequence[Link] = (),
+    aside: Link | None = None,
+    actions: Sequence[Action] = (),
 ) -> Screen:
     """A friendly text in place of a question. `kept` is what was typed and could not be saved."""
     return Screen(
-        ending=Ending(title, text, moment, kept),
+        ending=Ending(title, text, moment, kept, actions, items=items, links=links, aside=aside),
+        note=note,
         results=results,
         status=status,
         past_change=PastChange.KEPT if kept else PastChange.REPLACED,

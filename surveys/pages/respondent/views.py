@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
@@ -10,9 +16,9 @@ from django.views.decorators.http import require_http_methods
 from communities.errors import NotFound
 from surveys.models import Project
 from surveys.pages import security, theme
-from surveys.pages.respondent import actions, rendering, visitors
+from surveys.pages.respondent import actions, kept_forms, personal_links, rendering, visitors
 from surveys.pages.respondent.page_request import PageRequest
-from surveys.pages.respondent.screens import Screen
+from surveys.pages.respondent.screens import AnswersAs, Screen
 from surveys.pages.respondent.visitors import Arrival
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import Respondent
@@ -22,7 +28,7 @@ from surveys.services.projects import addresses
 @csrf_exempt  # `actions.perform` checks, so that a failed check keeps what was typed
 @require_http_methods(["GET", "HEAD", "POST"])
 def respond(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET shows what waits and changes nothing. POST does what the form asks for.
+    """GET shows what waits, and changes nothing that was answered. POST does what the form asks for.
 
     A plain form is answered with a redirect before anything is drawn, so that a reload sends nothing twice.
     htmx gets the next step alone. A form that carries the visit gets the whole next page: without cookies
@@ -31,8 +37,11 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
     page_request = _page_request(request, slug)
     is_htmx = request.headers.get("HX-Request") == "true"
     is_carried = page_request.arrival.is_carried
+    personal_links.note_opening(page_request)
     response: HttpResponse
-    if request.method != "POST":
+    if address := personal_links.next_address(page_request):
+        response = HttpResponseRedirect(address, status=303)
+    elif request.method != "POST":
         response = _draw(page_request, actions.show(page_request), is_turn=False)
     else:
         outcome = actions.perform(page_request)
@@ -45,6 +54,10 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
     visitors.remember(
         response, page_request.arrival, page_request.visit, slug=slug, path=page_request.page.address
     )
+    if page_request.keeps_form:
+        kept_forms.keep(response, request.POST, slug=slug, path=page_request.page.address)
+    elif page_request.visit.conversation_id is not None and kept_forms.COOKIE in request.COOKIES:
+        kept_forms.forget(response, path=page_request.page.address)
     response["Cache-Control"] = "private, no-cache"
     response["Vary"] = "Cookie, HX-Request"
     return response
@@ -66,24 +79,44 @@ def _page_request(request: HttpRequest, slug: str) -> PageRequest:
         locale=destination.locale,
         is_framed=is_framed,
     )
-    respondent = _respondent(request, project, arrival)
-    return PageRequest(request, project, page, arrival, arrival.visit, respondent, at)
+    visit = personal_links.visit_of(request, arrival.visit)
+    guest, fault = personal_links.admitted(request, project, visit.link_id, at=at)
+    respondent = guest.respondent if guest else _respondent(request, project, arrival, at)
+    if fault is not None:  # nothing that this browser holds is given up for a link that does not work
+        visit = arrival.visit
+    return PageRequest(request, project, page, arrival, visit, respondent, at, guest, fault)
 
 
-def _respondent(request: HttpRequest, project: Project, arrival: Arrival) -> Respondent:
-    """A signed-in member, else a browser. A form that carries the visit has no session, so no member."""
-    if not arrival.is_carried and request.user.is_authenticated:
-        member = admission.signed_in(community_id=project.community_id, user_id=request.user.pk)
-        if member is not None:
-            return member
+def _respondent(request: HttpRequest, project: Project, arrival: Arrival, at: datetime) -> Respondent:
+    """A signed-in person, else a browser. A form that carries the visit has no session, so no person.
+
+    A personal link comes before both: its member is not necessarily the one who is signed in here.
+    """
+    session_key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    if session_key and not arrival.is_carried:
+        person = admission.signed_in(community_id=project.community_id, session_key=session_key, at=at)
+        if person is not None:
+            return person
     return admission.visitor(visitor_id=arrival.visit.visitor_id)
+
+
+def _with_name(page_request: PageRequest, screen: Screen) -> Screen:
+    """Somebody who came by a personal link, or is signed in, reads in whose name they answer."""
+    guest, person = page_request.guest, page_request.respondent.person
+    if guest is None and person is not None and screen.step is not None:
+        back = urlencode({"next": page_request.page.address})
+        sign_out = f"{reverse('account_logout')}?{back}"
+        return replace(screen, answers_as=AnswersAs(person.name, page_request.project.is_anonymous, sign_out))
+    if guest is None:
+        return screen
+    return replace(screen, answers_as=AnswersAs(guest.respondent.name, page_request.project.is_anonymous))
 
 
 def _draw(page_request: PageRequest, screen: Screen, *, is_turn: bool) -> HttpResponse:
     draw = rendering.turn if is_turn else rendering.page
     return draw(
         page_request.page,
-        screen,
+        _with_name(page_request, screen),
         seal=visitors.seal(page_request.visit, slug=page_request.project.slug),
         csrf="" if page_request.arrival.is_carried else rendering.token(page_request.request),
     )

@@ -1,6 +1,7 @@
 """Who a visitor is: signed cookies, or a signed field of the form for browsers that send none.
 
-One cookie names the browser, for limits. One for each project holds the id of its conversation. The signed
+One cookie names the browser, for limits. One for each project holds the id of its conversation, and another
+that of the personal link by which somebody came. The signed
 field, the form's seal, carries the same for browsers without cookies, such as a frame inside another site.
 It also carries when the first page was shown and the seed of its options' order, since no row exists yet
 that could keep them.
@@ -23,18 +24,23 @@ from surveys.pages.respondent import protection
 
 VISITOR = "colloquy_visitor"
 CONVERSATION = "colloquy_conversation"
+LINK = "colloquy_link"
 COOKIE_AGE = 365 * 24 * 3600  # seconds
 _NONE = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One browser at one project. `since` is when its first page was shown, in milliseconds."""
+    """One browser at one project. `since` is when its first page was shown, in milliseconds.
+
+    `link_id` is the personal link by which it came. Whether that still admits anybody is asked each time.
+    """
 
     visitor_id: str
     conversation_id: uuid.UUID | None
     seed: int
     since: int
+    link_id: uuid.UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +71,21 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
         return Arrival(visit, sealed is not None, has_cookie=False, is_carried=True)
     known = _unsigned(VISITOR, request.COOKIES.get(VISITOR, ""))
     conversation_id = _uuid(_unsigned(CONVERSATION + slug, request.COOKIES.get(CONVERSATION, "")))
+    link_id = _uuid(_unsigned(LINK + slug, request.COOKIES.get(LINK, "")))
     if sealed is None:
         fresh = _new(known or secrets.token_urlsafe(16), slug, is_anonymous, at)
-        visit = Visit(fresh.visitor_id, conversation_id, fresh.seed, fresh.since)
+        visit = Visit(fresh.visitor_id, conversation_id, fresh.seed, fresh.since, link_id)
     else:
         visitor_id = known or secrets.token_urlsafe(16)
-        visit = Visit(visitor_id, conversation_id, sealed.seed, sealed.since)
+        visit = Visit(visitor_id, conversation_id, sealed.seed, sealed.since, link_id)
     return Arrival(visit, sealed is not None, has_cookie=known is not None, is_carried=False)
 
 
 def seal(visit: Visit, *, slug: str) -> str:
     """The signed field of a form."""
     conversation = visit.conversation_id or _NONE
-    return _signer("seal" + slug).sign(f"{visit.visitor_id}.{conversation}.{visit.seed}.{visit.since}")
+    link = f".{visit.link_id}" if visit.link_id else ""
+    return _signer("seal" + slug).sign(f"{visit.visitor_id}.{conversation}.{visit.seed}.{visit.since}{link}")
 
 
 def remember(response: HttpResponse, arrival: Arrival, visit: Visit, *, slug: str, path: str) -> None:
@@ -86,16 +94,19 @@ def remember(response: HttpResponse, arrival: Arrival, visit: Visit, *, slug: st
         return
     if not arrival.has_cookie:
         _set(response, VISITOR, visit.visitor_id, VISITOR, path="/s/")
-    if visit.conversation_id != arrival.visit.conversation_id:
-        if visit.conversation_id is None:
-            response.delete_cookie(CONVERSATION, path=path, samesite="Lax")
-        else:
-            _set(response, CONVERSATION, str(visit.conversation_id), CONVERSATION + slug, path=path)
+    for name, now, was in (
+        (CONVERSATION, visit.conversation_id, arrival.visit.conversation_id),
+        (LINK, visit.link_id, arrival.visit.link_id),
+    ):
+        if now != was and now is None:
+            response.delete_cookie(name, path=path, samesite="Lax")
+        elif now != was:
+            _set(response, name, str(now), name + slug, path=path)
 
 
 def _has_cookies(request: HttpRequest) -> bool:
     """Whether the browser sends any cookie of ours, which it would not to a form of another site."""
-    names = (VISITOR, CONVERSATION, settings.CSRF_COOKIE_NAME, settings.SESSION_COOKIE_NAME)
+    names = (VISITOR, CONVERSATION, LINK, settings.CSRF_COOKIE_NAME, settings.SESSION_COOKIE_NAME)
     return any(name in request.COOKIES for name in names)
 
 
@@ -135,10 +146,10 @@ def _unsealed(sent: str, slug: str) -> Visit | None:
     text = _unsigned("seal" + slug, sent)
     if text is None:
         return None
-    visitor_id, conversation, seed, since = text.split(".")
+    visitor_id, conversation, seed, since, *link = text.split(".")
     if visitor_id == _NONE:  # written before the seal named visitors outside frames
         return Visit(secrets.token_urlsafe(16), None, int(seed), int(since))
-    return Visit(visitor_id, _uuid(conversation), int(seed), int(since))
+    return Visit(visitor_id, _uuid(conversation), int(seed), int(since), _uuid(link[0]) if link else None)
 
 
 def _signer(salt: str) -> Signer:

@@ -85,7 +85,7 @@ def _page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     try:
         shared = shared_results.read(project=project, at=at)
     except Unavailable as refusal:  # the process is counting other results
-        return _with_headers(errors.unavailable(refusal.retry_after))
+        return _with_headers(errors.unavailable(refusal.retry_after, request))
     return _render(destination, _context(project, shared))
 
 

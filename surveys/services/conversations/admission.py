@@ -1,12 +1,63 @@
-"""Who responds, and whether a project admits them (decisions 13.1)."""
+"""Who responds, and whether a project admits them (decisions 13.1 and 13.4).
+
+`check` decides from what the database knows, in the transaction that begins a conversation. `ask_platforms`
+goes before it, outside of any transaction: it asks anew where somebody would be refused by what is known.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from threading import BoundedSemaphore
+from typing import Any
 
 from communities.errors import Forbidden, refuse
-from communities.services import members
+from communities.http import throttling
+from communities.rounding import Rounding
+from communities.services import members, platform_members, sign_ins, verified_sources
+from communities.services.members import Account, KnownPerson
+from communities.services.verified_sources import Asked
+from communities.sources.failures import SourceUnavailable, TokenRefused
 from surveys.models import Project
+
+MOST_DIGITS = 18  # of an id: below 2**63
+ROLES_COUNT_FOR = timedelta(hours=24)  # the worker asks every 45 minutes, unless the person forbids it
+# About one person in one community. Whoever joins or connects an account quickly is not told to wait.
+MOST_QUESTIONS, QUESTIONS_PERIOD = 3, 30  # the period in seconds
+MOST_ASKED_AT_ONCE = 2  # by a process, so that a slow platform leaves threads for everybody else
+_asking = BoundedSemaphore(MOST_ASKED_AT_ONCE)
+
+
+class Missing(StrEnum):
+    """What keeps somebody out."""
+
+    SIGN_IN = "sign_in"
+    MEMBERSHIP = "membership"
+    ROLE = "role"
+    SOURCE = "source"
+
+
+_WORDS = {
+    Missing.SIGN_IN: "only members of the community may respond",
+    Missing.MEMBERSHIP: "only members of the community may respond",
+    Missing.ROLE: "only people with one of certain roles may respond",
+    Missing.SOURCE: "only people who meet one of its verified sources may respond",
+}
+
+
+class NotAdmitted(Forbidden):
+    """The project does not admit this respondent. `missing` says what they lack."""
+
+    def __init__(self, missing: Sequence[Missing]) -> None:
+        words = " and ".join(dict.fromkeys(_WORDS[each] for each in missing))
+        noun = "This project is private" if {*missing} <= _PRIVATE else "This project is restricted"
+        super().__init__(f"{noun}: {words}.")
+        self.missing = tuple(missing)
+
+
+_PRIVATE = {Missing.SIGN_IN, Missing.MEMBERSHIP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,37 +65,53 @@ class Respondent:
     """Somebody who responds, as far as they are known.
 
     `who` identifies them within a community, for limits and for resuming; None for a nameless respondent, who
-    is always new. `platform_id` and `provider` appear in a Response. `user_id` is None for web visitors, and
-    for an `external_id` until a user is stored for it (never on anonymous projects).
+    is always new. `platform_id` and `provider` appear in a Response: the account that admitted them. `person`
+    is None for web visitors, and for an `external_id` until a user is stored for it (never on anonymous
+    projects).
     """
 
     who: str | None = None
-    user_id: int | None = None
+    person: KnownPerson | None = None
     provider: str = "web"
     platform_id: str | None = None
-    name: str = ""
     external_id: str | None = None
-    is_member: bool = False
+
+    @property
+    def user_id(self) -> int | None:
+        return self.person.user_id if self.person else None
+
+    @property
+    def name(self) -> str:
+        return self.person.name if self.person else ""
+
+    @property
+    def is_member(self) -> bool:
+        return self.person is not None and self.person.member_id is not None
 
 
 NAMELESS = Respondent()
-MOST_DIGITS = 18  # of an id: below 2**63
 
 
 def member(*, community_id: int, member_id: str) -> Respondent:
     """A present member of the community by id. Refuses any other id."""
-    found = None
+    person = None
     if member_id.isascii() and member_id.isdigit() and len(member_id) <= MOST_DIGITS:
-        found = members.find_identity(community_id=community_id, member_id=int(member_id))
-    if found is None:
+        person = members.find_member(community_id=community_id, member_id=int(member_id))
+    if person is None:
         refuse("member_id", "not_found", "`member_id` is not the id of a present member of this community.")
-    return _of(found)
+    return _of(person)
 
 
-def signed_in(*, community_id: int, user_id: int) -> Respondent | None:
-    """A signed-in person as a member of the community; None if they are not a member."""
-    found = members.find_identity(community_id=community_id, user_id=user_id)
+def person(*, community_id: int, user_id: int) -> Respondent | None:
+    """A user, member or not; None if there is no such user."""
+    found = members.find_person(community_id=community_id, user_id=user_id)
     return None if found is None else _of(found)
+
+
+def signed_in(*, community_id: int, session_key: str, at: datetime) -> Respondent | None:
+    """Who is signed in by a session, member or not; None if nobody is."""
+    found = sign_ins.find(session_key=session_key, community_id=community_id, at=at)
+    return None if found is None else _of(found.person, found.source)
 
 
 def external(*, external_id: str) -> Respondent:
@@ -57,24 +124,115 @@ def visitor(*, visitor_id: str) -> Respondent:
     return Respondent(who=f"visitor:{visitor_id}")
 
 
-def check(*, project: Project, respondent: Respondent) -> None:
-    """Refuse a respondent whom this project does not admit."""
-    audience = (project.delivery or {}).get("audience") or {}
-    if audience.get("required_role_ids") or audience.get("verified_source_ids"):
-        raise Forbidden(
-            "This project asks for roles or verified accounts, which cannot be looked up "
-            "while no chat platform is connected."
-        )
+def check(*, project: Project, respondent: Respondent, at: datetime) -> Respondent:
+    """Return the respondent with the account that admits them. Raises NotAdmitted."""
+    audience, missing = _audience(project), list[Missing]()
     if project.participation == Project.Participation.PRIVATE and not respondent.is_member:
-        raise Forbidden("This project is private: only members of the community may respond.")
+        missing.append(Missing.SIGN_IN if respondent.person is None else Missing.MEMBERSHIP)
+    roles = audience.get("required_role_ids")
+    if roles and not _has_role(respondent, roles, at):
+        missing.append(Missing.ROLE if respondent.person else Missing.SIGN_IN)
+    source_ids = audience.get("verified_source_ids")
+    met = None
+    if source_ids:
+        met = _first_met(project, respondent, source_ids, at)
+        if met is None:
+            missing.append(Missing.SOURCE if respondent.person else Missing.SIGN_IN)
+    if missing:
+        raise NotAdmitted(list(dict.fromkeys(missing)))
+    return respondent if met is None else _by(respondent, met)
 
 
-def _of(found: members.MemberIdentity) -> Respondent:
-    return Respondent(
-        who=f"user:{found.user_id}",
-        user_id=found.user_id,
-        provider=found.provider,
-        platform_id=found.platform_id,
-        name=found.name,
-        is_member=True,
+def ask_platforms(*, project: Project, respondent: Respondent, at: datetime) -> tuple[Respondent, Asked]:
+    """Ask the platforms about a respondent whom `check` would refuse by what is known.
+
+    Returns them as they are known now, and how asking went. They are asked about the same person in
+    the same community at most MOST_QUESTIONS times in QUESTIONS_PERIOD. Waits for other servers: never call
+    it inside a transaction.
+    """
+    try:
+        check(project=project, respondent=respondent, at=at)
+    except NotAdmitted as refusal:
+        missing = refusal.missing
+    else:
+        return respondent, Asked()
+    if respondent.person is None or _was_asked_enough(project, respondent.person):
+        return respondent, Asked()
+    if not _asking.acquire(blocking=False):
+        return respondent, Asked(could_ask=False)
+    try:
+        return _asked(project, respondent, missing, at)
+    finally:
+        _asking.release()
+
+
+def _was_asked_enough(project: Project, person: KnownPerson) -> bool:
+    """Kept in Redis alone: on anonymous projects no row may tell when somebody came (decisions 8.8)."""
+    name = f"colloquy:asked:{project.community_id}:{person.user_id}"
+    return throttling.take_surely(name, MOST_QUESTIONS, seconds=QUESTIONS_PERIOD).is_used_up
+
+
+def _asked(
+    project: Project, respondent: Respondent, missing: Sequence[Missing], at: datetime
+) -> tuple[Respondent, Asked]:
+    person, asked = respondent.person, Asked()
+    assert person is not None
+    # Beside anonymous answers, times about people are no finer than a day.
+    about: dict[str, Any] = {
+        "community_id": project.community_id,
+        "user_id": person.user_id,
+        "at": at,
+        "rounded_to": Rounding.DAY if project.is_anonymous else None,
+    }
+    if {Missing.MEMBERSHIP, Missing.ROLE} & {*missing}:
+        asked = _refresh(about)
+        person = members.find_person(community_id=project.community_id, user_id=person.user_id) or person
+    if Missing.SOURCE in missing:
+        source_ids = _audience(project)["verified_source_ids"]
+        asked = asked.with_others(verified_sources.ask(source_ids=source_ids, **about))
+    return replace(respondent, person=person), asked
+
+
+def _refresh(about: dict[str, Any]) -> Asked:
+    """Ask the chat platform about somebody's membership and roles."""
+    try:
+        platform_members.refresh(**about)
+    except SourceUnavailable:
+        return Asked(could_ask=False)
+    except TokenRefused:
+        return Asked(refused=frozenset(["chat"]))
+    return Asked()
+
+
+def _audience(project: Project) -> dict[str, Any]:
+    return (project.delivery or {}).get("audience") or {}
+
+
+def _has_role(respondent: Respondent, roles: Sequence[str], at: datetime) -> bool:
+    """Whether a present member has one of these roles on the chat platform, as it told in the last day."""
+    person = respondent.person
+    if person is None or person.member_id is None or person.roles_told_at is None:
+        return False
+    return person.roles_told_at > at - ROLES_COUNT_FOR and not person.role_ids.isdisjoint(roles)
+
+
+def _first_met(
+    project: Project, respondent: Respondent, source_ids: Sequence[int], at: datetime
+) -> Account | None:
+    if respondent.user_id is None:
+        return None
+    met = verified_sources.first_met(
+        community_id=project.community_id, source_ids=source_ids, user_id=respondent.user_id, at=at
     )
+    return Account(met.provider, met.platform_id) if met else None
+
+
+def _by(respondent: Respondent, account: Account) -> Respondent:
+    return replace(respondent, provider=account.provider, platform_id=account.platform_id)
+
+
+def _of(person: KnownPerson, provider: str | None = None) -> Respondent:
+    """A person, shown by the account that they signed in with, else by that on the chat platform."""
+    respondent = Respondent(who=f"user:{person.user_id}", person=person)
+    account = person.account_on(provider) or person.account_on("chat")
+    return _by(respondent, account) if account else respondent

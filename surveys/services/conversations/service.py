@@ -32,6 +32,19 @@ from surveys.services.scripts import editing as scripts
 _BEGINS_ELSEWHERE = "This respondent is beginning in another window. Please retry."
 
 
+def ask_platforms(*, project_id: int, respondent: Respondent, at: datetime, actor: Actor) -> bool:
+    """Before `begin`: ask the platforms about a respondent who would be refused by what is known.
+
+    Returns whether they could be asked. Waits for other servers, so it belongs outside of the transaction.
+    Refuses nobody: `begin` does.
+    """
+    project = Project.objects.in_community(actor.community_id).filter(pk=project_id).first()
+    if project is not None and access.may_edit(actor=actor, project=project) and project.is_live_at(at):
+        _, asked = admission.ask_platforms(project=project, respondent=respondent, at=at)
+        return asked.could_ask
+    return True
+
+
 @in_transaction
 def begin(
     *,
@@ -47,7 +60,7 @@ def begin(
     always makes a new one. `seed` (below 2**63) orders the options, if some were shown before. Refuses a
     project that is not live, a respondent who is not admitted, and one who has reached the limit.
     """
-    history = _admitted(project_id, respondent, at, actor)
+    history, respondent = _admitted(project_id, respondent, at, actor)
     earlier = _resumable(history)
     if earlier is not None:
         return view.of_conversation(loading.of(earlier), at, resumed=True)
@@ -71,7 +84,7 @@ def begin_with_move(
     conversation is at another block, because they began it elsewhere or the script has changed, it is
     returned unchanged (`resumed`).
     """
-    history = _admitted(project_id, respondent, at, None)
+    history, respondent = _admitted(project_id, respondent, at, None)
     earlier = _resumable(history)
     if earlier is not None:
         loaded = loading.locked(conversation_id=earlier.pk)
@@ -98,7 +111,7 @@ def vote(
 
     A respondent who has voted already changes their vote, if the poll allows it.
     """
-    history = _admitted(project_id, respondent, at, actor)
+    history, respondent = _admitted(project_id, respondent, at, actor)
     earlier = _resumable(history)
     if earlier is None:
         loaded, _ = loading.new(project=history.project, respondent=respondent, at=at, seed=seed)
@@ -232,8 +245,11 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
 
 def _admitted(
     project_id: int, respondent: Respondent, at: datetime, actor: Actor | None
-) -> RespondentHistory:
-    """The project and the respondent's history there. Checks the state, then access (decisions 14.15)."""
+) -> tuple[RespondentHistory, Respondent]:
+    """The project with the respondent's history there, and the respondent by the account that admits them.
+
+    Checks the state, then access (decisions 14.15).
+    """
     history = repository.find_for_respondent(
         project_id=project_id, respondent=_respondent_key(project_id, respondent)
     )
@@ -243,12 +259,12 @@ def _admitted(
         access.require_editor(actor=actor, project=history.project)
     _refuse_unless_live(history.project, at)
     schedule.catch_up(history.project, at=at)
-    admission.check(project=history.project, respondent=respondent)
+    respondent = admission.check(project=history.project, respondent=respondent, at=at)
     earlier = _resumable(history)
     has_changeable_vote = earlier is not None and earlier.completed_at is not None
     if not has_changeable_vote and _is_at_limit(history):
         raise LimitReached
-    return history
+    return history, respondent
 
 
 def _respondent_key(project_id: int, respondent: Respondent) -> str | None:

@@ -111,7 +111,7 @@ def _csv(project: Project, rows: Rows, with_bom: bool) -> Chunks:
         for row in rows:
             yield csv_line(table.cells(row))
 
-    return _in_chunks(lines())
+    return in_chunks(lines())
 
 
 def _json(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
@@ -124,11 +124,11 @@ def _json(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
             yield b"," + response_bytes
         yield b"]}"
 
-    return _in_chunks(parts())
+    return in_chunks(parts())
 
 
 def _ndjson(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
-    return _in_chunks(line + b"\n" for line in _serialized(project, rows))
+    return in_chunks(line + b"\n" for line in _serialized(project, rows))
 
 
 def _serialized(project: Project, rows: Rows) -> Iterator[bytes]:
@@ -147,16 +147,16 @@ def _xlsx(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
         )
         refuse("format", "too_many", message)
     cells = (table.cells(row) for row in rows)
-    return _file_chunks(lambda: export_xlsx.workbook(table.headers, cells, name="Responses"))
+    return file_chunks(lambda: export_xlsx.workbook(table.headers, cells, name="Responses"))
 
 
-def _file_chunks(make: Callable[[], BinaryIO]) -> Chunks:
+def file_chunks(make: Callable[[], BinaryIO]) -> Chunks:
     with make() as file:
         while chunk := file.read(CHUNK_BYTES):
             yield chunk
 
 
-def _in_chunks(parts: Iterable[bytes]) -> Chunks:
+def in_chunks(parts: Iterable[bytes]) -> Chunks:
     pending: list[bytes] = []
     size = 0
     for part in parts:

@@ -20,7 +20,7 @@ from communities.transactions import in_transaction
 from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Script, Violation
-from surveys.models import Analysis, Conversation, Project, buckets_in_order
+from surveys.models import Analysis, Conversation, PersonalLink, Project, buckets_in_order
 from surveys.models import Bucket as BucketRow
 from surveys.services import access, events, history, lookup
 from surveys.services.projects import fields as project_fields
@@ -254,6 +254,8 @@ def _change_privacy(project: Project) -> None:
     Analysis.objects.filter(project=project).delete()  # of responses that have been deleted
     with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
         cursor.execute("DELETE FROM surveys_conversation WHERE project_id = %s", [project.pk])
+    # On anonymous projects no link tells when it was opened.
+    PersonalLink.objects.filter(project=project, used_at__isnull=False).update(used_at=None)
 
 
 def _settle_scoring(

@@ -94,6 +94,11 @@ def read(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
     )
 
 
+def steps(view: ConversationView) -> list[Step]:
+    """The way through a response, as its respondent knows it: without what is right."""
+    return list(_steps(view, knows_solutions=False))
+
+
 def neighbours(
     *, rows: QuerySet[Conversation], response_id: uuid.UUID
 ) -> tuple[uuid.UUID | None, uuid.UUID | None]:

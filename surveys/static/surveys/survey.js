@@ -17,6 +17,14 @@
   const format = (text, values) => text.replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
   const mainButton = () => step.querySelector(".button.main");
 
+  // A personal link that no cookie keeps is in the form. The address need not show it any longer.
+  const query = new URLSearchParams(location.search);
+  if (query.has("link")) {
+    query.delete("link");
+    query.delete("taken");
+    history.replaceState(null, "", location.pathname + (query.size ? `?${query}` : "") + location.hash);
+  }
+
   /* Set up a step that has just been loaded */
 
   function setUpStep(isFirst) {

@@ -169,7 +169,7 @@ def begin(survey: dict[str, Any], member_id: int = MEMBER_ID) -> Any:
 
 def _begin(survey: dict[str, Any], who: Any = None) -> Any:
     project = Project.objects.get(pk=survey["id"])
-    who = who or admission.signed_in(community_id=project.community_id, user_id=USER_ID)
+    who = who or admission.person(community_id=project.community_id, user_id=USER_ID)
     return conversations.begin(project_id=project.pk, respondent=who, at=AT)
 
 

@@ -72,7 +72,9 @@ def form_of(page):
             value = field.field.widget.format_value(field.field.prepare_value(value))
         if field.field.show_hidden_initial:
             hidden = field.as_hidden(only_initial=True)
-            sent[field.html_initial_name] = html.unescape(hidden.partition('value="')[2].partition('"')[0])
+            shown = [html.unescape(value) for value in re.findall(r'value="([^"]*)"', hidden)]
+            is_many = isinstance(value, list)
+            sent[field.html_initial_name] = shown if is_many else "".join(shown[:1])
         if value is True:
             sent[field.html_name] = "on"
         elif value not in (None, False):

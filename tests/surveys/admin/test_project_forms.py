@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from communities.models import Community
+from communities.models import Community, VerifiedSource
 from surveys.engine.script import ActionConfig
 from surveys.models import Project
 from surveys.services import field_groups
 from surveys.services.representations.project import project_as_json
-from tests.factories import CommunitySettingsFactory
+from tests.factories import CommunitySettingsFactory, VerifiedSourceFactory
 from tests.support.staff import Staff
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import LIST, form_of, project_staff, tab
@@ -66,7 +66,6 @@ def send(staff: Staff, project: Project, page: str, /, **changes: Any) -> Any:
             "delivery.audience.required_role_ids",
             ["123", "456"],
         ),
-        ("delivery", {"verified_source_ids": "7 8"}, "delivery.audience.verified_source_ids", [7, 8]),
         ("delivery", {"privacy_mode": "semi-private"}, "settings.privacy_mode", "semi-private"),
         ("delivery", {"max_completes_per_user": "2"}, "settings.max_completes_per_user", 2),
         ("delivery", {"message": "Come!"}, "delivery.invitation.message", "Come!"),
@@ -101,6 +100,21 @@ def test_a_field_is_written_where_the_contract_has_it(
     assert at(told(project), path) == stored
 
 
+def test_verified_sources_are_chosen_and_removed_ones_stay_until_they_are_unchosen(staff: Staff) -> None:
+    project = draft()
+    first, second = (VerifiedSourceFactory.create(community=staff.community) for _ in range(2))
+    chosen = [str(first.pk), str(second.pk)]
+
+    send(staff, project, "delivery", verified_source_ids=chosen)
+    VerifiedSource.objects.filter(pk=second.pk).update(removed_at=timezone.now())
+    send(staff, project, "delivery", message="Come!")
+    kept = at(told(project), "delivery.audience.verified_source_ids")
+    send(staff, project, "delivery", verified_source_ids=chosen[:1])
+
+    assert kept == [first.pk, second.pk]
+    assert at(told(project), "delivery.audience.verified_source_ids") == [first.pk]
+
+
 def test_buckets_are_lines(staff: Staff) -> None:
     project = draft()
 
@@ -128,7 +142,7 @@ def test_buckets_are_lines(staff: Staff) -> None:
             "Closing time must lie in the future.",
         ),
         ("delivery", {"max_completes_per_user": "0"}, "max_completes_per_user", "greater than or equal to 1"),
-        ("delivery", {"verified_source_ids": "a"}, "verified_source_ids", "one whole number a line"),
+        ("delivery", {"verified_source_ids": ["7"]}, "verified_source_ids", "not one of the available"),
         ("look", {"name": " "}, "name", "required"),
         ("look", {"chart_emoji": "♞♞"}, "chart_emoji", "Sign of a bar must be one visible character."),
         ("rewards", {"achievement_id": "0"}, "achievement_id", "Number of the achievement"),
@@ -270,13 +284,13 @@ def test_opening_now_lets_anyone_with_the_link_answer(staff: Staff) -> None:
     assert stored.opened_at is not None
 
 
-def test_a_project_that_admits_nobody_on_the_web_says_so_where_it_is_shared(staff: Staff) -> None:
+def test_a_project_for_members_says_how_they_get_in(staff: Staff) -> None:
     project = draft()
 
     send(staff, project, "open", participation="private")
 
-    assert "nobody gets in here" in staff.read(tab(project.pk, "share"))
-    assert staff.read(tab(project.pk, "open")).count("nobody gets in") == 1
+    assert "come by a personal link" in staff.read(tab(project.pk, "share"))
+    assert staff.read(tab(project.pk, "open")).count("come by a personal link") == 1
     assert Project.objects.get(pk=project.pk).participation == "private"
 
 
@@ -360,7 +374,7 @@ def test_a_scheduled_opening_shows_its_time_and_can_be_cancelled(staff: Staff) -
     [
         ("Asia/Tokyo", {"opening_mode": "scheduled", "opening_time": "0001-01-01T00:00"}),
         ("America/New_York", {"closing_mode": "scheduled", "closing_time": "9999-12-31T23:59"}),
-        ("UTC", {"verified_source_ids": "9" * 5000}),
+        ("UTC", {"verified_source_ids": ["9" * 5000]}),
     ],
 )
 def test_what_no_calendar_and_no_database_holds_is_refused_at_its_field(

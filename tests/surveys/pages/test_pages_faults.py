@@ -34,3 +34,28 @@ def test_a_database_that_is_away_is_told_kindly_and_when_to_come_back(client, mo
     assert (page.status_code, page["Retry-After"]) == (503, "5")
     assert "We are unavailable for a moment." in page.content.decode()
     assert "secret detail" not in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "words", "not_said"),
+    [
+        (RuntimeError("secret detail"), 500, "What you did before is saved.", "earlier answers"),
+        (OperationalError("secret detail"), 503, "look first whether it arrived", "sent an answer"),
+    ],
+)
+def test_the_account_area_speaks_of_no_answers(fault, status, words, not_said, client, monkeypatch):
+    def fails(**_):
+        raise fault
+
+    monkeypatch.setattr("communities.services.invitations.find", fails)
+    client.raise_request_exception = False
+
+    page = client.get("/account/invitations/x/")
+    nowhere = client.get("/account/nowhere/")
+
+    assert page.status_code == status
+    assert words in page.content.decode()
+    assert not_said not in page.content.decode()
+    assert page["Cache-Control"] == "no-store"
+    assert nowhere.status_code == 404
+    assert "survey may have been removed" not in nowhere.content.decode()

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from tests.support.surveys import scenario
@@ -90,7 +91,7 @@ class TestWithoutCookies:
 
         visitor.send(value="one")
 
-        assert set(visitor.client.cookies) <= {"csrftoken"}
+        assert set(visitor.client.cookies) <= {settings.CSRF_COOKIE_NAME}
 
     def test_a_form_of_another_site_does_not_carry_its_visitor(self):
         """Otherwise the site could read, under its own seal, what people answer here."""
@@ -122,7 +123,7 @@ class TestWithoutCookies:
         attacker.client = Client(enforce_csrf_checks=True)
         attacker.send(value="mine")
         victim = Visitor(made)
-        victim.client.cookies["sessionid"] = "anything"
+        victim.client.cookies[settings.SESSION_COOKIE_NAME] = "anything"
         victim.hidden = {"seal": attacker.hidden["seal"], "block": attacker.hidden["block"]}
 
         victim.send(value="secret")

@@ -327,7 +327,10 @@ def test_somebody_signed_in_who_is_no_member_is_told_what_is_missing():
     visitor = Visitor(made)
     visitor.client.force_login(stranger.user)
 
-    assert "for members only" in visitor.look().page
+    page = visitor.look().page
+
+    assert "This is for members of Community 1." in page
+    assert "You are signed in as Bo, who is not a member of it." in page
 
 
 @pytest.mark.parametrize("address", ["/s/nothing-here", "/s/%00", "/s/a b", "/nowhere"])

@@ -1,0 +1,238 @@
+"""What django-allauth asks us: how mails go out, who may sign up, whose an account elsewhere is."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from typing import Any, ClassVar
+
+import requests
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialApp
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from communities import sealing, sign_in
+from communities.accounts import browsers, sign_ups, wording
+from communities.http import throttling
+from communities.models import unnamed
+from communities.services import mails
+from communities.services.letters import compose
+from communities.sources import connections, platforms
+
+_FACTORS = "second factors"
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Accounts: mails are rows that the worker sends; their words and those of messages are ours."""
+
+    error_messages: ClassVar[dict[str, Any]] = {**DefaultAccountAdapter.error_messages, **wording.ERRORS}
+
+    # Mails and messages
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Write the mail into the outbox, so that nobody waits for a mail server, or learns from it."""
+        agent = str(context.get("user_agent", ""))
+        values = {
+            "email": email,
+            "username": "u-",
+            "account_url": _address("mfa_index"),
+            "browser": browsers.name_of(agent),
+            **context,
+        }
+        message = compose(wording.LETTERS[template_prefix](values), to=email)
+        user = context.get("user")
+        mails.write(message, kind=template_prefix, at=timezone.now(), user_id=getattr(user, "pk", None))
+
+    def send_notification_mail(
+        self,
+        template_prefix: str,
+        user: Any,
+        context: dict[str, Any] | None = None,
+        email: str | None = None,
+    ) -> None:
+        super().send_notification_mail(template_prefix, user, {"user": user, **(context or {})}, email)
+
+    def add_message(
+        self,
+        request: HttpRequest,
+        level: int,
+        message_template: str | None = None,
+        message_context: dict[str, Any] | None = None,
+        extra_tags: str = "",
+        message: str | None = None,
+    ) -> None:
+        words = message or wording.MESSAGES[message_template or ""].format_map(message_context or {})
+        if words:
+            messages.add_message(request, level, words, extra_tags=extra_tags)
+
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        """On the site's own address: mails never trust what a request calls our host."""
+        uidb36, _, token = key.partition("-")
+        return _address("account_reset_password_from_key", uidb36=uidb36, key=token)
+
+    def get_email_confirmation_url(self, request: HttpRequest, emailconfirmation: Any) -> str:
+        return _address("account_confirm_email", key=emailconfirmation.key)
+
+    def send_account_already_exists_mail(self, email: str) -> None:
+        address = _address("account_reset_password")
+        self.send_mail("account/email/account_already_exists", email, {"password_reset_url": address})
+
+    # Signing in and up
+
+    def clean_email(self, email: str) -> str:
+        """Refuse an address that no mail can be sent to, at its field."""
+        if not mails.is_sendable(email):
+            raise ValidationError(mails.UNSENDABLE, code="invalid")
+        return email
+
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
+        """Inactive people get the answer of a wrong password. Raises TooManyAttempts."""
+        if credentials.get("username"):  # what was typed, as both: by either, and hashed once
+            credentials.pop("email", None)
+        with sign_in.hashing_slot():
+            user = super().authenticate(request, **credentials)
+        return user if user is not None and user.is_active else None
+
+    def set_password(self, user: Any, password: str) -> None:
+        with sign_in.hashing_slot():
+            user.set_password(password)
+        user.save(update_fields=["password"])
+
+    def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
+        with sign_in.hashing_slot():
+            return super().save_user(request, user, form, commit)
+
+    def get_login_stages(self) -> list[str]:
+        return [
+            "communities.accounts.stages.ConfirmAddress",
+            "communities.accounts.stages.AskForFactor",
+            "allauth.mfa.stages.TrustStage",
+        ]
+
+    def post_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse:
+        response: HttpResponse = super().post_login(request, user, **kwargs)
+        if not kwargs["signup"] and not sign_in.is_known_browser(request, user):
+            self.send_notification_mail("account/email/new_sign_in", user)
+        sign_in.remember_browser(response, request, user)
+        return response
+
+    def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
+        """As for a wrong password: nobody learns that this account exists."""
+        messages.error(request, wording.MISMATCH)
+        return HttpResponseRedirect(reverse("account_login"))
+
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        return reverse("admin:index" if getattr(request.user, "is_staff", False) else "account")
+
+    def get_signup_redirect_url(self, request: HttpRequest) -> str:
+        return self.get_login_redirect_url(request)
+
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:
+        return reverse("account")
+
+    def is_safe_url(self, url: str) -> bool:
+        """Only pages of this very host: being an allowed host is not enough."""
+        host = context.request.get_host()
+        return url_has_allowed_host_and_scheme(
+            url, allowed_hosts={host}, require_https=context.request.is_secure()
+        )
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """The address as a session keeps it: of IPv6 the network, as for limits."""
+        address = throttling.address_of(request).partition("/")[0]
+        try:
+            return str(ipaddress.ip_address(address))
+        except ValueError:
+            return "0.0.0.0"
+
+    def populate_username(self, request: HttpRequest, user: Any) -> None:
+        """Nobody who signs up chooses a user name: people sign in by e-mail address or by a source."""
+        user.username = user.username or unnamed()
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Only where a community lets anybody sign up; invitations have a page of their own."""
+        return sign_ups.community_of(request) is not None
+
+    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
+        methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        return [{**each, "description": _METHODS[each["id"]]} for each in methods]
+
+    def generate_emailconfirmation_key(self, email: str) -> str:
+        return secrets.token_urlsafe(48)
+
+
+_METHODS = {
+    "reauthenticate": "Use your password",
+    "mfa_reauthenticate": "Use a code",
+    "mfa_reauthenticate:webauthn": "Use a passkey",
+}
+
+
+def _address(name: str, **kwargs: str) -> str:
+    return f"{settings.BASE_URL}{reverse(name, kwargs=kwargs)}"
+
+
+class SourceAdapter(DefaultSocialAccountAdapter):
+    """Accounts of other sites. `communities.services.identities` has decided whose they are before."""
+
+    def list_apps(
+        self, request: HttpRequest | None, provider: str | None = None, client_id: str | None = None
+    ) -> list[SocialApp]:
+        """The credentials, from the settings alone."""
+        return [
+            SocialApp(
+                provider=name,
+                name=platforms.NAMES[name],
+                client_id=source.client_id,
+                secret=source.client_secret,
+            )
+            for name, source in settings.SIGN_IN_SOURCES.items()
+            if source.is_offered and provider in (None, name) and client_id in (None, source.client_id)
+        ]
+
+    def get_requests_session(self) -> requests.Session:
+        return connections.session()
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
+        return False  # whoever comes here has a user already
+
+    def authenticate_by_email(self, sociallogin: Any) -> None:
+        """Nobody is found by an e-mail address of another site."""
+
+
+class FactorAdapter(DefaultMFAAdapter):
+    """Second factors: their secrets are encrypted in the database."""
+
+    error_messages: ClassVar[dict[str, Any]] = {**DefaultMFAAdapter.error_messages, **wording.FACTOR_ERRORS}
+
+    def generate_authenticator_name(self, user: Any, type: Any) -> str:
+        count = Authenticator.objects.filter(user_id=user.pk, type=type).count()
+        return f"Passkey {count + 1}" if count else "Passkey"
+
+    def get_totp_label(self, user: Any) -> str:
+        return str(user.email or user.get_full_name())
+
+    def _get_user_identifier(self, user: Any) -> str:
+        return self.get_totp_label(user)
+
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        return {**super().get_public_key_credential_rp_entity(), "name": "Colloquy"}
+
+    def get_public_key_credential_user_entity(self, user: Any) -> dict[str, Any]:
+        return {**super().get_public_key_credential_user_entity(user), "display_name": user.get_full_name()}
+
+    def encrypt(self, text: str) -> str:
+        return sealing.seal(text, purpose=_FACTORS, row="").hex()
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return sealing.unseal(bytes.fromhex(encrypted_text), purpose=_FACTORS, row="")

@@ -1,0 +1,156 @@
+"""The communities of whoever is signed in, for the pages of those who build: keys, webhooks, set-up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from communities.actors import Actor
+from communities.models import CommunitySettings, Member, User
+from communities.services import members
+
+MAX_NAMED = 10  # admins
+_CACHE = "_own_communities"
+
+View = Callable[..., HttpResponse]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCommunity:
+    """A community with what the person may do there: `access` is one of `member`, `creator`, `admin`."""
+
+    id: int
+    name: str
+    access: str
+    tier: str
+    zone: ZoneInfo
+    user_id: int
+
+    @property
+    def is_admin(self) -> bool:
+        return self.access == Member.Access.ADMIN
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(user_id=self.user_id, role=self.access, community_id=self.id, tier=self.tier)
+
+    def local(self, moment: datetime) -> datetime:
+        """A moment in the community's time zone; in UTC where the zone has no such date."""
+        try:
+            return moment.astimezone(self.zone)
+        except OverflowError:  # the last hours of the year 9999, by which some mean “never”, in the east
+            return moment
+
+
+class NotAnAdmin(Exception):
+    """Only admins may do this. The person is a member or a creator of `community`."""
+
+    def __init__(self, community: OwnCommunity) -> None:
+        super().__init__()
+        self.community = community
+
+
+def communities_of(request: HttpRequest) -> Sequence[OwnCommunity]:
+    """The communities that the person is a present member of, those that they look after first."""
+    found: list[OwnCommunity] | None = getattr(request, _CACHE, None)
+    if found is None:
+        user = request.user
+        assert isinstance(user, User)
+        present = Member.objects.filter(user=user, left_at__isnull=True)
+        rows = present.order_by("community__name", "community_id").values_list(
+            "community_id", "community__name", "access", "community__tier", "community__settings__time_zone"
+        )
+        own = [
+            OwnCommunity(
+                pk, name, access, tier, ZoneInfo(zone or CommunitySettings.DEFAULT_TIME_ZONE), user.pk
+            )
+            for pk, name, access, tier, zone in rows
+        ]
+        ranks = [Member.Access.ADMIN, Member.Access.CREATOR, Member.Access.MEMBER]
+        found = sorted(own, key=lambda each: ranks.index(Member.Access(each.access)))
+        setattr(request, _CACHE, found)
+    return found
+
+
+def builds(request: HttpRequest) -> bool:
+    """Whether the person is a creator or an admin somewhere."""
+    return request.user.is_authenticated and any(
+        each.access != Member.Access.MEMBER for each in communities_of(request)
+    )
+
+
+def choices(request: HttpRequest) -> Sequence[OwnCommunity]:
+    """The communities to choose between at the top of a page."""
+    return [each for each in communities_of(request) if each.access != Member.Access.MEMBER]
+
+
+def chosen(request: HttpRequest) -> OwnCommunity | None:
+    """The community that the address names with `community`, else the first; None for people without one.
+
+    Raises Http404 for a community that the person is no member of.
+    """
+    own = communities_of(request)
+    wanted = request.GET.get("community")
+    if wanted is None:
+        return own[0] if own else None
+    return _named(own, wanted)
+
+
+def require_admin(request: HttpRequest, community_id: int | str | None) -> OwnCommunity:
+    """The community, if the person is an admin there.
+
+    Raises Http404 for a community that they are no member of, and NotAnAdmin for members and creators.
+    """
+    community = _named(communities_of(request), str(community_id))
+    if not community.is_admin:
+        raise NotAnAdmin(community)
+    return community
+
+
+def _named(own: Sequence[OwnCommunity], wanted: str) -> OwnCommunity:
+    found = next((each for each in own if str(each.id) == wanted), None)
+    if found is None:
+        raise Http404("You are no member of such a community.")
+    return found
+
+
+def for_admins(what: str) -> Callable[[View], View]:
+    """Answer members and creators with a page that names the admins. `what` the page is about, in words."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            try:
+                return view(request, *args, **kwargs)
+            except NotAnAdmin as refusal:
+                return who_can(request, refusal.community, what, status=403)
+
+        return guarded
+
+    return decorate
+
+
+def who_can(request: HttpRequest, community: OwnCommunity | None, what: str, *, status: int) -> HttpResponse:
+    """The page that says who makes these here. Without a community, where to find one."""
+    context = {
+        "what": what,
+        "community": community,
+        "communities": choices(request),
+        "admins": _admins_of(community.id) if community else [],
+    }
+    return render(request, "account/for_admins.html", context, status=status)
+
+
+def _admins_of(community_id: int) -> list[str]:
+    present = Member.objects.filter(
+        community_id=community_id, access=Member.Access.ADMIN, left_at__isnull=True, user__is_active=True
+    )
+    user_ids = list(present.order_by("pk").values_list("user_id", flat=True)[:MAX_NAMED])
+    return sorted(members.display_names(community_id=community_id, user_ids=user_ids).values())

@@ -1,0 +1,247 @@
+"""The forms of the account area: django-allauth's, in our words, and refused while attempts are used up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account import forms as account
+from allauth.account.adapter import get_adapter
+from allauth.core import context
+from allauth.mfa.base import forms as factors
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes import forms as recovery
+from allauth.mfa.totp import forms as totp
+from allauth.mfa.totp.internal.auth import TOTP
+from allauth.mfa.webauthn import forms as passkeys
+from django import forms
+from django.contrib.auth.hashers import make_password
+from django.core.cache import cache
+
+from communities import sign_in
+from communities.accounts import limits, sign_ups
+from communities.models import User
+from communities.services import invitations
+from communities.sign_in import TooManyAttempts
+
+MIN_PASSWORD = "At least 8 characters, better 15. Not a common password, and not like your name or address."
+TOTP_PERIOD = 30  # seconds that a code lasts
+CODE = "The six digits that your authenticator app shows."
+
+
+class Limited(forms.Form):
+    """Looks at nothing while attempts are used up. Labels, help and placeholders are ours."""
+
+    words: dict[str, tuple[str, str]] = {}
+    """Labels and help texts, by the field."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, field in self.fields.items():
+            field.widget.attrs.pop("placeholder", None)
+            field.label, field.help_text = self.words.get(name, (field.label, ""))
+
+    def full_clean(self) -> None:
+        refusal = limits.refusal_of(context.request)
+        if refusal is None:
+            try:
+                super().full_clean()
+            except TooManyAttempts as too_many:
+                limits.refuse(context.request, refusal := too_many)
+        if refusal is not None and self.is_bound:
+            self._errors = forms.utils.ErrorDict(renderer=self.renderer)
+            self.cleaned_data = {}
+            self.add_error(None, forms.ValidationError(str(refusal), code="too_many"))
+
+
+class SignIn(Limited, account.LoginForm):
+    """Asks nobody for a password whose attempts are used up."""
+
+    words = {
+        "login": ("E-mail address or user name", ""),
+        "password": ("Password", ""),
+    }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["login"].widget.attrs |= {
+            "autocomplete": "username webauthn",
+            "autocapitalize": "none",
+            "spellcheck": "false",
+            "maxlength": "254",
+        }
+
+    def _clean_with_password(self, credentials: dict[str, Any]) -> Any:
+        login = self.cleaned_data["login"]
+        sign_in.count_attempt(self.request, login)
+        cleaned = super()._clean_with_password(credentials)
+        sign_in.forget_attempts(self.request, login)
+        return cleaned
+
+
+class SignUp(Limited, account.SignupForm):
+    """An account of one's own, in a community that lets anybody sign up."""
+
+    words = {
+        "name": ("Your name", "As others will see it."),
+        "email": ("E-mail address", "We send you a mail to confirm it."),
+        "password1": ("Password", MIN_PASSWORD),
+    }
+    field_order = ("name", "email", "password1")
+    name = forms.CharField(max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
+
+    def clean(self) -> dict[str, Any]:
+        """The password must not resemble the name either, which django-allauth does not know."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        password = cleaned.get("password1")
+        if password and "password1" not in self.errors:
+            user = User(name=cleaned.get("name", ""), email=cleaned.get("email", ""))
+            try:
+                get_adapter().clean_password(password, user=user)
+            except forms.ValidationError as refusal:
+                self.add_error("password1", refusal)
+        return cleaned
+
+    def try_save(self, request: Any) -> Any:
+        if self.account_already_exists:
+            with sign_in.hashing_slot():  # takes as long as for a new account
+                make_password(self.cleaned_data["password1"])
+        return super().try_save(request)
+
+    def custom_signup(self, request: Any, user: Any) -> None:
+        user.name = self.cleaned_data["name"]
+        user.save(update_fields=["name"])
+        community = sign_ups.community_of(request)
+        assert community is not None  # the form is only open there
+        invitations.await_confirmation(
+            community_id=community.pk, user=user, email=self.cleaned_data["email"], at=invitations.now()
+        )
+
+
+class InvitedSignUp(Limited):
+    """An account for the address to which the invitation went."""
+
+    words = {
+        "name": ("Your name", "As others will see it."),
+        "password1": ("Password", MIN_PASSWORD),
+    }
+    name = forms.CharField(max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
+    password1 = account.SetPasswordField()
+
+    def judge_password_of(self, user: User) -> None:
+        """Passwords must not resemble the name or the address."""
+        field: Any = self.fields["password1"]
+        field.user = user
+
+
+class AddAddress(Limited, account.AddEmailForm):
+    words = {"email": ("Another e-mail address", "We send a mail there to confirm it.")}
+
+
+class ChangePassword(Limited, account.ChangePasswordForm):
+    words = {
+        "oldpassword": ("Present password", ""),
+        "password1": ("New password", MIN_PASSWORD),
+        "password2": ("New password, again", ""),
+    }
+
+    def clean_oldpassword(self) -> str:
+        with sign_in.hashing_slot():
+            checked: str = super().clean_oldpassword()
+        return checked
+
+
+class SetPassword(Limited, account.SetPasswordForm):
+    words = {"password1": ("Password", MIN_PASSWORD), "password2": ("Password, again", "")}
+
+
+class AskReset(Limited, account.ResetPasswordForm):
+    words = {"email": ("E-mail address", "")}
+
+    def save(self, request: Any, **kwargs: Any) -> str:
+        if not self.users:  # as much work as for an account
+            account.default_token_generator.make_token(User(pk=0, password=""))
+        email: str = super().save(request, **kwargs)
+        return email
+
+
+class ResetPassword(Limited, account.ResetPasswordKeyForm):
+    words = {"password1": ("New password", MIN_PASSWORD), "password2": ("New password, again", "")}
+
+
+class Reauthenticate(Limited, account.ReauthenticateForm):
+    words = {"password": ("Password", "")}
+
+
+def _one_time(form: forms.Form) -> None:
+    form.fields["code"].widget.attrs |= {
+        "autocomplete": "one-time-code",
+        "inputmode": "numeric",
+        "class": "one-time",
+        "spellcheck": "false",
+    }
+
+
+class EnterCode(Limited, factors.AuthenticateForm):
+    words = {"code": ("Code", "From your authenticator app, or one of your recovery codes.")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _one_time(self)
+
+
+class ReauthenticateByCode(Limited, factors.ReauthenticateForm):
+    words = EnterCode.words
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _one_time(self)
+
+
+class EnterPasskey(Limited, passkeys.AuthenticateWebAuthnForm):
+    pass
+
+
+class SignInByPasskey(Limited, passkeys.LoginWebAuthnForm):
+    pass
+
+
+class ReauthenticateByPasskey(Limited, passkeys.ReauthenticateWebAuthnForm):
+    pass
+
+
+class AddPasskey(Limited, passkeys.AddWebAuthnForm):
+    """Each passkey can sign in without a password, so its device must make sure who uses it."""
+
+    words = {"name": ("Name", "To tell your passkeys apart, such as the name of the device.")}
+    passwordless = None
+
+    def clean(self) -> dict[str, Any]:
+        self.cleaned_data["passwordless"] = True
+        cleaned: dict[str, Any] = super().clean() or {}
+        return cleaned
+
+
+class RenamePasskey(Limited, passkeys.EditWebAuthnForm):
+    words = {"name": ("Name", "To tell your passkeys apart, such as the name of the device.")}
+
+
+class AddAuthenticatorApp(Limited, totp.ActivateTOTPForm):
+    words = {"code": ("Code", CODE)}
+
+    def clean_code(self) -> str:
+        """The code that sets the app up does not sign in as well."""
+        code: str = super().clean_code()
+        cache.set(TOTP(Authenticator(user=self.user))._get_used_cache_key(code), "y", TOTP_PERIOD)
+        return code
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _one_time(self)
+
+
+class RemoveAuthenticatorApp(Limited, totp.DeactivateTOTPForm):
+    pass
+
+
+class NewRecoveryCodes(Limited, recovery.GenerateRecoveryCodesForm):
+    pass

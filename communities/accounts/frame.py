@@ -1,0 +1,67 @@
+"""What the frame of each account page shows: who is signed in, the sections, and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib import messages
+from django.contrib.messages.storage.base import Message
+from django.http import HttpRequest
+from django.utils.functional import cached_property
+
+from communities.accounts.sections import Section, sections
+from communities.accounts.sources import OfferedSource, offered_sources
+from communities.models import User
+
+
+def user_of(request: HttpRequest) -> User:
+    """Whoever is signed in. For views that have made sure that somebody is."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Reads what a template asks for, so that other pages pay nothing."""
+
+    request: HttpRequest
+
+    @cached_property
+    def messages(self) -> Sequence[Message]:
+        return list(messages.get_messages(self.request))
+
+    @cached_property
+    def sources(self) -> Sequence[OfferedSource]:
+        return offered_sources(self.request)
+
+    @cached_property
+    def sections(self) -> Sequence[Section]:
+        return [each for each in sections if each.is_for(self.request)]
+
+    @property
+    def person(self) -> str:
+        """The name of whoever is signed in; empty for others."""
+        user = self.request.user
+        return user.get_full_name() if user.is_authenticated else ""
+
+    @property
+    def forgotten_at(self) -> datetime | None:
+        """When whoever is signed in had all remembered browsers forgotten."""
+        return user_of(self.request).browsers_forgotten_at
+
+    @property
+    def is_staff(self) -> bool:
+        """Whether the admin lets them in."""
+        user = self.request.user
+        return user.is_authenticated and user.is_active and user.is_staff
+
+    def is_here(self, section: Section) -> bool:
+        path, address = self.request.path, section.address
+        return path == address if section.name == "account" else path.startswith(address)
+
+
+def context(request: HttpRequest) -> dict[str, object]:
+    """A context processor for Jinja templates that are rendered with a request."""
+    return {"frame": Frame(request)}

@@ -1,0 +1,133 @@
+"""The page of an invitation, and of joining an open community."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account.internal.flows.signup import complete_signup
+from allauth.account.models import EmailAddress
+from allauth.account.utils import get_next_redirect_url
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_post_parameters
+
+from communities import sign_in
+from communities.accounts.forms import InvitedSignUp
+from communities.errors import Conflict, Forbidden, NotFound, Refusal
+from communities.models import Invitation, Member, User
+from communities.services import invitations
+from communities.transactions import in_transaction
+
+GONE = 410
+CAN = {
+    Member.Access.MEMBER: "answer its surveys and polls",
+    Member.Access.CREATOR: "make surveys and polls there",
+    Member.Access.ADMIN: "do everything there, as its other admins can",
+}
+
+
+@sensitive_post_parameters("password1")
+def page(request: HttpRequest, token: str) -> HttpResponse:
+    """Who invites to what. POST accepts: with the account that is signed in, or with a new one."""
+    at = timezone.now()
+    try:
+        invitation = invitations.find(token=token, at=at)
+    except (NotFound, Conflict) as refusal:
+        return render(request, "account/invitation_over.html", {"refusal": refusal.message}, status=GONE)
+    if request.user.is_authenticated:
+        return _accept(request, token, invitation)
+    has_account = _has_account(invitation)
+    form = InvitedSignUp(request.POST or None, initial={"name": invitation.name})
+    form.judge_password_of(User(email=invitation.email, name=request.POST.get("name", "")))
+    if request.method == "POST" and not has_account and form.is_valid():
+        return _sign_up(request, token, form.cleaned_data)
+    return _draw(request, invitation, {"form": form, "has_account": has_account})
+
+
+def _draw(request: HttpRequest, invitation: Invitation, context: dict[str, Any]) -> HttpResponse:
+    told = {
+        "invitation": invitation,
+        "community": invitation.community,
+        "inviter": invitations.inviter_of(invitation),
+        "access": invitation.get_access_display(),
+        "can": CAN[Member.Access(invitation.access)],
+        "refusal": "",
+        "form": None,
+        "has_account": True,
+        **context,
+    }
+    return render(request, "account/invitation.html", told)
+
+
+def _accept(request: HttpRequest, token: str, invitation: Invitation) -> HttpResponse:
+    user = request.user
+    assert user.is_authenticated
+    if invitation.member is not None and invitation.member.user_id != user.pk:
+        return HttpResponseRedirect(reverse("account_invitation_merge", args=[token]))
+    if request.method != "POST":
+        return _draw(request, invitation, {})
+    try:
+        invitations.accept(token=token, user=user, at=timezone.now())
+    except Refusal as refusal:
+        return _draw(request, invitation, {"refusal": refusal.message})
+    messages.success(request, f"You are a member of {invitation.community.name} now.")
+    return HttpResponseRedirect(reverse("account"))
+
+
+def _has_account(invitation: Invitation) -> bool:
+    """Whether somebody has proven that the address is theirs. Only the reader of the mail sees it."""
+    return bool(EmailAddress.objects.filter(email=invitation.email, verified=True).exists())
+
+
+def _sign_up(request: HttpRequest, token: str, values: dict[str, Any]) -> HttpResponse:
+    """Make the account of the invited address, which the mail has proven, and sign in."""
+    at = timezone.now()
+    with sign_in.hashing_slot():
+        fresh = User(email="", name=values["name"])
+        fresh.set_password(values["password1"])
+    try:
+        user, invitation = _make_account(token, fresh, at)
+    except Refusal as refusal:
+        return render(request, "account/invitation_over.html", {"refusal": refusal.message}, status=GONE)
+    except IntegrityError:  # the address was confirmed at this moment
+        return HttpResponseRedirect(request.path)
+    messages.success(request, f"Welcome to {invitation.community.name}.")
+    response: HttpResponse = complete_signup(request, user=user)
+    return response
+
+
+@in_transaction
+def _make_account(token: str, fresh: User, at: Any) -> tuple[User, Invitation]:
+    invitation = invitations.lock(token=token, at=at)
+    known = invitation.member.user if invitation.member else None
+    user = known or fresh
+    user.name, user.password, user.email = fresh.name, fresh.password, invitation.email
+    user.save()
+    EmailAddress.objects.filter(user=user).delete()  # nobody has confirmed them
+    EmailAddress.objects.create(user=user, email=invitation.email, verified=True, primary=True)
+    invitations.accept(token=token, user=user, at=at)
+    return user, invitation
+
+
+@login_required
+def join(request: HttpRequest, community_id: int) -> HttpResponse:
+    """Join a community that lets anybody, and go on to `next`, such as the survey that asked for it."""
+    community = invitations.open_community(community_id=community_id)
+    if community is None:
+        raise Http404
+    if request.method == "POST":
+        user = request.user
+        assert user.is_authenticated
+        try:
+            invitations.join(community_id=community.pk, user=user, at=timezone.now())
+        except Forbidden as refusal:
+            messages.error(request, refusal.message)
+            return HttpResponseRedirect(reverse("account"))
+        messages.success(request, f"You are a member of {community.name} now.")
+        return HttpResponseRedirect(get_next_redirect_url(request) or reverse("account"))
+    return render(request, "account/join.html", {"community": community})

@@ -1,0 +1,196 @@
+"""API keys in the account area, for admins. A secret is shown on one page, once, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from communities import once
+from communities.accounts.building import (
+    OwnCommunity,
+    choices,
+    chosen,
+    communities_of,
+    for_admins,
+    require_admin,
+    who_can,
+)
+from communities.accounts.providers.freshness import require_fresh_sign_in
+from communities.errors import Conflict, Refusal
+from communities.http import throttling
+from communities.http.authentication import caller_cache
+from communities.key_forms import NewKeyForm
+from communities.models import ApiKey, Community
+from communities.services import key_listing, keys
+from communities.services.key_listing import ListedKey
+from communities.tiers import TIERS
+
+WHAT = "API keys"
+SENT_TWICE = (
+    "This form was sent before, so nothing was changed this time. Its secret was shown then and cannot be "
+    "shown again; rotate the key for a new one."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """A key as the list shows it, with times in the community's zone. `used` is None if nobody knows."""
+
+    listed: ListedKey
+    community: OwnCommunity
+    used: int | None
+
+    @property
+    def key(self) -> ApiKey:
+        return self.listed.key
+
+    def local(self, moment: datetime) -> datetime:
+        return self.community.local(moment)
+
+
+@require_safe
+@login_required
+def overview(request: HttpRequest) -> HttpResponse:
+    """The keys of a community, and what they have used of the tier's limit."""
+    community = chosen(request)
+    if community is None or not community.is_admin:
+        return who_can(request, community, WHAT, status=200)
+    found = key_listing.keys_of(community_id=community.id, at=timezone.now())
+    used = throttling.used_by_keys([each.key.pk for each in found if each.works])
+    shown = [ShownKey(each, community, None if used is None else used.get(each.key.pk, 0)) for each in found]
+    context = {
+        "community": community,
+        "communities": choices(request),
+        "working": [each for each in shown if each.listed.works],
+        "over": [each for each in shown if not each.listed.works],
+        "row": Community.objects.get(pk=community.id),
+        "limit": TIERS[community.tier].requests_per_minute,
+        "knows_use": used is not None,
+    }
+    return render(request, "account/keys.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@for_admins(WHAT)
+def new(request: HttpRequest) -> HttpResponse:
+    """Make a key, and show its secret."""
+    community = require_admin(request, request.GET.get("community"))
+    require_fresh_sign_in(request)
+    at = timezone.now()
+    form = NewKeyForm(
+        request.POST if request.method == "POST" else None, at=at, zone=community.zone, is_admin=True
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            with transaction.atomic():
+                if not once.use(request, form.cleaned_data["ticket"]):
+                    return _sent_twice(request, community)
+                key, secret = keys.create_key(
+                    actor=community.actor,
+                    community_id=community.id,
+                    user_id=community.user_id,
+                    name=form.cleaned_data["name"],
+                    description=form.cleaned_data["description"] or None,
+                    restricted_to=form.cleaned_data["role"] or None,
+                    expires_at=form.expires_at,
+                    at=at,
+                )
+        except Refusal as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            return _show_secret(request, community, key, secret, is_new=True)
+    context = {"form": form, "community": community, "back": _address(community)}
+    return render(request, "account/key_new.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@for_admins(WHAT)
+def rotate(request: HttpRequest, key_id: int) -> HttpResponse:
+    """Ask, then give the key a new secret and show it."""
+    community, found = _find(request, key_id)
+    require_fresh_sign_in(request)
+    form = once.TicketForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            with transaction.atomic():
+                if not once.use(request, form.cleaned_data["ticket"]):
+                    return _sent_twice(request, community)
+                key, secret = keys.rotate_key(actor=community.actor, key_id=key_id, at=timezone.now())
+        except Conflict as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            return _show_secret(request, community, key, secret, is_new=False)
+    context = {"form": form, "community": community, "listed": found, "back": _address(community)}
+    return render(request, "account/key_rotate.html", context, status=409 if form.errors else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@for_admins(WHAT)
+def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
+    """Ask, then revoke the key."""
+    community, found = _find(request, key_id)
+    require_fresh_sign_in(request)
+    if request.method == "POST":
+        with transaction.atomic():
+            keys.revoke_key(
+                actor=community.actor, community_id=community.id, key_id=key_id, at=timezone.now()
+            )
+            transaction.on_commit(caller_cache.clear)  # so that it holds here even while Redis is down
+        messages.success(request, f"“{found.key.name}” is revoked.")
+        return HttpResponseRedirect(_address(community))
+    context = {
+        "community": community,
+        "shown": ShownKey(found, community, None),
+        "back": _address(community),
+    }
+    return render(request, "account/key_revoke.html", context)
+
+
+def _find(request: HttpRequest, key_id: int) -> tuple[OwnCommunity, ListedKey]:
+    """A key of a community of the person. Raises Http404 for others, NotAnAdmin where they are no admin."""
+    own = [each.id for each in communities_of(request)]
+    key = ApiKey.objects.filter(pk=key_id, community_id__in=own).first()
+    if key is None:
+        raise Http404("There is no such key.")
+    community = require_admin(request, key.community_id)
+    (found,) = key_listing.listed(community_id=community.id, keys=[key], at=timezone.now())
+    return community, found
+
+
+def _address(community: OwnCommunity) -> str:
+    return f"{reverse('account_keys')}?community={community.id}"
+
+
+def _sent_twice(request: HttpRequest, community: OwnCommunity) -> HttpResponse:
+    messages.warning(request, SENT_TWICE)
+    return HttpResponseRedirect(_address(community))
+
+
+def _show_secret(
+    request: HttpRequest, community: OwnCommunity, key: ApiKey, secret: str, *, is_new: bool
+) -> HttpResponse:
+    previous, ends = key.previous_expires_at, key.expires_at
+    context = {
+        "community": community,
+        "key": key,
+        "secret": secret,
+        "is_new": is_new,
+        "earlier_until": None if is_new or previous is None else community.local(previous),
+        "ends": None if ends is None else community.local(ends),
+        "first_address": f"{settings.BASE_URL}/v1/communities/{community.id}",
+        "back": _address(community),
+    }
+    return render(request, "account/key_secret.html", context)

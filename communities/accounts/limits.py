@@ -1,0 +1,142 @@
+"""How often each form of the account area may be tried, by whom. Signing in has limits of its own.
+
+`count` is called by the middleware for each request that the table names. What is refused is still drawn: the
+form says so and keeps what was typed, with the status 429; pages without a form of ours are replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from allauth.account.internal.stagekit import unstash_login
+from django.http import HttpRequest
+
+from communities import sign_in
+from communities.http import throttling
+from communities.sign_in import TooManyAttempts
+
+MINUTES, HOUR, DAY = 600, 3_600, 86_400  # seconds; the first is ten minutes
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most `attempts` in `seconds`, counted by the address, the account, or what stands in a field."""
+
+    by: Literal["address", "account", "email"]
+    attempts: int
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    windows: tuple[Window, ...]
+    keeps_form: bool = True
+    """Whether the page's form says what was refused; else a page of its own does."""
+    counts_reading: bool = False
+    """Whether GET counts too: its address holds a secret that somebody may guess."""
+
+
+def _limit(
+    *windows: tuple[Literal["address", "account", "email"], int, int],
+    keeps_form: bool = True,
+    counts_reading: bool = False,
+) -> Limit:
+    return Limit(tuple(Window(*each) for each in windows), keeps_form, counts_reading)
+
+
+_FACTOR = _limit(("account", 20, HOUR))
+_SIMPLE = _limit(("account", 30, HOUR), keeps_form=False)
+_BUILDING = _limit(("account", 120, HOUR), keeps_form=False)
+_SECRET_ADDRESS = _limit(("address", 30, MINUTES), keeps_form=False, counts_reading=True)
+_PASSWORD = _limit(("account", 6, MINUTES), ("address", 30, MINUTES))
+TABLE: dict[str, Limit] = {
+    "account_signup": _limit(("address", 20, HOUR), ("email", 5, HOUR)),
+    "account_invitation": _limit(("address", 30, MINUTES), keeps_form=False, counts_reading=True),
+    "account_join": _SIMPLE,
+    "account_reset_password": _limit(("address", 20, HOUR), ("email", 5, HOUR)),
+    "account_reset_password_from_key": _SECRET_ADDRESS,
+    "account_confirm_email": _SECRET_ADDRESS,
+    "account_reauthenticate": _PASSWORD,
+    "account_change_password": _PASSWORD,
+    "account_set_password": _PASSWORD,
+    "account_email": _limit(("account", 20, HOUR)),
+    "mfa_authenticate": _limit(("account", 10, MINUTES), ("account", 60, DAY), ("address", 30, MINUTES)),
+    "mfa_reauthenticate": _PASSWORD,
+    "mfa_reauthenticate_webauthn": _limit(("account", 10, MINUTES), keeps_form=False),
+    "mfa_login_webauthn": _limit(("address", 30, MINUTES), keeps_form=False, counts_reading=True),
+    "mfa_trust": _SIMPLE,
+    "mfa_activate_totp": _FACTOR,
+    "mfa_deactivate_totp": _SIMPLE,
+    "mfa_generate_recovery_codes": _SIMPLE,
+    "mfa_add_webauthn": _FACTOR,
+    "mfa_edit_webauthn": _FACTOR,
+    "mfa_remove_webauthn": _SIMPLE,
+    "usersessions_list": _SIMPLE,
+    "account_key_new": _SIMPLE,
+    "account_key_rotate": _SIMPLE,
+    "account_setup_step": _BUILDING,
+    "account_webhook_new": _SIMPLE,
+    "account_webhook_rotate": _SIMPLE,
+    "account_webhook_edit": _BUILDING,
+    "account_webhook_switch": _BUILDING,
+    "account_webhook_ping": _BUILDING,
+    "account_webhook_delete": _BUILDING,
+    "account_webhook_restore": _BUILDING,
+    "account_delivery_again": _BUILDING,
+    "account_forget_browsers": _SIMPLE,
+    "account_invitation_merge": _limit(("address", 30, MINUTES), keeps_form=False, counts_reading=True),
+    "account_merge": _SIMPLE,
+    "account_data_export": _limit(("account", 10, HOUR), keeps_form=False),
+    "account_data_erase": _SIMPLE,
+    "account_data_leave": _SIMPLE,
+    "socialaccount_connections": _SIMPLE,
+}
+UNLIMITED = {
+    "account_login": "Counted before a password is hashed, by `communities.sign_in`.",
+    "account_key_revoke": "Revoking must always work, and a key is revoked once.",
+    "account_logout": "Tells nothing, and ends only one's own session.",
+    "source_login": "Counted by its own view, which draws the refusal with the name of the platform.",
+}
+"""Forms that need no row here, and why."""
+
+
+def count(request: HttpRequest, url_name: str) -> None:
+    """Count an attempt. Raises TooManyAttempts."""
+    limit = TABLE.get(url_name)
+    if limit is None or (request.method in ("GET", "HEAD") and not limit.counts_reading):
+        return
+    for number, window in enumerate(limit.windows):
+        for who in _who(request, window.by):
+            sign_in.count(
+                f"account:{url_name}:{number}:{who}",
+                window.attempts,
+                seconds=window.seconds,
+                refusal="There were too many attempts.",
+            )
+
+
+def _who(request: HttpRequest, by: str) -> Iterator[str]:
+    """Whose attempt it is: nobody's if the form lacks the field, or nobody is signed in."""
+    if by == "address":
+        yield throttling.hashed(throttling.address_of(request))
+    elif by == "email":
+        typed = request.POST.get("email", "").strip().casefold()
+        if typed:
+            yield throttling.hashed(typed)
+    elif request.user.is_authenticated:
+        yield f"user:{request.user.pk}"
+    else:
+        pending = unstash_login(request, peek=True)  # the password was right, and a code is asked for
+        if pending is not None and pending.user is not None:
+            yield f"user:{pending.user.pk}"
+
+
+def refuse(request: HttpRequest, refusal: TooManyAttempts) -> None:
+    """Have the form of this request say that it was tried too often."""
+    request.account_refusal = refusal  # type: ignore[attr-defined]
+
+
+def refusal_of(request: HttpRequest | None) -> TooManyAttempts | None:
+    return getattr(request, "account_refusal", None)

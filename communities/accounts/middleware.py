@@ -1,0 +1,80 @@
+"""What holds for each page of the account area: attempts are limited, and no cache keeps anything.
+
+The lifetimes of sessions are kept here too, for the admin as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from allauth.account.internal.flows.reauthentication import did_recently_reauthenticate
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from communities.accounts import lifetimes, limits
+from communities.accounts.providers.freshness import must_sign_in_again
+from communities.sign_in import TooManyAttempts
+
+AREA, ADMIN = "/account/", "/admin/"
+# django-allauth lets people without password and factors, who come by a source alone, do these unasked.
+BY_SOURCE_TOO = {
+    "account_email": ("POST",),
+    "account_set_password": ("GET", "HEAD", "POST"),
+    "mfa_activate_totp": ("GET", "HEAD", "POST"),
+    "mfa_add_webauthn": ("GET", "HEAD", "POST"),
+}
+
+
+class AccountAreaMiddleware:
+    """Other addresses cost a comparison."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.path.startswith((AREA, ADMIN)):
+            lifetimes.settle(request)
+        if not request.path.startswith(AREA):
+            return response
+        response["Cache-Control"] = "no-store"
+        refusal = limits.refusal_of(request)
+        if refusal is not None:
+            response.status_code = 429
+            response["Retry-After"] = str(refusal.retry_after)
+        return response
+
+    def process_view(
+        self, request: HttpRequest, view: Any, args: list[Any], kwargs: dict[str, Any]
+    ) -> HttpResponse | None:
+        match = request.resolver_match
+        if match is None or not request.path.startswith(AREA):
+            return None
+        name = match.url_name or ""
+        if request.method in BY_SOURCE_TOO.get(name, ()) and must_sign_in_again(request):
+            return redirect("source_sign_in_again")
+        if name == "account_set_password" and request.method == "POST" and not _was_just_proven(request):
+            return redirect(name)  # or django-allauth would keep the form, with the password, in the session
+        try:
+            limits.count(request, name)
+        except TooManyAttempts as refusal:
+            limits.refuse(request, refusal)
+            if not limits.TABLE[name].keeps_form:
+                return too_many(request, refusal)
+        return None
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Too many passwords are hashed at this moment."""
+        if not isinstance(exception, TooManyAttempts):
+            return None
+        limits.refuse(request, exception)
+        return too_many(request, exception)
+
+
+def _was_just_proven(request: HttpRequest) -> bool:
+    return not request.user.is_authenticated or did_recently_reauthenticate(request)
+
+
+def too_many(request: HttpRequest, refusal: TooManyAttempts) -> HttpResponse:
+    return render(request, "account/too_many.html", {"refusal": str(refusal)}, status=429)

@@ -1,0 +1,57 @@
+"""The proof that two accounts are one person's, kept in the session for ten minutes.
+
+Somebody who is signed in, and has confirmed it just now, has signed in with a source that belongs to another
+user. Nothing has changed by that. What merges the two reads the proof, and forgets it. A second factor of
+the other user is not proven by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.http import HttpRequest
+
+from communities.models import Identity
+from communities.services.identities import BelongsToAnother
+
+LASTS = timedelta(minutes=10)
+_KEY = "account_merge"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeProof:
+    """Both users are proven: `keep_user_id` is signed in, `drop_user_id` has `identity`."""
+
+    keep_user_id: int
+    drop_user_id: int
+    identity: Identity
+    proven_at: datetime
+
+
+def keep_proof(request: HttpRequest, conflict: BelongsToAnother, *, at: datetime) -> None:
+    """Remember that the person who is signed in has proven another user's identity."""
+    request.session[_KEY] = {
+        "keep": request.user.pk,
+        "drop": conflict.user_id,
+        "identity": conflict.identity_id,
+        "at": at.isoformat(),
+    }
+
+
+def read_proof(request: HttpRequest, *, at: datetime) -> MergeProof | None:
+    """The proof, if it still holds: not older than ten minutes, for these very users and this identity."""
+    kept = request.session.get(_KEY)
+    if not kept or kept["keep"] != request.user.pk:
+        return None
+    proven_at = datetime.fromisoformat(kept["at"])
+    identity = Identity.objects.select_related("user").filter(pk=kept["identity"]).first()
+    if identity is None or identity.user_id != kept["drop"] or not proven_at <= at < proven_at + LASTS:
+        forget_proof(request)
+        return None
+    return MergeProof(kept["keep"], kept["drop"], identity, proven_at)
+
+
+def forget_proof(request: HttpRequest) -> None:
+    """Forget the proof, because it was used or is not wanted."""
+    request.session.pop(_KEY, None)

@@ -1,0 +1,53 @@
+"""The sections of the account area. Apps above add theirs with `add`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from communities.accounts import building
+from communities.accounts.sources import offered_sources
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One entry of the account area's navigation. `name` is the name of its URL; a lower `order` is first."""
+
+    label: str
+    name: str
+    order: int
+    is_for: Callable[[HttpRequest], bool]
+
+    @property
+    def address(self) -> str:
+        return reverse(self.name)
+
+
+def _everybody(request: HttpRequest) -> bool:
+    return True
+
+
+def _where_sources_are_offered(request: HttpRequest) -> bool:
+    return bool(offered_sources(request))
+
+
+sections: list[Section] = [
+    Section("Overview", "account", 0, _everybody),
+    Section("Your responses", "account_responses", 10, _everybody),
+    Section("API keys", "account_keys", 30, building.builds),
+    Section("E-mail", "account_email", 50, _everybody),
+    Section("Password", "account_change_password", 60, _everybody),
+    Section("Passkeys and codes", "mfa_index", 70, _everybody),
+    Section("Connected accounts", "socialaccount_connections", 75, _where_sources_are_offered),
+    Section("Sessions", "usersessions_list", 80, _everybody),
+    Section("Your data", "account_data", 90, _everybody),
+]
+
+
+def add(label: str, name: str, *, order: int, is_for: Callable[[HttpRequest], bool] = _everybody) -> None:
+    """Add a section, for everybody who is signed in or for those whom `is_for` names."""
+    sections.append(Section(label, name, order, is_for))
+    sections.sort(key=lambda each: each.order)

@@ -1,0 +1,172 @@
+"""The steps of the set-up wizard: what each asks, and what it saves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from communities.models import Community, CommunitySettings
+
+ON, OFF = "on", "off"
+
+
+def _choice(value: str, title: str, text: str) -> tuple[str, SafeString]:
+    return value, format_html('<span><b>{}</b><span class="soft small block">{}</span></span>', title, text)
+
+
+PRIVACY = [
+    _choice(
+        "no",
+        "Open",
+        "Everybody in the community can see who answered what. Good for votes and planning.",
+    ),
+    _choice(
+        "yes",
+        "Anonymous",
+        "Nobody can see who answered, you included. Good for honest opinions.",
+    ),
+    _choice(
+        "more_anonymous",
+        "Anonymous, without times",
+        "As anonymous, and of each answer only the day is kept. Good for small groups.",
+    ),
+]
+XP = [
+    _choice(ON, "Yes, members earn points", "Surveys can give points, levels and achievements for answers."),
+    _choice(OFF, "No points", "No survey gives anything but thanks. You can change this later."),
+]
+THANKS = [
+    _choice("default", "Friendly", "A few warm words that we wrote."),
+    _choice("form_standard", "Sober", "As on a form: your answers were sent."),
+    _choice("custom", "Your own words", "Write them below."),
+]
+JOINING = [
+    _choice(OFF, "People whom we invite", "By mail, or from your server on the chat platform."),
+    _choice(ON, "Anybody", "Whoever wants to can make an account here and becomes a member."),
+]
+
+
+class StepForm(forms.Form):
+    """One step. `of_community` and `of_settings` are what it saves, by the names of the services."""
+
+    @property
+    def of_community(self) -> Mapping[str, Any]:
+        return {}
+
+    @property
+    def of_settings(self) -> Mapping[str, Any]:
+        return {}
+
+
+class NameForm(StepForm):
+    name = forms.CharField(
+        max_length=200, label="Name of the community", help_text="As members read it above your surveys."
+    )
+    icon_url = forms.URLField(
+        max_length=2048,
+        required=False,
+        assume_scheme="https",
+        label="Picture",
+        help_text="The address of a square picture, such as your logo.",
+    )
+
+    @property
+    def of_community(self) -> Mapping[str, Any]:
+        return {"name": self.cleaned_data["name"], "icon_url": self.cleaned_data["icon_url"] or None}
+
+
+class PrivacyForm(StepForm):
+    default_anonymous_mode = forms.ChoiceField(
+        choices=PRIVACY,
+        widget=forms.RadioSelect,
+        label="New surveys are",
+        help_text="Each survey can choose differently, until its first answer.",
+    )
+
+    @property
+    def of_settings(self) -> Mapping[str, Any]:
+        return {"default_anonymous_mode": self.cleaned_data["default_anonymous_mode"]}
+
+
+class XpForm(StepForm):
+    use_xp = forms.ChoiceField(choices=XP, widget=forms.RadioSelect, label="Do members earn points?")
+    xp_name = forms.CharField(
+        max_length=50,
+        required=False,
+        label="What the points are called",
+        help_text="Such as “XP”, “stars” or “pawns”; “XP” if left empty.",
+    )
+
+    @property
+    def of_settings(self) -> Mapping[str, Any]:
+        return {"use_xp": self.cleaned_data["use_xp"] == ON, "xp_name": self.cleaned_data["xp_name"] or "XP"}
+
+
+class ThanksForm(StepForm):
+    thank_you_type = forms.ChoiceField(
+        choices=THANKS, widget=forms.RadioSelect, label="What respondents read at the end"
+    )
+    thank_you_custom_message = forms.CharField(
+        max_length=4000, required=False, label="Your own words", widget=forms.Textarea(attrs={"rows": 3})
+    )
+    allow_sign_up = forms.ChoiceField(choices=JOINING, widget=forms.RadioSelect, label="Who may join")
+
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        is_custom = values.get("thank_you_type") == CommunitySettings.ThankYouType.CUSTOM
+        if is_custom and not values.get("thank_you_custom_message", "").strip():
+            self.add_error("thank_you_custom_message", "Write your own words, or choose ours.")
+        return values
+
+    @property
+    def of_settings(self) -> Mapping[str, Any]:
+        values = self.cleaned_data
+        return {
+            "thank_you_type": values["thank_you_type"],
+            "thank_you_custom_message": values["thank_you_custom_message"] or None,
+            "allow_sign_up": values["allow_sign_up"] == ON,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step: its part of the address, its name in the progress, its heading and what it is about."""
+
+    slug: str
+    name: str
+    heading: str
+    text: str
+    form: type[StepForm]
+
+
+STEPS = (
+    Step("name", "Name", "What is your community called?", "This is how members recognise it.", NameForm),
+    Step(
+        "privacy",
+        "Privacy",
+        "Who may see the answers?",
+        "Respondents read this before they begin.",
+        PrivacyForm,
+    ),
+    Step("points", "Points", "A little game on the side?", "Points make answering more fun.", XpForm),
+    Step("thanks", "Thanks", "Thanks, and who may join", "The last two choices.", ThanksForm),
+)
+
+
+def initial_of(community: Community, settings: CommunitySettings) -> dict[str, Any]:
+    """What the steps begin with: what holds at present."""
+    return {
+        "name": community.name,
+        "icon_url": community.icon_url or "",
+        "default_anonymous_mode": settings.default_anonymous_mode or "no",
+        "use_xp": ON if settings.gives_xp else OFF,
+        "xp_name": settings.name_of_xp,
+        "thank_you_type": settings.thank_you_type or "default",
+        "thank_you_custom_message": settings.thank_you_custom_message or "",
+        "allow_sign_up": ON if settings.allow_sign_up else OFF,
+    }

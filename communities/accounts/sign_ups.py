@@ -1,0 +1,18 @@
+"""Which community somebody signs up to, where that needs no invitation."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+
+from communities.models import Community
+from communities.services import invitations
+
+FIELD = "community"
+
+
+def community_of(request: HttpRequest) -> Community | None:
+    """The community that the address names, if it lets anybody sign up."""
+    named = request.POST.get(FIELD) or request.GET.get(FIELD, "")
+    if not (named.isascii() and named.isdigit() and len(named) < 20):
+        return None
+    return invitations.open_community(community_id=int(named))

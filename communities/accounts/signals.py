@@ -1,0 +1,56 @@
+"""What follows from what people do in their accounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account.signals import authentication_step_completed, email_confirmed
+from allauth.mfa.models import Authenticator
+from allauth.mfa.signals import (
+    authenticator_added,
+    authenticator_removed,
+    authenticator_reset,
+    authenticator_used,
+)
+from allauth.usersessions.models import UserSession
+from django.contrib.auth.signals import user_logged_in
+from django.http import HttpRequest
+from django.utils import timezone
+
+from communities.accounts import lifetimes
+from communities.accounts.adapters import AccountAdapter
+from communities.services import invitations
+
+
+def connect() -> None:
+    for signal in (authenticator_added, authenticator_removed, authenticator_reset):
+        signal.connect(_rotate_session, dispatch_uid="communities.accounts.rotate")
+    authenticator_used.connect(_tell_of_recovery_code, dispatch_uid="communities.accounts.recovery_code")
+    authentication_step_completed.connect(_rotate_after_proof, dispatch_uid="communities.accounts.proof")
+    user_logged_in.connect(lifetimes.begin, dispatch_uid="communities.accounts.begin")
+    email_confirmed.connect(_admit, dispatch_uid="communities.accounts.admit")
+
+
+def _rotate_session(sender: object, request: HttpRequest, **kwargs: Any) -> None:
+    """After a change of factors the session has another key, as after signing in."""
+    old = request.session.session_key
+    request.session.cycle_key()
+    UserSession.objects.filter(session_key=old).update(session_key=request.session.session_key)
+
+
+def _rotate_after_proof(sender: object, request: HttpRequest, **kwargs: Any) -> None:
+    """Somebody who is signed in has shown again who they are."""
+    if kwargs.get("reauthenticated"):
+        _rotate_session(sender, request)
+
+
+def _tell_of_recovery_code(
+    sender: object, request: HttpRequest, user: Any, authenticator: Authenticator, **kwargs: Any
+) -> None:
+    if authenticator.type == Authenticator.Type.RECOVERY_CODES:
+        AccountAdapter(request).send_notification_mail("mfa/email/recovery_code_used", user)
+
+
+def _admit(sender: object, email_address: Any, **kwargs: Any) -> None:
+    """Who signed up freely becomes a member once the address is theirs."""
+    invitations.admit_confirmed(user=email_address.user, email=email_address.email, at=timezone.now())

@@ -1,0 +1,61 @@
+"""The steps between a right password and being signed in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account import stages
+from allauth.account.adapter import get_adapter
+from allauth.account.internal.flows.email_verification import send_verification_email_at_login
+from allauth.account.models import EmailAddress
+from allauth.mfa.internal.flows import trust
+from allauth.mfa.models import Authenticator
+from allauth.mfa.stages import AuthenticateStage
+from allauth.mfa.utils import is_mfa_enabled
+from allauth.mfa.webauthn.internal.flows import did_use_passwordless_login
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest
+
+FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
+
+
+class ConfirmAddress(stages.EmailVerificationStage):
+    """Asks for a confirmed address those who made their account with one, and nobody else.
+
+    Staff who sign in by a user name and people who come by a source may have no address at all.
+    """
+
+    def handle(self) -> tuple[Any, bool]:
+        login = self.login
+        if login.user is not None and not must_confirm(login.user):
+            return None, True
+        # Without a user somebody signed up with an address that has an account: they get a mail that says so.
+        send_verification_email_at_login(self.request, login)
+        return get_adapter().respond_email_verification_sent(self.request, login.user), True
+
+
+class AskForFactor(AuthenticateStage):
+    """A browser that was remembered before its owner had all of them forgotten is asked like any other."""
+
+    def _should_handle(self, request: HttpRequest) -> bool:
+        user = self.login.user
+        if super()._should_handle(request):
+            return True
+        if user is None or user.browsers_forgotten_at is None:
+            return False
+        if not is_mfa_enabled(user, FACTORS) or did_use_passwordless_login(request, user):
+            return False
+        fingerprint, since = trust.create_config_fingerprint(user), user.browsers_forgotten_at.timestamp()
+        # The cookie counts whole seconds, rounded down: in the very second of forgetting it counts as older.
+        return not any(
+            each.fingerprint == fingerprint and each.at > since for each in trust.decode_trust_cookie(request)
+        )
+
+
+def must_confirm(user: AbstractBaseUser) -> bool:
+    """Whether an account was made with an address that nobody has confirmed, and has no other one.
+
+    Signing up makes its address the main one; an address that is added later becomes it once confirmed.
+    """
+    states = EmailAddress.objects.filter(user_id=user.pk).values_list("verified", "primary")
+    return (False, True) in states and not any(verified for verified, _ in states)

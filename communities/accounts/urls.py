@@ -1,0 +1,27 @@
+from django.urls import include, path, re_path
+
+from communities.accounts import invitation, keys, setup, views
+
+urlpatterns = [
+    path("sources/", include("communities.accounts.providers.routes")),
+    path("invitations/<str:token>/", invitation.page, name="account_invitation"),
+    path("join/<int:community_id>/", invitation.join, name="account_join"),
+    path("keys/", keys.overview, name="account_keys"),
+    path("keys/new/", keys.new, name="account_key_new"),
+    path("keys/<int:key_id>/rotate/", keys.rotate, name="account_key_rotate"),
+    path("keys/<int:key_id>/revoke/", keys.revoke, name="account_key_revoke"),
+    path("setup/<int:community_id>/", setup.begin, name="account_setup"),
+    path("setup/<int:community_id>/done/", setup.done, name="account_setup_done"),
+    path("setup/<int:community_id>/<slug:slug>/", setup.step, name="account_setup_step"),
+    # Before django-allauth's own of the same names.
+    path("signup/", views.SignUp.as_view(), name="account_signup"),
+    path("email/", views.Addresses.as_view(), name="account_email"),
+    path("password/set/", views.SetPassword.as_view(), name="account_set_password"),
+    path("sessions/", views.Sessions.as_view(), name="usersessions_list"),
+    path("2fa/browsers/forget/", views.forget_browsers, name="account_forget_browsers"),
+    # Ways of django-allauth that are off: there is no other way in than those that the README names.
+    path("login/code/confirm/", views.absent),
+    path("3rdparty/signup/", views.absent),
+    re_path("^social/", views.absent),
+    path("", include("allauth.urls")),
+]

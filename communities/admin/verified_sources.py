@@ -1,0 +1,210 @@
+"""Verified sources: rules about accounts elsewhere that a project may ask of the people who answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern
+from django.utils import timezone
+
+from communities.actors import Actor
+from communities.admin_site import refusals
+from communities.admin_site.base import CommunityModelAdmin, Nav
+from communities.admin_site.listing import Column, Empty, Listing, Order
+from communities.admin_site.texts import moment, state
+from communities.errors import Refusal
+from communities.models import VerifiedSource
+from communities.services import verified_sources
+from communities.sources import platforms, rules
+
+WHAT_THEY_ARE = (
+    "A verified source asks something of an account elsewhere: that its owner subscribes to your channel, "
+    "owns your game, or supports you. Choose them under Delivery of a project, and only such people can "
+    "answer it."
+)
+# What staff choose from: provider and rule, in words, and where to find the id that the rule is about.
+_KINDS: Mapping[str, tuple[str, str]] = {
+    "chat.has_account": ("has an account", ""),
+    "chat.in_server": ("is on a server", "The server’s id: 17 to 20 digits."),
+    "video.has_account": ("has an account", ""),
+    "video.subscribes_to": ("subscribes to a channel", "The channel’s id, which begins with UC."),
+    "streaming.has_account": ("has an account", ""),
+    "streaming.follows": ("follows a channel", "The broadcaster’s id, a number."),
+    "streaming.subscribes_to": ("subscribes to a channel", "The broadcaster’s id, a number."),
+    "game_store.has_account": ("has an account", ""),
+    "game_store.owns": ("owns a game", "The game’s id in the store, a number."),
+    "membership.has_account": ("has an account", ""),
+    "membership.supports": ("supports a campaign", "The campaign’s id, a number."),
+    "membership.has_tier": ("has a tier", "The tier’s id, a number."),
+}
+KINDS: Mapping[str, tuple[str, str]] = {
+    kind: (f"{platforms.NAMES[kind.partition('.')[0]]}: {text}", where)
+    for kind, (text, where) in _KINDS.items()
+}
+
+
+class SourceForm(forms.Form):
+    label = forms.CharField(
+        max_length=200,
+        help_text="What respondents read, such as “Subscribers of the Harbour stream”.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    target = forms.CharField(
+        max_length=64,
+        required=False,
+        label="Id",
+        help_text="Of the channel, game, server, campaign or tier on its platform. Not for “has an account”.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class NewSourceForm(SourceForm):
+    kind = forms.ChoiceField(label="What it asks", widget=forms.RadioSelect)
+    field_order = ("kind", "target", "label")
+
+    def __init__(self, data: Mapping[str, Any] | None) -> None:
+        super().__init__(data)
+        kind = self.fields["kind"]
+        assert isinstance(kind, forms.ChoiceField)
+        kind.choices = [(key, text) for key, (text, _) in KINDS.items() if _is_known(key)]
+
+
+@admin.register(VerifiedSource)
+class VerifiedSourceAdmin(CommunityModelAdmin[VerifiedSource]):
+    nav = Nav("Verified sources", "verified", 55)
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            self.row_path("edit", self.edit_view),
+            self.row_path("remove", self.remove_view),
+            *super().get_urls(),
+        ]
+
+    def rows(self, actor: Actor) -> QuerySet[VerifiedSource]:
+        return verified_sources.in_community(community_id=actor.community_id)
+
+    def tools(self, request: HttpRequest, actor: Actor) -> list[tuple[str, str]]:
+        return [("New source", self.address("add"))]
+
+    def listing(self, request: HttpRequest, actor: Actor) -> Listing[VerifiedSource]:
+        return Listing(
+            columns=[
+                Column("Name", lambda source: source.label, is_title=True),
+                Column("Asks", in_words),
+                Column("Id", lambda source: source.target or "–"),
+                Column("People can connect it", _state_of),
+                Column("Number", lambda source: source.pk, is_number=True),
+            ],
+            orders={"oldest": Order("Oldest first", ("id",))},
+            empty=Empty(WHAT_THEY_ARE, "Make the first source", self.address("add")),
+            address_of=lambda source: self.address("change", source.pk),
+        )
+
+    def detail_view(self, request: HttpRequest, actor: Actor, row: VerifiedSource) -> HttpResponse:
+        context = {
+            "title": row.label,
+            "facts": [
+                ("Asks", in_words(row)),
+                ("Id", row.target or "–"),
+                ("People can connect it", _state_of(row)),
+                ("Number in the API", row.pk),
+                ("Made", moment(row.created_at)),
+            ],
+            "tools": [("Edit", self.address("edit", row.pk)), ("Remove…", self.address("remove", row.pk))],
+            "back": self.address("changelist"),
+            "back_label": "Verified sources",
+        }
+        return self.render(request, "admin/detail.html", context)
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        actor = self.actor(request)
+        form = NewSourceForm(request.POST if request.method == "POST" else None)
+        if request.method == "POST" and form.is_valid():
+            provider, _, rule = form.cleaned_data["kind"].partition(".")
+            try:
+                source = verified_sources.add(
+                    actor=actor,
+                    provider=provider,
+                    rule=rule,
+                    target=form.cleaned_data["target"],
+                    label=form.cleaned_data["label"],
+                    at=timezone.now(),
+                )
+            except Refusal as refusal:
+                refusals.add_to_form(form, refusal, fields={"rule": "kind"})
+            else:
+                messages.success(
+                    request, f"“{source.label}” is made. Projects can ask for it under Delivery."
+                )
+                return HttpResponseRedirect(self.address("changelist"))
+        context = {
+            "title": "New verified source",
+            "form": form,
+            "button": "Make the source",
+            "back": self.address("changelist"),
+        }
+        return self.render(request, "admin/form.html", context)
+
+    def edit_view(self, request: HttpRequest, actor: Actor, row: VerifiedSource) -> HttpResponse:
+        """Edit the name and the id. What it asks stays: another rule is another source."""
+        initial = {"label": row.label, "target": row.target}
+        form = SourceForm(request.POST if request.method == "POST" else None, initial=initial)
+        form.fields["target"].help_text = _where_the_id_is(row)
+        if request.method == "POST" and form.is_valid():
+            try:
+                verified_sources.change(actor=actor, source_id=row.pk, at=timezone.now(), **form.cleaned_data)
+            except Refusal as refusal:
+                refusals.add_to_form(form, refusal)
+            else:
+                messages.success(request, "Saved.")
+                return HttpResponseRedirect(self.address("change", row.pk))
+        context = {"title": f"Edit “{row.label}”", "form": form, "back": self.address("change", row.pk)}
+        return self.render(request, "admin/form.html", context)
+
+    def remove_view(self, request: HttpRequest, actor: Actor, row: VerifiedSource) -> HttpResponse:
+        """Ask first, then remove the source."""
+        if request.method == "POST":
+            verified_sources.remove(actor=actor, source_id=row.pk, at=timezone.now())
+            messages.success(request, f"“{row.label}” is removed.")
+            return HttpResponseRedirect(self.address("changelist"))
+        context = {
+            "title": f"Remove “{row.label}”?",
+            "consequences": [
+                "Nobody meets it any more. A project that asks for it alone lets nobody in, until you choose "
+                "another source under its Delivery.",
+                "People who are answering at this moment can finish. Responses stay as they are.",
+            ],
+            "button": "Remove the source",
+            "is_dangerous": True,
+            "back": self.address("change", row.pk),
+        }
+        return self.render(request, "admin/confirm.html", context)
+
+
+def in_words(source: VerifiedSource) -> str:
+    """What a source asks, such as “YouTube: subscribes to a channel”."""
+    return KINDS[f"{source.provider}.{source.rule}"][0]
+
+
+def _where_the_id_is(source: VerifiedSource) -> str:
+    return KINDS[f"{source.provider}.{source.rule}"][1] or "Leave it empty: it asks for the account alone."
+
+
+def _is_known(kind: str) -> bool:
+    provider, _, rule = kind.partition(".")
+    return rule in rules.RULES.get(provider, ())
+
+
+def _state_of(source: VerifiedSource) -> object:
+    """Whether people can sign in with the platform here, without which nobody meets the rule."""
+    if settings.SIGN_IN_SOURCES[source.provider].is_offered:
+        return state("Yes", "good")
+    return state("No: this site has no credentials for it", "bad")

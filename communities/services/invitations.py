@@ -1,0 +1,396 @@
+"""Invitations by mail, and joining a community that lets anybody sign up.
+
+invite(actor=…, email=…)            an admin invites an address; the mail holds the only copy of the token
+accept(token=…, user=…)             the reader becomes a member, exactly once
+lock(token=…)                       before an account is made or merged for it
+join(community_id=…, user=…)        somebody who is signed in joins an open community
+await_confirmation, admit_confirmed the same for a new account, once its address is confirmed
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from datetime import datetime, timedelta
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from communities.actors import Actor, Role
+from communities.audit_actions import Action
+from communities.errors import Conflict, Forbidden, NotFound
+from communities.models import Community, Identity, Invitation, Mail, Member, User
+from communities.services import audit, mails
+from communities.services.letters import Letter, compose
+from communities.services.members import NoSuchMember, display_name, subject_of
+from communities.transactions import in_transaction
+
+VALID_FOR = timedelta(days=14)
+KEPT_FOR = timedelta(days=30)  # once they are over
+MAX_OPEN = 1_000  # of one community
+MAX_MAILS = 200  # of one community in PERIOD: they go to strangers
+PERIOD = timedelta(days=1)
+MAX_NAME = 60  # characters of a greeting
+KIND = "account/email/invitation"
+now = timezone.now
+_PLAIN_NAME = re.compile(r"[^\W\d_]+\.?(?:[ '’-]+[^\W\d_]+\.?)*")  # words of letters, as in Dr. Ada O'Neil
+
+
+class NoSuchInvitation(NotFound):
+    def __init__(self) -> None:
+        super().__init__("This invitation does not exist.")
+
+
+class InvitationOver(Conflict):
+    """It was accepted, revoked, or is too old."""
+
+    def __init__(self) -> None:
+        super().__init__("This invitation was used, was taken back, or is too old.")
+
+
+# --- Inviting -----------------------------------------------------------------------------------------
+
+
+@in_transaction
+def invite(
+    *,
+    actor: Actor,
+    email: str,
+    access: str,
+    at: datetime,
+    name: str = "",
+    member_id: int | None = None,
+) -> Invitation:
+    """Invite an address to the actor's community; an earlier open invitation of it ends.
+
+    `member_id` is a member without an account, whom the reader turns out to be. Raises NoSuchMember. Refuses
+    all but admins, access above their own (Forbidden), members who have an account (Conflict), an address
+    that no mail can be sent to, and more than MAX_MAILS in PERIOD (Conflict).
+    """
+    _require_admin(actor, access)
+    mails.require_sendable(email, field="email")
+    email = email.strip().lower()
+    opened = open_invitations(community_id=actor.community_id, at=at)
+    earlier = opened.filter(email=email)
+    list(earlier.select_for_update(no_key=True, of=("self",)))  # before the community, as those who accept do
+    community = Community.objects.select_for_update(no_key=True).get(pk=actor.community_id)
+    member = None if member_id is None else _member_without_account(community.pk, member_id)
+    earlier.update(revoked_at=at)
+    _require_mails_left(community.pk, at)
+    if opened.count() >= MAX_OPEN:
+        raise Conflict(f"At most {MAX_OPEN:,} invitations can be open at one time.")
+    token = secrets.token_urlsafe(32)
+    invitation = Invitation.objects.create(
+        community=community,
+        member=member,
+        email=email,
+        name=name,
+        access=member.access if member else access,
+        digest=_digest(token),
+        created_by_id=actor.user_id,
+        created_at=at,
+        expires_at=at + VALID_FOR,
+    )
+    _send(invitation, token, at=at)
+    _record(Action.MEMBER_INVITED, actor, invitation, at=at)
+    return invitation
+
+
+@in_transaction
+def send_again(*, actor: Actor, invitation_id: int, at: datetime) -> Invitation:
+    """Send an open invitation again, with a new link and 14 more days.
+
+    Raises NoSuchInvitation and InvitationOver. Refuses more than MAX_MAILS in PERIOD (Conflict).
+    """
+    invitation = _locked_of(actor, invitation_id)
+    if invitation.revoked_at or invitation.accepted_at:
+        raise InvitationOver
+    Community.objects.select_for_update(no_key=True).get(pk=invitation.community_id)
+    _require_mails_left(invitation.community_id, at)
+    token = secrets.token_urlsafe(32)
+    invitation.digest, invitation.expires_at = _digest(token), at + VALID_FOR
+    invitation.save(update_fields=["digest", "expires_at"])
+    _send(invitation, token, at=at)
+    _record(Action.INVITATION_SENT_AGAIN, actor, invitation, at=at)
+    return invitation
+
+
+@in_transaction
+def revoke(*, actor: Actor, invitation_id: int, at: datetime) -> Invitation:
+    """Take an invitation back, so that its link is worthless. Raises NoSuchInvitation, InvitationOver."""
+    invitation = _locked_of(actor, invitation_id)
+    if invitation.accepted_at:
+        raise InvitationOver
+    if invitation.revoked_at is None:
+        invitation.revoked_at = at
+        invitation.save(update_fields=["revoked_at"])
+        _record(Action.INVITATION_REVOKED, actor, invitation, at=at)
+    return invitation
+
+
+def forget_old(*, at: datetime) -> None:
+    """Delete the invitations that were accepted, taken back or too old a month ago."""
+    since = at - KEPT_FOR
+    over = Q(accepted_at__lt=since) | Q(revoked_at__lt=since) | Q(expires_at__lt=since)
+    Invitation.objects.filter(over).delete()
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name can stand in a mail to a stranger: short, and nothing that mail programs make a link."""
+    return len(name) <= MAX_NAME and _PLAIN_NAME.fullmatch(name) is not None
+
+
+def open_invitations(*, community_id: int, at: datetime) -> QuerySet[Invitation]:
+    """The invitations of a community that can still be accepted, newest first."""
+    rows = Invitation.objects.filter(
+        community_id=community_id,
+        revoked_at__isnull=True,
+        accepted_at__isnull=True,
+        accepted_by__isnull=True,  # those who signed up themselves wait for their own confirmation
+        expires_at__gt=at,
+    )
+    return rows.select_related("created_by", "member").order_by("-id")
+
+
+def may_be_invited(member: Member) -> bool:
+    """Whether a member has no account yet: no password, no proven address, nothing to sign in by.
+
+    Nor a place in another community, or the admins of one would give away what belongs to the other.
+    """
+    user = member.user
+    if not member.belongs or user.is_staff or user.is_superuser or not user.is_active:
+        return False
+    if user.password and user.has_usable_password():  # a blank one counts as usable in Django
+        return False
+    is_taken = (
+        Q(Exists(Identity.objects.filter(user=OuterRef("pk"), proven_at__isnull=False)))
+        | Q(Exists(EmailAddress.objects.filter(user=OuterRef("pk"), verified=True)))
+        | Q(Exists(Authenticator.objects.filter(user=OuterRef("pk"))))
+        | Q(Exists(Member.objects.filter(user=OuterRef("pk")).exclude(pk=member.pk)))
+    )
+    return not User.objects.filter(is_taken, pk=user.pk).exists()
+
+
+# --- Accepting ----------------------------------------------------------------------------------------
+
+
+def find(*, token: str, at: datetime) -> Invitation:
+    """Return the open invitation of a token. Raises NoSuchInvitation, InvitationOver."""
+    rows = Invitation.objects.filter(digest=_digest(token)).select_related(
+        "community", "created_by", "member__user"
+    )
+    return _usable(rows.first(), at)
+
+
+@in_transaction
+def lock(*, token: str, at: datetime) -> Invitation:
+    """Return the open invitation of a token; nobody else accepts it until this transaction ends.
+
+    Raises NoSuchInvitation and InvitationOver. Refuses (Conflict) one for a known member who has found
+    another way to sign in since: whoever reads the mail must not get into their account.
+    """
+    rows = Invitation.objects.select_for_update(no_key=True, of=("self",)).filter(digest=_digest(token))
+    invitation = _usable(rows.select_related("community", "member__user").first(), at)
+    if invitation.member is not None and not may_be_invited(invitation.member):
+        raise Conflict("This invitation is for somebody who has an account by now. They can sign in with it.")
+    return invitation
+
+
+def inviter_of(invitation: Invitation) -> str:
+    """The name of who invites, as the community knows them; empty if they are gone."""
+    if invitation.created_by_id is None:
+        return ""
+    return display_name(community_id=invitation.community_id, user_id=invitation.created_by_id)
+
+
+@in_transaction
+def accept(*, token: str, user: User, at: datetime) -> Member:
+    """Make a user a member, or give a present one the access that the invitation promises.
+
+    Raises NoSuchInvitation and InvitationOver. Refuses (Conflict) an invitation of a known member for
+    anybody else: their answers and XP belong to the account that is made from the invitation.
+    """
+    rows = Invitation.objects.select_for_update(no_key=True).filter(digest=_digest(token))
+    invitation = _usable(rows.first(), at)
+    if invitation.member is not None and invitation.member.user_id != user.pk:
+        raise Conflict(
+            "This invitation is for a member whom the community knows already: first make that member's "
+            "answers and XP yours."
+        )
+    member = _admit(user, invitation.community_id, access=invitation.access, at=at)
+    invitation.accepted_at, invitation.accepted_by = at, user
+    invitation.save(update_fields=["accepted_at", "accepted_by"])
+    return member
+
+
+# --- Communities that let anybody sign up -------------------------------------------------------------
+
+
+def open_community(*, community_id: int) -> Community | None:
+    """A community that lets anybody sign up; None for others."""
+    return Community.objects.filter(pk=community_id, settings__allow_sign_up=True).first()
+
+
+@in_transaction
+def join(*, community_id: int, user: User, at: datetime) -> Member:
+    """Make a user a member of an open community.
+
+    Refuses other communities, and somebody whom this one removed (Forbidden).
+    """
+    if open_community(community_id=community_id) is None:
+        raise Forbidden("This community is joined by invitation.")
+    if _was_removed(user, community_id):
+        raise Forbidden("You were removed from this community. Ask its team to invite you.")
+    return _admit(user, community_id, access=Member.Access.MEMBER, at=at)
+
+
+@in_transaction
+def await_confirmation(*, community_id: int, user: User, email: str, at: datetime) -> None:
+    """Remember which community somebody signs up to, until their address is confirmed."""
+    Invitation.objects.create(
+        community_id=community_id,
+        email=email.lower(),
+        digest=_digest(secrets.token_urlsafe(32)),
+        created_at=at,
+        expires_at=at + VALID_FOR,
+        accepted_by=user,
+    )
+
+
+@in_transaction
+def admit_confirmed(*, user: User, email: str, at: datetime) -> None:
+    """Make somebody who signed up with this address a member, where anybody still may."""
+    waiting = Invitation.objects.select_for_update(no_key=True).filter(
+        accepted_by=user, accepted_at__isnull=True, email=email.lower(), expires_at__gt=at
+    )
+    for invitation in waiting:
+        is_open = open_community(community_id=invitation.community_id) is not None
+        if is_open and not _was_removed(user, invitation.community_id):
+            _admit(user, invitation.community_id, access=Member.Access.MEMBER, at=at)
+        invitation.accepted_at = at
+        invitation.save(update_fields=["accepted_at"])
+
+
+# --- Parts --------------------------------------------------------------------------------------------
+
+
+def _was_removed(user: User, community_id: int) -> bool:
+    """Whether staff ended a membership. The platform marks what it ends, and people erase their own."""
+    removed = Member.objects.filter(community_id=community_id, user=user, left_server=False)
+    return removed.exclude(left_at=None).exists()
+
+
+def _admit(user: User, community_id: int, *, access: str, at: datetime) -> Member:
+    Community.objects.select_for_update(no_key=True).get(pk=community_id)
+    member = Member.objects.filter(community_id=community_id, user=user).first()
+    before: dict[str, object] | None = None
+    if member is None:
+        member = Member.objects.create(community_id=community_id, user=user, access=access, joined_at=at)
+    else:
+        before = {"access": member.access, "present": member.belongs}
+        if not member.belongs or _rank(access) > _rank(member.access):
+            member.access = access
+        member.left_at, member.left_server = None, False
+        member.save(update_fields=["access", "left_at", "left_server"])
+    if member.access != Member.Access.MEMBER and not user.is_staff:
+        user.is_staff = True  # lets them into the admin, where they see their communities alone
+        user.save(update_fields=["is_staff"])
+    community = member.community
+    audit.record(
+        actor=Actor(user.pk, member.access, community_id, community.tier),
+        action=Action.MEMBER_JOINED,
+        on=subject_of(community_id=community_id, member_id=member.pk, user_id=user.pk),
+        at=at,
+        before=before,
+        after={"access": member.access, "present": True},
+    )
+    return member
+
+
+def _require_admin(actor: Actor, access: str) -> None:
+    if not actor.is_admin:
+        raise Forbidden("Only admins invite people.")
+    if _rank(access) > _rank(actor.role):
+        raise Forbidden("Nobody invites others to more than they may do themselves.")
+
+
+def _require_mails_left(community_id: int, at: datetime) -> None:
+    """Refuse (Conflict) one more mail of a community. The caller has locked the community."""
+    recent = Mail.objects.filter(community_id=community_id, kind=KIND, created_at__gt=at - PERIOD)
+    if recent.count() >= MAX_MAILS:
+        raise Conflict(
+            f"A community can send {MAX_MAILS} invitations a day. Please send the others tomorrow."
+        )
+
+
+def _rank(access: str) -> Role:
+    return Role[access.upper()]
+
+
+def _member_without_account(community_id: int, member_id: int) -> Member:
+    member = Member.objects.select_related("user").filter(community_id=community_id, pk=member_id).first()
+    if member is None:
+        raise NoSuchMember
+    if not may_be_invited(member):
+        raise Conflict("This member has an account already, or has left.")
+    return member
+
+
+def _locked_of(actor: Actor, invitation_id: int) -> Invitation:
+    _require_admin(actor, Member.Access.MEMBER)
+    own = Invitation.objects.select_for_update(no_key=True, of=("self",)).select_related("community")
+    invitation = own.filter(community_id=actor.community_id, pk=invitation_id).first()
+    if invitation is None or invitation.created_by_id is None:
+        raise NoSuchInvitation
+    return invitation
+
+
+def _usable(invitation: Invitation | None, at: datetime) -> Invitation:
+    if invitation is None:
+        raise NoSuchInvitation
+    if not invitation.is_open_at(at) or invitation.accepted_by_id is not None:
+        raise InvitationOver
+    return invitation
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _send(invitation: Invitation, token: str, *, at: datetime) -> None:
+    community, inviter = invitation.community, inviter_of(invitation)
+    can = {
+        Member.Access.MEMBER: "You can answer its surveys and polls.",
+        Member.Access.CREATOR: "You can make surveys and polls there.",
+        Member.Access.ADMIN: "You can do everything there, as its other admins can.",
+    }
+    letter = Letter(
+        f"{inviter or community.name} invites you to {community.name}",
+        [
+            f"Hello {invitation.name}," if is_plain_name(invitation.name) else "Hello,",
+            f"{inviter or 'An admin'} invites you to be a member of {community.name} on Colloquy. "
+            f"{can[Member.Access(invitation.access)]}",
+        ],
+        action=("Open the invitation", settings.BASE_URL + reverse("account_invitation", args=[token])),
+        closing=[
+            f"The invitation is for {invitation.email} and works for 14 days.",
+            "If you do not know why you got it, ignore this mail.",
+        ],
+    )
+    mails.write(compose(letter, to=invitation.email), kind=KIND, at=at, community_id=community.pk)
+
+
+def _record(action: Action, actor: Actor, invitation: Invitation, *, at: datetime) -> None:
+    """An entry names neither the token nor, as people may be erased, the address."""
+    audit.record(
+        actor=actor,
+        action=action,
+        on=audit.Subject(actor.community_id, "invitation", invitation.pk, ""),
+        at=at,
+        after={"access": invitation.access},
+    )

@@ -1,0 +1,82 @@
+"""One request to a platform, and what its status means everywhere."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import requests
+
+from communities.sources import platforms
+from communities.sources.connections import session
+from communities.sources.failures import SourceUnavailable, TokenRefused
+
+_SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A platform's answer. `content` is parsed JSON, None if the body is something else."""
+
+    status: int
+    content: Any
+    text: str
+
+
+def get(
+    provider: str,
+    url: str,
+    *,
+    token: str = "",
+    params: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Reply:
+    """Ask a platform. Raises SourceUnavailable and TokenRefused; other errors are the caller's to read."""
+    authorization = {"Authorization": f"Bearer {token}"} if token else {}
+    reply = _send("GET", provider, url, params=params, headers={**(headers or {}), **authorization})
+    if token and reply.status == 401:
+        raise TokenRefused(f"{platforms.NAMES[provider]} refused the token.", content=reply.content)
+    return reply
+
+
+def post(provider: str, url: str, *, form: Mapping[str, str]) -> Reply:
+    """Send a form to a platform. Raises SourceUnavailable."""
+    return _send("POST", provider, url, data=form, headers={"Accept": "application/json"})
+
+
+def unexpected(provider: str, reply: Reply) -> SourceUnavailable:
+    """The failure for an answer that a client does not know."""
+    return SourceUnavailable(f"{platforms.NAMES[provider]} answered {reply.status} unexpectedly.")
+
+
+def _send(method: str, provider: str, url: str, **kwargs: Any) -> Reply:
+    name = platforms.NAMES[provider]
+    try:
+        with session() as each:
+            response = each.request(method, platforms.address(provider, url), **kwargs)
+    except requests.RequestException as failure:
+        raise SourceUnavailable(f"{name} cannot be reached.") from failure
+    if response.status_code == 429:
+        wait = _wait(response.headers.get("Retry-After", ""))
+        raise SourceUnavailable(f"{name} asks us to wait.", retry_after=wait)
+    if response.status_code >= 500:
+        raise SourceUnavailable(f"{name} answered {response.status_code}.")
+    return Reply(response.status_code, _json(response), response.content.decode(errors="replace"))
+
+
+def _wait(header: str) -> timedelta:
+    """How long to wait: whole or broken seconds, at most an hour; a minute if the platform does not say."""
+    if not _SECONDS.fullmatch(header.strip()):
+        return timedelta(minutes=1)
+    return timedelta(seconds=min(math.ceil(float(header)), 3600))
+
+
+def _json(response: requests.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        return None

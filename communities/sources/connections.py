@@ -1,0 +1,176 @@
+"""HTTP connections to the platforms: the only module here that opens outgoing sockets.
+
+As for webhooks (decisions 10.8): only https and only public addresses. The host is resolved once for each
+connection, every address is checked, and a checked one is connected to. Redirects are not followed, proxies
+of the environment are not used. The host of a BASE_URL may be anywhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import socket
+import ssl
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from django.conf import settings
+from requests.adapters import HTTPAdapter
+from urllib3 import PoolManager
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import HTTPError, NewConnectionError
+
+from communities.addresses import is_public, resolve
+
+TIMEOUT = 5.0  # seconds, for connecting, for each wait for bytes, and for the whole body
+MAX_BODY_BYTES = 1024 * 1024
+_MAX_ADDRESSES_TRIED = 3
+
+
+def session() -> requests.Session:
+    """A session that obeys the rules above. Its failures are `requests.RequestException`."""
+    return _Session()
+
+
+class _Session(requests.Session):
+    def __init__(self) -> None:
+        super().__init__()
+        self.trust_env = False
+        self.headers.update(
+            {"User-Agent": f"Colloquy/1.0 ({settings.BASE_URL})", "Accept-Encoding": "identity"}
+        )
+        self.adapters.clear()
+        self.mount("https://", _Adapter(_PublicPools))
+        for each in settings.SIGN_IN_SOURCES.values():
+            if each.base_url:
+                self.mount(f"{_origin(each.base_url)}/", _Adapter(_AnyPools))
+
+    def request(self, method: str, url: str, **kwargs: Any) -> requests.Response:  # type: ignore[override]
+        if _origin(url) in _origins_of_chat():
+            kwargs["headers"] = {**(kwargs.get("headers") or {}), "User-Agent": _user_agent_of_chat()}
+        return super().request(method, url, **kwargs | {"timeout": TIMEOUT, "allow_redirects": False})
+
+
+class _Adapter(HTTPAdapter):
+    def __init__(self, pools: type[PoolManager]) -> None:
+        self._pools = pools
+        super().__init__()
+
+    def init_poolmanager(self, *_: Any, **__: Any) -> None:
+        self.poolmanager = self._pools(num_pools=2, ssl_context=_tls())
+
+    def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
+        """The TLS context knows whom to trust."""
+        conn.cert_reqs = "CERT_REQUIRED"
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+        response = super().send(request, *args, **kwargs)
+        try:
+            response._content = _body(response.raw)
+        except (HTTPError, OSError) as failure:
+            raise requests.ConnectionError(failure, request=request) from failure
+        finally:
+            response.close()
+        response._content_consumed = True
+        return response
+
+
+def _body(raw: Any) -> bytes:
+    body, ends_at = bytearray(), time.monotonic() + TIMEOUT
+    while part := raw.read1(64 * 1024, decode_content=False):
+        body += part
+        if len(body) > MAX_BODY_BYTES or time.monotonic() > ends_at:
+            raise HTTPError("The response is too long or too slow.")
+    return bytes(body)
+
+
+class _Checked:
+    """Connects to an address that was checked before: to a public one, unless private ones are allowed."""
+
+    allows_private: bool
+
+    def _new_conn(self: Any) -> socket.socket:
+        try:
+            addresses = resolve(self._dns_host, self.port, seconds=TIMEOUT)
+        except TimeoutError:
+            addresses = []
+        if not addresses or not (self.allows_private or all(is_public(ip) for _, (ip, *_) in addresses)):
+            raise NewConnectionError(self, "The host is unknown, or has an address that is not public.")
+        for family, address in addresses[:_MAX_ADDRESSES_TRIED]:
+            try:
+                return _connected(family, address)
+            except OSError:
+                continue
+        raise NewConnectionError(self, "The host could not be reached.")
+
+
+class _PublicConnection(_Checked, HTTPSConnection):
+    allows_private = False
+
+
+class _AnyConnection(_Checked, HTTPConnection):
+    allows_private = True
+
+
+class _AnySecureConnection(_Checked, HTTPSConnection):
+    allows_private = True
+
+
+class _PublicPool(HTTPSConnectionPool):
+    ConnectionCls = _PublicConnection
+
+
+class _AnyPool(HTTPConnectionPool):
+    ConnectionCls = _AnyConnection
+
+
+class _AnySecurePool(HTTPSConnectionPool):
+    ConnectionCls = _AnySecureConnection
+
+
+class _PublicPools(PoolManager):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.pool_classes_by_scheme = {"https": _PublicPool}
+
+
+class _AnyPools(PoolManager):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.pool_classes_by_scheme = {"http": _AnyPool, "https": _AnySecurePool}
+
+
+def _connected(family: int, address: tuple[Any, ...]) -> socket.socket:
+    plain = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        plain.settimeout(TIMEOUT)
+        plain.connect(address)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except BaseException:
+        plain.close()
+        raise
+    return plain
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """Trusts the system's certificates, or those of SSL_CERT_FILE. Read once."""
+    return ssl.create_default_context()
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _origins_of_chat() -> set[str]:
+    """Where the chat platform is, which demands a user agent of its own form."""
+    source = settings.SIGN_IN_SOURCES.get("chat")
+    own = {_origin(source.base_url)} if source and source.base_url else set()
+    return {"https://discord.com", *own}
+
+
+def _user_agent_of_chat() -> str:
+    return f"DiscordBot ({settings.BASE_URL}, 1.0) Colloquy/1.0"

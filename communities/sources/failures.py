@@ -1,0 +1,28 @@
+"""Why a platform gave no answer."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+
+class SourceUnavailable(Exception):
+    """The platform cannot be asked now. `retry_after` is set if it says how long to wait."""
+
+    def __init__(self, message: str, *, retry_after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class TokenRefused(Exception):
+    """The platform does not accept the token: it was revoked, or lacks a permission.
+
+    The person has to sign in with this source again. `content` is what the platform answered.
+    """
+
+    def __init__(self, message: str, *, content: object = None) -> None:
+        super().__init__(message)
+        self.content = content
+
+
+class BadProof(Exception):
+    """What a browser brought back from a platform proves nothing. The message is for the log."""

@@ -1,0 +1,105 @@
+"""OAuth 2 (RFC 6749) with PKCE (RFC 7636): where the browser goes, codes, and new tokens."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from communities.sources import api, platforms
+from communities.sources.failures import BadProof, TokenRefused
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What the token endpoint gave. `refresh` may be empty, `id_token` too; None: it does not expire."""
+
+    access: str = field(repr=False)
+    refresh: str = field(repr=False)
+    expires_at: datetime | None
+    id_token: str = field(default="", repr=False)
+
+
+def new_verifier() -> str:
+    return secrets.token_urlsafe(64)
+
+
+def authorize_address(
+    provider: str, *, redirect_uri: str, state: str, verifier: str, nonce: str, asks_again: bool
+) -> str:
+    """Where the browser goes. `asks_again` has the platform ask for consent anew, for a new refresh token."""
+    platform = platforms.OAUTH2[provider]
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    parameters = {
+        "response_type": "code",
+        "client_id": platforms.source(provider).client_id,
+        "redirect_uri": redirect_uri,
+        "scope": " ".join(platform.scopes),
+        "state": state,
+        "code_challenge": challenge,
+        "code_challenge_method": "S256",
+        **platform.extra,
+    }
+    if "openid" in platform.scopes:
+        parameters["nonce"] = nonce
+        if asks_again:
+            parameters["prompt"] = "consent"
+    return f"{platforms.address(provider, platform.authorize)}?{urlencode(parameters)}"
+
+
+def exchange(provider: str, *, code: str, redirect_uri: str, verifier: str, at: datetime) -> Tokens:
+    """Tokens for a code. Raises BadProof if the platform refuses it, SourceUnavailable."""
+    form = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": redirect_uri,
+        "code_verifier": verifier,
+    }
+    reply = _ask(provider, form)
+    if reply.status != 200:
+        raise BadProof(f"The code was refused: {_error(reply.content)}.")
+    return _tokens(provider, reply, at=at)
+
+
+def refresh(provider: str, *, refresh_token: str, at: datetime) -> Tokens:
+    """New tokens. Raises TokenRefused if the grant is over, SourceUnavailable."""
+    reply = _ask(provider, {"grant_type": "refresh_token", "refresh_token": refresh_token})
+    if reply.status in (400, 401):
+        raise TokenRefused(f"{platforms.NAMES[provider]} gives no new token: {_error(reply.content)}.")
+    if reply.status != 200:
+        raise api.unexpected(provider, reply)
+    return _tokens(provider, reply, at=at)
+
+
+def _ask(provider: str, form: dict[str, str]) -> api.Reply:
+    source = platforms.source(provider)
+    credentials = {"client_id": source.client_id, "client_secret": source.client_secret}
+    return api.post(provider, platforms.OAUTH2[provider].token, form=form | credentials)
+
+
+def _tokens(provider: str, reply: api.Reply, *, at: datetime) -> Tokens:
+    content = reply.content if isinstance(reply.content, dict) else {}
+    access, kind = content.get("access_token"), str(content.get("token_type", "bearer"))
+    if not isinstance(access, str) or not access or kind.lower() != "bearer":
+        raise api.unexpected(provider, reply)
+    seconds = content.get("expires_in")
+    lasts = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < 10**9
+    return Tokens(
+        access,
+        _text(content.get("refresh_token")),
+        at + timedelta(seconds=seconds) if lasts and seconds else None,
+        _text(content.get("id_token")),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _error(content: Any) -> str:
+    error = content.get("error") if isinstance(content, dict) else None
+    return str(error)[:100]

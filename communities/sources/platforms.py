@@ -1,0 +1,75 @@
+"""The addresses of the platforms, and what we ask for there.
+
+BASE_URL of a source replaces scheme and host of all its addresses; the paths stay (config/README.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+if TYPE_CHECKING:
+    from config.environment import SignInSource
+
+
+@dataclass(frozen=True, slots=True)
+class OAuth2:
+    """A platform's OAuth 2. `extra` are parameters of its authorize page."""
+
+    authorize: str
+    token: str
+    scopes: tuple[str, ...]
+    extra: dict[str, str] = field(default_factory=dict)
+
+
+NAMES = {
+    "chat": "Discord",
+    "video": "YouTube",
+    "streaming": "Twitch",
+    "game_store": "Steam",
+    "membership": "Patreon",
+}
+
+OAUTH2 = {
+    "chat": OAuth2(
+        authorize="https://discord.com/oauth2/authorize",
+        token="https://discord.com/api/oauth2/token",
+        scopes=("identify", "guilds", "guilds.members.read"),
+    ),
+    "video": OAuth2(
+        authorize="https://accounts.google.com/o/oauth2/v2/auth",
+        token="https://oauth2.googleapis.com/token",
+        scopes=("openid", "profile", "https://www.googleapis.com/auth/youtube.readonly"),
+        extra={"access_type": "offline"},  # gives a refresh token, at the first consent alone
+    ),
+    "streaming": OAuth2(
+        authorize="https://id.twitch.tv/oauth2/authorize",
+        token="https://id.twitch.tv/oauth2/token",
+        scopes=("user:read:follows", "user:read:subscriptions"),
+    ),
+    "membership": OAuth2(
+        authorize="https://www.patreon.com/oauth2/authorize",
+        token="https://www.patreon.com/api/oauth2/token",
+        scopes=("identity", "identity.memberships"),
+    ),
+}
+
+
+def source(provider: str) -> SignInSource:
+    """The credentials of a source. Raises KeyError if there is no such source."""
+    found: SignInSource = settings.SIGN_IN_SOURCES[provider]
+    return found
+
+
+def is_offered(provider: str) -> bool:
+    """Whether this installation has credentials for a source."""
+    return provider in settings.SIGN_IN_SOURCES and source(provider).is_offered
+
+
+def address(provider: str, url: str) -> str:
+    """An address of a platform, on the host that stands in for it where BASE_URL is set."""
+    base: str = source(provider).base_url
+    return f"{base}{urlsplit(url).path}" if base else url

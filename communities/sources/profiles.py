@@ -1,0 +1,24 @@
+"""Who somebody is on a platform. No e-mail address: one of another site proves nothing here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """An account on a platform: its stable id there, and the name that it shows."""
+
+    platform_id: str
+    name: str
+
+
+def clean(value: Any) -> str:
+    """A name that the database takes: printable, on one line, not too long. Empty if it is no text."""
+    if not isinstance(value, str):
+        return ""
+    printable = "".join(each if each.isprintable() else " " for each in value)
+    return " ".join(printable.split())[:LONGEST_NAME]

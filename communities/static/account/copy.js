@@ -1,0 +1,15 @@
+// Buttons with data-copy="<id>" put what stands in that field into the clipboard. Without scripts they are hidden.
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+  const field = document.getElementById(button.dataset.copy);
+  const status = document.getElementById(`${button.dataset.copy}-copied`);
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(field.value);
+      button.textContent = status.textContent = "Copied";
+    } catch {
+      field.select(); // without permission for the clipboard, the text is selected for the person to copy
+    }
+  });
+}

@@ -1,0 +1,352 @@
+"""Personal links in the admin, below the tab Share: the list, one link, sending them by mail, and the file.
+
+On anonymous projects nothing is shown of who opened a link or answered, since nothing of it is stored.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from communities import once
+from communities.admin_site import listing, refusals
+from communities.admin_site.listing import Column, Empty, Listing, Order
+from communities.admin_site.texts import moment, number, state
+from communities.errors import Refusal
+from communities.http.downloads import download
+from communities.models import Mail
+from communities.services import recipients
+from communities.transactions import in_transaction
+from communities.words import plural
+from surveys.admin.frame import ProjectPage, Tab, project_tab
+from surveys.models import PersonalLink
+from surveys.services.conversations.admission import MOST_DIGITS
+from surveys.services.links import addresses, files, mailing
+from surveys.services.links import service as links
+from surveys.services.links.mailing import Choice, Reach, Who
+
+LIST = "admin/surveys/project/links.html"
+ONE = "admin/surveys/project/link.html"
+SEND = "admin/surveys/project/links_send.html"
+PREVIEW = "admin/surveys/project/links_preview.html"
+HOME = "share_links"
+
+
+def _editors_page(view: Tab) -> Callable[..., HttpResponseBase]:
+    """A page of the tab Share for those who may edit the project. Raises PermissionDenied for others."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, page: ProjectPage, **parts: object) -> HttpResponseBase:
+        if not page.may_edit:
+            raise PermissionDenied
+        return view(request, page, **parts)
+
+    return project_tab("share")(wrapped)
+
+
+# --- The list -------------------------------------------------------------------------------------------
+
+
+@_editors_page
+@require_safe
+def all_links(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
+    """The links of a project, newest first, and how far the mails are."""
+    rows = links.with_names(links.of_project(project=page.project))
+    context = {
+        "page": listing.draw(request, _listing(page), rows),
+        "outcomes": mailing.outcomes(project=page.project),
+        "has_links": rows.exists(),
+        "files": [
+            (name.upper(), reverse("admin:surveys_project_share_links_file", args=[page.project.pk, name]))
+            for name in files.FORMATS
+        ],
+        "send_address": page.address("share_links_send"),
+        "back": page.address("share"),
+    }
+    return page.render(request, LIST, context)
+
+
+def _listing(page: ProjectPage) -> Listing[PersonalLink]:
+    progress: dict[int, bool] = {}
+    mails: dict[int, str] = {}
+
+    def load(rows: Sequence[PersonalLink]) -> None:
+        user_ids = [row.member.user_id for row in rows]
+        progress.update(mailing.progress(project=page.project, user_ids=user_ids))
+        mails.update(mailing.last_outcomes(project=page.project, user_ids=user_ids))
+
+    return Listing(
+        columns=[
+            Column("Member", _name, is_title=True),
+            Column("State", lambda row: _state(row, page, progress)),
+            Column("Mail", lambda row: _mail_state(row, mails)),
+            Column("Made", lambda row: moment(row.created_at)),
+            Column("Valid until", lambda row: moment(row.expires_at)),
+        ],
+        orders={"newest": Order("Newest first", ("-created_at", "-id"))},
+        empty=Empty(
+            "A personal link lets one member answer without signing in. Make one for each of those whom you "
+            "want to ask, and send it by mail.",
+            "Send links",
+            page.address("share_links_send"),
+        ),
+        address_of=lambda row: _address(page, "share_link", row.pk),
+        load=load,
+    )
+
+
+def _name(link: PersonalLink) -> str:
+    return link.member.nick or link.member.user.name or f"Member {link.member_id}"
+
+
+def _state(link: PersonalLink, page: ProjectPage, progress: Mapping[int, bool]) -> SafeString:
+    """How far the member is, by what they did on the project, with this link or without."""
+    if link.revoked_at is not None:
+        return state("Revoked", "bad")
+    if not link.is_valid_at(page.at):
+        return state("Expired", "bad")
+    if page.project.is_anonymous:
+        return state("Link sent" if link.mailed_at else "Link made")
+    if link.member.user_id in progress:
+        return state("Completed", "done") if progress[link.member.user_id] else state("Begun", "pending")
+    return state("Opened", "pending") if link.used_at else state("Not opened")
+
+
+def _mail_state(link: PersonalLink, mails: Mapping[int, str]) -> str | SafeString:
+    if link.mailed_at is None:
+        return "–"
+    words = {
+        Mail.Status.PENDING.value: "waits since",
+        Mail.Status.FAILED.value: "will be tried again, written",
+        Mail.Status.ABANDONED.value: "could not be sent,",
+    }
+    word = words.get(mails.get(link.member.user_id, ""), "")
+    told = format_html("{} {}", word, moment(link.mailed_at)) if word else moment(link.mailed_at)
+    return format_html("<span>{}</span>", told)
+
+
+@_editors_page
+@require_safe
+def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBase:
+    """The valid links as a file with names, mail addresses and the addresses to hand out."""
+    if format not in files.FORMATS:
+        raise Http404
+    made = files.export(project=page.project, format=format, at=page.at, with_bom=True)
+    response = download(request, content_type=made.content_type, file_name=made.file_name, chunks=made.chunks)
+    if request.method == "GET":
+        files.note_export(actor=page.actor, project=page.project, format=format, at=page.at)
+    return response
+
+
+# --- One link -------------------------------------------------------------------------------------------
+
+
+@_editors_page
+@require_safe
+def one(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpResponseBase:
+    """One link: its address, how far its member is, and what can be done."""
+    link = links.with_names(links.of_project(project=page.project)).filter(pk=link_id).first()
+    if link is None:
+        raise Http404
+    person = recipients.recipients(community_id=page.project.community_id, member_ids=[link.member_id]).get(
+        link.member_id
+    )
+    progress = mailing.progress(project=page.project, user_ids=[link.member.user_id])
+    facts = [
+        ("State", _state(link, page, progress)),
+        ("Made", moment(link.created_at)),
+        ("Valid until", moment(link.expires_at)),
+        ("Mailed", moment(link.mailed_at) if link.mailed_at else "never"),
+    ]
+    if link.reminded_at:
+        facts.append(("Reminded", moment(link.reminded_at)))
+    if not page.project.is_anonymous:
+        facts.append(("First opened", moment(link.used_at) if link.used_at else "not yet"))
+    context = {
+        "link": link,
+        "name": _name(link),
+        "facts": facts,
+        "is_valid": link.is_valid_at(page.at),
+        "person": person,
+        "url": addresses.url_of(project=page.project, link_id=link.pk),
+        "send_address": f"{page.address('share_links_send')}?member={link.member_id}",
+        "revoke_address": _address(page, "share_link_revoke", link.pk),
+        "back": page.address(HOME),
+    }
+    return page.render(request, ONE, context)
+
+
+@_editors_page
+@require_POST
+def revoke(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpResponseBase:
+    """Revoke a link."""
+    try:
+        links.revoke(actor=page.actor, project_id=page.project.pk, link_id=link_id, at=page.at)
+    except Refusal:
+        raise Http404 from None
+    messages.success(request, "The link is revoked: it admits nobody any more.")
+    return HttpResponseRedirect(page.address(HOME), status=303)
+
+
+# --- Sending --------------------------------------------------------------------------------------------
+
+
+class SendForm(once.TicketForm):
+    """Whom to write to, and what."""
+
+    who = forms.ChoiceField(label="To", choices=Who.choices, widget=forms.RadioSelect)
+    term = forms.CharField(
+        label="Name or id",
+        required=False,
+        max_length=listing.MAX_SEARCH,
+        help_text="For “Members found by name or id”: everybody it finds gets a mail.",
+    )
+    member = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
+    subject = forms.CharField(label="Subject", max_length=mailing.MAX_SUBJECT)
+    text = forms.CharField(
+        label="Message",
+        max_length=mailing.MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text="The link follows below it. [name], [title] and [community] are filled in.",
+    )
+
+    def __init__(self, *args: object, is_for_one: bool, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        if is_for_one:
+            self.fields["who"].required = False
+            self.fields["who"].widget = forms.HiddenInput()
+            self.fields["term"].widget = forms.HiddenInput()
+
+    def clean(self) -> dict[str, object]:
+        cleaned = super().clean() or {}
+        if cleaned.get("who") == Who.SEARCH and not cleaned.get("term") and not cleaned.get("member"):
+            self.add_error("term", "Say whom to look for.")
+        return cleaned
+
+    @property
+    def choice(self) -> Choice:
+        cleaned = self.cleaned_data
+        return Choice(cleaned.get("who") or Who.ALL, cleaned["term"], cleaned.get("member"))
+
+
+@_editors_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def send(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
+    """Choose and write; look at the mail and the counts; send."""
+    if request.method != "POST":
+        return _form(request, page, _new_form(request, page))
+    form = SendForm(request.POST, is_for_one=bool(request.POST.get("member")))
+    if not form.is_valid() or request.POST.get("do") == "change":
+        return _form(request, page, form)
+    try:
+        if request.POST.get("do") == "send":
+            return _send(request, page, form)
+        return _preview(request, page, form)
+    except Refusal as refusal:
+        refusals.add_to_form(form, refusal)
+        return _form(request, page, form)
+
+
+def _new_form(request: HttpRequest, page: ProjectPage) -> SendForm:
+    who = request.GET.get("who", "")
+    member = request.GET.get("member", "")
+    is_for_one = member.isascii() and member.isdigit() and len(member) <= MOST_DIGITS
+    who = who if who in Who.values else Who.WITHOUT_LINK.value
+    subject, text = mailing.default_text(page.project, is_reminder=who == Who.NOT_BEGUN)
+    initial = {"who": who, "subject": subject, "text": text, "member": member if is_for_one else None}
+    return SendForm(initial=initial, is_for_one=is_for_one)
+
+
+def _form(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpResponseBase:
+    if not isinstance(form.fields["who"].widget, forms.HiddenInput):
+        counts = mailing.counts(project=page.project, at=page.at)
+        labels = [(value, _label(page, value, label, counts.get(value))) for value, label in Who.choices]
+        form.fields["who"].choices = labels  # type: ignore[attr-defined]
+    context = {
+        "form": form,
+        "back": page.address(HOME),
+        "most": links.MOST_AT_ONCE,
+        "is_live": page.project.is_live_at(page.at) or page.project.is_pending_at(page.at),
+        "open_address": page.address("open"),
+    }
+    status = 422 if form.is_bound and form.errors else 200
+    return page.render(request, SEND, context, status=status)
+
+
+def _label(page: ProjectPage, value: str, label: str, count: int | None) -> str:
+    """A choice with the number of its members. On anonymous projects nobody knows who has begun."""
+    if value == Who.NOT_BEGUN and page.project.is_anonymous:
+        label = "A reminder, to everybody who was mailed"
+    return label if count is None else f"{label} ({number(count)})"
+
+
+def _preview(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpResponseBase:
+    of_project = {"actor": page.actor, "project_id": page.project.pk, "choice": form.choice, "at": page.at}
+    reach = mailing.choose(**of_project)  # type: ignore[arg-type]
+    words = {"subject": form.cleaned_data["subject"], "text": form.cleaned_data["text"]}
+    mail = mailing.preview(**of_project, **words) if reach.reachable else None  # type: ignore[arg-type]
+    context = {
+        "form": form,
+        "hidden": [field.as_hidden() for field in form],
+        "reach": reach,
+        "reasons": _reasons(reach),
+        "mail": mail,
+        "button": f"Send {plural(reach.sent_now, 'mail')}",
+        "is_reminder": form.choice.is_reminder,
+        "back": page.address(HOME),
+    }
+    return page.render(request, PREVIEW, context)
+
+
+def _send(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpResponseBase:
+    with in_transaction:
+        if not once.use(request, form.cleaned_data["ticket"]):
+            messages.info(request, "These mails were written already. Nothing was sent twice.")
+            return HttpResponseRedirect(page.address(HOME), status=303)
+        reach = mailing.send(
+            actor=page.actor,
+            project_id=page.project.pk,
+            choice=form.choice,
+            subject=form.cleaned_data["subject"],
+            text=form.cleaned_data["text"],
+            at=page.at,
+        )
+    told = f"{plural(reach.sent_now, 'mail')} will be sent now."
+    messages.success(request, " ".join([told, *_reasons(reach)]))
+    return HttpResponseRedirect(page.address(HOME), status=303)
+
+
+def _reasons(reach: Reach) -> list[str]:
+    """Who gets no mail now, and why."""
+    without, gone, full = reach.without_address, reach.unsubscribed, reach.at_limit
+    later = reach.reachable - reach.sent_now
+    most, days, at_once = mailing.MOST_MAILS, mailing.PERIOD.days, number(links.MOST_AT_ONCE)
+    reasons = [
+        (without, f"{_people(without)} no mail address."),
+        (gone, f"{_people(gone)} unsubscribed."),
+        (
+            full,
+            f"{_people(full)} had {most} mails about this project in {days} days, and get no more for now.",
+        ),
+        (later, f"{_people(later)} to wait, as {at_once} mails go out at once: send again for them."),
+    ]
+    return [sentence for count, sentence in reasons if count]
+
+
+def _people(count: int) -> str:
+    return f"{plural(count, 'member')} {'has' if count == 1 else 'have'}"
+
+
+def _address(page: ProjectPage, name: str, link_id: uuid.UUID) -> str:
+    return reverse(f"admin:surveys_project_{name}", args=[page.project.pk, link_id])

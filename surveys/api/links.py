@@ -1,0 +1,225 @@
+"""Endpoints for personal links: made, listed, exported and revoked (decisions 13.3)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, PolymorphicProxySerializer, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.actors import Role
+from communities.errors import refuse
+from communities.http.downloads import download
+from communities.http.fields import StrictTextField
+from communities.http.idempotency import once
+from communities.http.pagination import PageIn
+from surveys.api.exports import XLSX
+from surveys.api.link_examples import CREATED, CREATED_MANY, LISTED
+from surveys.api.projects import OwnWorkViewSet
+from surveys.models import PersonalLink, Project
+from surveys.services.links import addresses, files
+from surveys.services.links import service as links
+
+TAG = "Personal links"
+
+
+class LinksIn(serializers.Serializer[Any]):
+    """One member, or many at once."""
+
+    member_id = StrictTextField(
+        required=False, allow_blank=False, max_length=40, help_text="The id of a present member."
+    )
+    member_ids = serializers.ListField(
+        child=StrictTextField(allow_blank=False, max_length=40),
+        required=False,
+        min_length=1,
+        max_length=links.MOST_AT_ONCE,
+        help_text="The ids of present members, each once.",
+    )
+
+
+class NewLinkOut(serializers.Serializer[Any]):
+    """A link that was just made. `url` is told here and in the export."""
+
+    id = serializers.UUIDField()
+    member_id = serializers.CharField()
+    url = serializers.CharField(help_text="Whoever has this address answers in the member's name.")
+    expires_at = serializers.DateTimeField(help_text="30 days after it was made.")
+
+
+class NewLinksOut(serializers.Serializer[Any]):
+    """The links, in the order of `member_ids`."""
+
+    data = NewLinkOut(many=True)  # type: ignore[assignment]
+
+
+class LinkOut(serializers.Serializer[Any]):
+    """A personal link, without its address."""
+
+    id = serializers.UUIDField()
+    member_id = serializers.CharField()
+    name = serializers.CharField(allow_null=True, help_text="The member's name now.")
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    revoked_at = serializers.DateTimeField(allow_null=True)
+    used_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text=(
+            "When it was first opened by a browser that keeps cookies, or first answered by one that does "
+            "not; so previews and scanners of mails do not count. On anonymous projects always null: nothing "
+            "is stored."
+        ),
+    )
+    mailed_at = serializers.DateTimeField(allow_null=True, help_text="When we last mailed it.")
+
+
+class LinkExportIn(serializers.Serializer[Any]):
+    """The kind of file."""
+
+    format = serializers.ChoiceField(choices=files.FORMATS, default="csv")
+    bom = serializers.ChoiceField(
+        choices=["0", "1"],
+        default="0",
+        help_text="`1` begins a `csv` with a byte order mark, by which Excel knows it for UTF-8.",
+    )
+
+
+class LinkViewSet(OwnWorkViewSet):
+    noun = "link"
+    least_role = {
+        "list": Role.CREATOR,
+        "create": Role.CREATOR,
+        "export": Role.CREATOR,
+        "destroy": Role.CREATOR,
+    }
+
+    @extend_schema(
+        operation_id="links_list",
+        tags=[TAG],
+        summary="List personal links",
+        description=(
+            "Newest first, expired and revoked ones too. The addresses are not in the list, because each of "
+            "them lets its holder answer as the member, and a list is read more often than links are handed "
+            "out. They are signed and not stored, so they can be had again by the export, which leaves an "
+            "entry in the audit trail."
+        ),
+        parameters=[PageIn],
+        responses=LinkOut(many=True),
+        examples=[OpenApiExample("One link", LISTED, response_only=True)],
+    )
+    def list(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
+        query = self.query(PageIn)
+        project = links.require_editor(actor=self.actor, project_id=project_id)
+        rows = links.with_names(links.of_project(project=project))
+        return self.page(rows, query, as_json=lambda link: _as_json(link, project))
+
+    @extend_schema(
+        operation_id="links_create",
+        tags=[TAG],
+        summary="Create personal links",
+        description=(
+            "Makes an address that admits one member to this project on the web, without signing in, for 30 "
+            "days or until it is revoked. It admits the member past `private`; roles and verified sources "
+            "that the project asks for are still asked for. It signs nobody in: it opens no other project "
+            "and no account. On anonymous projects nothing joins the link to answers.\n\n"
+            "Send `member_id` for one link, or `member_ids` (1 to 1,000) for many; both or neither is `400`. "
+            "An id that is not that of a present member, or is given twice, refuses all of them; the "
+            "violation names its index. A member may have several links. No mail is sent."
+        ),
+        request=LinksIn,
+        responses={
+            201: PolymorphicProxySerializer(
+                "CreatedLinks", [NewLinkOut, NewLinksOut], resource_type_field_name=None, many=False
+            )
+        },
+        examples=[
+            OpenApiExample("For one member", {"member_id": "52"}, request_only=True),
+            OpenApiExample("For many", {"member_ids": ["52"]}, request_only=True),
+            OpenApiExample("One", CREATED, response_only=True, status_codes=["201"]),
+            OpenApiExample("Many", CREATED_MANY, response_only=True, status_codes=["201"]),
+        ],
+    )
+    @once
+    def create(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
+        links.require_editor(actor=self.actor, project_id=project_id)  # before the body is judged
+        body = self.read(LinksIn)
+        is_many = "member_ids" in body
+        if is_many == ("member_id" in body):
+            code = "conflicting" if is_many else "required"
+            refuse("member_id", code, "Send either `member_id` or `member_ids`.")
+        member_ids: Sequence[str] = body["member_ids"] if is_many else [body["member_id"]]
+        created = links.create(
+            actor=self.actor, project_id=project_id, member_ids=member_ids, at=self.at, many=is_many
+        )
+        told = [_new_as_json(link, link.project) for link in created]
+        return Response({"data": told} if is_many else told[0], status=201)
+
+    @extend_schema(
+        operation_id="links_export",
+        tags=[TAG],
+        summary="Export personal links",
+        description=(
+            "All links that are valid now, oldest first, as a file with the columns `member_id`, `name`, "
+            "`email`, `url` and `expires_at`. `email` is the address that the member's account has proven, "
+            "else the one that staff wrote down; it may be empty. Links of members who have left are not "
+            "in it. A name or address that a spreadsheet could read as a formula starts with an apostrophe."
+        ),
+        parameters=[LinkExportIn],
+        responses={
+            (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="The file."),
+            (200, XLSX): OpenApiResponse(OpenApiTypes.BINARY, description="The file."),
+        },
+    )
+    def export(self, request: Request, /, project_id: int, **kwargs: Any) -> StreamingHttpResponse:
+        query = self.query(LinkExportIn)
+        project = links.require_editor(actor=self.actor, project_id=project_id)
+        made = files.export(project=project, format=query["format"], at=self.at, with_bom=query["bom"] == "1")
+        response = download(
+            request, content_type=made.content_type, file_name=made.file_name, chunks=made.chunks
+        )
+        if request.method == "GET":
+            files.note_export(actor=self.actor, project=project, format=query["format"], at=self.at)
+        return response
+
+    @extend_schema(
+        operation_id="links_revoke",
+        tags=[TAG],
+        summary="Revoke a personal link",
+        description=(
+            "The link admits nobody any more, at once; who is answering by it is told so, and the answers "
+            "given before stay. Revoking it again changes nothing."
+        ),
+        responses={204: None},
+    )
+    @once
+    def destroy(self, request: Request, /, project_id: int, link_id: uuid.UUID, **kwargs: Any) -> Response:
+        links.revoke(actor=self.actor, project_id=project_id, link_id=link_id, at=self.at)
+        return Response(status=204)
+
+
+def _as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
+    return {
+        "id": str(link.pk),
+        "member_id": str(link.member_id),
+        "name": link.member.nick or link.member.user.name or None,
+        "created_at": link.created_at,
+        "expires_at": link.expires_at,
+        "revoked_at": link.revoked_at,
+        "used_at": links.used_at(link, project),
+        "mailed_at": link.mailed_at,
+    }
+
+
+def _new_as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
+    return {
+        "id": str(link.pk),
+        "member_id": str(link.member_id),
+        "url": addresses.url_of(project=project, link_id=link.pk),
+        "expires_at": link.expires_at,
+    }

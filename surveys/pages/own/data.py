@@ -1,0 +1,98 @@
+"""One's own data: everything as a file, leaving a community, and erasing the account."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from communities.accounts.frame import user_of
+from communities.accounts.providers.freshness import require_fresh_sign_in
+from communities.errors import Conflict
+from communities.models import Community
+from surveys.services import own_data, own_responses, people
+
+ERASE = "erase"
+
+
+class EraseForm(forms.Form):
+    """What has to be typed, so that nobody erases themselves by a slip."""
+
+    confirmation = forms.CharField(
+        label=f"Type “{ERASE}” to confirm",
+        max_length=20,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+    )
+
+    def clean_confirmation(self) -> str:
+        text: str = self.cleaned_data["confirmation"]
+        if text.strip().lower() != ERASE:
+            raise forms.ValidationError(f"Type the word “{ERASE}”.")
+        return text
+
+
+@require_safe
+@login_required
+def overview(request: HttpRequest) -> HttpResponse:
+    """What can be done with one's data."""
+    context = {
+        "memberships": own_responses.memberships(user_id=user_of(request).pk, at=timezone.now()),
+        "form": EraseForm(),
+    }
+    return render(request, "account/data.html", context)
+
+
+@require_POST
+@login_required
+def export(request: HttpRequest) -> FileResponse:
+    """Everything that is stored about the person, as one archive of JSON and CSV files."""
+    require_fresh_sign_in(request)
+    archive = own_data.export(user_id=user_of(request).pk, at=timezone.now())
+    return FileResponse(archive, as_attachment=True, filename="colloquy-data.zip")
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def erase(request: HttpRequest) -> HttpResponse:
+    """Ask, then erase the account with everything about the person in all communities."""
+    require_fresh_sign_in(request)
+    form = EraseForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            people.erase_account(user_id=user_of(request).pk, at=timezone.now())
+        except Conflict as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            logout(request)
+            return render(request, "account/erased.html")
+    status = 422 if form.errors else 200
+    return render(request, "account/erase.html", {"form": form}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def leave(request: HttpRequest, community_id: int) -> HttpResponse:
+    """Ask, then erase the person from one community."""
+    require_fresh_sign_in(request)
+    user = user_of(request)
+    membership = user.memberships.filter(community_id=community_id).select_related("community").first()
+    if membership is None:
+        raise Http404("You are no member of such a community.")
+    community: Community = membership.community
+    form = EraseForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            people.erase_membership(user_id=user.pk, community_id=community_id, at=timezone.now())
+        except Conflict as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            messages.success(request, f"You have left {community.name}, and your data there is erased.")
+            return HttpResponseRedirect(reverse("account_data"))
+    status = 422 if form.errors else 200
+    return render(request, "account/leave.html", {"form": form, "community": community}, status=status)

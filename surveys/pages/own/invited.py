@@ -1,0 +1,59 @@
+"""An invitation of a known member, opened by somebody who has an account: the member becomes part of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from communities.accounts.frame import user_of
+from communities.accounts.providers.freshness import require_fresh_sign_in
+from communities.errors import Conflict, NotFound, Refusal
+from communities.models import User
+from communities.services import invitations
+from communities.transactions import in_transaction
+from surveys.services.merging import merge_users
+
+GONE = 410
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@login_required
+def merge(request: HttpRequest, token: str) -> HttpResponse:
+    """Say what joining means for the account that is signed in; after a POST, join."""
+    at, user = timezone.now(), user_of(request)
+    try:
+        invitation = invitations.find(token=token, at=at)
+    except (NotFound, Conflict) as refusal:
+        return render(request, "account/invitation_over.html", {"refusal": refusal.message}, status=GONE)
+    if invitation.member is None or invitation.member.user_id == user.pk:
+        return HttpResponseRedirect(reverse("account_invitation", args=[token]))
+    refusal_text = ""
+    if request.method == "POST":
+        require_fresh_sign_in(request)
+        try:
+            _join(token, user, at)
+        except Refusal as refusal:
+            refusal_text = refusal.message
+        else:
+            messages.success(request, f"You are a member of {invitation.community.name} now.")
+            return HttpResponseRedirect(reverse("account"))
+    context = {"invitation": invitation, "token": token, "refusal": refusal_text}
+    return render(request, "account/invitation_merge.html", context, status=409 if refusal_text else 200)
+
+
+@in_transaction
+def _join(token: str, user: User, at: datetime) -> None:
+    """The invitation's member, who has no way to sign in, becomes part of a user."""
+    invitation = invitations.lock(token=token, at=at)
+    if invitation.member is not None and invitation.member.user_id != user.pk:
+        merge_users(keep_id=user.pk, drop_id=invitation.member.user_id, at=at)
+    invitations.accept(token=token, user=User.objects.get(pk=user.pk), at=at)

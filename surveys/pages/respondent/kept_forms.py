@@ -1,0 +1,63 @@
+"""What a visitor typed before they had to sign in, kept in their own browser until they are back.
+
+A cookie, not a session: on anonymous projects no row may hold an answer beside the person who signs in. It is
+encrypted, bound to the page, and lives for half an hour. What does not fit is shown to be copied instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import time
+import zlib
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, QueryDict
+
+from communities import sealing
+
+COOKIE = "colloquy_typed"
+MAX_AGE = 1800  # seconds
+MAX_LENGTH = 3000  # characters; browsers keep 4,096 bytes of a cookie with its name and attributes
+_PURPOSE = "kept forms"
+_FIELDS = ("block", "option", "value")
+
+
+def read(request: HttpRequest, *, slug: str) -> QueryDict | None:
+    """The form that this browser keeps for a page; None if it keeps none."""
+    cookie = request.COOKIES.get(COOKIE, "")
+    try:
+        sealed = base64.urlsafe_b64decode(cookie)
+        kept_at, packed = json.loads(sealing.unseal(sealed, purpose=_PURPOSE, row=slug))
+    except (sealing.Unreadable, binascii.Error, ValueError):
+        return None
+    if time.time() - kept_at > MAX_AGE:
+        return None
+    return QueryDict(zlib.decompress(base64.b64decode(packed)))
+
+
+def keep(response: HttpResponse, sent: QueryDict, *, slug: str, path: str) -> None:
+    """Keep the fields of an answer in the browser, if they fit."""
+    kept = QueryDict(mutable=True)
+    for name in sent:
+        if name in _FIELDS or name.startswith("rank-"):
+            kept.setlist(name, sent.getlist(name))
+    packed = base64.b64encode(zlib.compress(kept.urlencode().encode())).decode()
+    sealed = sealing.seal(json.dumps([int(time.time()), packed]), purpose=_PURPOSE, row=slug)
+    cookie = base64.urlsafe_b64encode(sealed).decode()
+    if len(cookie) > MAX_LENGTH:
+        return
+    response.set_cookie(
+        COOKIE,
+        cookie,
+        max_age=MAX_AGE,
+        path=path,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def forget(response: HttpResponse, *, path: str) -> None:
+    response.delete_cookie(COOKIE, path=path, samesite="Lax")

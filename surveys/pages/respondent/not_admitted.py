@@ -1,0 +1,130 @@
+"""Tells people whom a project does not admit what they lack, and how to get it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from communities.models import VerifiedSource
+from communities.services import identities, verified_sources
+from communities.services import settings as settings_service
+from communities.sources import platforms
+from surveys.models import Project
+from surveys.pages.respondent import forms, screens
+from surveys.pages.respondent.page_request import PageRequest, posted_block
+from surveys.pages.respondent.screens import Action, Link, Screen
+from surveys.services.conversations.admission import Missing, NotAdmitted
+
+CHECK_AGAIN = Action("check", "Check again")
+NOT_ASKED = (
+    "We could not ask the other site just now, so this may be out of date. Please check again in a minute."
+)
+
+
+def notice(page_request: PageRequest, refusal: NotAdmitted) -> Screen:
+    """What is missing, with buttons that lead there and back. What was typed stays in sight."""
+    request, missing = page_request.request, refusal.missing
+    is_post = request.method == "POST" and request.POST.get("do") != CHECK_AGAIN.do
+    kept = forms.in_words(posted_block(page_request), request.POST) if is_post else ""
+    title, text = _words(page_request, missing)
+    wanted = _wanted(page_request.project) if {Missing.SOURCE, Missing.SIGN_IN} & {*missing} else []
+    return screens.notice(
+        title=title,
+        text=text,
+        kept=kept,
+        status=403,
+        note="" if page_request.asked.could_ask else NOT_ASKED,
+        items=[source.label for source in wanted],
+        links=_links(page_request, missing, wanted),
+        aside=_aside(page_request, missing),
+        actions=() if Missing.SIGN_IN in missing else (CHECK_AGAIN,),
+    )
+
+
+def _words(page_request: PageRequest, missing: Sequence[Missing]) -> tuple[str, str]:
+    project, person = page_request.project, page_request.respondent.person
+    noun, community = "poll" if project.is_poll else "survey", project.community.name
+    if Missing.SIGN_IN in missing:
+        who = f"members of {community}" if project.is_private else "people who are known by their account"
+        return "Please sign in first.", f"This {noun} is for {who}. You come back here afterwards."
+    name = person.name if person and person.name else "somebody without a name"
+    if Missing.MEMBERSHIP in missing:
+        return (
+            f"This is for members of {community}.",
+            f"You are signed in as {name}, who is not a member of it. {_how_to_join(community)}",
+        )
+    if Missing.ROLE in missing:
+        return (
+            "A role is missing.",
+            f"This {noun} is for people with a certain role in {community}. Ask its team for the role, then "
+            "check again.",
+        )
+    return (
+        "One thing is missing.",
+        f"This {noun} asks for one of these. Connect your account, then check again.",
+    )
+
+
+def _how_to_join(community: str) -> str:
+    if platforms.is_offered("chat"):
+        return (
+            f"Join {community} on {platforms.NAMES['chat']}, or ask its team to invite you. Then check again."
+        )
+    return f"Ask the team of {community} to invite you, then check again."
+
+
+def _wanted(project: Project) -> list[VerifiedSource]:
+    ids = ((project.delivery or {}).get("audience") or {}).get("verified_source_ids") or []
+    known = verified_sources.in_community(community_id=project.community_id).filter(pk__in=ids)
+    return sorted(known, key=lambda source: ids.index(source.pk))
+
+
+def _links(
+    page_request: PageRequest, missing: Sequence[Missing], wanted: Sequence[VerifiedSource]
+) -> list[Link]:
+    back, project = page_request.page.address.partition("?")[0], page_request.project
+    if Missing.SIGN_IN in missing:
+        links = [Link("Sign in", _address("account_login", next=back))]
+        if project.is_private and _lets_anybody_in(project):
+            sign_up = _address("account_signup", community=project.community_id, next=back)
+            links.append(Link("Make an account", sign_up))
+        return links
+    if Missing.MEMBERSHIP in missing and _lets_anybody_in(project):
+        return [Link("Become a member", _address("account_join", project.community_id, next=back))]
+    wanted_on = {source.provider for source in wanted} if Missing.SOURCE in missing else set()
+    if {Missing.MEMBERSHIP, Missing.ROLE} & {*missing}:
+        wanted_on.add("chat")
+    connected = {each.provider for each in identities.connected(user_id=page_request.respondent.user_id or 0)}
+    again = page_request.asked.refused  # they no longer let us ask
+    offered = [
+        each
+        for each in platforms.NAMES
+        if each in (wanted_on - connected) | again and platforms.is_offered(each)
+    ]
+    if page_request.guest is not None:  # by a personal link nobody is signed in, and so connects nothing
+        return [Link("Sign in", _address("account_login", next=back))] if offered else []
+    return [
+        Link(
+            f"Connect your {platforms.NAMES[each]} account{' again' if each in again else ''}",
+            _address("source_login", each, process="connect", next=back),
+        )
+        for each in offered
+    ]
+
+
+def _lets_anybody_in(project: Project) -> bool:
+    return settings_service.get_settings(community_id=project.community_id).allow_sign_up
+
+
+def _aside(page_request: PageRequest, missing: Sequence[Missing]) -> Link | None:
+    """Another way for people who are signed in here, which those who came by a personal link are not."""
+    if Missing.SIGN_IN in missing or page_request.guest is not None:
+        return None
+    back = page_request.page.address.partition("?")[0]
+    return Link("Sign in as somebody else", _address("account_logout", next=back))
+
+
+def _address(name: str, *arguments: object, **query: object) -> str:
+    return f"{reverse(name, args=arguments)}?{urlencode(query)}"

@@ -1,0 +1,36 @@
+"""The signed address of a personal link. It holds the link's id, and tells nothing of person or project."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import uuid
+
+from django.core.signing import BadSignature, Signer
+
+from surveys.models import Project
+from surveys.services.representations.project import web_url
+
+PARAMETER = "link"
+MAX_LENGTH = 200  # characters of a signed id; anything longer is not one
+_SIGNER = Signer(salt="surveys.personal_link", sep=".")
+
+
+def url_of(*, project: Project, link_id: uuid.UUID) -> str:
+    """The address that admits the link's member (decisions 16.5)."""
+    return f"{web_url(project)}?{PARAMETER}={signed(link_id)}"
+
+
+def signed(link_id: uuid.UUID) -> str:
+    """The id of a link with its signature, in characters that need no escaping in an address."""
+    return _SIGNER.sign(base64.urlsafe_b64encode(link_id.bytes).decode().rstrip("="))
+
+
+def link_id_of(text: str) -> uuid.UUID | None:
+    """The link that a signed text names; None if it was not signed here."""
+    if len(text) > MAX_LENGTH:
+        return None
+    try:
+        return uuid.UUID(bytes=base64.urlsafe_b64decode(_SIGNER.unsign(text) + "=="))
+    except (BadSignature, binascii.Error, ValueError):
+        return None

@@ -1,0 +1,69 @@
+"""The valid links of a project as a file for staff: names, mail addresses, and the addresses to hand out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from communities.actors import Actor
+from communities.services import recipients as communities
+from communities.spreadsheets import csv_line, neutralise
+from communities.transactions import in_transaction
+from surveys.models import PersonalLink, Project
+from surveys.services.exports.service import (
+    BYTE_ORDER_MARK,
+    MEDIA_TYPES,
+    Export,
+    file_chunks,
+    file_name,
+    in_chunks,
+)
+from surveys.services.links import addresses, service
+
+FORMATS = ("csv", "xlsx")
+HEADERS = ("member_id", "name", "email", "url", "expires_at")
+_AT_ONCE = 500
+
+
+def export(*, project: Project, format: str, at: datetime, with_bom: bool = False) -> Export:
+    """The links that are valid, oldest first, in one of `FORMATS`. Nothing is read before the first chunk."""
+    rows = _rows(project, at)
+    if format == "csv":
+        start = [BYTE_ORDER_MARK if with_bom else b"", csv_line(HEADERS)]
+        chunks = in_chunks(line for lines in (iter(start), map(csv_line, rows)) for line in lines)
+    else:
+        from surveys.services.exports import xlsx  # noqa: PLC0415 - 12 MB of memory, needed for workbooks only
+
+        chunks = file_chunks(lambda: xlsx.workbook(HEADERS, rows, name="Links"))
+    return Export(MEDIA_TYPES[format], file_name(f"{project.name} links", format), chunks)
+
+
+@in_transaction
+def note_export(*, actor: Actor, project: Project, format: str, at: datetime) -> None:
+    """Record in the audit trail that somebody gets the addresses. Call when the first chunk is there."""
+    service.record_export(project, actor=actor, format=format, at=at)
+
+
+def _rows(project: Project, at: datetime) -> Iterator[Sequence[str]]:
+    valid = PersonalLink.objects.filter(project=project, revoked_at__isnull=True, expires_at__gt=at)
+    ordered = valid.order_by("created_at", "pk")
+    ids = list(ordered.values_list("pk", flat=True))
+    for start in range(0, len(ids), _AT_ONCE):
+        links = ordered.filter(pk__in=ids[start : start + _AT_ONCE])
+        yield from _cells(project, list(links))
+
+
+def _cells(project: Project, links: Sequence[PersonalLink]) -> Iterator[Sequence[str]]:
+    people = communities.recipients(
+        community_id=project.community_id, member_ids=[link.member_id for link in links]
+    )
+    for link in links:
+        person = people.get(link.member_id)
+        if person is not None:  # of one who has left nobody needs the address
+            yield (
+                str(link.member_id),
+                neutralise(person.name),
+                neutralise(person.email),
+                addresses.url_of(project=project, link_id=link.pk),
+                link.expires_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            )

@@ -1,0 +1,322 @@
+"""Mailing personal links to members, and reminding those who have not begun.
+
+    choose(…)   whom a mail would reach, and why it would not reach others
+    preview(…)  a mail as its reader will see it
+    send(…)     write the mails, which the worker sends
+
+A member is written to at most MOST_MAILS times in PERIOD about one project, whoever sends, and never after
+they have unsubscribed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, TextChoices
+from django.template import loader
+from django.utils import dateformat
+
+from communities.actors import Actor
+from communities.errors import Conflict, refuse
+from communities.models import Mail
+from communities.services import mails, member_search
+from communities.services import recipients as communities
+from communities.services.mails import Message
+from communities.transactions import in_transaction
+from surveys.models import Conversation, PersonalLink, Project
+from surveys.services import lookup
+from surveys.services.links import addresses, service
+from surveys.services.representations.project import web_url
+
+MOST_MAILS = 3  # to one member about one project, in PERIOD
+PERIOD = timedelta(days=7)
+LEAST_LEFT = timedelta(days=7)  # a link with less time left is not mailed; a new one is made
+MAX_SUBJECT, MAX_TEXT = 150, 4_000  # characters
+PLACEHOLDERS = ("[name]", "[title]", "[community]")
+_PLACEHOLDER = re.compile("|".join(map(re.escape, PLACEHOLDERS)))
+NAMELESS = "there"  # as in “Hello there”
+
+
+class Who(TextChoices):
+    """Whom to write to. All are present members."""
+
+    ALL = "all", "All members"
+    WITHOUT_LINK = "without_link", "Members without a link"
+    NOT_BEGUN = "not_begun", "A reminder, to those who were mailed and have not begun"
+    ADMINS = "admin", "Admins"
+    CREATORS = "creator", "Creators"
+    MEMBERS = "member", "Members who are neither"
+    SEARCH = "search", "Members found by name or id"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Whom to write to. `term` is what is searched for; `member_id` chooses one member alone."""
+
+    who: str
+    term: str = ""
+    member_id: int | None = None
+
+    @property
+    def is_reminder(self) -> bool:
+        return self.who == Who.NOT_BEGUN
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How many members were chosen, and how many of them get no mail, and why."""
+
+    chosen: int
+    without_address: int
+    unsubscribed: int
+    at_limit: int
+
+    @property
+    def reachable(self) -> int:
+        return self.chosen - self.without_address - self.unsubscribed - self.at_limit
+
+    @property
+    def sent_now(self) -> int:
+        """How many mails one sending writes."""
+        return min(self.reachable, service.MOST_AT_ONCE)
+
+
+def kind_of(project_id: int) -> str:
+    """What mails about one project are called in the outbox, where they are counted."""
+    return f"{mails.REFUSABLE}{project_id}"
+
+
+def default_text(project: Project, *, is_reminder: bool) -> tuple[str, str]:
+    """A subject and a text to begin with."""
+    noun = "poll" if project.is_poll else "survey"
+    if is_reminder:
+        return "Reminder: [title]", f"Hello [name],\n\nyou can still answer our {noun} “[title]”."
+    return "[title]", f"Hello [name],\n\n[community] asks you to answer its {noun} “[title]”."
+
+
+def choose(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -> Reach:
+    """Whom a mail would reach. Raises NotFound and Forbidden for those who may not make links."""
+    project = service.require_editor(actor=actor, project_id=project_id)
+    members = _chosen(project, choice, at)
+    without, refused = Q(address=""), Q(mail_refused_at__isnull=False)
+    counts = members.aggregate(
+        chosen=Count("pk"),
+        without_address=Count("pk", filter=without),
+        unsubscribed=Count("pk", filter=refused & ~without),
+        at_limit=Count("pk", filter=Q(mail_count__gte=MOST_MAILS) & ~refused & ~without),
+    )
+    return Reach(**counts)
+
+
+def counts(*, project: Project, at: datetime) -> Mapping[str, int]:
+    """How many members each of the choices has, but for a search."""
+    return {who: _chosen(project, Choice(who), at).count() for who in Who.values if who != Who.SEARCH}
+
+
+def preview(
+    *, actor: Actor, project_id: int, choice: Choice, subject: str, text: str, at: datetime
+) -> Message:
+    """The mail of the first member whom it would reach, with an address that leads nowhere.
+
+    Raises Conflict if it would reach nobody.
+    """
+    project = service.require_editor(actor=actor, project_id=project_id)
+    first = _reachable(_chosen(project, choice, at)).first()
+    if first is None:
+        raise Conflict("This would reach nobody.")
+    person = communities.recipients(community_id=actor.community_id, member_ids=[first.pk])[first.pk]
+    url = f"{web_url(project)}?{addresses.PARAMETER}=…"
+    return _message(
+        project,
+        person,
+        url=url,
+        unsubscribe_url="…",
+        until=at + service.VALID_FOR,
+        subject=subject,
+        text=text,
+    )
+
+
+@in_transaction
+def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: str, at: datetime) -> Reach:
+    """Write a mail with their link to each chosen member whom it reaches, at most `service.MOST_AT_ONCE`.
+
+    Their latest link is used if it is valid for LEAST_LEFT, else one is made. Refuses an empty subject or
+    text, and a project that is neither open nor about to open (Conflict). Of two sendings at one time the
+    second waits, so that the limit holds. Returns whom it reached.
+    """
+    service.require_editor(actor=actor, project_id=project_id)
+    locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
+    project = lookup.one(locked, project_id)
+    if not (project.is_live_at(at) or project.is_pending_at(at)):
+        raise Conflict("Open the project before you send links to it.")
+    _require_words(subject, text)
+    reach = choose(actor=actor, project_id=project_id, choice=choice, at=at)
+    member_ids = list(
+        _reachable(_chosen(project, choice, at)).values_list("pk", flat=True)[: service.MOST_AT_ONCE]
+    )
+    present = communities.keep_present(community_id=actor.community_id, member_ids=member_ids)
+    people = communities.recipients(community_id=actor.community_id, member_ids=present)
+    links = _links_for(actor, project, sorted(people), at)
+    for member_id, person in people.items():
+        link = links[member_id]
+        message = _message(
+            project,
+            person,
+            url=addresses.url_of(project=project, link_id=link.pk),
+            unsubscribe_url=communities.unsubscribe_url(member_id=member_id),
+            until=link.expires_at,
+            subject=subject,
+            text=text,
+        )
+        mails.write(
+            message,
+            kind=kind_of(project.pk),
+            at=at,
+            community_id=project.community_id,
+            user_id=person.user_id,
+        )
+    moment = {"mailed_at": at, "reminded_at": at} if choice.is_reminder else {"mailed_at": at}
+    PersonalLink.objects.filter(pk__in=[link.pk for link in links.values()]).update(**moment)
+    if people:
+        after = {"mails": len(people), "reminder": choice.is_reminder}
+        service.record_mails(project, actor=actor, after=after, at=at)
+    return reach
+
+
+# --- Whom ---------------------------------------------------------------------------------------------
+
+
+def _chosen(project: Project, choice: Choice, at: datetime) -> QuerySet[Any, Any]:
+    """The chosen members with `address` and `mail_count`, in the order of their ids."""
+    community_id = project.community_id
+    members = communities.with_mail_counts(
+        communities.with_addresses(community_id=community_id), kind=kind_of(project.pk), since=at - PERIOD
+    ).order_by("pk")
+    if choice.member_id is not None:
+        return members.filter(pk=choice.member_id)
+    links = PersonalLink.objects.filter(project=project, member=OuterRef("pk"))
+    match choice.who:
+        case Who.ALL:
+            return members
+        case Who.WITHOUT_LINK:
+            return members.exclude(Exists(links.filter(revoked_at__isnull=True, expires_at__gt=at)))
+        case Who.NOT_BEGUN:
+            mailed = members.filter(Exists(links.filter(mailed_at__isnull=False, revoked_at__isnull=True)))
+            if project.is_anonymous:  # nobody knows who has begun
+                return mailed
+            begun = Conversation.objects.filter(project=project, user=OuterRef("user_id"))
+            return mailed.exclude(Exists(begun))
+        case Who.SEARCH:
+            found = member_search.find_members(community_id=community_id, term=choice.term.strip())
+            return members.filter(pk__in=found if choice.term.strip() else [])
+    return members.filter(access=choice.who)
+
+
+def _reachable(members: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
+    reachable = members.exclude(address="").filter(mail_refused_at__isnull=True)
+    return reachable.filter(mail_count__lt=MOST_MAILS)
+
+
+def _links_for(
+    actor: Actor, project: Project, member_ids: Sequence[int], at: datetime
+) -> Mapping[int, PersonalLink]:
+    """The latest link of each member that is valid long enough, else a new one."""
+    usable = PersonalLink.objects.filter(
+        project=project, member_id__in=member_ids, revoked_at__isnull=True, expires_at__gt=at + LEAST_LEFT
+    )
+    links = {link.member_id: link for link in usable.order_by("created_at", "pk")}
+    missing = [each for each in member_ids if each not in links]
+    made = service.make(actor=actor, project=project, member_ids=missing, at=at)
+    return {**links, **{link.member_id: link for link in made}}
+
+
+# --- What ---------------------------------------------------------------------------------------------
+
+
+def _message(
+    project: Project,
+    person: communities.Recipient,
+    *,
+    url: str,
+    unsubscribe_url: str,
+    until: datetime,
+    subject: str,
+    text: str,
+) -> Message:
+    in_one_line = " ".join(_filled(subject, project, person).split())[: MAX_SUBJECT * 3]
+    filled = _filled(text, project, person).strip()
+    context = {
+        "subject": in_one_line,
+        "text": filled,
+        "paragraphs": [part.split("\n") for part in filled.split("\n\n")],
+        "label": "Vote" if project.is_poll else "Answer",
+        "url": url,
+        "until": dateformat.format(until.astimezone(UTC), "j F Y"),
+        "is_anonymous": project.is_anonymous,
+        "community": project.community.name,
+        "unsubscribe_url": unsubscribe_url,
+    }
+    return Message(
+        to=person.email,
+        subject=in_one_line,
+        text=loader.render_to_string("mail/personal_link.txt", context),
+        html=loader.render_to_string("mail/personal_link.html", context),
+        headers={
+            "List-Unsubscribe": f"<{unsubscribe_url}>",
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+        },
+    )
+
+
+def _filled(text: str, project: Project, person: communities.Recipient) -> str:
+    """The text with its placeholders filled in; those that a name or a title contains stay as they are."""
+    values = dict(
+        zip(PLACEHOLDERS, (person.name or NAMELESS, project.name, project.community.name), strict=True)
+    )
+    return _PLACEHOLDER.sub(lambda found: values[found[0]], text.replace("\r\n", "\n"))
+
+
+def _require_words(subject: str, text: str) -> None:
+    for field, value in (("subject", subject), ("text", text)):
+        if not value.strip():
+            refuse(field, "blank", f"Write a {field}.")
+
+
+# --- How far they are ------------------------------------------------------------------------------------
+
+
+def progress(*, project: Project, user_ids: Collection[int]) -> Mapping[int, bool]:
+    """Which of these users have begun, by whether they have completed; nothing on anonymous projects."""
+    if project.is_anonymous:
+        return {}
+    begun = Conversation.objects.filter(project=project, user_id__in=user_ids).values_list(
+        "user_id", "completed_at"
+    )
+    told: dict[int, bool] = {}
+    for user_id, completed_at in begun:
+        if user_id is not None:
+            told[user_id] = told.get(user_id, False) or completed_at is not None
+    return told
+
+
+def outcomes(*, project: Project) -> Mapping[str, int]:
+    """How many of the mails about a project are sent, wait, or were given up, in the last 30 days."""
+    counts = communities.outcomes(community_id=project.community_id, kind=kind_of(project.pk))
+    waiting = counts.get(Mail.Status.PENDING, 0) + counts.get(Mail.Status.FAILED, 0)
+    return {
+        "sent": counts.get(Mail.Status.SENT, 0),
+        "waiting": waiting,
+        "given_up": counts.get(Mail.Status.ABANDONED, 0),
+    }
+
+
+def last_outcomes(*, project: Project, user_ids: Collection[int]) -> Mapping[int, str]:
+    """The `Mail.Status` of the latest mail about a project to each of these users who got one."""
+    return communities.last_outcomes(
+        community_id=project.community_id, kind=kind_of(project.pk), user_ids=user_ids
+    )

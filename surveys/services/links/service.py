@@ -1,0 +1,192 @@
+"""Personal links: addresses that each admit one member to one project (decisions 13.3).
+
+    create(…)       links for members, by staff or an API key
+    revoke(…)       one that admits nobody any more
+    of_project(…)   all links of a project, newest first
+
+`opening` admits those who come by one, `mailing` writes to members, `files` puts the addresses in a file.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from communities.actors import Actor
+from communities.audit_actions import Action
+from communities.errors import NotFound, ViolationJson, refuse_all, violation
+from communities.services import audit
+from communities.services import recipients as communities
+from communities.transactions import in_transaction
+from surveys.models import PersonalLink, Project
+from surveys.services import access, lookup
+from surveys.services.conversations.admission import MOST_DIGITS
+
+VALID_FOR = timedelta(days=30)
+MOST_AT_ONCE = 1_000
+_ERASE = """
+    WITH own AS (DELETE FROM surveys_personallink WHERE member_id = %(member)s)
+    UPDATE surveys_personallink link SET created_by_id = NULL FROM surveys_project project
+    WHERE link.created_by_id = %(user)s AND link.member_id <> %(member)s
+        AND project.id = link.project_id AND project.community_id = %(community)s
+"""
+
+
+def require_editor(*, actor: Actor, project_id: int) -> Project:
+    """The project, for those who may make and see its links: creators their own, admins any."""
+    project = lookup.one(Project.objects.in_community(actor.community_id), project_id)
+    access.require_editor(actor=actor, project=project)
+    return project
+
+
+@in_transaction
+def create(
+    *, actor: Actor, project_id: int, member_ids: Sequence[str], at: datetime, many: bool = True
+) -> list[PersonalLink]:
+    """Make a link for each of these members, in their order.
+
+    Refuses all of them, with a violation for each id that is not that of a present member, or that is given
+    twice: at `member_ids[n]`, or at `member_id` unless `many`.
+    """
+    project = require_editor(actor=actor, project_id=project_id)
+    numbers = [_number(each) for each in member_ids]
+    present = communities.keep_present(
+        community_id=actor.community_id, member_ids=[each for each in numbers if each is not None]
+    )
+    if faults := list(_faults(numbers, present, many=many)):
+        refuse_all(faults)
+    return make(actor=actor, project=project, member_ids=[each for each in numbers if each], at=at)
+
+
+@in_transaction
+def make(*, actor: Actor, project: Project, member_ids: Sequence[int], at: datetime) -> list[PersonalLink]:
+    """Make a link for each of these members, whom the caller keeps from being erased."""
+    links = PersonalLink.objects.bulk_create(
+        PersonalLink(
+            project=project,
+            member_id=member_id,
+            created_by_id=actor.user_id,
+            created_at=at,
+            expires_at=at + VALID_FOR,
+        )
+        for member_id in member_ids
+    )
+    if links:
+        link_id = links[0].pk if len(links) == 1 else None
+        _record(
+            Action.LINK_CREATED, project, actor=actor, at=at, link_id=link_id, after={"links": len(links)}
+        )
+    return links
+
+
+@in_transaction
+def revoke(*, actor: Actor, project_id: int, link_id: uuid.UUID, at: datetime) -> None:
+    """Revoke a link: it admits nobody any more, at once. Revoking it again changes nothing.
+
+    Raises NotFound for a link that the project does not have.
+    """
+    project = require_editor(actor=actor, project_id=project_id)
+    link = PersonalLink.objects.select_for_update().filter(pk=link_id, project=project).first()
+    if link is None:
+        raise NotFound("There is no such link.")
+    if link.revoked_at is None:
+        link.revoked_at = at
+        link.save(update_fields=["revoked_at"])
+        _record(Action.LINK_REVOKED, project, actor=actor, at=at, link_id=link.pk, after={"revoked_at": at})
+
+
+def of_project(*, project: Project) -> QuerySet[PersonalLink]:
+    """The links of a project, newest first."""
+    return PersonalLink.objects.filter(project=project).order_by("-created_at", "-pk")
+
+
+def with_names(links: QuerySet[PersonalLink]) -> QuerySet[PersonalLink]:
+    """The same, each with its member and their user."""
+    return links.select_related("member__user")
+
+
+def used_at(link: PersonalLink, project: Project) -> datetime | None:
+    """When a link was first opened; never told on anonymous projects."""
+    return None if project.is_anonymous else link.used_at
+
+
+# --- What belongs to a person ---------------------------------------------------------------------------
+
+
+def personal_data(*, member_id: int) -> list[dict[str, object]]:
+    """The links that were made for a member."""
+    links = (
+        PersonalLink.objects.filter(member_id=member_id)
+        .select_related("project")
+        .order_by("created_at", "pk")
+    )
+    return [
+        {
+            "id": str(link.pk),
+            "project_id": str(link.project_id),
+            "created_at": link.created_at,
+            "expires_at": link.expires_at,
+            "revoked_at": link.revoked_at,
+            "used_at": used_at(link, link.project),
+            "mailed_at": link.mailed_at,
+            "reminded_at": link.reminded_at,
+        }
+        for link in links
+    ]
+
+
+def erase(*, community_id: int, member_id: int, user_id: int) -> None:
+    """Delete the links that were made for a member, and forget which ones they made for others."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ERASE, {"community": community_id, "member": member_id, "user": user_id})
+
+
+# --- Parts ----------------------------------------------------------------------------------------------
+
+
+def record_export(project: Project, *, actor: Actor, format: str, at: datetime) -> None:
+    """Write down that somebody got all addresses as a file."""
+    _record(Action.LINKS_EXPORTED, project, actor=actor, at=at, after={"format": format})
+
+
+def record_mails(project: Project, *, actor: Actor, after: Mapping[str, object], at: datetime) -> None:
+    """Write down that somebody mailed links."""
+    _record(Action.LINKS_MAILED, project, actor=actor, at=at, after=after)
+
+
+def _record(
+    action: Action,
+    project: Project,
+    *,
+    actor: Actor,
+    at: datetime,
+    after: Mapping[str, object],
+    link_id: uuid.UUID | None = None,
+) -> None:
+    """An entry names the link and never its member, who may be erased."""
+    on = audit.Subject(project.community_id, "link", link_id, project.name, project.pk)
+    audit.record(actor=actor, action=action, on=on, at=at, after=after)
+
+
+def _number(member_id: str) -> int | None:
+    is_id = member_id.isascii() and member_id.isdigit() and len(member_id) <= MOST_DIGITS
+    return int(member_id) if is_id else None
+
+
+def _faults(
+    numbers: Sequence[int | None], present: Collection[int], *, many: bool
+) -> Iterator[ViolationJson]:
+    seen: set[int] = set()
+    for index, number in enumerate(numbers):
+        field = f"member_ids[{index}]" if many else "member_id"
+        if number is None or number not in present:
+            message = f"`{field}` is not the id of a present member of this community."
+            yield violation(field, "not_found", message)
+        elif number in seen:
+            yield violation(field, "duplicate", f"`{field}` is in the list twice.")
+        else:
+            seen.add(number)

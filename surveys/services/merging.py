@@ -1,0 +1,285 @@
+"""Merging two users who turned out to be one person. The caller has made sure that both are proven.
+
+Everything of one user becomes the other's: memberships with XP, responses, limits on completions, connected
+accounts and addresses. What proves the dropped account alone goes: its password, second factors, sessions.
+The audit trail and events that were sent keep the dropped user's id, as they were.
+
+Locks are taken in this order: both users, then in each community projects, conversations and members, as by
+an erasure (`people`).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+from django.db.models.functions import Lower
+
+from communities import key_versions
+from communities.actors import Actor
+from communities.audit_actions import Action
+from communities.errors import Conflict
+from communities.models import ApiKey, Community, Identity, Invitation, Mail, Member, User
+from communities.services import audit, members
+from communities.services import people as membership_data
+from communities.transactions import in_transaction
+from surveys.models import Completion, Conversation, PersonalLink, Project, ResponseDeletion, ScriptDraft
+from surveys.services import anonymity, people
+from xp.services import people as rewards
+
+_ACCESS = (Member.Access.MEMBER, Member.Access.CREATOR, Member.Access.ADMIN)
+
+# The dropped user's open conversation gives way to one that is open already: it stays as a partial response.
+_MOVE_CONVERSATIONS = """
+    UPDATE surveys_conversation own
+    SET user_id = %(keep)s, session_number = own.session_number + coalesce(done.last_session, 0),
+        respondent = CASE
+            WHEN own.completed_at IS NULL AND EXISTS (
+                SELECT FROM surveys_conversation open
+                WHERE open.project_id = own.project_id AND open.respondent = theirs.new
+                    AND open.completed_at IS NULL
+            ) THEN NULL ELSE theirs.new
+        END
+    FROM unnest(%(projects)s::bigint[], %(old)s::text[], %(new)s::text[]) AS theirs(project_id, old, new)
+    LEFT JOIN surveys_completion done
+        ON (done.project_id, done.respondent) = (theirs.project_id, theirs.new)
+    WHERE own.project_id = theirs.project_id AND own.respondent = theirs.old AND own.id = ANY(%(ids)s)
+"""
+_MOVE_FIRED = """
+    WITH moved AS (
+        DELETE FROM surveys_firedaction fired
+        USING unnest(%(projects)s::bigint[], %(old)s::text[], %(new)s::text[]) AS theirs(project_id, old, new)
+        WHERE (fired.project_id, fired.scope) = (theirs.project_id, theirs.old)
+        RETURNING fired.project_id, fired.action, theirs.new AS scope
+    )
+    INSERT INTO surveys_firedaction (project_id, action, scope) SELECT project_id, action, scope FROM moved
+    ON CONFLICT DO NOTHING
+"""
+_MOVE_COMPLETIONS = """
+    WITH moved AS (
+        DELETE FROM surveys_completion done
+        USING unnest(%(projects)s::bigint[], %(old)s::text[], %(new)s::text[]) AS theirs(project_id, old, new)
+        WHERE (done.project_id, done.respondent) = (theirs.project_id, theirs.old)
+        RETURNING done.project_id, theirs.new AS respondent, done.completions, done.last_session
+    )
+    INSERT INTO surveys_completion AS kept (project_id, respondent, completions, last_session)
+    SELECT project_id, respondent, completions, last_session FROM moved
+    ON CONFLICT (project_id, respondent) DO UPDATE
+        SET completions = kept.completions + excluded.completions,
+            last_session = kept.last_session + excluded.last_session
+"""
+
+
+@in_transaction
+def merge_users(*, keep_id: int, drop_id: int, at: datetime) -> None:
+    """Make everything of the user `drop_id` that of `keep_id`, and delete the former.
+
+    Refuses (Conflict) users who are inactive or have just gone, and to drop a superuser.
+    """
+    # A mode that lets others refer to the users meanwhile: a conversation that begins holds its member, whom
+    # we wait for below.
+    rows = User.objects.select_for_update(no_key=True).filter(pk__in=[keep_id, drop_id]).order_by("pk")
+    users = {user.pk: user for user in rows}
+    if len(users) < 2:
+        raise Conflict("One of the two accounts is gone.")
+    keep, drop = users[keep_id], users[drop_id]
+    if not (keep.is_active and drop.is_active):
+        raise Conflict("One of the two accounts is locked. Ask the people who run this site.")
+    if drop.is_superuser:
+        raise Conflict("A superuser's account cannot become part of another one.")
+    answered = Conversation.objects.filter(user_id=drop_id).values_list("project__community_id", flat=True)
+    for community_id in sorted({*membership_data.communities_of(user_id=drop_id), *answered.distinct()}):
+        _merge_in_community(community_id, keep_id, drop_id, at)
+    _move_accounts(keep, drop)
+    keep.is_staff = keep.is_staff or drop.is_staff
+    keep.name = keep.name or drop.name
+    keep.save(update_fields=["is_staff", "name"])
+    membership_data.give_up_account(user_id=drop_id)
+    if not membership_data.erase_user(user_id=drop_id):
+        raise people.StillReferredTo(drop_id)
+
+
+@in_transaction
+def merge_proven_users(*, keep_id: int, drop_id: int, identity_id: int, at: datetime) -> None:
+    """Merge a user into another who has proven to own one of its accounts on other platforms.
+
+    Refuses as `merge_users` does, and (Conflict) if the account has moved since it was proven, or if the
+    user to drop has a second factor, which the account alone does not prove.
+    """
+    if not Identity.objects.select_for_update().filter(pk=identity_id, user_id=drop_id).exists():
+        raise Conflict("The account has changed its owner since you signed in with it. Please try again.")
+    if Authenticator.objects.filter(user_id=drop_id).exists():
+        raise Conflict("The other account has a second factor.")
+    merge_users(keep_id=keep_id, drop_id=drop_id, at=at)
+
+
+def _merge_in_community(community_id: int, keep_id: int, drop_id: int, at: datetime) -> None:
+    key_versions.announce([community_id])
+    person = membership_data.Person(community_id, None, drop_id, ())
+    conversations = people.conversations_of(person)
+    people.lock_conversations(conversations)
+    present = Member.objects.select_for_update().filter(community_id=community_id)
+    theirs = {member.user_id: member for member in present.filter(user_id__in=[keep_id, drop_id])}
+    _move_answers(community_id, keep_id, drop_id, list(conversations))
+    _move_what_they_made(community_id, keep_id, drop_id)
+    own, other = theirs.get(keep_id), theirs.get(drop_id)
+    if other is None:
+        return
+    if own is None:
+        Member.objects.filter(pk=other.pk).update(user_id=keep_id)
+        _record(other.pk, community_id, keep_id, at)
+        return
+    rewards.merge(keep_id=own.pk, drop_id=other.pk, community_id=community_id, at=at)
+    PersonalLink.objects.filter(member=other).update(member=own)
+    Invitation.objects.filter(member=other).update(member=own)
+    _take_over(own, other)
+    dropped_id = other.pk
+    other.delete()
+    _record(own.pk, community_id, keep_id, at, dropped_id=dropped_id)
+
+
+def _record(
+    member_id: int, community_id: int, keep_id: int, at: datetime, *, dropped_id: int | None = None
+) -> None:
+    """Write into the history of a community that a member is another user now, or two are one."""
+    member = Member.objects.select_related("community").get(pk=member_id)
+    audit.record(
+        actor=Actor(keep_id, member.access, community_id, member.community.tier),
+        action=Action.MEMBER_MERGED,
+        on=members.subject_of(community_id=community_id, member_id=member_id, user_id=keep_id),
+        at=at,
+        before=None if dropped_id is None else {"member_id": str(dropped_id)},
+    )
+
+
+def _take_over(own: Member, other: Member) -> None:
+    """Keep of two memberships what is more: the higher access, the earlier joining, what only one has.
+
+    Access that somebody had when they left does not come back by another membership.
+    """
+    if own.belongs == other.belongs:
+        own.access = max(own.access, other.access, key=lambda each: _ACCESS.index(Member.Access(each)))
+    elif other.belongs:
+        own.access = other.access
+    if own.belongs or other.belongs:
+        own.left_at, own.left_server = None, False
+    own.joined_at = min(filter(None, (own.joined_at, other.joined_at)), default=None)
+    own.nick, own.avatar_url = own.nick or other.nick, own.avatar_url or other.avatar_url
+    own.email = own.email or other.email
+    own.mail_refused_at = own.mail_refused_at or other.mail_refused_at
+    if other.roles_told_at and (own.roles_told_at is None or other.roles_told_at > own.roles_told_at):
+        own.role_ids, own.roles_told_at = other.role_ids, other.roles_told_at
+    own.save()
+
+
+def _move_answers(community_id: int, keep_id: int, drop_id: int, ids: Sequence[uuid.UUID]) -> None:
+    """Responses, limits on completions, and what fired, under the kept user's keyed hashes."""
+    project_ids = list(Project.with_deleted.in_community(community_id).values_list("pk", flat=True))
+    hashes = _Hashes(keep_id, drop_id, project_ids)
+    with connection.cursor() as cursor:
+        # Sessions before completions: a session's number goes on from the kept user's last.
+        cursor.execute(_MOVE_FIRED, hashes.of_sessions())
+        cursor.execute(_MOVE_FIRED, hashes.of_person())
+        cursor.execute(_MOVE_CONVERSATIONS, {**hashes.of_person(), "ids": list(ids), "keep": keep_id})
+        cursor.execute(_MOVE_COMPLETIONS, hashes.of_person())
+    # Those that were begun with a session of the browser, or gave way above, have no hash to find them by.
+    Conversation.objects.filter(user_id=drop_id, project_id__in=project_ids).update(user_id=keep_id)
+    for key, project_id in people.sealed_of(membership_data.Person(community_id, None, drop_id, ())):
+        _reseal(key, project_id, keep_id)
+
+
+class _Hashes:
+    """The keyed hashes of both users in each of these projects."""
+
+    def __init__(self, keep_id: int, drop_id: int, project_ids: Sequence[int]) -> None:
+        self._project_ids = project_ids
+        self._old = [_hash(project_id, drop_id) for project_id in project_ids]
+        self._new = [_hash(project_id, keep_id) for project_id in project_ids]
+
+    def of_person(self) -> dict[str, Any]:
+        return {"projects": list(self._project_ids), "old": self._old, "new": self._new}
+
+    def of_sessions(self) -> dict[str, Any]:
+        """Of each of the dropped user's sessions; its number goes on from the kept user's last one."""
+        done = Completion.objects.filter(respondent__in=[*self._old, *self._new])
+        last = {
+            (project_id, whose): n
+            for project_id, whose, n in done.values_list("project_id", "respondent", "last_session")
+        }
+        rows = [
+            (project_id, f"{old}:{n}", f"{new}:{n + last.get((project_id, new), 0)}")
+            for project_id, old, new in zip(self._project_ids, self._old, self._new, strict=True)
+            for n in range(last.get((project_id, old), 0) + 1)
+        ]
+        return {
+            "projects": [project_id for project_id, _, _ in rows],
+            "old": [anonymity.session_hash(project_id=pk, session=old) for pk, old, _ in rows],
+            "new": [anonymity.session_hash(project_id=pk, session=new) for pk, _, new in rows],
+        }
+
+
+def _hash(project_id: int, user_id: int) -> str:
+    return anonymity.respondent_hash(project_id=project_id, who=f"user:{user_id}")
+
+
+def _reseal(conversation_id: uuid.UUID, project_id: int, keep_id: int) -> None:
+    """Let a running anonymous conversation remember the kept user."""
+    conversation = Conversation.objects.get(pk=conversation_id)
+    remembered = anonymity.unseal(
+        project_id=project_id,
+        conversation_id=conversation_id,
+        sealed=bytes(conversation.sealed_respondent or b""),
+    )
+    if remembered is None:
+        return
+    kept = replace(remembered, respondent=_hash(project_id, keep_id), user_id=keep_id)
+    conversation.sealed_respondent = anonymity.seal(
+        project_id=project_id, conversation_id=conversation_id, remembered=kept
+    )
+    conversation.save(update_fields=["sealed_respondent"])
+
+
+def _move_what_they_made(community_id: int, keep_id: int, drop_id: int) -> None:
+    projects = Project.with_deleted.in_community(community_id)
+    projects.filter(author_id=drop_id).update(author_id=keep_id)
+    projects.filter(deleted_by_id=drop_id).update(deleted_by_id=keep_id)
+    planned = ResponseDeletion.objects.filter(project__community_id=community_id)
+    planned.filter(requested_by_id=drop_id).update(requested_by_id=keep_id)
+    links = PersonalLink.objects.filter(project__community_id=community_id)
+    links.filter(created_by_id=drop_id).update(created_by_id=keep_id)
+    drafts = ScriptDraft.objects.filter(project__community_id=community_id)
+    both = drafts.filter(user_id=keep_id).values("project_id")
+    drafts.filter(user_id=drop_id, project_id__in=both).delete()
+    drafts.filter(user_id=drop_id).update(user_id=keep_id)
+    for field in ("user_id", "rotated_by_id"):
+        ApiKey.objects.filter(**{"community_id": community_id, field: drop_id}).update(**{field: keep_id})
+    for field in ("created_by_id", "accepted_by_id"):
+        Invitation.objects.filter(**{"community_id": community_id, field: drop_id}).update(**{field: keep_id})
+    Community.objects.filter(pk=community_id, user_setup_id=drop_id).update(user_setup_id=keep_id)
+
+
+def _move_accounts(keep: User, drop: User) -> None:
+    """Accounts of other platforms and e-mail addresses. The kept user's primary address stays that."""
+    Identity.objects.filter(user=drop).update(user=keep)
+    SocialAccount.objects.filter(user=drop).update(user=keep)
+    LogEntry.objects.filter(user=drop).update(user=keep)
+    Mail.objects.filter(user=drop).update(user=keep)
+    has_primary = EmailAddress.objects.filter(user=keep, primary=True).exists()
+    addresses = EmailAddress.objects.filter(user=drop)
+    addresses.filter(verified=False).delete()
+    twins = [each.lower() for each in addresses.values_list("email", flat=True)]
+    EmailAddress.objects.annotate(lower=Lower("email")).filter(
+        user=keep, verified=False, lower__in=twins
+    ).delete()
+    addresses.update(user=keep, **({"primary": False} if has_primary else {}))
+    if not has_primary:
+        keep.email = drop.email
+        keep.save(update_fields=["email"])

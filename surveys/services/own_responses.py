@@ -1,0 +1,151 @@
+"""What people read of themselves in the account area: memberships with XP, and their responses.
+
+Answers to anonymous projects are nobody's, so they are not among them.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from communities.errors import NotFound
+from communities.models import CommunitySettings, Member
+from surveys.models import Conversation
+from surveys.services.conversations import loading, repository
+from surveys.services.conversations.view import of_conversation
+from surveys.services.responses import reading
+from surveys.services.responses.reading import Step
+from xp import levels
+from xp.services import achievements, standings
+from xp.services.standings import Totals
+
+PAGE_LENGTH = 25
+MAX_UNFINISHED = 5
+NO_RESPONSE = "You have no such response."
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """XP of one membership. `progress` is the way to the next level in percent."""
+
+    xp_name: str
+    totals: Totals
+    level: int
+    to_next: int
+    progress: int
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A present membership. `standing` is None where the community gives no XP."""
+
+    community_id: int
+    community: str
+    member: Member
+    standing: Standing | None
+    achievements: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnResponse:
+    """A response in a list. `slug` is set if it can be continued or looked at on its page."""
+
+    id: uuid.UUID
+    project: str
+    community: str
+    is_poll: bool
+    completed_at: datetime | None
+    updated_at: datetime
+    slug: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOwnResponse:
+    """A response with the way through its script, as its respondent saw it."""
+
+    response: OwnResponse
+    steps: Sequence[Step]
+
+
+def memberships(*, user_id: int, at: datetime) -> list[Membership]:
+    """A person's present memberships, by the community's name."""
+    present = Member.objects.filter(user_id=user_id, left_at__isnull=True).select_related(
+        "community__settings"
+    )
+    members = list(present.order_by("community__name", "pk"))
+    earned = achievements.earned_by(member_ids=[member.pk for member in members])
+    return [
+        Membership(
+            member.community_id,
+            member.community.name,
+            member,
+            _standing(member, at),
+            earned.get(member.pk, []),
+        )
+        for member in members
+    ]
+
+
+def unfinished(*, user_id: int, at: datetime) -> list[OwnResponse]:
+    """The newest conversations that a person can continue now."""
+    begun = _own(user_id).filter(completed_at__isnull=True).order_by("-pk")[:PAGE_LENGTH]
+    return [_listed(each, at) for each in begun if each.project.is_live_at(at)][:MAX_UNFINISHED]
+
+
+def page(
+    *, user_id: int, at: datetime, before: uuid.UUID | None = None
+) -> tuple[list[OwnResponse], uuid.UUID | None]:
+    """A page of a person's responses, the newest first, and the id to go on with; None on the last page."""
+    rows = _own(user_id).filter(is_listed=True)
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    found = list(rows.order_by("-pk")[: PAGE_LENGTH + 1])
+    has_more = len(found) > PAGE_LENGTH
+    shown = found[:PAGE_LENGTH]
+    return [_listed(each, at) for each in shown], shown[-1].pk if has_more else None
+
+
+def read(*, user_id: int, response_id: uuid.UUID, at: datetime) -> ReadOwnResponse:
+    """One response of a person. Raises NotFound, also for one that is somebody else's."""
+    conversation = repository.find(conversation_id=response_id)
+    if conversation is None or conversation.user_id != user_id or not conversation.is_listed:
+        raise NotFound(NO_RESPONSE)
+    view = of_conversation(loading.of(conversation), at)
+    steps = [step for step in reading.steps(view) if step.kind in ("answered", "skipped", "shown")]
+    return ReadOwnResponse(_listed(conversation, at), steps)
+
+
+def _own(user_id: int) -> Any:
+    return Conversation.objects.filter(user_id=user_id, project__deleted_at__isnull=True).select_related(
+        "project__community"
+    )
+
+
+def _listed(conversation: Conversation, at: datetime) -> OwnResponse:
+    project = conversation.project
+    return OwnResponse(
+        conversation.pk,
+        project.name,
+        project.community.name,
+        project.is_poll,
+        conversation.completed_at,
+        conversation.updated_at,
+        project.slug if project.is_live_at(at) else None,
+    )
+
+
+def _standing(member: Member, at: datetime) -> Standing | None:
+    settings = getattr(member.community, "settings", None) or CommunitySettings()
+    if not settings.gives_xp:
+        return None
+    totals = standings.of_member(member_id=member.pk, at=at)
+    return Standing(
+        settings.name_of_xp,
+        totals,
+        levels.level_of(totals.total),
+        levels.to_next(totals.total),
+        round(levels.progress(totals.total) * 100),
+    )

@@ -1,0 +1,466 @@
+"""Signing up, in and out; addresses, passwords, factors and sessions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.adapter import get_adapter
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, hotp_value, yield_hotp_counters_from_time
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from communities.actors import Actor
+from communities.errors import Conflict, Forbidden
+from communities.models import CommunitySettings, Invitation, Member, User
+from communities.services import invitations
+from tests.factories import CommunityFactory, MemberFactory, UserFactory
+from tests.support import mails
+from tests.support.api_requests import new_address
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
+PASSWORD, OTHER = "a calm purple teapot", "another green kettle"
+EMAIL = "ada@example.org"
+NOW = invitations.now
+
+
+@pytest.fixture(autouse=True)
+def quick_hashes(settings: Settings) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def browser() -> Client:
+    return Client(REMOTE_ADDR=new_address())
+
+
+@pytest.fixture
+def ada() -> User:
+    user: User = UserFactory.create(name="Ada", email=EMAIL)
+    user.set_password(PASSWORD)
+    user.save()
+    EmailAddress.objects.create(user=user, email=EMAIL, verified=True, primary=True)
+    return user
+
+
+@pytest.fixture
+def admin_here() -> Actor:
+    member = MemberFactory.create(access="admin", nick="Grace")
+    return Actor(member.user_id, "admin", member.community_id, "basic")
+
+
+def sign_in(browser: Client, login: str = EMAIL, password: str = PASSWORD, **values: str) -> Any:
+    return browser.post(reverse("account_login"), {"login": login, "password": password, **values})
+
+
+def page(response: Any) -> str:
+    return str(response.content.decode())
+
+
+def who(browser: Client) -> str | None:
+    return browser.session.get("_auth_user_id")
+
+
+def code_of(user: User) -> str:
+    secret = get_adapter().decrypt(Authenticator.objects.get(user=user, type="totp").data["secret"])
+    return format_hotp_value(hotp_value(secret, next(yield_hotp_counters_from_time())))
+
+
+# --- Addresses that no mail reaches ---------------------------------------------------------------------
+
+
+def test_sign_up_more_addresses_and_resets_refuse_an_address_that_cannot_be_encoded(
+    browser: Client, ada: User
+) -> None:
+    long = f"a@{'ü' * 60}.com"
+    community = CommunityFactory.create()
+    CommunitySettings.objects.update_or_create(community=community, defaults={"allow_sign_up": True})
+
+    sign_up = browser.post(
+        f"{reverse('account_signup')}?community={community.pk}",
+        {"name": "Bob", "email": long, "password1": PASSWORD},
+    )
+    reset = browser.post(reverse("account_reset_password"), {"email": long})
+    sign_in(browser)
+    more = browser.post(reverse("account_email"), {"action_add": "", "email": long})
+
+    for answer in (sign_up, reset, more):
+        assert "No mail can be sent to this address." in page(answer)
+    assert not User.objects.filter(name="Bob").exists()
+    assert not EmailAddress.objects.filter(email=long).exists()
+
+
+# --- Signing in ---------------------------------------------------------------------------------------
+
+
+def test_somebody_without_factors_is_offered_them(client: Client) -> None:
+    client.force_login(UserFactory.create())
+
+    page = client.get("/account/2fa/")
+
+    assert page.status_code == 200
+
+
+def test_people_land_in_their_account_and_staff_in_the_admin(ada: User, browser: Client) -> None:
+    person = sign_in(browser)
+    User.objects.filter(pk=ada.pk).update(is_staff=True)
+    staff = sign_in(Client(REMOTE_ADDR=new_address()))
+
+    assert (person["Location"], staff["Location"]) == ("/account/", "/admin/")
+    assert "no-store" in person["Cache-Control"]
+
+
+@pytest.mark.parametrize(
+    "trick",
+    [
+        "https://evil.example/",
+        "//evil.example/",
+        "/\\evil.example/",
+        "///evil.example",
+        "https:evil.example",
+        "javascript:alert(1)",
+        "http://testserver.evil.example/",
+        "http://testserver@evil.example/",
+        "\thttps://evil.example",
+        "http://localhost/",  # allowed as a host, but it is not this one
+    ],
+)
+def test_nobody_is_sent_to_another_site(trick: str, ada: User, browser: Client) -> None:
+    assert sign_in(browser, next=trick)["Location"] == "/account/"
+    assert browser.post(reverse("account_logout"), {"next": trick})["Location"] == "/account/login/"
+
+
+def test_people_go_on_where_they_wanted_to(ada: User, browser: Client) -> None:
+    assert sign_in(browser, next="/account/email/?a=1")["Location"] == "/account/email/?a=1"
+
+
+def test_inactive_people_hear_what_everybody_hears_who_types_a_wrong_password(
+    ada: User, browser: Client
+) -> None:
+    User.objects.filter(pk=ada.pk).update(is_active=False)
+    answers = [
+        sign_in(browser),
+        sign_in(browser, password=OTHER),
+        sign_in(browser, login="nobody@example.org"),
+    ]
+
+    for answer in answers:
+        assert answer.status_code == 200
+        assert "The name or the password is wrong." in page(answer)
+
+
+def test_staff_without_any_address_sign_in_by_their_name(browser: Client) -> None:
+    staff: User = UserFactory.create(username="root", email="", is_staff=True)
+    staff.set_password(PASSWORD)
+    staff.save()
+
+    assert sign_in(browser, login="root")["Location"] == "/admin/"
+
+
+def test_the_session_gets_another_key(ada: User, browser: Client) -> None:
+    browser.get(reverse("account_login"))
+    session = browser.session
+    session["seen"] = 1
+    session.save()
+    browser.cookies[settings.SESSION_COOKIE_NAME] = str(session.session_key)
+    before = session.session_key
+
+    sign_in(browser)
+
+    assert browser.session.session_key != before
+
+
+def test_the_owner_hears_of_a_new_browser_and_not_of_a_known_one(ada: User, browser: Client) -> None:
+    sign_in(browser)
+    browser.post(reverse("account_logout"))
+    sign_in(browser)
+
+    assert mails.subjects(EMAIL) == ["New sign-in to your account"]
+
+
+def test_the_admins_own_pages_lead_to_the_account_area(ada: User, browser: Client) -> None:
+    asked = browser.get("/admin/login/", {"next": "/admin/surveys/"})
+    sign_in(browser)
+    refused = browser.get("/admin/login/")
+
+    assert asked["Location"] == "/account/login/?next=%2Fadmin%2Fsurveys%2F"
+    assert refused.status_code == 403
+    assert "The admin is not for this account" in page(refused)
+    User.objects.filter(pk=ada.pk).update(is_staff=True)
+    assert browser.get("/admin/password_change/")["Location"] == reverse("account_change_password")
+    assert browser.post("/admin/logout/")["Location"] == "/account/login/"
+    assert who(browser) is None
+
+
+# --- Passwords ----------------------------------------------------------------------------------------
+
+
+def test_a_forgotten_password_is_set_by_mail_once_and_ends_other_sessions(ada: User, browser: Client) -> None:
+    other = Client(REMOTE_ADDR=new_address())
+    sign_in(other)
+    done = browser.post(reverse("account_reset_password"), {"email": EMAIL})
+    path = mails.path_in(mails.written(EMAIL)[-1])
+    form = browser.get(path, follow=True)
+    changed = browser.post(form.redirect_chain[-1][0], {"password1": OTHER, "password2": OTHER})
+
+    assert done["Location"] == reverse("account_reset_password_done")
+    assert changed.status_code == 302
+    assert other.get(reverse("account")).status_code == 302
+    assert "This link has expired" in page(Client(REMOTE_ADDR=new_address()).get(path))
+    assert sign_in(browser, password=OTHER).status_code == 302
+    assert "Your password was changed" in mails.subjects(EMAIL)
+
+
+def test_nobody_learns_which_accounts_exist_by_asking_for_a_password(ada: User, browser: Client) -> None:
+    known = browser.post(reverse("account_reset_password"), {"email": EMAIL})
+    unknown = browser.post(reverse("account_reset_password"), {"email": "nobody@example.org"})
+
+    assert (known.status_code, known["Location"]) == (unknown.status_code, unknown["Location"])
+    assert mails.subjects("nobody@example.org") == ["There is no account with this address"]
+
+
+def test_another_password_ends_other_sessions_and_keeps_this_one(ada: User, browser: Client) -> None:
+    other = Client(REMOTE_ADDR=new_address())
+    sign_in(other)
+    sign_in(browser)
+    key = browser.session.session_key
+    values = {"oldpassword": PASSWORD, "password1": OTHER, "password2": OTHER}
+    browser.post(reverse("account_change_password"), values)
+
+    assert browser.get(reverse("account")).status_code == 200
+    assert browser.session.session_key != key
+    assert other.get(reverse("account")).status_code == 302
+    assert mails.subjects(EMAIL)[-1] == "Your password was changed"
+
+
+# --- Factors ------------------------------------------------------------------------------------------
+
+
+def test_factors_change_only_after_showing_who_one_is(ada: User, browser: Client) -> None:
+    sign_in(browser)
+    asked = browser.get(reverse("mfa_activate_totp"))
+    wrong = browser.post(asked["Location"], {"password": OTHER})
+    right = browser.post(asked["Location"], {"password": PASSWORD})
+
+    assert asked["Location"].startswith(reverse("account_reauthenticate"))
+    assert "This is not your password." in page(wrong)
+    assert right["Location"] == reverse("mfa_activate_totp")
+
+
+def add_app(browser: Client) -> str:
+    browser.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+    shown = page(browser.get(reverse("mfa_activate_totp")))
+    found = re.search(r'class="secret code">(\w+)<', shown)
+    assert found is not None
+    code = format_hotp_value(hotp_value(found[1], next(yield_hotp_counters_from_time())))
+    browser.post(reverse("mfa_activate_totp"), {"code": code})
+    return found[1]
+
+
+@pytest.mark.django_db(transaction=True)  # much happens once the change is committed
+def test_an_authenticator_app_is_asked_for_its_code_and_each_recovery_code_works_once(
+    ada: User, browser: Client
+) -> None:
+    sign_in(browser)
+    key = browser.session.session_key
+    secret = add_app(browser)
+    codes = re.findall(r"<li>(\d{8})</li>", page(browser.get(reverse("mfa_view_recovery_codes"))))
+    stored = Authenticator.objects.get(user=ada, type="totp").data["secret"]
+    other = Client(REMOTE_ADDR=new_address())
+
+    asked = sign_in(other)
+    wrong = other.post(reverse("mfa_authenticate"), {"code": "000000"})
+    nobody = who(other)
+    trust = other.post(reverse("mfa_authenticate"), {"code": codes[0]})
+    signed_in = other.post(reverse("mfa_trust"), {"action": "trust"})
+    other.post(reverse("account_logout"))
+    remembered = sign_in(other)
+    again = Client(REMOTE_ADDR=new_address())
+    sign_in(again)
+    used = again.post(reverse("mfa_authenticate"), {"code": codes[0]})
+
+    assert browser.session.session_key != key
+    assert secret not in stored
+    assert len(codes) == 10
+    assert asked["Location"] == reverse("mfa_authenticate")
+    assert "This code is wrong, or too old." in page(wrong)
+    assert nobody is None
+    assert trust["Location"] == reverse("mfa_trust")
+    assert signed_in["Location"] == remembered["Location"] == "/account/"
+    assert used.status_code == 200
+    assert mails.subjects(EMAIL).count("A recovery code was used") == 1
+    assert "Authenticator app added" in mails.subjects(EMAIL)
+
+
+def test_codes_are_limited_by_the_account_that_signs_in(ada: User, browser: Client) -> None:
+    TOTP.activate(ada, "JBSWY3DPEHPK3PXP")
+    tried = []
+    for _ in range(11):
+        each = Client(REMOTE_ADDR=new_address())
+        sign_in(each)
+        tried.append(each.post(reverse("mfa_authenticate"), {"code": "000000"}))
+
+    assert [answer.status_code for answer in tried] == [200] * 10 + [429]
+    assert int(tried[-1]["Retry-After"]) > 0
+    assert "There were too many attempts." in page(tried[-1])
+
+
+def test_what_was_typed_stays_when_there_were_too_many_attempts(browser: Client) -> None:
+    typed = {"email": "eve@example.org"}
+    answers = [browser.post(reverse("account_reset_password"), typed) for _ in range(6)]
+
+    assert [answer.status_code for answer in answers] == [302] * 5 + [429]
+    assert 'value="eve@example.org"' in page(answers[-1])
+    assert len(mails.written("eve@example.org")) == 5
+
+
+# --- Addresses and sessions ---------------------------------------------------------------------------
+
+
+def test_another_address_counts_once_it_is_confirmed(ada: User, browser: Client) -> None:
+    sign_in(browser)
+    browser.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+    new = "ada@work.example.org"
+    browser.post(reverse("account_email"), {"email": new, "action_add": "1"})
+    browser.post(reverse("account_email"), {"email": new, "action_primary": "1"})
+    early = EmailAddress.objects.get(email=new).primary
+    browser.post(mails.path_in(mails.written(new)[-1]))
+    browser.post(reverse("account_email"), {"email": new, "action_primary": "1"})
+    ada.refresh_from_db()
+
+    assert not early
+    assert EmailAddress.objects.get(email=new).primary
+    assert ada.email == new
+    assert "Your main e-mail address was changed" in mails.subjects(EMAIL)
+
+
+def test_a_session_can_be_ended_from_another_browser(ada: User, browser: Client) -> None:
+    other = Client(REMOTE_ADDR=new_address(), HTTP_USER_AGENT="Mozilla/5.0 (X11; Linux) Firefox/140.0")
+    sign_in(other)
+    sign_in(browser)
+    listed = page(browser.get(reverse("usersessions_list")))
+    found = re.search(r'name="session" value="(\d+)"', listed)
+    assert found is not None
+    browser.post(reverse("usersessions_list"), {"session": found[1]})
+
+    assert "Firefox on Linux" in listed
+    assert other.get(reverse("account")).status_code == 302
+    assert browser.get(reverse("account")).status_code == 200
+
+
+# --- Signing up ---------------------------------------------------------------------------------------
+
+
+def test_nobody_signs_up_where_no_community_lets_them(browser: Client) -> None:
+    community = CommunityFactory.create()
+
+    assert "Accounts are made by invitation" in page(browser.get(reverse("account_signup")))
+    closed = browser.post(f"{reverse('account_signup')}?community={community.pk}", {"email": EMAIL})
+    assert "Accounts are made by invitation" in page(closed)
+
+
+def test_who_signs_up_freely_is_a_member_once_the_address_is_confirmed(browser: Client) -> None:
+    community = CommunityFactory.create()
+    CommunitySettings.objects.create(community=community, allow_sign_up=True)
+    address = f"{reverse('account_signup')}?community={community.pk}"
+    values = {"name": "Ada", "email": EMAIL, "password1": PASSWORD, "community": str(community.pk)}
+    browser.post(address, values)
+    before = Member.objects.filter(community=community).count()
+    locked_out = sign_in(Client(REMOTE_ADDR=new_address()))
+    confirmed = browser.post(mails.path_in(mails.written(EMAIL)[0]))
+
+    assert before == 0
+    assert locked_out["Location"] == reverse("account_email_verification_sent")
+    assert confirmed["Location"] == "/account/"
+    assert Member.objects.get(community=community).user.name == "Ada"
+
+
+def test_signing_up_does_not_tell_that_an_account_exists(ada: User, browser: Client) -> None:
+    community = CommunityFactory.create()
+    CommunitySettings.objects.create(community=community, allow_sign_up=True)
+    values = {"name": "Eve", "password1": OTHER, "community": str(community.pk)}
+    known = browser.post(reverse("account_signup"), {**values, "email": EMAIL})
+    unknown = Client(REMOTE_ADDR=new_address()).post(
+        reverse("account_signup"), {**values, "email": "new@example.org"}
+    )
+
+    assert (known.status_code, known["Location"]) == (unknown.status_code, unknown["Location"])
+    assert mails.subjects(EMAIL) == ["You have an account already"]
+    assert sign_in(browser).status_code == 302
+
+
+# --- Invitations --------------------------------------------------------------------------------------
+
+
+def invited(actor: Actor, access: str = "member", **fields: Any) -> str:
+    invitations.invite(actor=actor, email=EMAIL, access=access, at=NOW(), **fields)
+    return mails.path_in(mails.written(EMAIL)[-1])
+
+
+def test_an_invited_creator_makes_an_account_and_gets_into_the_admin(
+    admin_here: Actor, browser: Client
+) -> None:
+    path = invited(admin_here, "creator")
+    shown = page(browser.get(path))
+    made = browser.post(path, {"name": "Ada", "password1": PASSWORD})
+    again = Client(REMOTE_ADDR=new_address()).post(path, {"name": "Eve", "password1": PASSWORD})
+    member = Member.objects.get(community_id=admin_here.community_id, user__email=EMAIL)
+
+    assert "Grace invites you" in shown
+    assert made["Location"] == "/admin/"
+    assert (member.access, member.user.is_staff, member.user.name) == ("creator", True, "Ada")
+    assert EmailAddress.objects.get(user=member.user).verified
+    assert again.status_code == 410
+
+
+def test_an_invited_person_joins_with_the_account_that_they_have(
+    ada: User, admin_here: Actor, browser: Client
+) -> None:
+    path = invited(admin_here)
+    shown = page(browser.get(path))
+    sign_in(browser)
+    joined = browser.post(path)
+
+    assert f"There is an account for {EMAIL}" in shown
+    assert joined["Location"] == "/account/"
+    assert Member.objects.get(community_id=admin_here.community_id, user=ada).access == "member"
+
+
+def test_an_invited_member_without_an_account_keeps_what_is_theirs(
+    admin_here: Actor, browser: Client
+) -> None:
+    known = MemberFactory.create(community_id=admin_here.community_id, user__password="!")
+    path = invited(admin_here, member_id=known.pk)
+    browser.post(path, {"name": "Ada", "password1": PASSWORD})
+
+    assert who(browser) == str(known.user_id)
+
+
+def test_only_admins_invite_and_nobody_above_themselves(admin_here: Actor) -> None:
+    creator = Actor(admin_here.user_id, "creator", admin_here.community_id, "basic")
+
+    with pytest.raises(Forbidden):
+        invitations.invite(actor=creator, email=EMAIL, access="member", at=NOW())
+    member = MemberFactory.create(community_id=admin_here.community_id, user__is_staff=True)
+    with pytest.raises(Conflict):
+        invitations.invite(actor=admin_here, email=EMAIL, access="member", at=NOW(), member_id=member.pk)
+
+
+def test_an_invitation_that_was_taken_back_or_is_too_old_is_over(admin_here: Actor, browser: Client) -> None:
+    path = invited(admin_here)
+    first = Invitation.objects.get()
+    again = invitations.send_again(actor=admin_here, invitation_id=first.pk, at=NOW())
+    new = mails.path_in(mails.written(EMAIL)[-1])
+    opened = browser.get(new).status_code
+    invitations.revoke(actor=admin_here, invitation_id=again.pk, at=NOW())
+
+    assert browser.get(path).status_code == 410
+    assert opened == 200
+    assert browser.get(new).status_code == 410
+    Invitation.objects.update(revoked_at=None, expires_at=NOW())
+    assert browser.get(new).status_code == 410

@@ -1,0 +1,626 @@
+"""Signing in with each platform, over real HTTP to a server that enforces its rules."""
+
+import dataclasses
+from typing import Any
+
+import jwt
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from django.test import Client
+from pytest_django import Settings
+
+from communities.http import throttling
+from communities.models import Identity, Member, SourceToken, User
+from communities.services import identities
+from tests.factories import CommunityFactory, IdentityFactory, MemberFactory, UserFactory
+from tests.support import mails
+from tests.support.moments import NOON
+from tests.support.sources import browser, identity, visits
+from tests.support.sources.people import Person
+from tests.support.sources.server import Platforms
+
+OAUTH2 = ["chat", "video", "streaming", "membership"]
+ALL = [*OAUTH2, "game_store"]
+
+pytestmark = pytest.mark.django_db
+
+
+def _user_of(client: Client) -> int | None:
+    user_id = client.session.get("_auth_user_id")
+    return int(user_id) if user_id else None
+
+
+@pytest.mark.parametrize("provider", ALL)
+def test_people_sign_in_with_each_source(
+    platforms: Platforms, nelly: Person, client: Client, provider: str
+) -> None:
+    response = browser.sign_in(client, provider)
+
+    found = Identity.objects.get()
+    assert (response.status_code, response["Location"]) == (302, "/account/")
+    assert (found.provider, found.platform_id, found.name) == (provider, nelly.id_on(provider), "Nelly")
+    assert _user_of(client) == found.user_id
+    assert SourceToken.objects.exists() is (provider != "game_store")
+    assert SocialAccount.objects.get().extra_data == {"name": "Nelly"}
+
+
+@pytest.mark.parametrize("provider", ALL)
+def test_a_second_sign_in_is_the_same_user(platforms: Platforms, provider: str) -> None:
+    first, second = Client(), Client()
+
+    browser.sign_in(first, provider)
+    browser.sign_in(second, provider)
+
+    assert _user_of(first) == _user_of(second) is not None
+    assert User.objects.count() == 1
+
+
+def test_the_server_of_a_community_makes_a_member(
+    platforms: Platforms, nelly: Person, client: Client
+) -> None:
+    community = CommunityFactory.create()
+    nelly.guilds = {str(community.pk): ["7"]}
+
+    browser.sign_in(client, "chat")
+
+    member = Member.objects.get()
+    assert (member.community_id, member.user_id, member.role_ids) == (community.pk, _user_of(client), ["7"])
+
+
+def test_an_inactive_user_is_not_signed_in(platforms: Platforms, nelly: Person, client: Client) -> None:
+    IdentityFactory.create(user=UserFactory.create(is_active=False), platform_id=nelly.chat_id)
+
+    response = browser.sign_in(client, "chat")
+
+    assert response["Location"] == "/account/login/"  # as for a wrong password
+    assert _user_of(client) is None
+
+
+def test_an_e_mail_address_takes_over_no_account(platforms: Platforms, nelly: Person, client: Client) -> None:
+    owner = UserFactory.create(email=nelly.email)
+    EmailAddress.objects.create(user=owner, email=nelly.email, verified=True, primary=True)
+
+    browser.sign_in(client, "video")
+
+    assert _user_of(client) not in (None, owner.pk)
+    assert EmailAddress.objects.count() == 1
+    assert not User.objects.filter(email=nelly.email).exclude(pk=owner.pk).exists()
+
+
+def test_people_come_back_to_where_they_were(platforms: Platforms, client: Client) -> None:
+    assert browser.sign_in(client, "chat", next="/s/poll?x=1")["Location"] == "/s/poll?x=1"
+
+
+@pytest.mark.parametrize("place", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"])
+def test_nobody_is_sent_to_another_site(platforms: Platforms, client: Client, place: str) -> None:
+    assert browser.sign_in(client, "chat", next=place)["Location"] == "/account/"
+
+
+def test_the_authorize_page_is_asked_for_what_we_need_and_nothing_else(
+    platforms: Platforms, client: Client
+) -> None:
+    query = visits.query_of(
+        browser.leave(client, "chat", scope="guilds.join", auth_params="prompt=none", process="redirect")
+    )
+
+    assert query.pop("state") != ""
+    assert len(query.pop("code_challenge")) == 43
+    assert query == {
+        "response_type": "code",
+        "client_id": "our-client-id",
+        "redirect_uri": "http://127.0.0.1:8000/account/sources/chat/callback/",
+        "scope": "identify guilds guilds.members.read",
+        "code_challenge_method": "S256",
+    }
+
+
+def test_a_forged_host_does_not_move_the_redirect(
+    platforms: Platforms, client: Client, settings: Settings
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    client.defaults["HTTP_HOST"] = "evil.example"
+
+    query = visits.query_of(browser.leave(client, "streaming"))
+
+    assert query["redirect_uri"] == "http://127.0.0.1:8000/account/sources/streaming/callback/"
+
+
+@pytest.mark.parametrize("provider", ALL)
+def test_a_sign_in_begins_by_post_alone(platforms: Platforms, client: Client, provider: str) -> None:
+    page = client.get(f"/account/sources/{provider}/login/")
+
+    assert page.status_code == 200
+    assert b'<form method="post"' in page.content
+    assert b"http-equiv" not in page.content
+    assert "socialaccount_states" not in client.session
+
+
+def test_a_sign_in_needs_the_token_of_our_form(platforms: Platforms) -> None:
+    client = Client(enforce_csrf_checks=True)
+
+    assert client.post("/account/sources/chat/login/").status_code == 403
+
+
+@pytest.mark.parametrize("provider", [*ALL, "web", "google"])
+def test_a_source_without_credentials_does_not_exist(client: Client, provider: str) -> None:
+    login, callback = (f"/account/sources/{provider}/{part}/" for part in ("login", "callback"))
+
+    assert {client.get(login).status_code, client.post(login).status_code} == {404}
+    assert client.get(callback).status_code == 404
+
+
+def test_the_sign_in_page_offers_what_is_configured(
+    platforms: Platforms, client: Client, settings: Settings
+) -> None:
+    off = dataclasses.replace(settings.SIGN_IN_SOURCES["video"], client_id="", client_secret="")
+    settings.SIGN_IN_SOURCES = settings.SIGN_IN_SOURCES | {"video": off}
+
+    page = client.get("/account/login/?next=/s/poll").content.decode()
+
+    assert "Continue with Discord" in page
+    assert "Continue with YouTube" not in page
+    assert page.count('name="next" value="/s/poll"') >= 4
+
+
+def test_attempts_of_one_address_are_limited(
+    platforms: Platforms, client: Client, monkeypatch: pytest.MonkeyPatch, redis: object
+) -> None:
+    monkeypatch.setattr("communities.accounts.providers.views.ATTEMPTS", 2)
+
+    statuses = [client.post("/account/sources/chat/login/").status_code for _ in range(3)]
+
+    assert statuses == [200, 200, 429]
+
+
+# --- Each rule, broken once ---
+
+
+def _refused(client: Client, response: Any, status: int = 400) -> bool:
+    return (response.status_code, _user_of(client), User.objects.count()) == (status, None, 0)
+
+
+@pytest.mark.parametrize("provider", ALL)
+def test_a_state_of_another_session_is_refused(platforms: Platforms, client: Client, provider: str) -> None:
+    back = browser.back_from(client, provider)
+
+    thief = Client()
+
+    assert _refused(thief, thief.get(back))
+
+
+@pytest.mark.parametrize("provider", ALL)
+def test_a_state_is_good_once(platforms: Platforms, client: Client, provider: str) -> None:
+    back = browser.back_from(client, provider)
+    first = client.get(back)
+    client.logout()
+
+    second = client.get(back)
+
+    assert (first.status_code, second.status_code) == (302, 400)
+    assert _user_of(client) is None
+
+
+@pytest.mark.parametrize("provider", ALL)
+def test_an_unknown_state_is_refused(platforms: Platforms, client: Client, provider: str) -> None:
+    back = browser.back_from(client, provider)
+    state = visits.query_of(back).get("state", "")
+
+    assert _refused(client, client.get(back.replace(state, "another")))
+    assert _refused(client, client.get(back.replace(f"state={state}", "")))
+
+
+def test_a_state_of_another_source_is_refused(platforms: Platforms, client: Client) -> None:
+    back = browser.back_from(client, "chat")
+
+    assert _refused(client, client.get(back.replace("/chat/", "/streaming/")))
+
+
+def test_a_state_of_before_somebody_signed_in_is_refused(platforms: Platforms, client: Client) -> None:
+    back = browser.back_from(client, "chat")
+    client.force_login(UserFactory.create(), backend="allauth.account.auth_backends.AuthenticationBackend")
+
+    assert client.get(back).status_code == 400
+    assert not Identity.objects.exists()
+
+
+@pytest.mark.parametrize("provider", OAUTH2)
+def test_a_code_of_another_attempt_is_refused(platforms: Platforms, client: Client, provider: str) -> None:
+    """Without the verifier of this session, a stolen code is worth nothing."""
+    thief = Client()
+    stolen = visits.query_of(browser.back_from(client, provider))["code"]
+    own = visits.query_of(browser.back_from(thief, provider))
+
+    response = thief.get(f"/account/sources/{provider}/callback/", own | {"code": stolen})
+
+    assert _refused(thief, response)
+
+
+def test_a_wrong_client_secret_is_refused(platforms: Platforms, client: Client, settings: Settings) -> None:
+    wrong = dataclasses.replace(settings.SIGN_IN_SOURCES["chat"], client_secret="wrong")
+    settings.SIGN_IN_SOURCES = settings.SIGN_IN_SOURCES | {"chat": wrong}
+
+    assert _refused(client, browser.sign_in(client, "chat"))
+
+
+def test_an_address_that_is_not_registered_is_refused_by_the_platform(
+    platforms: Platforms, client: Client
+) -> None:
+    platforms.redirect_uris = {"http://127.0.0.1:8000/account/sources/chat/callback/"}
+
+    assert browser.sign_in(client, "chat").status_code == 302
+    with pytest.raises(AssertionError, match="redirect_uri is not registered"):
+        browser.sign_in(Client(), "streaming")
+
+
+@pytest.mark.parametrize("provider", ALL)
+def test_somebody_who_cancels_reads_a_kind_page(platforms: Platforms, client: Client, provider: str) -> None:
+    response = browser.sign_in(client, provider, person=None)
+
+    assert _refused(client, response, 200)
+    assert b"You have cancelled" in response.content
+
+
+def test_an_error_of_the_platform_is_a_page_without_its_words(platforms: Platforms, client: Client) -> None:
+    state = visits.query_of(browser.back_from(client, "chat"))["state"]
+    answer = {"state": state, "error": "server_error", "error_description": "<b>call 0800</b>"}
+
+    response = client.get("/account/sources/chat/callback/", answer)
+
+    assert _refused(client, response)
+    assert b"0800" not in response.content
+
+
+@pytest.mark.parametrize(
+    ("provider", "path"),
+    [("chat", "/api/oauth2/token"), ("video", "/oauth2/v3/certs"), ("streaming", "/helix/users")],
+)
+def test_a_platform_that_is_down_is_told(
+    platforms: Platforms, client: Client, provider: str, path: str
+) -> None:
+    platforms.scripted[path] = (503, "", {})
+
+    assert _refused(client, browser.sign_in(client, provider), 503)
+
+
+CLAIMS: dict[str, Any] = {
+    "another nonce": {"nonce": "another"},
+    "no nonce": {"nonce": None},
+    "another audience": {"aud": "somebody-else"},
+    "several audiences": {"aud": ["our-client-id", "somebody-else"]},
+    "another authorized party": {"azp": "somebody-else"},
+    "another issuer": {"iss": "https://evil.example"},
+    "the real issuer in place of ours": {"iss": "https://accounts.google.com"},
+    "expired": {"exp": 1_700_000_000},
+    "of the future": {"iat": 4_000_000_000, "exp": 4_000_003_600},
+    "nobody": {"sub": ""},
+    "no subject": {"sub": None},
+}
+
+
+@pytest.mark.parametrize("change", CLAIMS.values(), ids=CLAIMS.keys())
+def test_an_id_token_with_a_wrong_claim_is_refused(
+    platforms: Platforms, client: Client, change: dict[str, Any]
+) -> None:
+    platforms.claims = lambda claims: {
+        name: value for name, value in (claims | change).items() if value is not None
+    }
+
+    assert _refused(client, browser.sign_in(client, "video"))
+
+
+def test_an_id_token_with_the_signature_of_another_key_is_refused(
+    platforms: Platforms, client: Client
+) -> None:
+    platforms.signed_by = identity.key(2)
+
+    assert _refused(client, browser.sign_in(client, "video"))
+
+
+@pytest.mark.parametrize("algorithm", ["none", "HS256"])
+def test_an_id_token_by_another_algorithm_is_refused(
+    platforms: Platforms, client: Client, monkeypatch: pytest.MonkeyPatch, algorithm: str
+) -> None:
+    sign = identity.id_token
+    secret = "" if algorithm == "none" else "our-client-secret-that-is-long-enough"
+
+    def weak(claims: dict[str, Any], **_: Any) -> str:
+        return sign(claims, signed_by=secret or None, algorithm=algorithm)
+
+    def unsigned(claims: dict[str, Any], **_: Any) -> str:
+        return jwt.encode(claims, "", algorithm="none", headers={"kid": identity.KEY_ID})
+
+    monkeypatch.setattr(identity, "id_token", unsigned if algorithm == "none" else weak)
+
+    assert _refused(client, browser.sign_in(client, "video"))
+
+
+def _tampered(client: Client, **changes: str) -> dict[str, str]:
+    """What the game store sent back, with some fields changed."""
+    fields = visits.query_of(browser.back_from(client, "game_store"))
+    return fields | {name.replace("__", "."): value for name, value in changes.items()}
+
+
+ASSERTIONS = {
+    "a claimed id of another host": {
+        "openid__claimed_id": "https://evil.example/openid/id/76561197960435530",
+        "openid__identity": "https://evil.example/openid/id/76561197960435530",
+    },
+    "an endpoint of another": {"openid__op_endpoint": "https://evil.example/openid/login"},
+    "a return address of another": {"openid__return_to": "https://evil.example/"},
+    "another identity than the claimed one": {"openid__identity": "http://127.0.0.1/openid/id/1"},
+    "too little signed": {"openid__signed": "signed,op_endpoint,return_to,response_nonce,assoc_handle"},
+    "another mode": {"openid__mode": "setup_needed"},
+    "another namespace": {"openid__ns": "http://openid.net/signon/1.1"},
+    "an old nonce": {"openid__response_nonce": "2020-01-01T00:00:00Zabc"},
+    "a nonce of another form": {"openid__response_nonce": "abc"},
+}
+
+
+@pytest.mark.parametrize("is_signed", [True, False], ids=["confirmed", "unconfirmed"])
+@pytest.mark.parametrize("changes", ASSERTIONS.values(), ids=ASSERTIONS.keys())
+def test_an_assertion_that_is_not_for_us_is_refused(
+    platforms: Platforms, client: Client, changes: dict[str, str], is_signed: bool, redis: object
+) -> None:
+    """Whether or not the platform confirms it."""
+    fields = _tampered(client, **changes)
+    if is_signed:
+        fields["openid.sig"] = platforms.assertions.sign(fields)
+
+    assert _refused(client, client.get("/account/sources/game_store/callback/", fields))
+
+
+@pytest.mark.parametrize("signature", ["", "AAAA"])
+def test_an_assertion_without_the_signature_of_the_platform_is_refused(
+    platforms: Platforms, client: Client, signature: str, redis: object
+) -> None:
+    fields = _tampered(client, openid__sig=signature)
+
+    assert _refused(client, client.get("/account/sources/game_store/callback/", fields))
+
+
+@pytest.mark.parametrize("platform_id", ["7656119796043553", "765611979604355301", "x" * 17, "../../etc/pas"])
+def test_a_claimed_id_of_another_form_is_refused(
+    platforms: Platforms, client: Client, nelly: Person, platform_id: str
+) -> None:
+    """Even if the platform confirms it."""
+    nelly.game_store_id = platform_id
+
+    assert _refused(client, browser.sign_in(client, "game_store"))
+
+
+def test_the_platform_does_not_confirm_another_person(
+    platforms: Platforms, client: Client, redis: object
+) -> None:
+    other = f"{platforms.url}/openid/id/76561197960435531"
+
+    fields = _tampered(client, openid__claimed_id=other, openid__identity=other)
+
+    assert _refused(client, client.get("/account/sources/game_store/callback/", fields))
+
+
+@pytest.mark.parametrize("is_down", [False, True], ids=["with Redis", "without Redis"])
+def test_a_nonce_is_good_once_even_if_the_platform_forgets_it(
+    platforms: Platforms, monkeypatch: pytest.MonkeyPatch, redis: object, is_down: bool
+) -> None:
+    platforms.assertions.confirms_again = True
+    if is_down:
+        monkeypatch.setattr(throttling.outage, "lasts", lambda: True)
+    victim, thief = Client(), Client()
+    first = visits.query_of(browser.back_from(victim, "game_store"))
+    assert victim.get("/account/sources/game_store/callback/", first).status_code == 302
+    own = visits.query_of(browser.leave(thief, "game_store"))
+    state = visits.query_of(own["openid.return_to"])["state"]
+    replayed = first | {"state": state, "openid.return_to": own["openid.return_to"]}
+    replayed["openid.sig"] = platforms.assertions.sign(replayed)  # as if the platform had signed it
+
+    response = thief.get("/account/sources/game_store/callback/", replayed)
+
+    assert (response.status_code, _user_of(thief)) == (400, None)
+
+
+def test_a_parameter_that_is_there_twice_is_refused(platforms: Platforms, client: Client) -> None:
+    back = browser.back_from(client, "game_store")
+
+    assert _refused(client, client.get(f"{back}&openid.identity=x"))
+
+
+# --- Connecting and disconnecting ---
+
+
+def test_another_source_is_connected_to_the_person_who_is_signed_in(
+    platforms: Platforms, client: Client
+) -> None:
+    browser.sign_in(client, "chat")
+
+    response = browser.sign_in(client, "streaming", process="connect")
+
+    assert response["Location"] == "/account/3rdparty/"
+    assert User.objects.count() == 1
+    assert {each.provider for each in Identity.objects.all()} == {"chat", "streaming"}
+    page = client.get("/account/3rdparty/").content.decode()
+    assert "Your Twitch account is connected." in page
+    assert "Twitch: Nelly" in page
+
+
+def test_connecting_asks_who_it_is_first(platforms: Platforms, client: Client) -> None:
+    user = UserFactory.create()
+    user.set_password("correct horse")
+    user.save()
+    client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
+
+    response = client.post("/account/sources/chat/login/", {"process": "connect"})
+
+    assert (response.status_code, response["Location"].split("?")[0]) == (302, "/account/reauthenticate/")
+
+
+def test_somebody_without_a_password_signs_in_again_before_connecting(
+    platforms: Platforms, client: Client
+) -> None:
+    browser.sign_in(client, "chat")
+    session = client.session
+    session["account_authentication_methods"][-1]["at"] -= 3600
+    session.save()
+
+    refused = client.post("/account/sources/video/login/", {"process": "connect"})
+    page = client.get(refused["Location"]).content.decode()
+    again = browser.sign_in(client, "chat", process="confirm", next="/account/3rdparty/")
+
+    assert refused["Location"].startswith("/account/sources/again/?next=")
+    assert "Continue with Discord" in page
+    assert "Continue with YouTube" not in page
+    assert again["Location"] == "/account/3rdparty/"
+    assert browser.sign_in(client, "video", process="connect")["Location"] == "/account/3rdparty/"
+
+
+def test_nobody_connects_without_signing_in(platforms: Platforms, client: Client) -> None:
+    response = client.post("/account/sources/chat/login/", {"process": "connect"})
+
+    assert response["Location"] == "/account/login/"
+
+
+def test_an_account_of_another_user_stays_theirs_and_a_page_says_so(
+    platforms: Platforms, client: Client
+) -> None:
+    owner = identities.sign_in(provider="streaming", platform_id="141981764", name="Nelly", at=NOON)
+    browser.sign_in(client, "chat")
+
+    response = browser.sign_in(client, "streaming", process="connect")
+    page = client.get(response["Location"])
+
+    assert response["Location"] == "/account/sources/merge/"
+    assert "You have two accounts" in page.content.decode()
+    assert Identity.objects.get(provider="streaming").user_id == owner.user_id != _user_of(client)
+    assert not SourceToken.objects.filter(identity=owner).exists()
+
+
+def test_two_accounts_that_both_are_proven_are_merged(platforms: Platforms, client: Client) -> None:
+    owner = identities.sign_in(provider="streaming", platform_id="141981764", name="Nelly", at=NOON)
+    there = MemberFactory.create(user_id=owner.user_id, community__name="Harbour club")
+    browser.sign_in(client, "chat")
+    browser.sign_in(client, "streaming", process="connect")
+
+    asked = client.get("/account/sources/merge/").content.decode()
+    response = client.post("/account/sources/merge/")
+
+    assert "Harbour club" in asked
+    assert response["Location"] == "/account/"
+    there.refresh_from_db()
+    assert there.user_id == _user_of(client)
+    assert set(Identity.objects.values_list("user_id", flat=True)) == {_user_of(client)}
+    assert client.post("/account/sources/merge/")["Location"] == "/account/3rdparty/"
+
+
+def test_accounts_are_not_merged_past_a_second_factor_of_the_other(
+    platforms: Platforms, client: Client
+) -> None:
+    owner = identities.sign_in(provider="streaming", platform_id="141981764", name="Nelly", at=NOON)
+    Authenticator.objects.create(user_id=owner.user_id, type="totp", data={})
+    browser.sign_in(client, "chat")
+    browser.sign_in(client, "streaming", process="connect")
+
+    page = client.post("/account/sources/merge/").content.decode()
+
+    assert "The other account has a second factor" in page
+    assert Identity.objects.get(provider="streaming").user_id == owner.user_id
+
+
+def test_merging_asks_who_it_is_if_that_was_not_proven_lately(platforms: Platforms, client: Client) -> None:
+    owner = identities.sign_in(provider="streaming", platform_id="141981764", name="Nelly", at=NOON)
+    browser.sign_in(client, "chat")
+    browser.sign_in(client, "streaming", process="connect")
+    session = client.session
+    session["account_authentication_methods"][-1]["at"] -= 301
+    session.save()
+
+    response = client.post("/account/sources/merge/")
+
+    assert response["Location"] == "/account/sources/again/?next=%2Faccount%2Fsources%2Fmerge%2F"
+    assert Identity.objects.get(provider="streaming").user_id == owner.user_id
+
+
+def test_an_account_of_somebody_else_confirms_nothing_and_changes_nobody(
+    platforms: Platforms, nelly: Person, client: Client
+) -> None:
+    platforms.people.append(dataclasses.replace(nelly, name="Bo", chat_id="90351110224678913"))
+    browser.sign_in(client, "chat")
+    session = client.session
+    session["account_authentication_methods"][-1]["at"] -= 3600
+    session.save()
+    own = _user_of(client)
+
+    response = browser.sign_in(client, "chat", person=1, process="confirm", next="/account/data/")
+
+    assert response["Location"] == "/account/sources/again/?next=%2Faccount%2Fdata%2F"
+    assert (_user_of(client), User.objects.count()) == (own, 1)
+    assert client.get("/account/data/erase/")["Location"].startswith("/account/sources/again/")
+
+
+def test_who_confirms_goes_on_where_they_were(platforms: Platforms, client: Client) -> None:
+    browser.sign_in(client, "chat")
+    session = client.session
+    session["account_authentication_methods"][-1]["at"] -= 3600
+    session.save()
+
+    asked = client.get("/account/data/erase/")
+    key = client.session.session_key
+    back = browser.sign_in(client, "chat", process="confirm", next="/account/data/erase/")
+
+    assert asked["Location"] == "/account/sources/again/?next=%2Faccount%2Fdata%2Ferase%2F"
+    assert back["Location"] == "/account/data/erase/"
+    assert client.get(back["Location"]).status_code == 200
+    assert client.session.session_key != key
+
+
+def test_the_proof_of_two_accounts_ends_after_ten_minutes(platforms: Platforms, client: Client) -> None:
+    identities.sign_in(provider="streaming", platform_id="141981764", name="Nelly", at=NOON)
+    browser.sign_in(client, "chat")
+    browser.sign_in(client, "streaming", process="connect")
+    session = client.session
+    session["account_merge"] |= {"at": NOON.isoformat()}
+    session.save()
+
+    response = client.get("/account/sources/merge/")
+
+    assert response["Location"] == "/account/3rdparty/"
+    assert "account_merge" not in client.session
+
+
+def test_an_account_is_disconnected_by_its_owner(platforms: Platforms, client: Client) -> None:
+    browser.sign_in(client, "chat")
+    browser.sign_in(client, "streaming", process="connect")
+    chat = Identity.objects.get(provider="chat")
+
+    client.post("/account/3rdparty/", {"account": chat.pk})
+    last = client.post("/account/3rdparty/", {"account": Identity.objects.get().pk}, follow=True)
+
+    assert [each.provider for each in Identity.objects.all()] == ["streaming"]
+    assert "only way to sign in" in last.content.decode()
+
+
+def test_the_owner_hears_of_each_account_that_is_connected_and_disconnected(
+    platforms: Platforms, client: Client
+) -> None:
+    browser.sign_in(client, "chat")
+    user = User.objects.get(pk=_user_of(client))
+    User.objects.filter(pk=user.pk).update(email="nelly@example.org")
+    EmailAddress.objects.create(user=user, email="nelly@example.org", verified=True, primary=True)
+
+    browser.sign_in(client, "streaming", process="connect")
+    client.post("/account/3rdparty/", {"account": Identity.objects.get(provider="streaming").pk})
+
+    assert mails.subjects("nelly@example.org") == [
+        "A Twitch account was connected",
+        "A Twitch account was disconnected",
+    ]
+
+
+def test_an_account_of_somebody_else_is_not_disconnected(platforms: Platforms, client: Client) -> None:
+    other = identities.sign_in(provider="chat", platform_id="5", name="Omar", at=NOON)
+    browser.sign_in(client, "chat")
+
+    response = client.post("/account/3rdparty/", {"account": other.pk}, follow=True)
+
+    assert "There is no such account." in response.content.decode()
+    assert Identity.objects.count() == 2

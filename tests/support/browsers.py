@@ -1,0 +1,74 @@
+"""People with accounts, and what they do on the pages of the account area."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.adapter import get_adapter
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value, yield_hotp_counters_from_time
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from communities.actors import Actor
+from communities.models import User
+from communities.services import invitations
+from tests.factories import MemberFactory, UserFactory
+from tests.support import mails
+from tests.support.api_requests import new_address
+
+PASSWORD, OTHER = "a calm purple teapot", "another green kettle"
+EMAIL = "ada@example.org"
+
+
+def person(name: str = "Ada", email: str = EMAIL, **fields: Any) -> User:
+    """Somebody with a confirmed address and a password."""
+    user: User = UserFactory.create(name=name, email=email, **fields)
+    user.set_password(PASSWORD)
+    user.save()
+    EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
+    return user
+
+
+def new_browser(**values: Any) -> Client:
+    """A browser at an address of its own, so that limits of addresses leave it alone."""
+    return Client(REMOTE_ADDR=new_address(), **values)
+
+
+def sign_in(browser: Client, login: str = EMAIL, password: str = PASSWORD, **values: str) -> Any:
+    return browser.post(reverse("account_login"), {"login": login, "password": password, **values})
+
+
+def prove(browser: Client, password: str = PASSWORD) -> Any:
+    """Show again who one is, as changes of factors ask for."""
+    return browser.post(reverse("account_reauthenticate"), {"password": password})
+
+
+def code_of(user: User) -> str:
+    """What the person's authenticator app shows."""
+    secret = get_adapter().decrypt(Authenticator.objects.get(user=user, type="totp").data["secret"])
+    return str(format_hotp_value(hotp_value(secret, next(yield_hotp_counters_from_time()))))
+
+
+def page(response: Any) -> str:
+    return str(response.content.decode())
+
+
+def who(browser: Client) -> str | None:
+    """The id of whoever is signed in; a session that was ended is nobody's."""
+    if settings.SESSION_COOKIE_NAME not in browser.cookies:
+        return None
+    return browser.session.get("_auth_user_id")
+
+
+def an_admin() -> Actor:
+    member = MemberFactory.create(access="admin", nick="Grace")
+    return Actor(member.user_id, "admin", member.community_id, "basic")
+
+
+def invited(actor: Actor, access: str = "member", *, email: str = EMAIL, **fields: Any) -> str:
+    """The path in the mail of a new invitation."""
+    invitations.invite(actor=actor, email=email, access=access, at=invitations.now(), **fields)
+    return mails.path_in(mails.written(email)[-1])

@@ -1,0 +1,59 @@
+"""What a browser does at a platform: choose who to be, and come back."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx2
+
+from communities.models import Identity
+from communities.services import identities, source_tokens
+from communities.sources import oauth2
+from communities.sources.oauth2 import Tokens
+from tests.support.moments import NOON
+from tests.support.sources.people import Person
+
+CALLBACK = "http://127.0.0.1:8000/back"
+
+
+def choose(address: str, *, person: int | None = 0) -> str:
+    """Open a platform's page, choose one of its people (None: cancel), and return where it leads back to."""
+    parts = urlsplit(address)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    page = httpx2.get(address, trust_env=False)
+    assert page.status_code == 200, page.text
+    form = query | {"be": "" if person is None else str(person)}
+    answer = httpx2.post(f"{parts.scheme}://{parts.netloc}{parts.path}", data=form, trust_env=False)
+    assert answer.status_code == 302, answer.text
+    return answer.headers["Location"]
+
+
+def query_of(address: str) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
+
+
+def code(provider: str, *, verifier: str = "a verifier", nonce: str = "n", person: int = 0) -> str:
+    """A fresh code of a platform."""
+    address = oauth2.authorize_address(
+        provider, redirect_uri=CALLBACK, state="s", verifier=verifier, nonce=nonce, asks_again=False
+    )
+    return query_of(choose(address, person=person))["code"]
+
+
+def tokens(provider: str, *, nonce: str = "n") -> Tokens:
+    """Fresh tokens of the first person."""
+    return oauth2.exchange(
+        provider, code=code(provider, nonce=nonce), redirect_uri=CALLBACK, verifier="a verifier", at=NOON
+    )
+
+
+def signed_in(provider: str, person: Person) -> Identity:
+    """The identity of a person who has signed in at noon, with their tokens kept."""
+    identity = identities.sign_in(
+        provider=provider, platform_id=person.id_on(provider), name=person.name, at=NOON
+    )
+    fresh = tokens(provider)
+    source_tokens.save(
+        identity_id=identity.pk, access=fresh.access, refresh=fresh.refresh, expires_at=fresh.expires_at
+    )
+    return identity

@@ -1,0 +1,353 @@
+"""Two users who turn out to be one person become one, and nothing of either is lost."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount
+from django.db import transaction
+
+from communities.errors import Conflict
+from communities.models import ApiKey, AuditEntry, Identity, Mail, Member, SourceToken, User
+from communities.services import mails, source_tokens
+from communities.services.mails import Message
+from surveys.models import Completion, Conversation, PersonalLink, Project
+from surveys.services import anonymity, people
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
+from surveys.services.conversations.loading import LimitReached
+from surveys.services.merging import merge_proven_users, merge_users
+from tests.factories import (
+    ApiKeyFactory,
+    EarnedAchievementFactory,
+    IdentityFactory,
+    MemberFactory,
+    UserFactory,
+)
+from tests.support.dumps import dump
+from tests.support.moments import LUNCHTIME
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import TEXT
+from xp.models import EarnedAchievement, RoleGrant, Standing, XpEntry
+from xp.services import ledger, roles
+
+pytestmark = pytest.mark.django_db
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def keep() -> Member:
+    return scenario.member("Ann")
+
+
+@pytest.fixture
+def drop() -> Member:
+    return scenario.member("Ann, too")
+
+
+def _merge(keep: Member, drop: Member) -> None:
+    merge_users(keep_id=keep.user_id, drop_id=drop.user_id, at=LUNCHTIME)
+
+
+def _answer(made: Project, member: Member, *said: str) -> Conversation:
+    respondent = admission.person(community_id=made.community_id, user_id=member.user_id)
+    assert respondent is not None
+    told = conversations.begin(project_id=made.pk, respondent=respondent, at=LUNCHTIME)
+    scenario.say(told, *said)
+    return Conversation.objects.get(pk=told.conversation.pk)
+
+
+def _award(member: Member, amount: int, *, days_ago: int = 0) -> None:
+    ledger.award(
+        member_id=member.pk,
+        community_id=member.community_id,
+        amount=amount,
+        kind=XpEntry.SourceKind.SURVEY_COMPLETION,
+        participation=1,
+        at=LUNCHTIME - days_ago * DAY,
+    )
+
+
+def test_responses_become_the_kept_users_and_are_numbered_on(keep: Member, drop: Member) -> None:
+    made = scenario.project(TEXT)
+    own = [_answer(made, keep, "one"), _answer(made, keep, "two")]
+    theirs = [_answer(made, drop, "three"), _answer(made, drop, "four")]
+
+    _merge(keep, drop)
+
+    rows = Conversation.objects.in_bulk([each.pk for each in (*own, *theirs)])
+    assert [rows[each.pk].session_number for each in (*own, *theirs)] == [1, 2, 3, 4]
+    assert {row.user_id for row in rows.values()} == {keep.user_id}
+    assert _answer(made, keep, "five").session_number == 5
+
+
+@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
+def test_completions_of_both_count_towards_the_limit(keep: Member, drop: Member, privacy_mode: str) -> None:
+    made = scenario.project(TEXT, max_completes_per_user=2, privacy_mode=privacy_mode)
+    _answer(made, keep, "one")
+    _answer(made, drop, "two")
+
+    _merge(keep, drop)
+
+    assert scenario.completions(made) == [2]
+    with pytest.raises(LimitReached):
+        _answer(made, keep, "three")
+
+
+def test_an_open_conversation_goes_on(keep: Member, drop: Member) -> None:
+    made = scenario.project(TEXT, TEXT)
+    begun = _answer(made, drop, "one")
+
+    _merge(keep, drop)
+
+    assert _answer(made, keep, "two").pk == begun.pk
+
+
+def test_of_two_open_conversations_the_kept_users_goes_on_and_the_other_stays_partial(
+    keep: Member, drop: Member
+) -> None:
+    made = scenario.project(TEXT, TEXT)
+    own, theirs = _answer(made, keep, "own"), _answer(made, drop, "other")
+
+    _merge(keep, drop)
+
+    assert _answer(made, keep, "two").pk == own.pk
+    left = Conversation.objects.get(pk=theirs.pk)
+    assert (left.user_id, left.respondent, left.completed_at) == (keep.user_id, None, None)
+
+
+def test_a_running_anonymous_conversation_gives_its_xp_to_the_kept_user(keep: Member, drop: Member) -> None:
+    made = scenario.project(TEXT, TEXT, privacy_mode="anonymous")
+    begun = _answer(made, drop, "one")
+
+    _merge(keep, drop)
+
+    sealed = Conversation.objects.get(pk=begun.pk).sealed_respondent
+    remembered = anonymity.unseal(project_id=made.pk, conversation_id=begun.pk, sealed=bytes(sealed or b""))
+    assert remembered is not None
+    assert (remembered.user_id, remembered.respondent) == (
+        keep.user_id,
+        anonymity.respondent_hash(project_id=made.pk, who=f"user:{keep.user_id}"),
+    )
+
+
+def test_xp_are_added_by_one_entry_and_the_month_counts_what_it_did(keep: Member, drop: Member) -> None:
+    _award(keep, 10)
+    _award(drop, 100, days_ago=40)
+    _award(drop, 5)
+
+    _merge(keep, drop)
+
+    standing = Standing.objects.get()
+    assert (standing.member_id, standing.xp_total, standing.xp_in_month, standing.participation) == (
+        *(keep.pk, 115, 15),
+        3,
+    )
+    newest = XpEntry.objects.order_by("-pk").first()
+    assert newest is not None
+    assert (newest.delta, newest.balance_after, newest.source_kind) == (105, 115, "opening_balance")
+
+
+def test_achievements_and_roles_are_had_once(keep: Member, drop: Member) -> None:
+    for member, number, at in ((keep, 1, LUNCHTIME), (drop, 1, LUNCHTIME - DAY), (drop, 2, LUNCHTIME)):
+        EarnedAchievementFactory.create(member=member, number=number, awarded_at=at)
+    for member, role_id in ((keep, "7"), (drop, "7"), (drop, "8")):
+        roles.grant(member_id=member.pk, role_id=role_id, project_id=None, project_name="", at=LUNCHTIME)
+
+    _merge(keep, drop)
+
+    earned = EarnedAchievement.objects.order_by("number").values_list("member_id", "number", "awarded_at")
+    assert list(earned) == [(keep.pk, 1, LUNCHTIME - DAY), (keep.pk, 2, LUNCHTIME)]
+    granted = RoleGrant.objects.order_by("role_id").values_list("member_id", "role_id")
+    assert list(granted) == [(keep.pk, "7"), (keep.pk, "8")]
+
+
+def test_a_membership_that_only_the_other_has_moves_as_it_is(keep: Member, drop: Member) -> None:
+    there = MemberFactory.create(community=scenario.community(2), user=drop.user, access="admin")
+    _award(there, 50)
+
+    _merge(keep, drop)
+
+    assert Member.objects.get(pk=there.pk).user_id == keep.user_id
+    assert Standing.objects.get(pk=there.pk).xp_total == 50
+
+
+def test_of_two_memberships_the_higher_access_and_the_newer_roles_are_kept(
+    keep: Member, drop: Member
+) -> None:
+    Member.objects.filter(pk=keep.pk).update(
+        role_ids=["1"], roles_told_at=LUNCHTIME - DAY, joined_at=LUNCHTIME, left_at=LUNCHTIME
+    )
+    Member.objects.filter(pk=drop.pk).update(
+        role_ids=["2"], roles_told_at=LUNCHTIME, joined_at=LUNCHTIME - DAY, access="creator", nick="Annie"
+    )
+
+    _merge(keep, drop)
+
+    member = Member.objects.get()
+    assert (member.pk, member.access, member.role_ids, member.joined_at, member.left_at, member.nick) == (
+        *(keep.pk, "creator", ["2"], LUNCHTIME - DAY),
+        *(None, "Annie"),
+    )
+    entry = AuditEntry.objects.get(action="member.merged")
+    assert (entry.object_id, entry.before) == (str(keep.pk), {"member_id": str(drop.pk)})
+
+
+@pytest.mark.parametrize("who_left", ["keep", "drop"])
+def test_access_that_was_lost_does_not_come_back(keep: Member, drop: Member, who_left: str) -> None:
+    left, present = (keep, drop) if who_left == "keep" else (drop, keep)
+    Member.objects.filter(pk=left.pk).update(access="admin", left_at=LUNCHTIME, left_server=True)
+    Member.objects.filter(pk=present.pk).update(access="member")
+
+    _merge(keep, drop)
+
+    member = Member.objects.get()
+    assert (member.access, member.left_at, member.left_server) == ("member", None, False)
+
+
+@pytest.mark.parametrize("who", ["keep", "drop"])
+def test_a_locked_account_neither_gets_nor_gives_anything(keep: Member, drop: Member, who: str) -> None:
+    User.objects.filter(pk={"keep": keep, "drop": drop}[who].user_id).update(is_active=False)
+
+    with pytest.raises(Conflict, match="locked"):
+        _merge(keep, drop)
+
+    assert User.objects.count() == 2
+
+
+def test_an_account_that_has_just_gone_is_refused(keep: Member) -> None:
+    with pytest.raises(Conflict, match="gone"):
+        merge_users(keep_id=keep.user_id, drop_id=keep.user_id + 1_000, at=LUNCHTIME)
+
+
+def test_an_address_that_the_kept_user_has_not_confirmed_gives_way(keep: Member, drop: Member) -> None:
+    EmailAddress.objects.create(user=keep.user, email="Ann@b.example", verified=False)
+    EmailAddress.objects.create(user=drop.user, email="ann@b.example", verified=True, primary=True)
+
+    _merge(keep, drop)
+
+    address = EmailAddress.objects.get()
+    assert (address.user_id, address.email, address.verified) == (keep.user_id, "ann@b.example", True)
+
+
+def test_mails_that_wait_are_sent_all_the_same(keep: Member, drop: Member) -> None:
+    mails.write(Message("a@b.example", "Hello", "Dear Ann"), kind="hello", at=LUNCHTIME, user_id=drop.user_id)
+
+    _merge(keep, drop)
+
+    assert Mail.objects.get().user_id == keep.user_id
+
+
+def test_a_proof_holds_for_the_owner_of_then_alone(keep: Member, drop: Member) -> None:
+    account = IdentityFactory.create(user=UserFactory.create())
+
+    with pytest.raises(Conflict, match="changed its owner"):
+        merge_proven_users(keep_id=keep.user_id, drop_id=drop.user_id, identity_id=account.pk, at=LUNCHTIME)
+
+
+def test_a_community_that_only_the_other_knew_reads_of_it_too(keep: Member, drop: Member) -> None:
+    there = MemberFactory.create(community=scenario.community(2), user=drop.user)
+
+    _merge(keep, drop)
+
+    entry = AuditEntry.objects.get(community_id=2)
+    assert (entry.action, entry.object_id, entry.actor_id) == ("member.merged", str(there.pk), keep.user_id)
+
+
+def test_accounts_tokens_and_addresses_move_and_the_primary_address_stays(keep: Member, drop: Member) -> None:
+    account = IdentityFactory.create(user=drop.user, provider="video", platform_id="v1", proven_at=LUNCHTIME)
+    SocialAccount.objects.create(user=drop.user, provider="video", uid="v1")
+    source_tokens.save(identity_id=account.pk, access="access", refresh="", expires_at=None)
+    for member, email, is_verified in (
+        (keep, "a@b.example", True),
+        (drop, "c@d.example", True),
+        (drop, "e@f.example", False),
+    ):
+        EmailAddress.objects.create(
+            user=member.user, email=email, verified=is_verified, primary=email[0] != "e"
+        )
+
+    _merge(keep, drop)
+
+    assert Identity.objects.get().user_id == SocialAccount.objects.get().user_id == keep.user_id
+    assert SourceToken.objects.exists()
+    kept = EmailAddress.objects.order_by("email").values_list("user_id", "email", "primary")
+    assert list(kept) == [(keep.user_id, "a@b.example", True), (keep.user_id, "c@d.example", False)]
+
+
+def test_keys_projects_and_links_move(keep: Member, drop: Member) -> None:
+    made = scenario.project(TEXT, author=drop.user)
+    ApiKeyFactory.create(community=drop.community, user=drop.user)
+    PersonalLink.objects.create(
+        project=made, member=drop, created_by=drop.user, created_at=LUNCHTIME, expires_at=LUNCHTIME
+    )
+
+    _merge(keep, drop)
+
+    assert Project.objects.get().author_id == ApiKey.objects.get().user_id == keep.user_id
+    link = PersonalLink.objects.get()
+    assert (link.member_id, link.created_by_id) == (keep.pk, keep.user_id)
+
+
+def test_nothing_refers_to_the_dropped_user_but_the_history(drop: Member) -> None:
+    keep = scenario.member("Ann")
+    User.objects.filter(pk=drop.user_id).update(username="the-dropped-one")
+    made = scenario.project(TEXT, TEXT)
+    _answer(made, drop, "one")
+    gone = anonymity.respondent_hash(project_id=made.pk, who=f"user:{drop.user_id}")
+
+    _merge(keep, drop)
+
+    rows = "\n".join(row for rows in dump().values() for row in rows)
+    assert not User.objects.filter(pk=drop.user_id).exists()
+    assert ("the-dropped-one" in rows, gone in rows) == (False, False)
+
+
+def test_who_was_merged_can_be_erased_whole(keep: Member, drop: Member) -> None:
+    made = scenario.project(TEXT)
+    _answer(made, keep, "one")
+    _answer(made, drop, "two")
+    _merge(keep, drop)
+
+    people.erase_account(user_id=keep.user_id, at=LUNCHTIME)
+
+    assert not Completion.objects.exists()
+    assert not Conversation.objects.filter(user__isnull=False).exists()
+
+
+def test_a_superuser_is_never_dropped(keep: Member) -> None:
+    root = UserFactory.create(is_superuser=True)
+
+    with pytest.raises(Conflict):
+        merge_users(keep_id=keep.user_id, drop_id=root.pk, at=LUNCHTIME)
+
+    merge_users(keep_id=root.pk, drop_id=keep.user_id, at=LUNCHTIME)
+    assert Member.objects.get().user_id == root.pk
+
+
+def test_staff_stay_staff(keep: Member, drop: Member) -> None:
+    User.objects.filter(pk=drop.user_id).update(is_staff=True)
+
+    _merge(keep, drop)
+
+    assert User.objects.get(pk=keep.user_id).is_staff
+
+
+def test_a_fault_halfway_leaves_both_as_they_were(
+    keep: Member, drop: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = scenario.project(TEXT)
+    _answer(made, drop, "one")
+    before = dump()
+
+    def fail(**_user: Any) -> None:
+        raise RuntimeError("The machine stopped.")
+
+    monkeypatch.setattr("communities.services.people.erase_user", fail)
+    with pytest.raises(RuntimeError), transaction.atomic():
+        _merge(keep, drop)
+
+    assert dump() == before

@@ -1,0 +1,5 @@
+"""Webhooks in the account area, for the admins of communities."""
+
+from communities.accounts import building, sections
+
+sections.add("Webhooks", "account_webhooks", order=31, is_for=building.builds)

@@ -1,0 +1,202 @@
+"""Inviting people by mail: several at once, the open invitations, and a member without an account."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from communities import once
+from communities.actors import Actor
+from communities.admin_site import keyset, refusals
+from communities.errors import Conflict, Refusal
+from communities.models import Member
+from communities.services import invitations, mails
+from communities.transactions import in_transaction
+from xp.admin import profile
+from xp.admin.membership import ACCESS
+
+MAX_ADDRESSES = 50
+ON_A_PAGE = 50
+SENT_BEFORE = "This was sent before. Nothing was sent twice."
+
+
+class InviteForm(once.TicketForm):
+    emails = forms.CharField(
+        label="E-mail addresses",
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "autocapitalize": "none"}),
+        help_text=f"Up to {MAX_ADDRESSES}, with spaces, commas or new lines between.",
+    )
+    name = forms.CharField(
+        max_length=invitations.MAX_NAME,
+        required=False,
+        help_text="For the greeting, if you invite one person. May be empty.",
+    )
+    access = forms.ChoiceField(
+        choices=ACCESS, widget=forms.RadioSelect, label="What they may do", initial="member"
+    )
+
+    def clean_emails(self) -> list[str]:
+        found = list(dict.fromkeys(re.split(r"[\s,;]+", self.cleaned_data["emails"].strip().lower())))
+        if len(found) > MAX_ADDRESSES:
+            raise ValidationError(f"At most {MAX_ADDRESSES} addresses at one time.")
+        for each in found:
+            try:
+                validate_email(each)
+            except ValidationError:
+                raise ValidationError(f"{each} is not an e-mail address.") from None
+            if not mails.is_sendable(each):
+                raise ValidationError(f"No mail can be sent to {each}. Check the part after the @.")
+        return found
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"])
+        if name and not invitations.is_plain_name(name):
+            raise ValidationError("Write a name in letters, without addresses or other signs.")
+        return name
+
+
+class MemberInviteForm(once.TicketForm):
+    email = forms.EmailField(label="E-mail address")
+
+
+def page(request: HttpRequest, actor: Actor, *, here: str, back: str) -> HttpResponse:
+    """The form and the open invitations; POST invites, sends again or takes back. For admins alone."""
+    if not actor.is_admin:
+        raise Http404
+    action = request.POST.get("action", "")
+    if request.method == "POST" and action in _ACTIONS:
+        return _change(request, actor, action, here)
+    form = InviteForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            count = _invite(request, actor, form)
+        except Refusal as refusal:
+            refusals.add_to_form(form, refusal)
+        else:
+            if count:
+                messages.success(request, f"{count} invitation{'' if count == 1 else 's'} on the way.")
+            else:
+                messages.info(request, SENT_BEFORE)
+            return HttpResponseRedirect(here)
+    listed = keyset.read_page(
+        invitations.open_invitations(community_id=actor.community_id, at=timezone.now()),
+        ("-id",),
+        after=request.GET.get("after", ""),
+        before=request.GET.get("before", ""),
+        length=ON_A_PAGE,
+    )
+    context = {
+        **admin.site.each_context(request),
+        "opts": Member._meta,
+        "title": "Invite people",
+        "form": form,
+        "button": "Send the invitations",
+        "back": back,
+        "back_label": "Members",
+        "open": listed.rows,
+        "ticket": once.new_ticket(),
+        "page": {
+            "next": listed.next and f"?{urlencode({'after': listed.next})}",
+            "previous": listed.previous and f"?{urlencode({'before': listed.previous})}",
+        },
+    }
+    return TemplateResponse(request, "admin/communities/member/invite.html", context)
+
+
+@in_transaction
+def _invite(request: HttpRequest, actor: Actor, form: InviteForm) -> int:
+    """Invite the addresses of a form, and return how many. Returns 0 if this very form was sent before."""
+    if not once.use(request, form.cleaned_data["ticket"]):
+        return 0
+    emails, values = form.cleaned_data["emails"], form.cleaned_data
+    for email in emails:
+        name = values["name"] if len(emails) == 1 else ""
+        invitations.invite(actor=actor, email=email, access=values["access"], name=name, at=timezone.now())
+    return len(emails)
+
+
+_ACTIONS = ("again", "revoke")
+
+
+def _change(request: HttpRequest, actor: Actor, action: str, here: str) -> HttpResponse:
+    sent = request.POST.get("invitation", "")
+    if not sent.isdecimal() or len(sent) > 18:
+        raise Http404
+    try:
+        if action == "revoke":
+            invitations.revoke(actor=actor, invitation_id=int(sent), at=timezone.now())
+            messages.success(request, "The invitation is taken back.")
+        elif _send_again(request, actor, int(sent)):
+            messages.success(request, "The invitation is sent again, with a new link.")
+        else:
+            messages.info(request, SENT_BEFORE)
+    except Conflict as refusal:
+        messages.error(request, refusal.message)
+    return HttpResponseRedirect(here)
+
+
+@in_transaction
+def _send_again(request: HttpRequest, actor: Actor, invitation_id: int) -> bool:
+    """Send an invitation again. Returns False if the button was pressed before on the same page."""
+    if not once.use(request, f"{request.POST.get('ticket', '')}, invitation {invitation_id}"):
+        return False
+    invitations.send_again(actor=actor, invitation_id=invitation_id, at=timezone.now())
+    return True
+
+
+@profile.member_page(
+    "invite",
+    label="Invite by mail",
+    order=30,
+    is_offered=lambda _, member: invitations.may_be_invited(member),
+)
+def invite_member(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
+    """Let a member without an account make one, which keeps their answers and XP."""
+    form = MemberInviteForm(
+        request.POST if request.method == "POST" else None, initial={"email": member.email}
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            is_new = _invite_member(request, actor, member, form)
+        except Refusal as refusal:
+            refusals.add_to_form(form, refusal)
+        else:
+            if is_new:
+                messages.success(request, "The invitation is on the way.")
+            else:
+                messages.info(request, SENT_BEFORE)
+            return HttpResponseRedirect(profile.address(member.pk))
+    context = {
+        "title": f"Invite {profile.name_of(member)}",
+        "consequences": [
+            "They get a mail with a link that works for 14 days.",
+            "The account that they make is this member, with their answers and XP.",
+        ],
+        "form": form,
+        "button": "Send the invitation",
+    }
+    return profile.render(request, member, "admin/confirm.html", context)
+
+
+@in_transaction
+def _invite_member(request: HttpRequest, actor: Actor, member: Member, form: MemberInviteForm) -> bool:
+    """Invite a member. Returns False if this very form was sent before."""
+    if not once.use(request, form.cleaned_data["ticket"]):
+        return False
+    invitations.invite(
+        actor=actor,
+        email=form.cleaned_data["email"],
+        access=member.access,
+        name=profile.name_of(member),
+        member_id=member.pk,
+        at=timezone.now(),
+    )
+    return True
