@@ -7,6 +7,8 @@ import sys
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
+from django_redis.exceptions import ConnectionInterrupted
+from redis.exceptions import RedisError
 
 from communities.accounts.middleware import AREA as ACCOUNT_AREA
 from communities.errors import Unavailable
@@ -33,7 +35,8 @@ def refused_body(request: HttpRequest, status: int) -> HttpResponse:
 
 def fault(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]
-    if isinstance(error, OperationalError | InterfaceError):  # the database is down or overloaded
+    if isinstance(error, OperationalError | InterfaceError | ConnectionInterrupted | RedisError):
+        # The database or Redis is down or overloaded.
         return unavailable(RETRY_AFTER_OUTAGE, request)
     if isinstance(error, Unavailable):
         return unavailable(error.retry_after, request)

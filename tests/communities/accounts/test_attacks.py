@@ -14,11 +14,12 @@ from django.conf import settings as django_settings
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
+from django.test.utils import CaptureQueriesContext, override_settings
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
+from communities.http.envelope import RETRY_AFTER_OUTAGE
 from communities.models import CommunitySettings, SourceCheck, User, VerifiedSource
 from communities.services import identities, verified_sources
 from tests.factories import CommunityFactory, UserFactory
@@ -147,6 +148,24 @@ def test_a_code_of_an_authenticator_app_is_good_once(ada: User) -> None:
     assert who(first) == str(ada.pk)
     assert again.status_code == 200
     assert who(second) is None
+
+
+def test_without_redis_no_code_of_an_authenticator_app_is_taken(ada: User) -> None:
+    TOTP.activate(ada, SECRET)
+    browser = new_browser()
+    browser.raise_request_exception = False
+    sign_in(browser)
+    away = {**django_settings.CACHES["default"], "LOCATION": "unix:///nowhere/redis.sock?db=0"}
+
+    with override_settings(CACHES={"default": away}):
+        answer = browser.post(reverse("mfa_authenticate"), {"code": code_of(ada)})
+
+    assert (answer.status_code, answer["Retry-After"]) == (503, str(RETRY_AFTER_OUTAGE))
+    assert "We are unavailable for a moment" in page(answer)
+    assert who(browser) is None
+    browser.post(reverse("mfa_authenticate"), {"code": code_of(ada)})
+    browser.post(reverse("mfa_trust"), {"action": "no"})
+    assert who(browser) == str(ada.pk)
 
 
 def test_the_code_that_sets_an_app_up_does_not_sign_in_too(
