@@ -171,6 +171,10 @@ TABLE: dict[str, tuple[str, str]] = {
         change=(SUPERUSERS_DJANGO, SAME),
     ),
     "communities/user/<id>/password/": (SUPERUSERS_DJANGO, SAME),
+    "communities/user/<path:object_id>/sign-in/": (SUPERUSERS, SAME),
+    # Superusers show first who they are.
+    "communities/user/<path:object_id>/sign-in/end/": (LEADS_SUPERUSERS_ON, SAME),
+    "communities/user/<path:object_id>/sign-in/remove/": (LEADS_SUPERUSERS_ON, SAME),
     **_django_pages(
         "auth/group",
         add=(SUPERUSERS_DJANGO, SAME),

@@ -17,8 +17,10 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
+from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_post_parameters
 
+from communities.admin.account_security import AccountSecurityPages
 from communities.admin_site import acting
 from communities.admin_site.base import Nav, OperationsModelAdmin
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
@@ -57,7 +59,7 @@ class IdentityInline(admin.TabularInline[Identity, User]):
 
 
 @admin.register(User)
-class UserAdmin(OperationsModelAdmin[User], DjangoUserAdmin[User]):
+class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
     nav = Nav("Users", "person", 80, is_operations=True)
     search_fields = ("=id", "username__startswith")  # what an index finds
     fieldsets = (
@@ -161,9 +163,22 @@ class UserAdmin(OperationsModelAdmin[User], DjangoUserAdmin[User]):
                 )
         return response
 
+    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Superusers are led on to the sessions and second factors of a user."""
+        fieldsets = super().get_fieldsets(request, obj)
+        if obj is None or not acting.user_of(request).is_superuser:
+            return fieldsets
+        (title, options), *rest = fieldsets
+        return [(title, {**options, "fields": (*options["fields"], "sign_in_and_security")}), *rest]
+
+    @admin.display(description="Sign-in and security")
+    def sign_in_and_security(self, user: User) -> SafeString:
+        return self.link_to_security(user)
+
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
         """Only superusers make superusers."""
-        return () if acting.user_of(request).is_superuser else ("is_superuser",)
+        is_superuser = acting.user_of(request).is_superuser
+        return ("sign_in_and_security",) if is_superuser else ("is_superuser",)
 
     def get_form(
         self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any

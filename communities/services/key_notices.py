@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.urls import reverse
 
@@ -12,6 +11,7 @@ from communities.actors import Actor
 from communities.models import ApiKey, Community
 from communities.services import mails, members
 from communities.services.letters import Letter, compose
+from communities.services.recipients import proven_address
 
 KIND = "api_key_notice"
 ALARM = "If you did not expect this, revoke the key at once and look at the sessions in your account."
@@ -34,8 +34,7 @@ def tell_of_rotation(key: ApiKey, *, actor: Actor, at: datetime) -> None:
 
 def _write(key: ApiKey, subject: str, text: str, more: list[tuple[str, str]], *, at: datetime) -> None:
     """Write the mail, if the owner has proven an address."""
-    proven = EmailAddress.objects.filter(user_id=key.user_id, verified=True, primary=True)
-    address = proven.values_list("email", flat=True).first()
+    address = proven_address(user_id=key.user_id)
     if address is None:
         return
     community = Community.objects.values_list("name", flat=True).get(pk=key.community_id)

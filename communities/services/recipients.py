@@ -40,6 +40,13 @@ class Recipient:
     has_refused: bool
 
 
+def proven_address(*, user_id: int) -> str | None:
+    """The main address of an account, which its owner has proven; None without one."""
+    proven = EmailAddress.objects.filter(user_id=user_id, verified=True, primary=True)
+    address: str | None = proven.values_list("email", flat=True).first()
+    return address
+
+
 def keep_present(*, community_id: int, member_ids: Collection[int]) -> set[int]:
     """Those of these ids that are present members. None of them is erased until the transaction ends."""
     return {row[0] for row in fetch_rows(_KEEP, [community_id, list(member_ids)])}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from django.db.models import Q
 from django.http import HttpRequest
+from django.urls import reverse
 
 from communities.actors import Actor
+from communities.admin_site import acting
 from communities.models import Identity, Member
 from xp.admin import profile
 from xp.admin.achievements import picture_of
@@ -44,5 +46,7 @@ def accounts(request: HttpRequest, actor: Actor, member: Member) -> list[profile
     rows = Identity.objects.filter(here, user_id=member.user_id).order_by("pk")
     if not actor.is_admin:
         rows = rows.filter(provider=Identity.Provider.CHAT)
-    context = {"accounts": rows[:MAX_SHOWN]}
+    security = reverse("admin:communities_user_sign_in", args=[member.user_id])
+    is_superuser = acting.user_of(request).is_superuser
+    context = {"accounts": rows[:MAX_SHOWN], "security": security if is_superuser else ""}
     return [profile.Section(50, "Accounts", "admin/communities/member/accounts.html", context)]

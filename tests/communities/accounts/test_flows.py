@@ -297,6 +297,24 @@ def test_an_authenticator_app_is_asked_for_its_code_and_each_recovery_code_works
     assert "Authenticator app added" in mails.subjects(EMAIL)
 
 
+@pytest.mark.django_db(transaction=True)  # mails are written once the change is committed
+def test_the_owner_is_told_that_a_passkey_was_removed(ada: User, browser: Client) -> None:
+    sign_in(browser)
+    passkey = Authenticator.objects.create(
+        user=ada, type="webauthn", data={"name": "Phone", "credential": {}}
+    )
+    asked = browser.post(reverse("mfa_remove_webauthn", args=[passkey.pk]))
+    still_there = Authenticator.objects.filter(pk=passkey.pk).exists()
+    browser.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+
+    browser.post(reverse("mfa_remove_webauthn", args=[passkey.pk]))
+
+    assert asked["Location"].startswith(reverse("account_reauthenticate"))
+    assert still_there
+    assert not Authenticator.objects.filter(pk=passkey.pk).exists()
+    assert mails.subjects(EMAIL)[-1] == "Passkey removed"
+
+
 def test_codes_are_limited_by_the_account_that_signs_in(ada: User, browser: Client) -> None:
     TOTP.activate(ada, "JBSWY3DPEHPK3PXP")
     tried = []
