@@ -8,7 +8,10 @@ from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
 from django.conf import settings
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group, Permission
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
 
 from communities.errors import Conflict
@@ -17,7 +20,7 @@ from communities.services import mails, source_tokens
 from communities.services.mails import Message
 from surveys.models import Answer, Conversation, PersonalLink, Project, ResponseDeletion
 from surveys.services import people
-from tests.factories import IdentityFactory, MemberFactory, SourceCheckFactory, UserFactory
+from tests.factories import ApiKeyFactory, IdentityFactory, MemberFactory, SourceCheckFactory, UserFactory
 from tests.support.caller import Caller
 from tests.support.dumps import dump
 from tests.support.surveys import known_person
@@ -55,6 +58,7 @@ def _with_an_account(caller: Caller) -> Client:
             digest=f"digest of {accepted_by}",
             created_by=created_by,
             accepted_by=accepted_by,
+            member_id=MEMBER_ID if accepted_by else None,
             created_at=AT,
             expires_at=AT,
         )
@@ -66,13 +70,15 @@ def _with_an_account(caller: Caller) -> Client:
         deletes_at=AT,
         requested_by=user,
     )
-    PersonalLink.objects.create(
-        project=project,
-        member_id=Member.objects.exclude(pk=MEMBER_ID).filter(community=caller.community).latest("pk").pk,
-        created_by=user,
-        created_at=AT,
-        expires_at=AT,
-    )
+    other = Member.objects.exclude(pk=MEMBER_ID).filter(community=caller.community).latest("pk")
+    for member_id, created_by in ((other.pk, user), (MEMBER_ID, None)):
+        PersonalLink.objects.create(
+            project=project, member_id=member_id, created_by=created_by, created_at=AT, expires_at=AT
+        )
+    ApiKeyFactory.create(community=caller.community, user=other.user, rotated_by=user)
+    user.groups.add(Group.objects.create(name="editors"))
+    user.user_permissions.add(Permission.objects.get(codename="view_user"))
+    LogEntry.objects.create(user=user, action_flag=2, object_repr="Somebody")
     client = Client()
     client.force_login(user)
     key = client.cookies[settings.SESSION_COOKIE_NAME].value
@@ -96,6 +102,45 @@ def test_who_erases_their_account_is_nowhere_in_the_whole_database() -> None:
     # What was answered stays, also in the community that only knew the answer.
     assert Answer.objects.filter(value=WRITTEN).exists()
     assert not Conversation.objects.filter(user__isnull=False).exists()
+
+
+_REFERENCES = """
+    SELECT conrelid::regclass::text, attname, confrelid::regclass::text
+    FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
+    WHERE contype = 'f' AND confrelid = ANY(%s::regclass[])
+"""
+
+
+def _references_to(rows: dict[str, list[int]]) -> dict[str, int]:
+    """How many rows refer to these ones, by table and column; the rows are given as ids by their table."""
+    found = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_REFERENCES, [list(rows)])
+        for table, column, referred in cursor.fetchall():
+            cursor.execute(f"SELECT count(*) FROM {table} WHERE {column} = ANY(%s)", [rows[referred]])
+            found[f"{table}.{column}"] = cursor.fetchone()[0]
+    return found
+
+
+def test_the_tests_person_stands_in_every_column_that_refers_to_people() -> None:
+    """Whoever adds such a column adds it to the person, and so finds out what an erasure does with it."""
+    caller = Caller()
+    everywhere(caller)
+    elsewhere()
+    _with_an_account(caller)
+    identities = Identity.objects.filter(user_id=USER_ID).values_list("pk", flat=True)
+    members = Member.objects.filter(user_id=USER_ID).values_list("pk", flat=True)
+
+    found = _references_to(
+        {
+            "communities_user": [USER_ID],
+            "communities_member": list(members),
+            "communities_identity": list(identities),
+        }
+    )
+
+    assert len(found) > 25
+    assert {name for name, count in found.items() if not count} == set()
 
 
 def test_that_somebody_erased_themselves_is_recorded_without_their_name() -> None:
