@@ -1,0 +1,26 @@
+from communities.models.api_key import ApiKey
+from communities.models.audit_entry import AuditEntry
+from communities.models.community import Community, CommunitySettings
+from communities.models.idempotent_request import IdempotentRequest
+from communities.models.identity import Identity, SourceCheck, SourceToken, VerifiedSource
+from communities.models.invitation import Invitation
+from communities.models.mail import Mail
+from communities.models.member import Member
+from communities.models.user import User, unnamed
+
+__all__ = [
+    "ApiKey",
+    "AuditEntry",
+    "Community",
+    "CommunitySettings",
+    "IdempotentRequest",
+    "Identity",
+    "Invitation",
+    "Mail",
+    "Member",
+    "SourceCheck",
+    "SourceToken",
+    "User",
+    "VerifiedSource",
+    "unnamed",
+]

@@ -1,0 +1,55 @@
+"""API keys."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+
+from communities.key_versions import AccessQuerySet
+from communities.models.community import Community
+from communities.models.user import User
+
+
+class ApiKey(models.Model):
+    """A community's API key. Only SHA-256 digests are stored; a rotated key keeps its old one for a day."""
+
+    class Restriction(models.TextChoices):
+        CREATOR = "creator"
+
+    decides_access: ClassVar = frozenset(
+        {
+            *("community", "user", "restricted_to", "digest", "expires_at", "revoked_at"),
+            *("previous_digest", "previous_expires_at"),
+        }
+    )
+    path_to_community: ClassVar = "community_id"
+
+    community = models.ForeignKey(Community, models.CASCADE, related_name="api_keys")
+    user = models.ForeignKey(
+        User, models.CASCADE, related_name="+", help_text="Who made it; its role follows theirs."
+    )
+    name = models.CharField(max_length=200)
+    description = models.CharField(max_length=1000, null=True, blank=True)  # noqa: DJ001
+    restricted_to = models.CharField(max_length=8, choices=Restriction, null=True, blank=True)  # noqa: DJ001
+    key_prefix = models.CharField(max_length=14)
+    digest = models.CharField(max_length=64, unique=True)
+    previous_digest = models.CharField(max_length=64, unique=True, null=True, blank=True)
+    previous_expires_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    rotated_at = models.DateTimeField(null=True, blank=True)
+    rotated_by = models.ForeignKey(
+        User, models.SET_NULL, null=True, blank=True, related_name="+", help_text="Who got its last secret."
+    )
+
+    objects = AccessQuerySet["ApiKey"].as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.key_prefix}… ({self.pk})"
+
+    def is_active_at(self, at: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > at)

@@ -1,0 +1,112 @@
+"""Accounts on other platforms, and the rules that projects ask of them."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from communities.models.community import Community
+from communities.models.user import User
+
+
+class Identity(models.Model):
+    """An account that a platform knows a user by. Its id is unique within the platform only.
+
+    `community` is set if the id is unique within that community only: the `external_id` of a respondent
+    (provider `web`).
+    """
+
+    class Provider(models.TextChoices):
+        CHAT = "chat"
+        VIDEO = "video"
+        STREAMING = "streaming"
+        GAME_STORE = "game_store"
+        MEMBERSHIP = "membership"
+        WEB = "web"
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="identities")
+    provider = models.CharField(max_length=10, choices=Provider)
+    platform_id = models.CharField(max_length=128)
+    community = models.ForeignKey(Community, models.CASCADE, null=True, blank=True, related_name="+")
+    name = models.CharField(max_length=200, blank=True, db_default="", help_text="As the platform shows it.")
+    proven_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the user last signed in with it; null: never."
+    )
+
+    class Meta:
+        verbose_name_plural = "identities"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "platform_id", "community"],
+                nulls_distinct=False,
+                name="identity_names_one_user",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} identity {self.pk}"
+
+
+class SourceToken(models.Model):
+    """What lets us ask a platform about one identity, encrypted (`services.source_tokens`)."""
+
+    identity = models.OneToOneField(Identity, models.CASCADE, primary_key=True, related_name="token")
+    sealed = models.BinaryField()
+    expires_at = models.DateTimeField(null=True, help_text="Of the access token; null: it does not expire.")
+    refreshing_until = models.DateTimeField(
+        null=True, help_text="Until then one process alone asks the platform for a new one."
+    )
+
+    def __str__(self) -> str:
+        return f"Token of identity {self.identity_id}"
+
+
+class VerifiedSource(models.Model):
+    """A rule about accounts on other platforms, which projects may ask their respondents to meet.
+
+    `target` is the platform's id of the channel, game, server, campaign or tier that the rule is about; empty
+    where having an account is enough. A removed one keeps its id, and nobody meets it.
+    """
+
+    class Rule(models.TextChoices):
+        HAS_ACCOUNT = "has_account"
+        IN_SERVER = "in_server"
+        SUBSCRIBES_TO = "subscribes_to"
+        FOLLOWS = "follows"
+        OWNS = "owns"
+        SUPPORTS = "supports"
+        HAS_TIER = "has_tier"
+
+    community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
+    provider = models.CharField(max_length=10, choices=Identity.Provider)
+    rule = models.CharField(max_length=13, choices=Rule)
+    target = models.CharField(max_length=64, blank=True)
+    label = models.CharField(max_length=200, help_text="What respondents read.")
+    created_at = models.DateTimeField()
+    removed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(rule="has_account", target="") | ~Q(rule="has_account") & ~Q(target=""),
+                name="verified_source_has_a_target_if_its_rule_does",
+            ),
+            models.CheckConstraint(condition=~Q(provider="web"), name="verified_source_is_not_the_web"),
+        ]
+        indexes = [models.Index(fields=["community", "id"], name="verified_source_of_community")]
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.pk})"
+
+
+class SourceCheck(models.Model):
+    """What a platform last said about one identity and one rule."""
+
+    pk = models.CompositePrimaryKey("source_id", "identity_id")
+    source = models.ForeignKey(VerifiedSource, models.CASCADE, related_name="+", db_index=False)
+    identity = models.ForeignKey(Identity, models.CASCADE, related_name="+")
+    passes = models.BooleanField()
+    checked_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"Check of identity {self.identity_id} for source {self.source_id}"

@@ -1,0 +1,41 @@
+"""Invitations by mail."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import models
+
+from communities.models.community import Community
+from communities.models.member import Member
+from communities.models.user import User
+
+
+class Invitation(models.Model):
+    """A mail that lets its reader make an account, or use theirs, and be a member. Only its digest is stored.
+
+    `member` is an existing member without an account, whom the reader turns out to be. Whoever signs up
+    freely has a row too: with `accepted_by`, but without `accepted_at` until they confirm their address.
+    """
+
+    community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
+    member = models.ForeignKey(Member, models.CASCADE, null=True, blank=True, related_name="+")
+    email = models.EmailField()
+    name = models.CharField(max_length=200, blank=True)
+    access = models.CharField(max_length=8, choices=Member.Access, default=Member.Access.MEMBER)
+    digest = models.CharField(max_length=64, unique=True)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        indexes = [models.Index(fields=["community", "-id"], name="invitation_newest")]
+
+    def __str__(self) -> str:
+        return f"Invitation {self.pk} to community {self.community_id}"
+
+    def is_open_at(self, at: datetime) -> bool:
+        return self.revoked_at is None and self.accepted_at is None and self.expires_at > at
