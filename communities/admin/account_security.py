@@ -74,7 +74,11 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
             "tools": [(OWN_PAGES, reverse("usersessions_list"))]
             if is_own
             else end + remove * ways.has_factors,
-            "facts": [("Account", name_of(user)), *_facts(ways), ("Last sign-in", moment(user.last_login))],
+            "facts": [
+                ("Account", user.get_full_name()),
+                *_facts(ways),
+                ("Last sign-in", moment(user.last_login)),
+            ],
             "sessions": [
                 {
                     "browser": browsers.name_of(each.user_agent),
@@ -91,7 +95,7 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
     def end_view(self, request: HttpRequest, user: User) -> HttpResponse:
         """Ask first, then end all sessions of somebody."""
         context = {
-            "title": f"End all sessions of {name_of(user)}?",
+            "title": f"End all sessions of {user.get_full_name()}?",
             "consequences": [
                 "They are signed out in every browser, and sign in again with what they have.",
                 "Browsers that they told us to remember ask for a code again.",
@@ -109,7 +113,7 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
             messages.info(request, NO_FACTORS)
             return HttpResponseRedirect(self.address("sign_in", user.pk))
         context = {
-            "title": f"Remove the second factors of {name_of(user)}?",
+            "title": f"Remove the second factors of {user.get_full_name()}?",
             "question": "Be sure that it is they who ask: talk to them on a way that you knew before.",
             "consequences": [
                 "Their authenticator app, its recovery codes and their passkeys do not work any more.",
@@ -139,11 +143,7 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
         return self.render(request, "admin/confirm.html", context)
 
     def _way_back(self, user: User) -> dict[str, str]:
-        return {"back": self.address("change", user.pk), "back_label": name_of(user)}
-
-
-def name_of(user: User) -> str:
-    return user.get_full_name() or f"User {user.pk}"
+        return {"back": self.address("change", user.pk), "back_label": user.get_full_name()}
 
 
 def _facts(ways: WaysIn) -> list[tuple[str, object]]:

@@ -79,7 +79,7 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
     def listing(self, request: HttpRequest) -> Listing[User]:
         return Listing(
             columns=[
-                Column("Name", lambda row: row.get_full_name() or f"User {row.pk}", is_title=True),
+                Column("Name", lambda row: row.get_full_name(), is_title=True),
                 Column("User name", lambda row: row.username or "–"),
                 Column("Email", lambda row: row.email or "–"),
                 Column("Staff", lambda row: "Yes" if row.is_staff else "No"),

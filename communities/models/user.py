@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import ClassVar
 
@@ -12,6 +13,8 @@ from django.db import models
 from django.db.models import Q
 
 from communities.key_versions import AccessQuerySet
+
+_UNNAMED = re.compile("u-[0-9a-f]{32}")
 
 
 def unnamed() -> str:
@@ -59,7 +62,12 @@ class User(AbstractUser):
         return f"{self.name or self.username} ({self.pk})"
 
     def get_full_name(self) -> str:
-        return self.name or self.username
+        """A name to show: their own, else the user name that somebody chose for them, else the id."""
+        return self.name or (f"User {self.pk}" if _UNNAMED.fullmatch(self.username) else self.username)
 
     def get_short_name(self) -> str:
         return self.get_full_name()
+
+    def has_usable_password(self) -> bool:
+        """Whether a password can sign in. Django counts a blank one, which nobody can type, as usable."""
+        return bool(self.password) and super().has_usable_password()

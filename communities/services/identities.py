@@ -86,7 +86,7 @@ def connected(*, user_id: int) -> list[Identity]:
 
 
 def _has_another_way(user: User, identity: Identity) -> bool:
-    if user.password and user.has_usable_password():
+    if user.has_usable_password():
         return True
     others = [each for each in connected(user_id=user.pk) if each.pk != identity.pk]
     if any(platforms.is_offered(each.provider) for each in others):
@@ -118,7 +118,7 @@ def _prove(identity: Identity, *, name: str, at: datetime) -> Identity:
     identity.name, identity.proven_at = name, at
     identity.save(update_fields=["name", "proven_at"])
     user = identity.user
-    if not user.password:  # a blank one counts as usable in Django, and would be asked for
+    if not user.password:  # as of members whom an API caller added
         user.set_unusable_password()
         user.save(update_fields=["password"])
     if not user.name and name:

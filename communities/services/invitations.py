@@ -165,7 +165,7 @@ def may_be_invited(member: Member) -> bool:
     user = member.user
     if not member.belongs or user.is_staff or user.is_superuser or not user.is_active:
         return False
-    if user.password and user.has_usable_password():  # a blank one counts as usable in Django
+    if user.has_usable_password():
         return False
     is_taken = (
         Q(Exists(Identity.objects.filter(user=OuterRef("pk"), proven_at__isnull=False)))

@@ -11,13 +11,15 @@ from django.urls import reverse
 from communities.models import Community, Member, User
 from tests.factories import MemberFactory, UserFactory
 
+A_HASH = "md5$salt$00000000000000000000000000000000"  # of no password that anybody knows
+
 
 class Person:
     """Somebody with this access in a community; `none` is no member of it, `visitor` is not signed in."""
 
     def __init__(self, access: str, community: Community, *, is_fresh: bool = True, **fields: Any) -> None:
         self.access, self.community = access, community
-        self.user: User = UserFactory.create(**{"name": "Grace", **fields})
+        self.user: User = UserFactory.create(**{"name": "Grace", "password": A_HASH, **fields})
         self.client = Client()
         if access in Member.Access.values:
             MemberFactory.create(community=community, user=self.user, access=access)

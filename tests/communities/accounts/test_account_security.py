@@ -16,7 +16,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from communities.models import AuditEntry, User
-from tests.factories import IdentityFactory, MemberFactory, StaffFactory
+from tests.factories import IdentityFactory, MemberFactory, StaffFactory, UserFactory
 from tests.support import mails
 from tests.support.browsers import EMAIL, code_of, new_browser, page, person, prove, sign_in, who
 
@@ -68,13 +68,15 @@ def test_the_page_says_how_somebody_signs_in_and_where_they_are(ada: User, root:
 
 
 def test_the_page_of_somebody_who_never_signed_in_has_nothing_to_remove(root: Client) -> None:
-    user: User = StaffFactory.create(is_superuser=False)
+    user: User = UserFactory.create(name="", password="")
 
     shown = page(root.get(_address(user)))
     asked = root.get(_address(user, "_remove"), follow=True)
 
     assert "there is no session" in shown
     assert "Remove second factors" not in shown
+    assert "<dt>Password</dt><dd>None</dd>" in shown
+    assert f"<dd>User {user.pk}</dd>" in shown
     assert "no authenticator app and no passkey" in page(asked)
 
 
