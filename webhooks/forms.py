@@ -73,6 +73,10 @@ class WebhookForm(forms.Form):
         cleaned = self.cleaned_data
         if cleaned.get("which") == SOME and not cleaned.get("events"):
             self.add_error("events", "Choose at least one event.")
+        if cleaned.get("which") == EVERY and "events" in self.changed_data and cleaned.get("events"):
+            self.add_error(
+                "which", "You ticked single events. Choose “Only the events below”, or untick them."
+            )
         return cleaned
 
     @property

@@ -132,7 +132,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return HttpResponseRedirect(reverse("account_login"))
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
-        return reverse("admin:index" if getattr(request.user, "is_staff", False) else "account")
+        return reverse("admin:index" if getattr(request.user, "may_enter_admin", False) else "account")
 
     def get_signup_redirect_url(self, request: HttpRequest) -> str:
         return self.get_login_redirect_url(request)

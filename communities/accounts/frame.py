@@ -52,10 +52,9 @@ class Frame:
         return user_of(self.request).browsers_forgotten_at
 
     @property
-    def is_staff(self) -> bool:
-        """Whether the admin lets them in."""
-        user = self.request.user
-        return user.is_authenticated and user.is_active and user.is_staff
+    def may_enter_admin(self) -> bool:
+        """Whether the admin lets in whoever is signed in."""
+        return self.request.user.is_authenticated and user_of(self.request).may_enter_admin
 
     def is_here(self, section: Section) -> bool:
         path, address = self.request.path, section.address

@@ -45,7 +45,7 @@ def settle(request: HttpRequest) -> None:
 
 def _see(request: HttpRequest, user: Any, now: datetime) -> None:
     session = request.session
-    idle, at_all = settings.STAFF_SESSION_HOURS if user.is_staff else settings.SESSION_HOURS
+    idle, at_all = settings.STAFF_SESSION_HOURS if user.may_enter_admin else settings.SESSION_HOURS
     began = datetime.fromisoformat(session[BEGAN])
     if SEEN not in session or now - datetime.fromisoformat(session[SEEN]) >= SEEN_EVERY:
         session[SEEN] = now.isoformat()

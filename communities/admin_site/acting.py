@@ -89,7 +89,7 @@ def _acting(request: HttpRequest) -> dict[int, StaffCommunity]:
 
 
 def _read(user: User) -> dict[int, StaffCommunity]:
-    if not (user.is_active and user.is_staff):
+    if not user.may_enter_admin:
         return {}
     members = Member.objects.filter(user=user, left_at__isnull=True)
     rows = members.order_by("community__name", "community_id").values_list(

@@ -77,7 +77,7 @@ class Site(AdminSite):
         return HttpResponseRedirect(reverse("account"))
 
     def has_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_active and request.user.is_staff)
+        return request.user.is_authenticated and acting.user_of(request).may_enter_admin
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # type: ignore[override]
         """Show times in the time zone of the community that the page belongs to.

@@ -11,6 +11,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector
 from django.db import models
 from django.db.models import Q
+from django.utils.functional import cached_property
 
 from communities.key_versions import AccessQuerySet
 
@@ -67,6 +68,16 @@ class User(AbstractUser):
 
     def get_short_name(self) -> str:
         return self.get_full_name()
+
+    @cached_property
+    def may_enter_admin(self) -> bool:
+        """Whether the admin lets them in: staff of the site, and creators and admins of any community.
+
+        What they find there follows from their access in each community. Read once for each object.
+        """
+        if not self.is_active:
+            return False
+        return self.is_staff or self.memberships.filter(left_at=None).exclude(access="member").exists()
 
     def has_usable_password(self) -> bool:
         """Whether a password can sign in. Django counts a blank one, which nobody can type, as usable."""

@@ -297,9 +297,6 @@ def _admit(user: User, community_id: int, *, access: str, at: datetime) -> Membe
             member.access = access
         member.left_at, member.left_server = None, False
         member.save(update_fields=["access", "left_at", "left_server"])
-    if member.access != Member.Access.MEMBER and not user.is_staff:
-        user.is_staff = True  # lets them into the admin, where they see their communities alone
-        user.save(update_fields=["is_staff"])
     community = member.community
     audit.record(
         actor=Actor(user.pk, member.access, community_id, community.tier),

@@ -30,6 +30,7 @@ from communities.services import recipients
 from communities.transactions import in_transaction
 from communities.words import plural
 from surveys.admin.frame import ProjectPage, Tab, project_tab
+from surveys.admin.opening import audience_in_words
 from surveys.models import PersonalLink
 from surveys.services.conversations.admission import MOST_DIGITS
 from surveys.services.links import addresses, files, mailing
@@ -124,6 +125,8 @@ def _state(link: PersonalLink, page: ProjectPage, progress: Mapping[int, bool]) 
 
 
 def _mail_state(link: PersonalLink, mails: Mapping[int, str]) -> str | SafeString:
+    if link.member.mail_refused_at is not None:
+        return state("Unsubscribed", "bad")
     if link.mailed_at is None:
         return "–"
     words = {
@@ -252,6 +255,8 @@ def send(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     try:
         if request.POST.get("do") == "send":
             return _send(request, page, form)
+        if request.POST.get("do") == "make":
+            return _make(request, page, form)
         return _preview(request, page, form)
     except Refusal as refusal:
         refusals.add_to_form(form, refusal)
@@ -300,7 +305,9 @@ def _preview(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpRes
         "form": form,
         "hidden": [field.as_hidden() for field in form],
         "reach": reach,
-        "reasons": _reasons(reach),
+        "reasons": [*_reasons(reach), *_warnings(page, form.choice)],
+        "people": mailing.first_chosen(project=page.project, choice=form.choice, at=page.at),
+        "may_change_addresses": page.actor.is_admin,
         "mail": mail,
         "button": f"Send {plural(reach.sent_now, 'mail')}",
         "is_reminder": form.choice.is_reminder,
@@ -325,6 +332,25 @@ def _send(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpRespon
     told = f"{plural(reach.sent_now, 'mail')} will be sent now."
     messages.success(request, " ".join([told, *_reasons(reach)]))
     return HttpResponseRedirect(page.address(HOME), status=303)
+
+
+def _make(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpResponseBase:
+    """Make the links and mail nothing. Those who have one keep it, so that a second time makes no more."""
+    count = mailing.make_links(actor=page.actor, project_id=page.project.pk, choice=form.choice, at=page.at)
+    made = f"{plural(count, 'link')} made. " if count else "Everybody has a link already. "
+    messages.success(request, f"{made}Copy them one by one, or download them as a file below.")
+    return HttpResponseRedirect(page.address(HOME), status=303)
+
+
+def _warnings(page: ProjectPage, choice: Choice) -> list[str]:
+    """What somebody may have overlooked before they send."""
+    warnings = [
+        f"{each} A personal link does not stand for that, so they may have to sign in."
+        for each in audience_in_words(page.project)
+    ]
+    if lately := mailing.mailed_lately(project=page.project, choice=choice, at=page.at):
+        warnings.append(f"{_people(lately)} had a mail about this project in the last 24 hours.")
+    return warnings
 
 
 def _reasons(reach: Reach) -> list[str]:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from communities.admin_site.site import time_zone_of
 from communities.errors import Refusal
+from communities.services import verified_sources
 from communities.words import plural
 from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
@@ -91,13 +92,8 @@ class OpenForm(ScheduleForm):
     )
 
     def values_of(self, project: Project) -> dict[str, Any]:
-        """The stored values, without times that are in the past. At first everybody with the link is let in.
-
-        The API's default is members alone, who must sign in or have a personal link.
-        """
+        """The stored values, without times that are in the past."""
         values = super().values_of(project)
-        if not project.delivery:
-            values["participation"] = Project.Participation.OPEN_WEB.value
         for turn in ("opening", "closing"):
             time = values[f"{turn}_time"]
             if time is None or time <= self.page.at:
@@ -196,6 +192,7 @@ def facts_of(page: ProjectPage) -> list[str]:
         f"{PRIVACY[project.privacy_mode].label}: {PRIVACY[project.privacy_mode].text} "
         "This cannot change once there are responses.",
     ]
+    facts += audience_in_words(project)
     if project.max_completes_per_user:
         facts.append(f"Everybody can complete it {_times(project.max_completes_per_user)}.")
     if project.share_results:
@@ -205,6 +202,21 @@ def facts_of(page: ProjectPage) -> list[str]:
     if field_groups.time_of(project.delivery, "closing"):
         facts.append("It closes by itself at the time below.")
     return facts
+
+
+def audience_in_words(project: Project) -> list[str]:
+    """What else than being let in a project asks of those who answer: roles and verified sources."""
+    audience = (project.delivery or {}).get("audience", {})
+    roles, chosen = audience.get("required_role_ids") or (), audience.get("verified_source_ids") or ()
+    asked = []
+    if roles:
+        noun = "this role" if len(roles) == 1 else "one of these roles"
+        asked.append(f"They need {noun}: {', '.join(roles)}.")
+    if chosen:
+        rows = verified_sources.in_community(community_id=project.community_id).filter(pk__in=chosen)
+        names = [f"“{label}”" for label in rows.values_list("label", flat=True)] or ["a removed source"]
+        asked.append(f"They have to show by a connected account that they belong to {' or '.join(names)}.")
+    return asked
 
 
 def _times(count: int) -> str:

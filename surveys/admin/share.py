@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from surveys.admin import project_forms
 from surveys.admin.cards import Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
+from surveys.admin.opening import audience_in_words
 from surveys.admin.project_forms import ProjectForm, Section
 from surveys.models import Project
 from surveys.services.projects import sharing
@@ -94,6 +95,7 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "results_url": results_url(project) if project.share_results else "",
             "new_address": page.address("share_new_address"),
             "is_public": project.participation == Project.Participation.OPEN_WEB,
+            "asked": audience_in_words(project),
             "is_live": project.is_live_at(page.at),
             "links_address": page.address("share_links"),
             "delivery_address": page.address("delivery"),

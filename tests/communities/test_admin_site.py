@@ -17,11 +17,13 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
+from communities.actors import Actor
 from communities.admin_site.base import CommunityModelAdmin, OperationsModelAdmin
 from communities.admin_site.texts import moment
 from communities.errors import Conflict, Forbidden, Refusal
 from communities.models import Community, Identity
-from tests.factories import StaffFactory
+from communities.services import memberships
+from tests.factories import MemberFactory, StaffFactory
 from tests.support.moments import NOON
 from tests.support.staff import signed_in
 
@@ -123,3 +125,25 @@ def test_what_a_service_refuses_unexpectedly_becomes_a_page_that_says_why(
 
     assert answer.status_code == status
     assert refusal.message in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_whom_an_admin_makes_a_creator_gets_into_the_admin_at_once() -> None:
+    admin_here = MemberFactory.create(access="admin")
+    member = MemberFactory.create(community=admin_here.community, access="member")
+    actor = Actor(admin_here.user_id, "admin", admin_here.community_id, "basic")
+    client = Client()
+    client.force_login(member.user)
+    at = NOON
+
+    def answers() -> tuple[int, bool]:
+        index = client.get(reverse("admin:index"), follow=True)
+        return index.status_code, reverse("admin:index") in client.get(reverse("account")).content.decode()
+
+    before = answers()
+    memberships.change_access(actor=actor, member_id=member.pk, access="creator", at=at)
+    as_creator = answers()
+    memberships.change_access(actor=actor, member_id=member.pk, access="member", at=at)
+
+    assert before == answers() == (403, False)
+    assert as_creator == (200, True)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
+from django.contrib import admin
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import CsrfViewMiddleware
@@ -76,7 +77,7 @@ def answer(value: Mapping[str, object], *, status: int = 200) -> HttpResponse:
 def _refused(request: HttpRequest, methods: tuple[str, ...]) -> HttpResponseBase | None:
     if request.method not in methods and not (request.method == "HEAD" and "GET" in methods):
         raise MethodNotAllowed(list(methods))
-    if not (request.user.is_active and request.user.is_staff):
+    if not admin.site.has_permission(request):
         return answer(SIGNED_OUT, status=401)
     if _CsrfCheck(lambda _: HttpResponse()).is_forged(request):
         return answer(FORGED, status=403)

@@ -35,6 +35,8 @@ from surveys.services.representations.project import web_url
 MOST_MAILS = 3  # to one member about one project, in PERIOD
 PERIOD = timedelta(days=7)
 LEAST_LEFT = timedelta(days=7)  # a link with less time left is not mailed; a new one is made
+LATELY = timedelta(days=1)
+SHOWN = 50  # names in a preview
 MAX_SUBJECT, MAX_TEXT = 150, 4_000  # characters
 PLACEHOLDERS = ("[name]", "[title]", "[community]")
 _PLACEHOLDER = re.compile("|".join(map(re.escape, PLACEHOLDERS)))
@@ -45,7 +47,7 @@ class Who(TextChoices):
     """Whom to write to. All are present members."""
 
     ALL = "all", "All members"
-    WITHOUT_LINK = "without_link", "Members without a link"
+    WITHOUT_LINK = "without_link", "Members who were given no link yet"
     NOT_BEGUN = "not_begun", "A reminder, to those who were mailed and have not begun"
     ADMINS = "admin", "Admins"
     CREATORS = "creator", "Creators"
@@ -115,6 +117,39 @@ def choose(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -> Re
 def counts(*, project: Project, at: datetime) -> Mapping[str, int]:
     """How many members each of the choices has, but for a search."""
     return {who: _chosen(project, Choice(who), at).count() for who in Who.values if who != Who.SEARCH}
+
+
+def mailed_lately(*, project: Project, choice: Choice, at: datetime) -> int:
+    """How many of the chosen members got a mail about the project within LATELY."""
+    of_community = communities.with_addresses(community_id=project.community_id)
+    counted = communities.with_mail_counts(of_community, kind=kind_of(project.pk), since=at - LATELY)
+    chosen = _chosen(project, choice, at).values("pk")
+    return int(counted.filter(pk__in=chosen, mail_count__gt=0).count())
+
+
+def first_chosen(*, project: Project, choice: Choice, at: datetime) -> list[communities.Recipient]:
+    """The first SHOWN of the chosen members, those without an address too, in the order of their ids."""
+    ids = list(_chosen(project, choice, at).values_list("pk", flat=True)[:SHOWN])
+    people = communities.recipients(community_id=project.community_id, member_ids=ids)
+    return [people[each] for each in ids if each in people]
+
+
+@in_transaction
+def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -> int:
+    """Make links to hand out, without a mail, and return how many are new.
+
+    For the first `service.MOST_AT_ONCE` of the chosen members who have none that is valid for LEAST_LEFT.
+    """
+    service.require_editor(actor=actor, project_id=project_id)
+    locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
+    project = lookup.one(locked, project_id)
+    usable = PersonalLink.objects.filter(
+        project=project, member=OuterRef("pk"), revoked_at__isnull=True, expires_at__gt=at + LEAST_LEFT
+    )
+    missing = _chosen(project, choice, at).exclude(Exists(usable))
+    ids = list(missing.values_list("pk", flat=True)[: service.MOST_AT_ONCE])
+    present = communities.keep_present(community_id=actor.community_id, member_ids=ids)
+    return len(service.make(actor=actor, project=project, member_ids=sorted(present), at=at))
 
 
 def preview(
@@ -204,7 +239,9 @@ def _chosen(project: Project, choice: Choice, at: datetime) -> QuerySet[Any, Any
         case Who.ALL:
             return members
         case Who.WITHOUT_LINK:
-            return members.exclude(Exists(links.filter(revoked_at__isnull=True, expires_at__gt=at)))
+            # Nor a link that was taken from them, or the next sending would give it back.
+            has_one = links.filter(Q(revoked_at__isnull=False) | Q(expires_at__gt=at))
+            return members.exclude(Exists(has_one))
         case Who.NOT_BEGUN:
             mailed = members.filter(Exists(links.filter(mailed_at__isnull=False, revoked_at__isnull=True)))
             if project.is_anonymous:  # nobody knows who has begun

@@ -431,7 +431,7 @@ def test_an_invited_creator_makes_an_account_and_gets_into_the_admin(
 
     assert "Grace invites you" in shown
     assert made["Location"] == "/admin/"
-    assert (member.access, member.user.is_staff, member.user.name) == ("creator", True, "Ada")
+    assert (member.access, member.user.may_enter_admin, member.user.name) == ("creator", True, "Ada")
     assert EmailAddress.objects.get(user=member.user).verified
     assert again.status_code == 410
 

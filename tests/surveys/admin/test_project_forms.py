@@ -273,15 +273,27 @@ def test_the_preview_shows_what_is_chosen_and_only_our_pages_may_frame_it(staff:
 # --- Opening ------------------------------------------------------------------------------------------
 
 
-def test_opening_now_lets_anyone_with_the_link_answer(staff: Staff) -> None:
-    project = draft()
+def test_opening_now_lets_members_answer_unless_another_audience_is_chosen(staff: Staff) -> None:
+    project, other = draft(), draft()
 
     done = send(staff, project, "open")
+    send(staff, other, "open", participation="open_web")
 
     stored = Project.objects.get(pk=project.pk)
     assert done["Location"] == tab(project.pk, "share")
-    assert (stored.status, stored.participation) == ("active", "open_web")
+    assert (stored.status, stored.participation) == ("active", "private")
+    assert Project.objects.get(pk=other.pk).participation == "open_web"
     assert stored.opened_at is not None
+
+
+def test_what_else_is_asked_of_the_audience_is_said_before_opening_and_under_share(staff: Staff) -> None:
+    project, source = draft(), VerifiedSourceFactory.create(community=staff.community, label="Patrons")
+    send(staff, project, "delivery", required_role_ids="17\n18", verified_source_ids=[str(source.pk)])
+
+    for name in ("open", "share"):
+        page = staff.read(tab(project.pk, name))
+        assert "They need one of these roles: 17, 18." in page
+        assert "“Patrons”" in page
 
 
 def test_a_project_for_members_says_how_they_get_in(staff: Staff) -> None:

@@ -277,12 +277,61 @@ def test_the_choices_tell_how_many_members_they_have(staff):
 
     for words in (
         "All members (3)",
-        "without a link (2)",
+        "given no link yet (2)",
         "have not begun (1)",
         "Admins (1)",
         "Creators (0)",
     ):
         assert words in text
+
+
+def test_whose_link_was_revoked_gets_no_new_one_with_the_next_sending(staff):
+    project = private()
+    link_for(reader(), project, revoked_at=timezone.now())
+
+    text = text_of(staff.client.get(tab(project.pk, "share_links_send")))
+
+    assert "given no link yet (1)" in text  # the admin
+
+
+def test_links_are_made_without_a_mail_once_for_each(staff):
+    project, member = private(), reader("Olav", email="")
+    address = tab(project.pk, "share_links_send")
+    form = {**WORDS, "who": "member", "ticket": "one"}
+
+    nobody = text_of(staff.client.post(address, {**form, "do": "preview"}))
+    made = staff.client.post(address, {**form, "do": "make"}, follow=True)
+    again = staff.client.post(address, {**form, "do": "make"}, follow=True)
+
+    assert "Nobody to send it to" in nobody
+    assert "Olav None Add one for Olav" in nobody
+    assert "1 link made." in text_of(made)
+    assert "Everybody has a link already." in text_of(again)
+    assert PersonalLink.objects.get().member_id == member.pk
+    assert not Mail.objects.exists()
+
+
+def test_a_second_mail_within_a_day_is_warned_of_and_who_unsubscribed_is_shown(staff):
+    project, member = private(), reader()
+    send(staff, project, who="member")
+
+    warned, _ = send(staff, project, who="not_begun")
+    Member.objects.filter(pk=member.pk).update(mail_refused_at=timezone.now())
+    listed = text_of(staff.client.get(tab(project.pk, "share_links")))
+
+    assert "1 member has had a mail about this project in the last 24 hours." in text_of(warned)
+    assert "Unsubscribed" in listed
+
+
+def test_a_link_does_not_stand_for_a_role_and_the_preview_says_so(staff):
+    project = private()
+    reader()
+    audience = {**(project.delivery or {}).get("audience", {}), "required_role_ids": ["17"]}
+    Project.objects.filter(pk=project.pk).update(delivery={**(project.delivery or {}), "audience": audience})
+
+    preview, _ = send(staff, project, who="member")
+
+    assert "They need this role: 17. A personal link does not stand for that" in text_of(preview)
 
 
 def test_a_project_that_turns_anonymous_forgets_when_links_were_opened():
