@@ -12,6 +12,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from communities.actors import Actor
 from communities.admin_site import refusals
@@ -21,31 +23,30 @@ from communities.admin_site.texts import moment, state
 from communities.errors import Refusal
 from communities.models import VerifiedSource
 from communities.services import verified_sources
-from communities.sources import platforms, rules
+from communities.sources import platforms, rules, targets
 
 WHAT_THEY_ARE = (
     "A verified source asks something of an account elsewhere: that its owner subscribes to your channel, "
     "owns your game, or supports you. Choose them under Delivery of a project, and only such people can "
     "answer it."
 )
-# What staff choose from: provider and rule, in words, and where to find the id that the rule is about.
-_KINDS: Mapping[str, tuple[str, str]] = {
-    "chat.has_account": ("has an account", ""),
-    "chat.in_server": ("is on a server", "The server’s id: 17 to 20 digits."),
-    "video.has_account": ("has an account", ""),
-    "video.subscribes_to": ("subscribes to a channel", "The channel’s id, which begins with UC."),
-    "streaming.has_account": ("has an account", ""),
-    "streaming.follows": ("follows a channel", "The broadcaster’s id, a number."),
-    "streaming.subscribes_to": ("subscribes to a channel", "The broadcaster’s id, a number."),
-    "game_store.has_account": ("has an account", ""),
-    "game_store.owns": ("owns a game", "The game’s id in the store, a number."),
-    "membership.has_account": ("has an account", ""),
-    "membership.supports": ("supports a campaign", "The campaign’s id, a number."),
-    "membership.has_tier": ("has a tier", "The tier’s id, a number."),
+# What staff choose from: provider and rule, in words.
+_KINDS: Mapping[str, str] = {
+    "chat.has_account": "has an account",
+    "chat.in_server": "is on a server",
+    "video.has_account": "has an account",
+    "video.subscribes_to": "subscribes to a channel",
+    "streaming.has_account": "has an account",
+    "streaming.follows": "follows a channel",
+    "streaming.subscribes_to": "subscribes to a channel",
+    "game_store.has_account": "has an account",
+    "game_store.owns": "owns a game",
+    "membership.has_account": "has an account",
+    "membership.supports": "supports a campaign",
+    "membership.has_tier": "has a tier",
 }
-KINDS: Mapping[str, tuple[str, str]] = {
-    kind: (f"{platforms.NAMES[kind.partition('.')[0]]}: {text}", where)
-    for kind, (text, where) in _KINDS.items()
+KINDS: Mapping[str, str] = {
+    kind: f"{platforms.NAMES[kind.partition('.')[0]]}: {text}" for kind, text in _KINDS.items()
 }
 
 
@@ -56,12 +57,38 @@ class SourceForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     target = forms.CharField(
-        max_length=64,
+        max_length=500,  # of an address that is pasted; the id in it is shorter
         required=False,
         label="Id",
-        help_text="Of the channel, game, server, campaign or tier on its platform. Not for “has an account”.",
+        help_text="Of the channel, game, server, campaign or tier. Leave it empty for “has an account”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
+
+    def kind_asked(self) -> str:
+        """Provider and rule, with a dot between; empty if none was chosen."""
+        raise NotImplementedError
+
+    def clean(self) -> dict[str, Any]:
+        """Find the id in what was pasted."""
+        cleaned = self.cleaned_data
+        provider, _, rule = self.kind_asked().partition(".")
+        try:
+            cleaned["target"] = targets.read(provider, rule, cleaned.get("target", ""))
+        except targets.BadTarget as fault:
+            self.add_error("target", str(fault))
+        return cleaned
+
+
+class EditForm(SourceForm):
+    def __init__(self, data: Mapping[str, Any] | None, *, source: VerifiedSource) -> None:
+        super().__init__(data, initial={"label": source.label, "target": source.target})
+        self._kind = f"{source.provider}.{source.rule}"
+        shape = targets.SHAPES.get((source.provider, source.rule))
+        text = shape.hint if shape else "Leave it empty: it asks for the account alone."
+        self.fields["target"].help_text = text
+
+    def kind_asked(self) -> str:
+        return self._kind
 
 
 class NewSourceForm(SourceForm):
@@ -72,7 +99,10 @@ class NewSourceForm(SourceForm):
         super().__init__(data)
         kind = self.fields["kind"]
         assert isinstance(kind, forms.ChoiceField)
-        kind.choices = [(key, text) for key, (text, _) in KINDS.items() if _is_known(key)]
+        kind.choices = [(key, _with_hint(key)) for key in KINDS if _is_known(key)]
+
+    def kind_asked(self) -> str:
+        return str(self.cleaned_data.get("kind", ""))
 
 
 @admin.register(VerifiedSource)
@@ -155,9 +185,7 @@ class VerifiedSourceAdmin(CommunityModelAdmin[VerifiedSource]):
 
     def edit_view(self, request: HttpRequest, actor: Actor, row: VerifiedSource) -> HttpResponse:
         """Edit the name and the id. What it asks stays: another rule is another source."""
-        initial = {"label": row.label, "target": row.target}
-        form = SourceForm(request.POST if request.method == "POST" else None, initial=initial)
-        form.fields["target"].help_text = _where_the_id_is(row)
+        form = EditForm(request.POST if request.method == "POST" else None, source=row)
         if request.method == "POST" and form.is_valid():
             try:
                 verified_sources.change(actor=actor, source_id=row.pk, at=timezone.now(), **form.cleaned_data)
@@ -191,11 +219,15 @@ class VerifiedSourceAdmin(CommunityModelAdmin[VerifiedSource]):
 
 def in_words(source: VerifiedSource) -> str:
     """What a source asks, such as “YouTube: subscribes to a channel”."""
-    return KINDS[f"{source.provider}.{source.rule}"][0]
+    return KINDS[f"{source.provider}.{source.rule}"]
 
 
-def _where_the_id_is(source: VerifiedSource) -> str:
-    return KINDS[f"{source.provider}.{source.rule}"][1] or "Leave it empty: it asks for the account alone."
+def _with_hint(kind: str) -> SafeString:
+    """A choice in words, with where to find the id that it needs."""
+    provider, _, rule = kind.partition(".")
+    shape = targets.SHAPES.get((provider, rule))
+    hint = format_html(' <span class="hint">{}</span>', shape.hint) if shape else ""
+    return format_html("<span>{}{}</span>", KINDS[kind], hint)
 
 
 def _is_known(kind: str) -> bool:
