@@ -80,7 +80,7 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
         return Listing(
             columns=[
                 Column("Name", lambda row: row.get_full_name(), is_title=True),
-                Column("User name", lambda row: row.username or "–"),
+                Column("User name", lambda row: row.username if row.has_chosen_username else "–"),
                 Column("Email", lambda row: row.email or "–"),
                 Column("Staff", lambda row: "Yes" if row.is_staff else "No"),
                 Column("Active", lambda row: "Yes" if row.is_active else "No"),

@@ -62,9 +62,14 @@ class User(AbstractUser):
     def __str__(self) -> str:
         return f"{self.name or self.username} ({self.pk})"
 
+    @property
+    def has_chosen_username(self) -> bool:
+        """Whether somebody chose the user name. The others are made up, and nobody signs in with them."""
+        return not _UNNAMED.fullmatch(self.username)
+
     def get_full_name(self) -> str:
         """A name to show: their own, else the user name that somebody chose for them, else the id."""
-        return self.name or (f"User {self.pk}" if _UNNAMED.fullmatch(self.username) else self.username)
+        return self.name or (self.username if self.has_chosen_username else f"User {self.pk}")
 
     def get_short_name(self) -> str:
         return self.get_full_name()

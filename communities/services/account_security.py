@@ -22,6 +22,7 @@ from communities.models import Identity, User
 from communities.services import mails, staff
 from communities.services.letters import Letter, compose
 from communities.services.recipients import proven_address
+from communities.sources import platforms
 from communities.transactions import in_transaction
 
 KIND = "account_security_notice"
@@ -56,7 +57,7 @@ def ways_in(user: User) -> WaysIn:
     return WaysIn(
         has_password=user.has_usable_password(),
         proven_addresses=list(proven.values_list("email", flat=True)),
-        platforms=[each.get_provider_display() for each in connected],
+        platforms=[platforms.LABELS[each.provider] for each in connected],
         has_authenticator_app=any(each.type == Authenticator.Type.TOTP for each in factors),
         passkeys=[
             each.data.get("name") or "Passkey" for each in factors if each.type == Authenticator.Type.WEBAUTHN

@@ -359,6 +359,9 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+_AS = {"member": "a member", "creator": "a creator", "admin": "an admin"}
+
+
 def _send(invitation: Invitation, token: str, *, at: datetime) -> None:
     community, inviter = invitation.community, inviter_of(invitation)
     can = {
@@ -370,8 +373,8 @@ def _send(invitation: Invitation, token: str, *, at: datetime) -> None:
         f"{inviter or community.name} invites you to {community.name}",
         [
             f"Hello {invitation.name}," if is_plain_name(invitation.name) else "Hello,",
-            f"{inviter or 'An admin'} invites you to be a member of {community.name} on Colloquy. "
-            f"{can[Member.Access(invitation.access)]}",
+            f"{inviter or 'An admin'} invites you to be {_AS[invitation.access]} of {community.name} on "
+            f"Colloquy. {can[Member.Access(invitation.access)]}",
         ],
         action=("Open the invitation", settings.BASE_URL + reverse("account_invitation", args=[token])),
         closing=[

@@ -32,6 +32,7 @@ NAMES = {
     "game_store": "Steam",
     "membership": "Patreon",
 }
+LABELS = {**NAMES, "web": "Web"}  # of every `Identity.Provider`
 
 OAUTH2 = {
     "chat": OAuth2(

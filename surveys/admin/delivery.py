@@ -90,7 +90,9 @@ class DeliveryForm(ScheduleForm):
     )
 
     required_role_ids = IdsField(
-        label="Roles", help_text="People need one of these roles. One id a line. Empty: no role is needed."
+        label="Roles",
+        help_text="The ids of roles on Discord, one a line: people need one of them. Turn on Developer Mode "
+        "in Discord’s settings, then right-click a role of your server: Copy Role ID. Empty: none is needed.",
     )
     verified_source_ids = forms.MultipleChoiceField(
         label="Verified sources", required=False, widget=forms.CheckboxSelectMultiple

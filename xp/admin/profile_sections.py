@@ -9,6 +9,7 @@ from django.urls import reverse
 from communities.actors import Actor
 from communities.admin_site import acting
 from communities.models import Identity, Member
+from communities.sources import platforms
 from xp.admin import profile
 from xp.admin.achievements import picture_of
 from xp.admin.roles import state_of
@@ -46,7 +47,8 @@ def accounts(request: HttpRequest, actor: Actor, member: Member) -> list[profile
     rows = Identity.objects.filter(here, user_id=member.user_id).order_by("pk")
     if not actor.is_admin:
         rows = rows.filter(provider=Identity.Provider.CHAT)
+    shown = [(row, platforms.LABELS[row.provider]) for row in rows[:MAX_SHOWN]]
     security = reverse("admin:communities_user_sign_in", args=[member.user_id])
     is_superuser = acting.user_of(request).is_superuser
-    context = {"accounts": rows[:MAX_SHOWN], "security": security if is_superuser else ""}
+    context = {"accounts": shown, "security": security if is_superuser else ""}
     return [profile.Section(50, "Accounts", "admin/communities/member/accounts.html", context)]

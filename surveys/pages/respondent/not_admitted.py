@@ -48,7 +48,8 @@ def _words(page_request: PageRequest, missing: Sequence[Missing]) -> tuple[str, 
     noun, community = "poll" if project.is_poll else "survey", project.community.name
     if Missing.SIGN_IN in missing:
         who = f"members of {community}" if project.is_private else "people who are known by their account"
-        return "Please sign in first.", f"This {noun} is for {who}. You come back here afterwards."
+        meets = " who meet one of these" if _wanted(project) else ""
+        return "Please sign in first.", f"This {noun} is for {who}{meets}. You come back here afterwards."
     name = person.name if person and person.name else "somebody without a name"
     if Missing.MEMBERSHIP in missing:
         return (

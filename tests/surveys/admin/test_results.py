@@ -58,10 +58,10 @@ def test_a_stranger_is_asked_to_sign_in(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_member_who_is_no_staff_does_not_get_in(page):
+def test_a_plain_member_who_is_no_staff_does_not_get_in(page):
     made = scenario.project(CHOICE, share_results=True)
     user = User.objects.create(name="Ann")
-    MemberFactory.create(community=made.community, user=user, access="admin")
+    MemberFactory.create(community=made.community, user=user, access="member")
 
     assert signed_in(user).get(tab(made.pk, page)).status_code == 302
 
