@@ -6,6 +6,7 @@ a server of somebody's own it may hold what is dear to them.
 
 import atexit
 import fcntl
+import gc
 import os
 import shutil
 import sys
@@ -86,6 +87,12 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest tests, which mostly wait, so that no run ends with one of them alone."""
     items.sort(key=lambda item: not item.path.stem.endswith(LONG))
+
+
+def pytest_collection_finish() -> None:
+    """Leave the many thousands of tests out of every later collection of garbage: all stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:
