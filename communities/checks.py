@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.checks import Error, register
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from communities.http.views import CommunityViewSet, UnknownPath
 from communities.models import Community
 from communities.tiers import TIERS
+
+if TYPE_CHECKING:
+    from communities.http.views import CommunityViewSet
 
 
 @register
@@ -46,6 +48,8 @@ def _errors_in_roles(view: type[CommunityViewSet], routed: Set[str]) -> Iterator
 def _routed_actions(
     patterns: Sequence[URLPattern | URLResolver],
 ) -> Iterator[tuple[type[CommunityViewSet], str]]:
+    from communities.http.views import CommunityViewSet, UnknownPath  # noqa: PLC0415 - not in every process
+
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
             yield from _routed_actions(pattern.url_patterns)

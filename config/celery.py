@@ -12,6 +12,8 @@ from django.db import connections
 from config import queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# A worker would load every page and view for Django's checks, and then ignore what they find.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
 # Celery warns against unpickling tasks as root. Our tasks are JSON.
 warnings.filterwarnings("ignore", category=SecurityWarning)

@@ -6,6 +6,7 @@ from communities.accounts import unsubscribing
 from communities.http.views import UnknownPath
 from config import docs, health, metrics
 
+admin.autodiscover()
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(url="/docs")),
     path("healthz", health.healthz),

@@ -6,8 +6,10 @@ a server of somebody's own it may hold what is dear to them.
 
 import atexit
 import fcntl
+import gc
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import django
+import psycopg
 import pytest
 from django.db import connection
 from django_redis import get_redis_connection
@@ -28,6 +31,8 @@ pytest.register_assert_rewrite("tests.support")
 FOLDERS = "colloquy-tests-"
 LONG = ("_torture", "_readme", "_live", "_worker", "_isolation", "_outages", "_slow_clients", "_locks")
 OWN_DATABASE = "COLLOQUY_TESTS_OWN_DATABASE"
+MIGRATED = "COLLOQUY_TESTS_MIGRATED"  # the name of a database that the others are copied from
+SECRET_KEY = "only-for-tests-" + "0123456789abcdef" * 4
 OTHER_SETTINGS = (
     "AI_PROVIDER",
     "AI_THREADS",
@@ -88,11 +93,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.path.stem.endswith(LONG))
 
 
+def pytest_collection_finish() -> None:
+    """Leave the many thousands of tests out of every later collection of garbage: all stay to the end."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     if not is_worker:
         _keep_bytecode()
         _start_servers()
+        if config.option.numprocesses and OWN_DATABASE in os.environ:
+            config.pluginmanager.register(_Migration())
     if is_worker or not config.option.numprocesses:
         # Dropping a database waits for every session; a server of our own goes with all that it has.
         config.option.reuse_db = config.option.reuse_db or OWN_DATABASE in os.environ
@@ -102,6 +115,37 @@ def pytest_configure(config: pytest.Config) -> None:
         _empty_quickly()
     else:  # or pytest-django would read the settings in the workers before they have their Redis number
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+
+class _Migration:
+    """Migrates one database while the processes collect their tests. Each of them then copies it."""
+
+    def __init__(self) -> None:
+        name, server = "migrated", urlsplit(os.environ["DATABASE_URL"])
+        with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        environment = {key: value for key, value in os.environ.items() if key not in OTHER_SETTINGS}
+        environment |= {
+            "DATABASE_URL": f"{server.scheme}://{server.netloc}/{name}?{server.query}",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "SECRET_KEY": SECRET_KEY,
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "migrate", "--verbosity=0"],
+            cwd=Path(__file__).parent.parent,
+            env=environment,
+        )
+        os.environ[MIGRATED] = name
+
+    def pytest_xdist_node_collection_finished(self) -> None:
+        """Let no test begin before."""
+        if self.process.wait():
+            pytest.exit("The database of the tests cannot be migrated.", returncode=2)
+
+    def pytest_unconfigure(self) -> None:
+        """After a run without tests it may still be at work."""
+        self.process.kill()
+        self.process.wait()
 
 
 def _keep_bytecode() -> None:
@@ -185,7 +229,7 @@ def _say_environment() -> None:
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     os.environ["REDIS_URL"] = _with_number(os.environ["REDIS_URL"], int(worker) + 1)
     os.environ["SECONDS_TO_WAIT_FOR_A_SCRIPT"] = "0"  # no worker is there, but where a test says so
-    os.environ["SECRET_KEY"] = "only-for-tests-" + "0123456789abcdef" * 4
+    os.environ["SECRET_KEY"] = SECRET_KEY
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 
 
@@ -194,6 +238,13 @@ def _with_number(redis_url: str, number: int) -> str:
     if parts.scheme == "unix":
         return f"unix://{parts.path}?db={number}"  # urlunsplit drops the slashes of a scheme it does not know
     return urlunsplit(parts._replace(path=f"/{number}"))
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Copy the migrated database, where there is one: migrating takes seconds."""
+    if MIGRATED in os.environ:
+        connection.settings_dict["TEST"]["TEMPLATE"] = os.environ[MIGRATED]
 
 
 @pytest.fixture(autouse=True)

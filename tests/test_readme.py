@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,7 @@ def clone(tmp_path: Path) -> Path:
     folder = tmp_path / "colloquy"
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(folder)], check=True)
     _copy_changes(folder)
+    _copy_bytecode(folder)
     (folder / ".venv").symlink_to(Path(sys.prefix))
     return folder
 
@@ -101,6 +104,21 @@ def _copy_changes(folder: Path) -> None:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes((ROOT / name).read_bytes())
+
+
+def _copy_bytecode(folder: Path) -> None:
+    """Bring what Python has compiled here, with the times by which it recognises the same files.
+
+    Or the many processes of the demo, which start together, would each compile the same modules.
+    """
+    for source in folder.rglob("*.py"):
+        original = ROOT / source.relative_to(folder)
+        compiled = Path(cache_from_source(str(original)))
+        if compiled.is_file():
+            times = original.stat()
+            os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+            source.parent.joinpath("__pycache__").mkdir(exist_ok=True)
+            shutil.copyfile(compiled, cache_from_source(str(source)))
 
 
 def _waiting_workers(clone: Path) -> int:

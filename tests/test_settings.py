@@ -119,9 +119,11 @@ WRONG = [
 ]
 # A start takes most of its time to import packages. This process imports them once, and starts from there.
 START_FROM_HERE = """
-import json, os, sys
-import django_stubs_ext, kombu, psycopg, structlog
-import config.embedded, config.logs
+import gc, json, os, sys
+import django_stubs_ext, psycopg, structlog
+import config.embedded, config.environment, config.logs
+from kombu import Exchange, Queue
+gc.freeze()  # each process that ends would look through all that this one has loaded
 for name, value in json.load(sys.stdin):
     told, tell = os.pipe()
     if not os.fork():

@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 import standardwebhooks
-import svix.webhooks
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +29,8 @@ def by_standardwebhooks(secret: str, body: str | bytes, headers: dict[str, str])
 
 
 def by_svix(secret: str, body: str | bytes, headers: dict[str, str]) -> None:
+    import svix.webhooks  # noqa: PLC0415 - takes long to load, and every process of the tests reads this module
+
     try:
         svix.webhooks.Webhook(secret).verify(body, headers)
     except svix.webhooks.WebhookVerificationError as refused:

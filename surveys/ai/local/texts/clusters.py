@@ -5,9 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Sequence
 
-from sklearn.cluster import AgglomerativeClustering
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.metrics.pairwise import cosine_distances
 from threadpoolctl import threadpool_limits
 
 MAX_DISTANCE = 0.62  # between two clusters that are merged
@@ -23,6 +20,11 @@ def cluster_phrases(documents: Sequence[Collection[str]], vocabulary: Sequence[s
     """
     if len(vocabulary) < 2:
         return [[phrase] for phrase in vocabulary]
+    # These take seconds to load.
+    from sklearn.cluster import AgglomerativeClustering  # noqa: PLC0415
+    from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415
+    from sklearn.metrics.pairwise import cosine_distances  # noqa: PLC0415
+
     _use_one_thread()
     vectorizer = TfidfVectorizer(analyzer=_unchanged, vocabulary=list(vocabulary), binary=True)
     weights = vectorizer.fit_transform(documents)

@@ -8,7 +8,6 @@ from functools import cache
 
 import snowballstemmer
 import stop_words
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from surveys.ai.local.texts.cleaning import MAX_READ_LENGTH, fold
 from surveys.ai.local.texts.word_lists import LIGHT, SUBJECTS, VAGUE
@@ -100,5 +99,7 @@ def _languages_by_word() -> dict[str, tuple[str, ...]]:
 @cache
 def _common_words(language: str) -> frozenset[str]:
     if language == ENGLISH:  # the English list of `stop_words` contains `group`, `room`, `website` and so on
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # noqa: PLC0415 - takes seconds to load
+
         return frozenset(ENGLISH_STOP_WORDS) - SUBJECTS
     return frozenset(fold(word) for word in stop_words.get_stop_words(language))
