@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings as config
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 
 from communities.actors import Actor
 from communities.admin.community_forms import CommunityForm, initial_of
@@ -91,7 +94,7 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
                 for heading, text, names in PARTS
                 if any(name in form.fields for name in names)
             ],
-            "facts": _facts(community),
+            "facts": [*_facts(community), *_joining(community, own)],
             "time_zones": common_time_zones(),
         }
         return self.render(request, "admin/communities/communitysettings/page.html", context)
@@ -107,6 +110,14 @@ def _save(actor: Actor, form: CommunityForm) -> None:
         )
     if of_settings:
         settings.save_settings(actor=actor, changes=of_settings, at=at)
+
+
+def _joining(community: Community, own: CommunitySettings) -> list[tuple[str, object]]:
+    """The address to hand out where anybody may join."""
+    if not own.allow_sign_up:
+        return []
+    address = f"{config.BASE_URL}{reverse('account_signup')}?community={community.pk}"
+    return [("Address to join", format_html('<a href="{0}">{0}</a>', address))]
 
 
 def _facts(community: Community) -> list[tuple[str, object]]:

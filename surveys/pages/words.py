@@ -15,6 +15,8 @@ WORDS: Mapping[str, str] = MappingProxyType(
             "Your answers are anonymous: nothing that we store joins them to you or to this link, not even "
             "that or when you opened it."
         ),
+        "members_read": "Everybody in the community can see who answered what.",
+        "team_reads": "Only whoever made this and the community’s admins can see who answered what.",
         "not_you": "Not you?",
         "jump": "Go to the question",
         "question": "Question",

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Exists, OuterRef, Q
+
 from communities.errors import NotFound
 from communities.models import CommunitySettings, Member
-from surveys.models import Conversation
+from surveys.models import Conversation, Project
 from surveys.services.conversations import loading, repository
 from surveys.services.conversations.view import of_conversation
 from surveys.services.responses import reading
@@ -23,7 +25,7 @@ from xp.services import achievements, standings
 from xp.services.standings import Totals
 
 PAGE_LENGTH = 25
-MAX_UNFINISHED = 5
+MAX_UNFINISHED = MAX_OPEN = 5
 NO_RESPONSE = "You have no such response."
 
 
@@ -39,6 +41,15 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenProject:
+    """A survey or poll that somebody can begin on its page."""
+
+    name: str
+    slug: str
+    is_poll: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Membership:
     """A present membership. `standing` is None where the community gives no XP."""
 
@@ -47,6 +58,7 @@ class Membership:
     member: Member
     standing: Standing | None
     achievements: Sequence[Mapping[str, Any]]
+    open_projects: Sequence[OpenProject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +96,25 @@ def memberships(*, user_id: int, at: datetime) -> list[Membership]:
             member,
             _standing(member, at),
             earned.get(member.pk, []),
+            open_projects(community_id=member.community_id, user_id=user_id, at=at),
         )
         for member in members
     ]
+
+
+def open_projects(*, community_id: int, user_id: int, at: datetime) -> list[OpenProject]:
+    """The newest projects of a community that a member can begin now and has not begun, at most MAX_OPEN.
+
+    Anonymous ones are among them also after an answer, since nobody knows who gave it.
+    """
+    on_pages = Project.objects.in_community(community_id).filter(response_channel="web")
+    live = on_pages.live_at(at)
+    # The first condition is that of the index `project_newest_active`.
+    active = live.filter(Q(status=Project.Status.ACTIVE) | Q(opens_at__isnull=False))
+    begun = Conversation.objects.filter(project=OuterRef("pk"), user_id=user_id)
+    found = active.exclude(Exists(begun)).order_by("-created_at", "-pk")
+    rows = found.values_list("name", "slug", "type")[:MAX_OPEN]
+    return [OpenProject(name, slug, kind == Project.Type.POLL) for name, slug, kind in rows]
 
 
 def unfinished(*, user_id: int, at: datetime) -> list[OwnResponse]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from communities.models import AuditEntry, Community, CommunitySettings
@@ -84,6 +85,19 @@ def test_an_admin_describes_the_community() -> None:
     assert (community.name, community.topics) == ("Harbour Chess", ["chess", "blitz"])
     assert (own.time_zone, own.locale, own.default_anonymous_mode) == ("Europe/Oslo", "nb-NO", "yes")
     assert (own.use_xp, own.xp_name, own.thank_you_custom_message) == (False, "Tempi", "See you on Tuesday!")
+
+
+def test_where_anybody_may_join_the_address_to_hand_out_is_shown() -> None:
+    staff = Staff()
+    page = reverse(f"admin:{PAGE}", args=[staff.community.pk])
+    address = f"{reverse('account_signup')}?community={staff.community.pk}"
+
+    before = staff.read(page)
+    save(staff, allow_sign_up="on")
+
+    assert address not in before
+    assert address in staff.read(page)
+    assert "Make an account" in Client().get(address).content.decode()
 
 
 def test_only_what_was_changed_is_saved() -> None:

@@ -78,7 +78,7 @@ class AnswersAs:
     """
 
     name: str
-    is_anonymous: bool
+    privacy_mode: str
     sign_out: str = ""
 
 

@@ -101,15 +101,16 @@ def _respondent(request: HttpRequest, project: Project, arrival: Arrival, at: da
 
 
 def _with_name(page_request: PageRequest, screen: Screen) -> Screen:
-    """Somebody who came by a personal link, or is signed in, reads in whose name they answer."""
+    """Who came by a personal link, or is signed in, reads in whose name they answer, and who can see it."""
+    mode = page_request.project.privacy_mode
     guest, person = page_request.guest, page_request.respondent.person
     if guest is None and person is not None and screen.step is not None:
         back = urlencode({"next": page_request.page.address})
         sign_out = f"{reverse('account_logout')}?{back}"
-        return replace(screen, answers_as=AnswersAs(person.name, page_request.project.is_anonymous, sign_out))
+        return replace(screen, answers_as=AnswersAs(person.name, mode, sign_out))
     if guest is None:
         return screen
-    return replace(screen, answers_as=AnswersAs(guest.respondent.name, page_request.project.is_anonymous))
+    return replace(screen, answers_as=AnswersAs(guest.respondent.name, mode))
 
 
 def _draw(page_request: PageRequest, screen: Screen, *, is_turn: bool) -> HttpResponse:

@@ -118,8 +118,17 @@ def test_in_a_frame_the_sign_in_opens_in_a_window_of_its_own() -> None:
     assert re.search(r'href="/account/login/[^"]*" target="_blank" rel="noopener"', visitor.page)
 
 
-@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
-def test_somebody_signed_in_reads_in_whose_name_they_answer(privacy_mode: str) -> None:
+@pytest.mark.parametrize(
+    ("privacy_mode", "told"),
+    [
+        ("transparent", "Everybody in the community can see who answered what."),
+        ("semi-private", "Only whoever made this and the community’s admins can see"),
+        ("anonymous", "Your answers are anonymous"),
+    ],
+)
+def test_somebody_signed_in_reads_in_whose_name_they_answer_and_who_can_see_it(
+    privacy_mode: str, told: str
+) -> None:
     made = _project(privacy_mode=privacy_mode)
 
     page = _signed_in(made, scenario.member("Ann")).look().page
@@ -127,6 +136,7 @@ def test_somebody_signed_in_reads_in_whose_name_they_answer(privacy_mode: str) -
 
     assert "You answer as <b>Ann</b>." in page
     assert f'href="/account/logout/?next=%2Fs%2F{made.slug}"' in page
+    assert told in page
     assert ("Your answers are anonymous" in page) is (privacy_mode == "anonymous")
     assert "You answer as" not in unknown
 

@@ -14,7 +14,7 @@ from django.test import Client
 
 from communities.models import Member, User
 from communities.services import sign_ins
-from surveys.models import Conversation
+from surveys.models import Conversation, Project
 from surveys.services import own_responses
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
@@ -75,6 +75,22 @@ def test_the_overview_shows_memberships_with_xp_and_what_can_be_continued() -> N
     assert "Early bird" in page
     assert "Half done" in page
     assert f'href="/s/{running.project.slug}"' in page
+
+
+def test_the_overview_leads_to_what_is_open_and_not_begun() -> None:
+    member = scenario.member("Ann")
+    wanted = scenario.project(TEXT, name="Still to do")
+    begun = _answered(member, "Because", "And", name="Done before").project
+    closed = scenario.project(TEXT, name="Over")
+    Project.objects.filter(pk=closed.pk).update(status="inactive", opens_at=None)
+    elsewhere = scenario.project(TEXT, name="Of others", community=scenario.community(2))
+
+    page = _text(_browser(member.user).get("/account/"))
+
+    assert f'href="/s/{wanted.slug}"' in page
+    assert "Still to do" in page
+    for absent in (begun, closed, elsewhere):
+        assert f'href="/s/{absent.slug}"' not in page
 
 
 def test_where_no_xp_is_given_none_is_shown() -> None:
