@@ -85,6 +85,7 @@ def test_a_form_that_is_sent_twice_makes_one_webhook(club: Community) -> None:
     [
         ({"url": "https://10.0.0.1/"}, "Address (URL):"),
         ({"which": "some"}, "Events: Choose at least one event."),
+        ({"which": "all", "events": ["response.submitted"]}, "Which events: You ticked single events."),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_made(club: Community, values: dict[str, str], words: str) -> None:
