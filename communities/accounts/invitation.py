@@ -55,6 +55,7 @@ def _draw(request: HttpRequest, invitation: Invitation, context: dict[str, Any])
         "community": invitation.community,
         "inviter": invitations.inviter_of(invitation),
         "access": invitation.get_access_display(),
+        "role": invitations.AS[invitation.access],
         "can": CAN[Member.Access(invitation.access)],
         "refusal": "",
         "form": None,

@@ -37,6 +37,7 @@ MAX_MAILS = 200  # of one community in PERIOD: they go to strangers
 PERIOD = timedelta(days=1)
 MAX_NAME = 60  # characters of a greeting
 KIND = "account/email/invitation"
+AS = {"member": "a member", "creator": "a creator", "admin": "an admin"}  # what an access makes of somebody
 now = timezone.now
 _PLAIN_NAME = re.compile(r"[^\W\d_]+\.?(?:[ '’-]+[^\W\d_]+\.?)*")  # words of letters, as in Dr. Ada O'Neil
 
@@ -359,9 +360,6 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-_AS = {"member": "a member", "creator": "a creator", "admin": "an admin"}
-
-
 def _send(invitation: Invitation, token: str, *, at: datetime) -> None:
     community, inviter = invitation.community, inviter_of(invitation)
     can = {
@@ -373,7 +371,7 @@ def _send(invitation: Invitation, token: str, *, at: datetime) -> None:
         f"{inviter or community.name} invites you to {community.name}",
         [
             f"Hello {invitation.name}," if is_plain_name(invitation.name) else "Hello,",
-            f"{inviter or 'An admin'} invites you to be {_AS[invitation.access]} of {community.name} on "
+            f"{inviter or 'An admin'} invites you to be {AS[invitation.access]} of {community.name} on "
             f"Colloquy. {can[Member.Access(invitation.access)]}",
         ],
         action=("Open the invitation", settings.BASE_URL + reverse("account_invitation", args=[token])),
