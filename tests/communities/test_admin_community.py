@@ -111,7 +111,8 @@ def test_only_what_was_changed_is_saved() -> None:
     community = Community.objects.get(pk=staff.community.pk)
     assert (community.name, community.topics) == ("Harbour Chess", ["chess"])
     changed = [set(entry.after or {}) for entry in AuditEntry.objects.order_by("happened_at")]
-    assert changed == [{"topics"}, {"xp_name"}, {"name"}]
+    assert changed[2:] == [{"name"}]
+    assert sorted(map(list, changed[:2])) == [["topics"], ["xp_name"]]  # at one moment, in either order
 
 
 def test_a_form_without_a_change_saves_nothing() -> None:
