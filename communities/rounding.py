@@ -25,6 +25,11 @@ def down(at: datetime, rounding: str | None) -> datetime:
     return hour.replace(hour=0) if rounding == Rounding.DAY else hour
 
 
+def after(at: datetime, rounding: str | None) -> datetime:
+    """The end of the hour or day in UTC that a moment is in; the same moment without rounding."""
+    return at if rounding is None else down(at, rounding) + _STEP[Rounding(rounding)]
+
+
 def up(at: datetime, rounding: str | None) -> datetime:
     """The end of the hour or day in UTC; the same moment without rounding, or if it is a full hour or day."""
     if rounding is None:

@@ -2,6 +2,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from communities.services import audit, housekeeping, invitations, mails, platform_members
+from communities.services.chat import installations, outbox
 
 
 @shared_task(name="communities.forget_idempotent_requests")
@@ -54,3 +55,30 @@ def refresh_members(
         )
     else:
         platform_members.refresh_old(at=timezone.now())
+
+
+@shared_task(name="communities.sweep_chat")
+def sweep_chat(**_later: object) -> None:
+    """Every two seconds: wake a worker for what is due on the chat platform, in case a wake was lost."""
+    outbox.wake_due(at=timezone.now())
+
+
+@shared_task(name=installations.CHECK)
+def check_chat(*, community_id: int | None = None, **_later: object) -> None:
+    """Check a community's connection with the chat platform; without one, every minute, those due."""
+    if community_id is None:
+        installations.check_due(at=timezone.now())
+    else:
+        installations.check_quietly(community_id=community_id, at=timezone.now())
+
+
+@shared_task(name="communities.reconcile_chat")
+def reconcile_chat(**_later: object) -> None:
+    """Every day: find servers that the bot was added to or removed from without our knowing."""
+    installations.reconcile_quietly(at=timezone.now())
+
+
+@shared_task(name="communities.forget_chat_tasks")
+def forget_chat_tasks(**_later: object) -> None:
+    """Every day: delete what was done on the chat platform long ago."""
+    outbox.forget_old(at=timezone.now())

@@ -22,6 +22,7 @@ app = Celery("colloquy")
 app.set_default()  # in every thread, not only in the one that imports this module
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.autodiscover_tasks(["surveys.chat"])
 before_task_publish.connect(queues.add_publication_time)
 
 # Seconds between two runs. A run does everything that is due, so a missed run only delays work.
@@ -33,10 +34,12 @@ INTERVALS = {
     "surveys.delete_due_responses": 10,
     "surveys.forget_silent_conversations": 600,
     "surveys.settle_anonymous_answers": 600,
+    "surveys.settle_gifts": 60,
     "webhooks.settle_anonymous_deliveries": 600,
     "communities.forget_idempotent_requests": 3600,
     "communities.forget_sessions": 86400,
     "surveys.forget_old_drafts": 3600,
+    "surveys.forget_deletions": 86400,
     "communities.forget_audit_entries": 86400,
     "webhooks.forget_bodies": 3600,
     "webhooks.remove_deleted": 3600,
@@ -44,6 +47,12 @@ INTERVALS = {
     "communities.forget_mails": 86400,
     "communities.forget_invitations": 86400,
     "communities.refresh_members": 60,
+    "communities.sweep_chat": 2,
+    "communities.check_chat": 60,
+    "communities.reconcile_chat": 86400,
+    "communities.forget_chat_tasks": 86400,
+    "surveys.refresh_public_messages": 2,
+    "xp.grant_waiting_roles": 60,
 }
 TIMETABLE: dict[str, dict[str, Any]] = {
     # A message that no worker has fetched by the next run is obsolete.

@@ -2,13 +2,14 @@
 
 import ipaddress
 import os
+import re
 import secrets
 import socket
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any, NoReturn
@@ -224,6 +225,85 @@ def half_configured_sources(sources: Mapping[str, SignInSource]) -> list[str]:
         for name, source in sources.items()
         if (source.client_id or source.client_secret) and not source.is_offered
     ]
+
+
+CHAT_API = "https://discord.com/api/v10"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatApplication:
+    """Our application on the chat platform: its id, the key that signs its requests, its secrets."""
+
+    application_id: str
+    public_key: str
+    bot_token: str = field(repr=False)
+    client_secret: str = field(repr=False)
+    api_base_url: str
+
+
+def is_blank_or_public_key(text: str) -> None:
+    """A check that this is blank, or an Ed25519 key in hex under which nobody else's signature counts."""
+    if not text:
+        return
+    if not re.fullmatch("[0-9a-fA-F]{64}", text):
+        raise ValidationError("it must be the application's public key: 64 hexadecimal digits.")
+    # Imported only where it is set, as it takes 50 ms.
+    from nacl.bindings import crypto_core_ed25519_is_valid_point  # noqa: PLC0415
+
+    # False for points of small order too, under which signatures of nobody count as genuine.
+    if not crypto_core_ed25519_is_valid_point(bytes.fromhex(text)):
+        raise ValidationError("it is no public key of an application.")
+
+
+def is_blank_or_id(text: str) -> None:
+    """A check that this is blank, or an id of the chat platform."""
+    if text and not (text.isascii() and text.isdigit() and len(text) <= 20):
+        raise ValidationError("it must be an id of the chat platform, in digits.")
+
+
+def chat_application(env: Env) -> dict[str, str]:
+    """Read the application's variables, by their names."""
+    return {
+        "CHAT_APPLICATION_ID": env.str("CHAT_APPLICATION_ID", "", validate=is_blank_or_id),
+        "CHAT_PUBLIC_KEY": env.str("CHAT_PUBLIC_KEY", "", validate=is_blank_or_public_key),
+        "CHAT_BOT_TOKEN": env.str("CHAT_BOT_TOKEN", "", validate=is_blank_or_token),
+        "CHAT_CLIENT_SECRET": env.str("CHAT_CLIENT_SECRET", "", validate=is_blank_or_token),
+        "CHAT_API_BASE_URL": env.str("CHAT_API_BASE_URL", "", validate=is_base_url),
+    }
+
+
+def missing_of_chat(variables: Mapping[str, str]) -> list[str]:
+    """A sentence that names what is missing, if some of the application's variables are set but not all."""
+    wanted = [name for name in variables if name != "CHAT_API_BASE_URL"]
+    missing = [name for name in wanted if not variables[name]]
+    if not missing or len(missing) == len(wanted):
+        return []
+    verb = "is" if len(missing) == 1 else "are"
+    return [f"{' and '.join(missing)} {verb} not set: the chat platform needs {', '.join(wanted)}."]
+
+
+def chat_of(variables: Mapping[str, str]) -> ChatApplication | None:
+    """The application, if its variables are set."""
+    if not variables["CHAT_APPLICATION_ID"]:
+        return None
+    return ChatApplication(
+        variables["CHAT_APPLICATION_ID"],
+        variables["CHAT_PUBLIC_KEY"],
+        variables["CHAT_BOT_TOKEN"],
+        variables["CHAT_CLIENT_SECRET"],
+        (variables["CHAT_API_BASE_URL"] or CHAT_API).rstrip("/"),
+    )
+
+
+def with_chat_application(
+    sources: Mapping[str, SignInSource], application: ChatApplication | None
+) -> dict[str, SignInSource]:
+    """The sources, where signing in with the chat platform uses our application unless it has its own."""
+    chat = sources["chat"]
+    if application is None or chat.client_id or chat.client_secret:
+        return dict(sources)
+    own = replace(chat, client_id=application.application_id, client_secret=application.client_secret)
+    return {**sources, "chat": own}
 
 
 def django_database(url: str, *, statement_timeout: int, prepared_statements: bool = True) -> dict[str, Any]:

@@ -101,6 +101,7 @@ def settings(*, log_format: LogFormat, level: str, debug: bool) -> dict[str, Any
         "loggers": {
             "colloquy.requests": {"level": routine},
             "celery": {"level": routine},
+            "celery.beat": {"level": "WARNING"},  # several tasks are due every two seconds
             "django": {"level": level},
             "django.request": {"level": "ERROR"},  # the request middleware logs each request
             "django.server": {"handlers": [], "propagate": True, "level": "WARNING"},

@@ -32,6 +32,7 @@ from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from communities.http import throttling
+from communities.services.chat import metrics as chat_metrics
 from config import environment, queues
 from webhooks.services import metrics as webhook_metrics
 
@@ -217,7 +218,23 @@ def _database_metrics() -> list[Metric]:
         "Age of the oldest event not yet delivered to an active webhook, 0 if there is none.",
         outbox.oldest_age_seconds,
     )
-    return [deliveries, due, oldest, webhooks]
+    return [deliveries, due, oldest, webhooks, *_chat_metrics()]
+
+
+def _chat_metrics() -> list[Metric]:
+    outbox = chat_metrics.outbox(at=timezone.now())
+    tasks = GaugeMetricFamily(
+        "colloquy_chat_tasks", "What has to be done on the chat platform, by status.", labels=["status"]
+    )
+    for status, count in outbox.tasks.items():
+        tasks.add_metric([status], count)
+    due = GaugeMetricFamily("colloquy_chat_tasks_due", "Tasks of the chat platform due now.", outbox.due)
+    oldest = GaugeMetricFamily(
+        "colloquy_chat_oldest_due_task_age_seconds",
+        "For how long the first of them is due, 0 if there is none.",
+        outbox.oldest_due_seconds,
+    )
+    return [tasks, due, oldest]
 
 
 def _delivered() -> dict[str, int]:

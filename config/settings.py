@@ -89,6 +89,7 @@ SIGN_IN_SOURCES = {
     provider: environment.sign_in_source(_env, provider)
     for provider in ("chat", "video", "streaming", "game_store", "membership")
 }
+_chat = environment.chat_application(_env)
 # Hours without a visit after which a session ends, and hours after which it ends in any case.
 _hours = environment.between(1, 24 * 366)
 SESSION_HOURS = (
@@ -101,8 +102,10 @@ STAFF_SESSION_HOURS = (
 )
 
 environment.stop_on_wrong_values(_env)
-if _faults := environment.half_configured_sources(SIGN_IN_SOURCES):
+if _faults := [*environment.half_configured_sources(SIGN_IN_SOURCES), *environment.missing_of_chat(_chat)]:
     environment.stop(_faults)
+CHAT = environment.chat_of(_chat)  # None: no chat platform is connected
+SIGN_IN_SOURCES = environment.with_chat_application(SIGN_IN_SOURCES, CHAT)
 AI_PROVIDER = AI_PROVIDER or ("anthropic" if ANTHROPIC_API_KEY else "local")
 if AI_PROVIDER == "anthropic" and not ANTHROPIC_API_KEY:
     environment.stop(["AI_PROVIDER cannot be used: anthropic needs ANTHROPIC_API_KEY."])
@@ -409,7 +412,15 @@ CELERY_TASK_ROUTES = {
     "webhooks.deliver": {"queue": "webhooks"},
     "webhooks.sweep": {"queue": "webhooks"},
     "communities.send_mails": {"queue": "webhooks"},  # threads, for it waits for a mail server
-    "communities.refresh_members": {"queue": "webhooks"},  # and this for the chat platform
+    "communities.refresh_members": {"queue": "webhooks"},  # and these for the chat platform
+    "communities.sweep_chat": {"queue": "webhooks"},
+    "communities.check_chat": {"queue": "webhooks"},
+    "communities.reconcile_chat": {"queue": "webhooks"},
+    "surveys.send_public_message": {"queue": "webhooks"},
+    "surveys.remove_public_message": {"queue": "webhooks"},
+    "surveys.send_summary": {"queue": "webhooks"},
+    "surveys.advance_in_chat": {"queue": "webhooks"},
+    "xp.grant_role": {"queue": "webhooks"},
 }
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SOFT_TIME_LIMIT = 300  # not for threads, which cannot be killed: each step has its own timeout

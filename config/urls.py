@@ -22,6 +22,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^v1(?:/.*)?$", UnknownPath.of_any_method()),
     path("", include("xp.urls")),
     path("", include("surveys.pages.urls")),
+    path("", include("surveys.chat.urls")),
     path("account", RedirectView.as_view(url="/account/")),
     path("account/", include("surveys.pages.own.urls")),
     path("account/webhooks/", include("webhooks.pages.urls")),

@@ -6,11 +6,12 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.utils import timezone
 
-from surveys.services import anonymity, generation, jobs
+from surveys.services import anonymity, erasures, generation, jobs
 from surveys.services.analysis import service as analysis
+from surveys.services.conversations import drafting, gifts
 from surveys.services.drafts import service as drafts
 from surveys.services.projects import removal, schedule
-from surveys.services.responses import deletion
+from surveys.services.responses import changes, deletion
 from surveys.services.results import very_large
 
 
@@ -34,14 +35,28 @@ def delete_due_responses(**_later: object) -> None:
 
 @shared_task(name="surveys.forget_silent_conversations")
 def forget_silent_conversations(**_later: object) -> None:
-    """Every ten minutes: delete the sealed respondent of anonymous conversations silent for a day."""
+    """Every ten minutes: delete sealed respondents and unsent answers of conversations silent for a day."""
     anonymity.forget_silent(at=timezone.now())
+    drafting.forget_left(at=timezone.now())
 
 
 @shared_task(name="surveys.settle_anonymous_answers")
 def settle_anonymous_answers(**_later: object) -> None:
     """Every ten minutes: rewrite anonymous answers whose hour is over, to hide their write order."""
     anonymity.settle(at=timezone.now())
+
+
+@shared_task(name="surveys.forget_deletions")
+def forget_deletions(**_later: object) -> None:
+    """Each day: forget deleted responses that no reader of the feed can ask for any more."""
+    changes.forget_deletions(at=timezone.now())
+
+
+@shared_task(name="surveys.settle_gifts")
+def settle_gifts(**_later: object) -> None:
+    """Every minute: give gifts of anonymous projects, and report erasures, once their hour is over."""
+    gifts.settle(at=timezone.now())
+    erasures.announce_due(at=timezone.now())
 
 
 @shared_task(name=generation.MAKE)

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver
 
@@ -49,6 +51,7 @@ NO_SUCH_METHOD_FOR_EDITORS = "302 404 403 405 405 404 405"
 # A method that an address does not take, asked before or after the sign-in and the role.
 NO_SUCH_METHOD = "405 405 405 405 405 405 405"
 NO_SUCH_METHOD_FOR_STAFF = "302 405 405 405 405 405 405"
+NO_SUCH_METHOD_FOR_ADMINS = "302 404 404 404 405 404 405"
 NO_SUCH_METHOD_FOR_MEMBERS = "302 404 405 405 405 404 405"
 
 
@@ -113,6 +116,20 @@ TABLE: dict[str, tuple[str, str]] = {
         change=(PAGE_OF_ADMINS, SAME),
     ),
     **_pages(
+        "communities/chatinstallation",
+        list=("302 404 404 404 302 302 302", SAME),
+        change=(PAGE_OF_ADMINS, SAME),
+    ),
+    **_below(
+        "communities/chatinstallation",
+        "path:object_id",
+        check=(NO_SUCH_METHOD_FOR_ADMINS, LEADS_ADMINS_ON),
+    ),
+    "communities/chatinstallation/<path:object_id>/again/<int:task_id>/": (
+        NO_SUCH_METHOD_FOR_ADMINS,
+        LEADS_ADMINS_ON,
+    ),
+    **_pages(
         "communities/apikey",
         list=(LIST_OF_ADMINS, SAME),
         add=(LIST_OF_ADMINS, SAME),
@@ -163,6 +180,7 @@ TABLE: dict[str, tuple[str, str]] = {
     ),
     **_below("xp/achievement", "path:object_id", edit=(PAGE_OF_ADMINS, SAME)),
     **_pages("xp/rolegrant", list=(LIST_OF_ADMINS, SAME)),
+    **_below("xp/rolegrant", "int:object_id", again=(NO_SUCH_METHOD_FOR_ADMINS, LEADS_ADMINS_ON)),
     **_django_pages("communities/idempotentrequest"),
     **_django_pages(
         "communities/user",
@@ -315,6 +333,7 @@ TABLE: dict[str, tuple[str, str]] = {
 
 def routes() -> dict[str, URLPattern]:
     """Every address of the admin by its route."""
+    import_module(settings.ROOT_URLCONF)  # registers what the admin has
     return dict(_walk(admin.site.get_urls(), ""))
 
 

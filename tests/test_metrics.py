@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,13 +13,16 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 from redis.exceptions import RedisError
 
 from communities.http import throttling
+from communities.services.chat import outbox
 from config import metrics, queues
 from config.metrics import MetricsMiddleware
+from tests.factories import CommunityFactory
 from tests.support.metrics import DURATION, Samples, parse_samples, value
 from tests.support.webhooks.outbox import create_delivery, create_webhook, unsaved_event
 from webhooks.services import metrics as webhook_metrics
@@ -247,6 +251,18 @@ def test_the_outbox_has_metrics() -> None:
     assert value(samples, "colloquy_webhook_deliveries_due") == 1
     assert (value(samples, "colloquy_webhook_oldest_undelivered_event_age_seconds") or 0) > 0
     assert value(samples, "colloquy_webhooks", state="on") == 1
+
+
+def test_what_waits_for_the_chat_platform_has_metrics() -> None:
+    earlier = timezone.now() - timedelta(minutes=5)
+    outbox.put(community_id=CommunityFactory.create().pk, kind="xp.grant_role", subject="1", at=earlier)
+
+    samples = current()
+
+    assert value(samples, "colloquy_chat_tasks", status="pending") == 1
+    assert value(samples, "colloquy_chat_tasks", status="abandoned") == 0
+    assert value(samples, "colloquy_chat_tasks_due") == 1
+    assert 300 <= (value(samples, "colloquy_chat_oldest_due_task_age_seconds") or 0) < 360
 
 
 def test_delivered_deliveries_are_counted_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:

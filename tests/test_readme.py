@@ -34,6 +34,7 @@ def test_every_setting_stands_in_the_readme_and_every_setting_there_exists() -> 
     for file in ("config/gunicorn.py", "config/servers.py"):
         settings += re.findall(r"""environ\.get\(["'](\w+)["']""", (ROOT / file).read_text())
 
+    settings += re.findall(r'\benv\.\w+\("(\w+)"', (ROOT / "config/environment.py").read_text())
     settings += [f"SIGN_IN_CHAT_{name}" for name in ("CLIENT_ID", "CLIENT_SECRET", "BASE_URL")]  # as others
 
     cells = re.findall(r"^\| ((?:`[A-Z0-9_]+`(?:, )?)+) \|", READMES["config/README.md"], re.MULTILINE)

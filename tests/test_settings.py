@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from nacl.signing import SigningKey
 from psycopg.conninfo import conninfo_to_dict
 
 from config import environment, gunicorn
@@ -116,6 +117,15 @@ WRONG = [
     ("WEBHOOKS_THREADS", "0"),
     ("METRICS_TOKEN", ""),
     ("METRICS_TOKEN", "two words"),
+    ("CHAT_APPLICATION_ID", "an id"),
+    ("CHAT_PUBLIC_KEY", "k" * 64),
+    ("CHAT_PUBLIC_KEY", "ab" * 31),
+    ("CHAT_PUBLIC_KEY", "00" * 32),
+    ("CHAT_PUBLIC_KEY", "01" + "00" * 31),  # the identity
+    ("CHAT_PUBLIC_KEY", "ec" + "ff" * 30 + "7f"),  # of order two
+    ("CHAT_BOT_TOKEN", "very-secret with a space"),
+    ("CHAT_CLIENT_SECRET", "very-secret with a space"),
+    ("CHAT_API_BASE_URL", "discord.com"),
 ]
 # A start takes most of its time to import packages. This process imports them once, and starts from there.
 START_FROM_HERE = """
@@ -247,6 +257,60 @@ def test_a_secure_address_makes_everything_else_secure(tmp_path: Path) -> None:
         "SECURE_SSL_REDIRECT": True,
         "CSRF_TRUSTED_ORIGINS": ["https://surveys.example.org"],
     }
+
+
+CHAT = {
+    "CHAT_APPLICATION_ID": "1234567890123456789",
+    "CHAT_PUBLIC_KEY": SigningKey(bytes(32)).verify_key.encode().hex(),
+    "CHAT_BOT_TOKEN": "very-secret-token",
+    "CHAT_CLIENT_SECRET": "very-secret-secret",
+}
+
+
+def test_no_chat_platform_is_connected_where_nothing_is_set(tmp_path: Path) -> None:
+    started = _start(tmp_path, "CHAT", CHAT_API_BASE_URL="https://chat.example.org/api")
+
+    assert json.loads(started.stdout) == {"CHAT": None}
+
+
+def test_all_four_settings_connect_the_chat_platform(tmp_path: Path) -> None:
+    started = _start(tmp_path, "CHAT", **CHAT)
+
+    assert json.loads(started.stdout)["CHAT"] == (
+        f"ChatApplication(application_id='1234567890123456789', public_key='{CHAT['CHAT_PUBLIC_KEY']}', "
+        "api_base_url='https://discord.com/api/v10')"
+    )
+
+
+@pytest.mark.parametrize("missing", CHAT)
+def test_a_chat_platform_that_is_half_connected_stops_the_start(tmp_path: Path, missing: str) -> None:
+    started = _start(tmp_path, **{name: value for name, value in CHAT.items() if name != missing})
+
+    assert started.returncode == 1
+    assert started.stderr.startswith(f"{missing} is not set: the chat platform needs ")
+    assert started.stderr.count("\n") == 1
+    assert "very-secret" not in started.stderr
+
+
+def test_all_missing_settings_of_the_chat_platform_are_named(tmp_path: Path) -> None:
+    started = _start(tmp_path, CHAT_APPLICATION_ID="12", CHAT_CLIENT_SECRET="very-secret-secret")
+
+    assert started.stderr.startswith("CHAT_PUBLIC_KEY and CHAT_BOT_TOKEN are not set: ")
+
+
+@pytest.mark.parametrize(
+    ("own", "client_id"),
+    [
+        ({}, CHAT["CHAT_APPLICATION_ID"]),
+        ({"SIGN_IN_CHAT_CLIENT_ID": "own", "SIGN_IN_CHAT_CLIENT_SECRET": "secret"}, "own"),
+    ],
+)
+def test_signing_in_with_the_chat_platform_uses_its_application_by_default(
+    tmp_path: Path, own: dict[str, str], client_id: str
+) -> None:
+    started = _start(tmp_path, "SIGN_IN_SOURCES", **CHAT, **own)
+
+    assert f"provider='chat', client_id='{client_id}'" in started.stdout
 
 
 def test_a_database_url_is_read_as_libpq_reads_it() -> None:

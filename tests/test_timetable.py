@@ -1,12 +1,24 @@
 """The timetable contains exactly the periodic tasks."""
 
 from config.celery import INTERVALS, app
-from surveys.services import generation
+from surveys.chat import timed
+from surveys.services import generation, public_messages
 from surveys.services.analysis import service as analysis
 from surveys.services.results import very_large
 from webhooks.services.outbox import DELIVER
+from xp.services import role_grants
 
-WOKEN_ON_DEMAND = {DELIVER, analysis.RUN, generation.MAKE, very_large.RUN}
+WOKEN_ON_DEMAND = {
+    DELIVER,
+    analysis.RUN,
+    generation.MAKE,
+    very_large.RUN,
+    public_messages.SEND,
+    public_messages.SUMMARIZE,
+    public_messages.REMOVE,
+    timed.ADVANCE,
+    role_grants.GRANT,
+}
 
 
 def test_every_task_of_the_timetable_is_registered() -> None:

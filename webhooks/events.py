@@ -14,9 +14,11 @@ class EventType(TextChoices):
     PROJECT_CLOSED = "project.closed"
     PROJECT_DELETED = "project.deleted"
     RESPONSE_SUBMITTED = "response.submitted"
+    RESPONSE_UPDATED = "response.updated"
     RESPONSE_DELETED = "response.deleted"
     ANALYSIS_COMPLETED = "analysis.completed"
     ANALYSIS_FAILED = "analysis.failed"
+    MEMBER_ERASED = "member.erased"
     WEBHOOK_PING = "webhook.ping"
 
     @enum.property

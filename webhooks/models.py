@@ -82,12 +82,16 @@ class Webhook(models.Model):
 class Event(models.Model):
     """A change, with the body that every attempt sends, byte for byte.
 
-    Written in the transaction of the change. `person_id` is the user that the body names, so that the name
-    can be erased. It is not a foreign key, because the event outlives the person.
+    Written in the transaction of the change, whether a webhook listens or not. `person_id` is the user that
+    the body names, so that the name can be erased. It is not a foreign key, because the event outlives the
+    person.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
+    # No constraint in the database: it would have every answer lock the one row of its community.
+    community = models.ForeignKey(
+        "communities.Community", models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
     type = models.CharField(max_length=32, choices=EventType)
     body = models.TextField(null=True, help_text="JSON, frozen; gone after 30 days.")  # noqa: DJ001
     person_id = models.BigIntegerField(null=True, blank=True)
@@ -109,6 +113,7 @@ class Event(models.Model):
             models.Index(fields=["created_at"], condition=Q(body__isnull=False), name="event_to_forget"),
             models.Index(fields=["created_at"], condition=Q(is_settled=False), name="event_to_settle"),
             models.Index(fields=["type", "-created_at", "-id"], name="event_newest_of_type"),
+            models.Index(fields=["community", "-created_at", "-id"], name="event_newest_of_community"),
             models.Index(
                 fields=["community", "person_id"],
                 condition=Q(person_id__isnull=False),

@@ -21,9 +21,11 @@ EVENT_MEANINGS = {
     EventType.PROJECT_CLOSED: "A project closed",
     EventType.PROJECT_DELETED: "A project was deleted",
     EventType.RESPONSE_SUBMITTED: "Somebody submitted a response",
+    EventType.RESPONSE_UPDATED: "Somebody changed a response that they had submitted",
     EventType.RESPONSE_DELETED: "A response was deleted",
     EventType.ANALYSIS_COMPLETED: "An analysis is finished",
     EventType.ANALYSIS_FAILED: "An analysis failed",
+    EventType.MEMBER_ERASED: "A person's data was erased",
     EventType.WEBHOOK_PING: "A test message that you sent",
 }
 

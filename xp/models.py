@@ -163,6 +163,15 @@ class RoleGrant(models.Model):
     project_name = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField()
     carried_out_at = models.DateTimeField(null=True, blank=True, help_text="Empty while it waits.")
+    is_asked_for = models.BooleanField(
+        default=False, db_default=False, editable=False, help_text="It is in the outbox of the chat platform."
+    )
+    refusal = models.CharField(
+        max_length=300, blank=True, db_default="", help_text="Why the platform could not grant it yet."
+    )
+    skipped_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="When the member was not in the server to get it."
+    )
 
     class Meta:
         constraints = [
@@ -180,6 +189,11 @@ class RoleGrant(models.Model):
                 condition=Q(carried_out_at__isnull=True),
                 name="role_grant_waiting_newest",
             ),
+            models.Index(
+                fields=["id"],
+                condition=Q(carried_out_at__isnull=True, is_asked_for=False),
+                name="role_grant_to_ask_for",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -188,3 +202,12 @@ class RoleGrant(models.Model):
     @property
     def is_waiting(self) -> bool:
         return self.carried_out_at is None
+
+    @property
+    def state(self) -> str:
+        """What has become of it, in a word: `granted`, `skipped`, `refused` or `waiting`."""
+        if self.carried_out_at is not None:
+            return "granted"
+        if self.skipped_at is not None:
+            return "skipped"
+        return "refused" if self.refusal else "waiting"

@@ -44,7 +44,9 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
     has_account = _has_account(invitation)
     form = InvitedSignUp(request.POST or None, initial={"name": invitation.name})
     form.judge_password_of(User(email=invitation.email, name=request.POST.get("name", "")))
-    if request.method == "POST" and not has_account and form.is_valid():
+    if request.method == "POST" and has_account:  # made since the page was opened, maybe by this invitation
+        return HttpResponseRedirect(request.path)
+    if request.method == "POST" and form.is_valid():
         return _sign_up(request, token, form.cleaned_data)
     return _draw(request, invitation, {"form": form, "has_account": has_account})
 

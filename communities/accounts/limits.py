@@ -77,6 +77,8 @@ TABLE: dict[str, Limit] = {
     "account_key_new": _SIMPLE,
     "account_key_rotate": _SIMPLE,
     "account_setup_step": _BUILDING,
+    "account_chat_check": _SIMPLE,
+    "account_chat_again": _BUILDING,
     "account_webhook_new": _SIMPLE,
     "account_webhook_rotate": _SIMPLE,
     "account_webhook_edit": _BUILDING,

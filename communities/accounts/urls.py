@@ -1,6 +1,6 @@
 from django.urls import include, path, re_path
 
-from communities.accounts import invitation, keys, setup, views
+from communities.accounts import chat, invitation, keys, setup, views
 
 urlpatterns = [
     path("sources/", include("communities.accounts.providers.routes")),
@@ -10,6 +10,9 @@ urlpatterns = [
     path("keys/new/", keys.new, name="account_key_new"),
     path("keys/<int:key_id>/rotate/", keys.rotate, name="account_key_rotate"),
     path("keys/<int:key_id>/revoke/", keys.revoke, name="account_key_revoke"),
+    path("chat/", chat.page, name="account_chat"),
+    path("chat/check/", chat.check, name="account_chat_check"),
+    path("chat/again/<int:task_id>/", chat.try_again, name="account_chat_again"),
     path("setup/<int:community_id>/", setup.begin, name="account_setup"),
     path("setup/<int:community_id>/done/", setup.done, name="account_setup_done"),
     path("setup/<int:community_id>/<slug:slug>/", setup.step, name="account_setup_step"),

@@ -2,6 +2,7 @@
 
 from communities.admin import (  # noqa: F401 - they register
     audit,
+    chat,
     communities,
     community_page,
     home,

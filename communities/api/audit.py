@@ -13,7 +13,7 @@ from communities.actors import Role
 from communities.audit_actions import Action
 from communities.errors import NotFound, refuse
 from communities.http.fields import UtcDateTimeField
-from communities.http.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
+from communities.http.pagination import PerPageIn
 from communities.http.paths import MAX_ID
 from communities.http.views import CommunityViewSet
 from communities.models import AuditEntry
@@ -56,14 +56,11 @@ _ABOUT = (
 )
 
 
-class AuditIn(serializers.Serializer[Any]):
+class AuditIn(PerPageIn):
     """Filters and paging of the audit trail."""
 
     after = serializers.UUIDField(
         required=False, help_text="An entry's id: the page starts after it, at one cost at any depth."
-    )
-    per_page = serializers.IntegerField(
-        min_value=1, max_value=MAX_PER_PAGE, default=DEFAULT_PER_PAGE, help_text="1 to 100."
     )
     project_id = serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID)
     action = serializers.ChoiceField(choices=Action.values, required=False)

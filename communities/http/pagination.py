@@ -16,13 +16,18 @@ Rows = QuerySet[Any, Any] | Sequence[Any] | Callable[[int, int], Sequence[Any]]
 """Ordered rows, or a function that loads the rows at an offset, up to a length."""
 
 
-class PageIn(serializers.Serializer[Any]):
-    """Query parameters of a list. A list with filters adds them in a subclass."""
+class PerPageIn(serializers.Serializer[Any]):
+    """How much a page holds. A list that is read on from a place adds that place in a subclass."""
 
-    page = serializers.IntegerField(min_value=1, max_value=MAX_PAGE, default=1, help_text="From 1.")
     per_page = serializers.IntegerField(
         min_value=1, max_value=MAX_PER_PAGE, default=DEFAULT_PER_PAGE, help_text="1 to 100."
     )
+
+
+class PageIn(PerPageIn):
+    """Query parameters of a list with numbered pages. A list with filters adds them in a subclass."""
+
+    page = serializers.IntegerField(min_value=1, max_value=MAX_PAGE, default=1, help_text="From 1.")
 
 
 def paginate(

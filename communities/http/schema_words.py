@@ -18,17 +18,22 @@ _WEBHOOKS = """\
 receive (`*` for all). An event goes to the webhooks that exist when it happens. Every event is stored in the
 transaction of the change it reports, and delivered at least once: deduplicate by `webhook-id`. Events of one
 object are delivered in order, unless an attempt fails or the object is a response to an anonymous project; no
-other order is promised. `timestamp` says when the event happened, to the second. A `POST` carries
+other order is promised. `.../events` lists the events of the last 30 days, also those that no webhook wanted.
+`timestamp` says when the event happened, to the second. A `POST` carries
 `{"id", "type", "timestamp", "api_version": "v1", "community_id", "data"}`, where `data` is the object as the
 interface returned it at that moment:
 
 - `project.created`, `project.opened`, `project.closed`, `project.deleted`: `{"project": Project}`. If the
   project was opened or closed on schedule, `timestamp` is the scheduled time.
-- `response.submitted`: `{"project_id", "response": Response}`, once, when the response is completed. A vote
-  that is changed later sends no second event; a vote that is taken back sends `response.deleted`.
+- `response.submitted`: `{"project_id", "response": Response}`, once, when the response is completed.
+- `response.updated`: `{"project_id", "response": Response}`, whenever an answer of a completed response is
+  changed, such as a vote that may be changed. A vote that is taken back sends `response.deleted`.
 - `response.deleted`: `{"project_id", "response_id"}`, also for a partial response. Responses that are deleted
   with their project send no events of their own.
 - `analysis.completed`, `analysis.failed`: `{"project_id", "analysis": Analysis}`.
+- `member.erased`: `{"member_id"}`. Delete what you hold of that member. Their responses lose their name
+  without a `response.updated`. If the member is in the middle of an anonymous project, the event follows at
+  the end of the hour, or of the day if the project's times are rounded to it.
 - `webhook.ping`: `{"webhook": Webhook}`, to the webhook that was pinged, whatever its `events`.
 
 For responses to anonymous projects, `timestamp` and all times of deliveries are rounded to the hour, or to

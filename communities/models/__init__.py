@@ -1,5 +1,6 @@
 from communities.models.api_key import ApiKey
 from communities.models.audit_entry import AuditEntry
+from communities.models.chat import ChatInstallation, ChatTask
 from communities.models.community import Community, CommunitySettings
 from communities.models.idempotent_request import IdempotentRequest
 from communities.models.identity import Identity, SourceCheck, SourceToken, VerifiedSource
@@ -11,6 +12,8 @@ from communities.models.user import User, unnamed
 __all__ = [
     "ApiKey",
     "AuditEntry",
+    "ChatInstallation",
+    "ChatTask",
     "Community",
     "CommunitySettings",
     "IdempotentRequest",

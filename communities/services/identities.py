@@ -48,6 +48,24 @@ def sign_in(*, provider: str, platform_id: str, name: str, at: datetime) -> Iden
 
 
 @in_transaction
+def note(*, provider: str, platform_id: str, name: str) -> int:
+    """The user of an account that its platform told us of; a new user if nobody has it yet.
+
+    It does not count as proven here: that somebody holds it now proves nothing about a browser.
+    """
+    fields = _fields(provider, platform_id)
+    identity = _lock(fields)
+    if identity is None:
+        user = User(name=name)
+        user.set_unusable_password()
+        user.save()
+        identity = _claim(fields, user.pk)
+        if identity.user_id != user.pk:
+            user.delete()
+    return identity.user_id
+
+
+@in_transaction
 def connect(*, user_id: int, provider: str, platform_id: str, name: str, at: datetime) -> Identity:
     """Give a user the account that they have just proven to own. Raises BelongsToAnother."""
     fields = _fields(provider, platform_id)

@@ -126,7 +126,7 @@ def find_member_id(*, community_id: int, user_id: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class LockedMember:
-    """A present member under a row lock, with the community's settings."""
+    """A present member under a lock, with the community's settings."""
 
     member_id: int
     settings: CommunitySettings
@@ -137,11 +137,15 @@ def lock_member(*, community_id: int, user_id: int) -> LockedMember | None:
 
     Until then nobody else can give to the member or erase them. None if they are no present member.
     """
+    return _present_member(community_id, user_id, "FOR NO KEY UPDATE OF m")
+
+
+def _present_member(community_id: int, user_id: int, locking: str) -> LockedMember | None:
     with prepared() as cursor:
         cursor.execute(
             f"SELECT m.id, {columns_of(CommunitySettings, 's')} FROM communities_member m"
             " LEFT JOIN communities_communitysettings s ON s.community_id = m.community_id"
-            " WHERE m.community_id = %s AND m.user_id = %s AND m.left_at IS NULL FOR NO KEY UPDATE OF m",
+            f" WHERE m.community_id = %s AND m.user_id = %s AND m.left_at IS NULL {locking}",
             [community_id, user_id],
         )
         row = cursor.fetchone()
@@ -150,6 +154,21 @@ def lock_member(*, community_id: int, user_id: int) -> LockedMember | None:
     if row[1] is None:
         return LockedMember(row[0], CommunitySettings(community_id=community_id))
     return LockedMember(row[0], instance_of(CommunitySettings, row[1:]))
+
+
+def hold_member(*, community_id: int, user_id: int) -> LockedMember | None:
+    """Like `lock_member`, but the row keeps no trace of the transaction, which writes an anonymous answer.
+
+    Erasing and merging the user take the same lock (`lock_user`).
+    """
+    lock_user(user_id=user_id)
+    return _present_member(community_id, user_id, "")
+
+
+def lock_user(*, user_id: int) -> None:
+    """Wait for transactions that hold the user's memberships, and let later ones wait for this one."""
+    with prepared() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"user:{user_id}"])
 
 
 def display_name(*, community_id: int, user_id: int) -> str:

@@ -1,9 +1,10 @@
 """Members as the chat platform lists them: who is in a community's server, and with which roles.
 
-The platform is asked with the person's own token, never inside a transaction. A member who is gone from the
-server has left; one who comes back belongs again, with the access that they had. Who left in another way
-stays away, and so does an erased member until they sign in again. Members whom the platform never listed,
-such as those that staff added by hand, are never marked as left.
+The platform is asked by our bot where it is in the server, else with the person's own token; never inside a
+transaction. A member who is gone from the server has left; one who comes back belongs again, with the access
+that they had. Who left in another way stays away, and so does an erased member until they sign in again or
+act in the server's chat. Members whom the platform never listed, such as those that staff added by hand, are
+never marked as left.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from django.db.models import Exists, OuterRef, Q
 
 from communities import queue, rounding
 from communities.audit_actions import Action
-from communities.models import Community, Identity, Member, SourceToken, User
+from communities.chat_platform import client
+from communities.chat_platform.client import PlatformError, Refused
+from communities.models import ChatInstallation, Community, Identity, Member, SourceToken, User
 from communities.rounding import Rounding
-from communities.services import audit, source_tokens
+from communities.services import audit, bots, source_tokens
 from communities.sources import chat
 from communities.sources.chat import GuildMember
 from communities.sources.failures import SourceUnavailable, TokenRefused
@@ -32,6 +35,7 @@ AGAIN = timedelta(minutes=10)  # before the worker asks about the same member ag
 AT_ONCE = 50
 SECONDS_AT_SIGN_IN = 4.0  # then no other community is asked about: with the last answer, about 6 s
 REFRESH = "communities.refresh_members"
+_GONE = frozenset({10007, 10013})  # codes of the platform: no such member, no such account
 
 log = structlog.get_logger("colloquy.sources")
 
@@ -78,6 +82,28 @@ def refresh(
         raise
     asked = _Asked(community_id, user_id, at, rounded_to)
     return _note_absence(asked) if listed is None else _note_presence(listed, asked)
+
+
+def note_listed(
+    *,
+    listed: GuildMember,
+    community_id: int,
+    user_id: int,
+    at: datetime,
+    rounded_to: Rounding | None = None,
+) -> Member | None:
+    """Note what the platform itself has just told of somebody in the server of a community.
+
+    Returns them as a member, present or not, as `refresh` does.
+    """
+    return _note_presence(listed, _Asked(community_id, user_id, at, rounded_to))
+
+
+def note_gone(
+    *, community_id: int, user_id: int, at: datetime, rounded_to: Rounding | None = None
+) -> Member | None:
+    """Note that the platform does not list somebody in the server of a community. None if no member."""
+    return _note_absence(_Asked(community_id, user_id, at, rounded_to))
 
 
 def refresh_at_sign_in(*, identity_id: int, user_id: int, at: datetime) -> list[int]:
@@ -170,6 +196,32 @@ def _has_account(user_id: int) -> bool:
 
 def _ask(*, community_id: int, user_id: int, at: datetime) -> GuildMember | None:
     """The person in the server, by any of their accounts. Raises SourceUnavailable, TokenRefused."""
+    if bots.is_in_server(community_id=community_id):
+        return _ask_by_bot(community_id=community_id, user_id=user_id)
+    return _ask_by_token(community_id=community_id, user_id=user_id, at=at)
+
+
+def _ask_by_bot(*, community_id: int, user_id: int) -> GuildMember | None:
+    """As the bot sees them, which needs no token of theirs. Raises SourceUnavailable."""
+    accounts = Identity.objects.filter(
+        user_id=user_id, provider=Identity.Provider.CHAT, community__isnull=True
+    ).order_by("pk")
+    for platform_id in accounts.values_list("platform_id", flat=True):
+        if not platform_id.isdigit():
+            continue
+        try:
+            listed = client.request("GET", f"/guilds/{community_id}/members/{platform_id}")
+        except Refused as refusal:
+            if refusal.code in _GONE:
+                continue
+            raise SourceUnavailable(refusal.message) from refusal
+        except PlatformError as failure:
+            raise SourceUnavailable(failure.message, retry_after=failure.retry_after) from failure
+        return chat.guild_member_of(listed, guild_id=str(community_id))
+    return None
+
+
+def _ask_by_token(*, community_id: int, user_id: int, at: datetime) -> GuildMember | None:
     accounts = Identity.objects.filter(
         user_id=user_id, provider=Identity.Provider.CHAT, proven_at__isnull=False
     )
@@ -196,9 +248,16 @@ def _claim_old(at: datetime) -> list[Member]:
     with_token = SourceToken.objects.filter(
         identity__user=OuterRef("user"), identity__provider=Identity.Provider.CHAT
     )
+    with_account = Identity.objects.filter(
+        user=OuterRef("user"), provider=Identity.Provider.CHAT, community__isnull=True
+    )
+    with_bot = ChatInstallation.objects.filter(
+        community_id=OuterRef("community_id"), status=ChatInstallation.Status.CONNECTED
+    )
+    by_bot = Exists(with_bot) & Exists(with_account) if bots.is_configured() else Q(pk__in=[])
     old = Member.objects.filter(
         Q(roles_asked_at__isnull=True) | Q(roles_asked_at__lt=at - AGAIN),
-        Exists(with_token),
+        Exists(with_token) | by_bot,
         left_at__isnull=True,
         roles_told_at__lt=at - REFRESHED,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -66,7 +67,12 @@ def guild_member(token: str, guild_id: str) -> GuildMember | None:
         raise TokenRefused("The token does not let us see memberships.")
     if reply.status != 200 or not isinstance(reply.content, dict):
         raise api.unexpected("chat", reply)
-    content, user = reply.content, reply.content.get("user")
+    return guild_member_of(reply.content, guild_id=guild_id)
+
+
+def guild_member_of(content: Mapping[str, Any], *, guild_id: str) -> GuildMember:
+    """A member as the platform describes one, in its API as in interactions."""
+    user = content.get("user")
     user = user if isinstance(user, dict) else {}
     roles = content.get("roles")
     return GuildMember(

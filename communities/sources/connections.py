@@ -11,6 +11,8 @@ import functools
 import socket
 import ssl
 import time
+from collections.abc import Sequence
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,41 +27,58 @@ from urllib3.exceptions import HTTPError, NewConnectionError
 from communities.addresses import is_public, resolve
 
 TIMEOUT = 5.0  # seconds, for connecting, for each wait for bytes, and for the whole body
+BOT_TIMEOUT = (3.0, 10.0)  # the bot's: for connecting, and for each wait for bytes
+BOT_CONNECTIONS = 8  # that a process keeps open
 MAX_BODY_BYTES = 1024 * 1024
 _MAX_ADDRESSES_TRIED = 3
+_CHAT = "https://discord.com"
 
 
 def session() -> requests.Session:
     """A session that obeys the rules above. Its failures are `requests.RequestException`."""
-    return _Session()
+    return _Session([each.base_url for each in settings.SIGN_IN_SOURCES.values() if each.base_url], TIMEOUT)
+
+
+def session_of_bot(base_url: str) -> requests.Session:
+    """The same for the bot, whose `base_url` may be anywhere unless it is the platform's own.
+
+    Threads may share it: it keeps no cookies, and its connections are safe to share.
+    """
+    anywhere = [] if _origin(base_url) == _CHAT else [base_url]
+    session = _Session(anywhere, BOT_TIMEOUT, pool_size=BOT_CONNECTIONS)
+    session.headers["User-Agent"] = _user_agent_of_chat()
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    return session
 
 
 class _Session(requests.Session):
-    def __init__(self) -> None:
+    def __init__(
+        self, anywhere: Sequence[str], timeout: float | tuple[float, float], *, pool_size: int = 1
+    ) -> None:
         super().__init__()
         self.trust_env = False
         self.headers.update(
             {"User-Agent": f"Colloquy/1.0 ({settings.BASE_URL})", "Accept-Encoding": "identity"}
         )
+        self._timeout = timeout
         self.adapters.clear()
-        self.mount("https://", _Adapter(_PublicPools))
-        for each in settings.SIGN_IN_SOURCES.values():
-            if each.base_url:
-                self.mount(f"{_origin(each.base_url)}/", _Adapter(_AnyPools))
+        self.mount("https://", _Adapter(_PublicPools, pool_size))
+        for each in anywhere:
+            self.mount(f"{_origin(each)}/", _Adapter(_AnyPools, pool_size))
 
     def request(self, method: str, url: str, **kwargs: Any) -> requests.Response:  # type: ignore[override]
         if _origin(url) in _origins_of_chat():
             kwargs["headers"] = {**(kwargs.get("headers") or {}), "User-Agent": _user_agent_of_chat()}
-        return super().request(method, url, **kwargs | {"timeout": TIMEOUT, "allow_redirects": False})
+        return super().request(method, url, **kwargs | {"timeout": self._timeout, "allow_redirects": False})
 
 
 class _Adapter(HTTPAdapter):
-    def __init__(self, pools: type[PoolManager]) -> None:
-        self._pools = pools
+    def __init__(self, pools: type[PoolManager], pool_size: int) -> None:
+        self._pools, self._pool_size = pools, pool_size
         super().__init__()
 
     def init_poolmanager(self, *_: Any, **__: Any) -> None:
-        self.poolmanager = self._pools(num_pools=2, ssl_context=_tls())
+        self.poolmanager = self._pools(num_pools=2, maxsize=self._pool_size, ssl_context=_tls())
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
         """The TLS context knows whom to trust."""
@@ -69,11 +88,11 @@ class _Adapter(HTTPAdapter):
         response = super().send(request, *args, **kwargs)
         try:
             response._content = _body(response.raw)
+            response._content_consumed = True  # so that closing it keeps the connection for the next
         except (HTTPError, OSError) as failure:
             raise requests.ConnectionError(failure, request=request) from failure
         finally:
             response.close()
-        response._content_consumed = True
         return response
 
 
@@ -93,14 +112,14 @@ class _Checked:
 
     def _new_conn(self: Any) -> socket.socket:
         try:
-            addresses = resolve(self._dns_host, self.port, seconds=TIMEOUT)
+            addresses = resolve(self._dns_host, self.port, seconds=_seconds_to_connect(self))
         except TimeoutError:
             addresses = []
         if not addresses or not (self.allows_private or all(is_public(ip) for _, (ip, *_) in addresses)):
             raise NewConnectionError(self, "The host is unknown, or has an address that is not public.")
         for family, address in addresses[:_MAX_ADDRESSES_TRIED]:
             try:
-                return _connected(family, address)
+                return _connected(family, address, _seconds_to_connect(self))
             except OSError:
                 continue
         raise NewConnectionError(self, "The host could not be reached.")
@@ -142,10 +161,14 @@ class _AnyPools(PoolManager):
         self.pool_classes_by_scheme = {"http": _AnyPool, "https": _AnySecurePool}
 
 
-def _connected(family: int, address: tuple[Any, ...]) -> socket.socket:
+def _seconds_to_connect(connection: Any) -> float:
+    return float(connection.timeout) if isinstance(connection.timeout, int | float) else TIMEOUT
+
+
+def _connected(family: int, address: tuple[Any, ...], seconds: float) -> socket.socket:
     plain = socket.socket(family, socket.SOCK_STREAM)
     try:
-        plain.settimeout(TIMEOUT)
+        plain.settimeout(seconds)
         plain.connect(address)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except BaseException:
@@ -169,7 +192,7 @@ def _origins_of_chat() -> set[str]:
     """Where the chat platform is, which demands a user agent of its own form."""
     source = settings.SIGN_IN_SOURCES.get("chat")
     own = {_origin(source.base_url)} if source and source.base_url else set()
-    return {"https://discord.com", *own}
+    return {_CHAT, *own}
 
 
 def _user_agent_of_chat() -> str:

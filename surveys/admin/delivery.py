@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from communities.admin_site import acting
+from communities.admin_site.chat_choices import role_choices
 from communities.services import verified_sources
 from surveys.admin import project_forms
 from surveys.admin.cards import PRIVACY, Card, CardField
@@ -22,6 +23,7 @@ from surveys.admin.project_forms import IdsField, Section, premium
 from surveys.services.field_groups import PREMIUM_INVITATION
 
 _INVITATION = "delivery.invitation"
+_COLOURS = ("border_color", "border_color_closed")
 PICTURE = {"data-picture": "", "inputmode": "url"}  # shown below its address
 BUTTONS = {
     "": Card("Default"),
@@ -47,7 +49,6 @@ class DeliveryForm(ScheduleForm):
         "privacy_mode": "settings.privacy_mode",
         "max_completes_per_user": "settings.max_completes_per_user",
         "change_poll": "settings.change_poll",
-        "post_channel_id": f"{_INVITATION}.post_channel_id",
         "message": f"{_INVITATION}.message",
         "image_url": f"{_INVITATION}.image_url",
         "thumbnail_url": f"{_INVITATION}.thumbnail_url",
@@ -67,7 +68,10 @@ class DeliveryForm(ScheduleForm):
             "Audience",
             "Who may answer, and where.",
             "private",
-            ("participation", "response_channel", "required_role_ids", "verified_source_ids"),
+            (
+                *("participation", "response_channel", "post_channel_id"),
+                *("required_role_ids", "verified_source_ids"),
+            ),
         ),
         Section(
             "Privacy",
@@ -82,7 +86,7 @@ class DeliveryForm(ScheduleForm):
             "The post in the chat that asks people to answer. Without a chat it is not used.",
             "invitation",
             (
-                *("post_channel_id", "message", "image_url", "thumbnail_url", "border_color", "info_display"),
+                *("message", "image_url", "thumbnail_url", "border_color", "info_display"),
                 *PREMIUM_INVITATION,
             ),
             more="admin/surveys/project/invitation.html",
@@ -109,13 +113,12 @@ class DeliveryForm(ScheduleForm):
         required=False,
         help_text="They may also take it back, as long as the poll is open.",
     )
-    post_channel_id = forms.CharField(
-        label="Channel", required=False, help_text="The id of the chat channel. Needed to open in the chat."
-    )
     message = forms.CharField(
         label="Message",
         required=False,
         max_length=4000,
+        help_text="The post mentions the roles that people need, chosen above. An @ written here mentions "
+        "nobody.",
         widget=forms.Textarea(attrs={"rows": 3, "data-invitation": "message"}),
     )
     image_url = forms.CharField(
@@ -133,16 +136,16 @@ class DeliveryForm(ScheduleForm):
     border_color = forms.CharField(
         label="Colour",
         required=False,
-        max_length=6,
-        help_text="Of the post’s edge while it is open: six digits such as 4b4fcc, without #.",
+        max_length=7,
+        help_text="Of the post’s edge while it is open, such as #4b4fcc.",
         widget=forms.TextInput(attrs={"data-invitation": "border_color", "data-colour": ""}),
     )
     info_display = CardField(label="Facts about it", cards=DISPLAYS, is_small=True)
     border_color_closed = forms.CharField(
         label="Colour once closed",
         required=False,
-        max_length=6,
-        help_text="Six digits, without #.",
+        max_length=7,
+        help_text="Of the post’s edge once it is closed.",
         widget=forms.TextInput(attrs={"data-colour": ""}),
     )
     footer = forms.CharField(
@@ -161,9 +164,11 @@ class DeliveryForm(ScheduleForm):
 
     def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
         super().__init__(data, page=page)
+        self.knows_server = False
         if not page.project.is_poll:
             del self.fields["change_poll"]
         self._offer_sources()
+        self._offer_server()
         for name in PREMIUM_INVITATION:
             premium(self, name)
 
@@ -188,6 +193,24 @@ class DeliveryForm(ScheduleForm):
             reverse("admin:communities_verifiedsource_changelist"),
         )
 
+    def _offer_server(self) -> None:
+        """Let people choose roles by name, if the community's server is known."""
+        if (guild := self.guild) is None:
+            return
+        self.knows_server = True
+        chosen = str(self.initial["required_role_ids"] or "").split()
+        self.initial["required_role_ids"] = chosen
+        old = self.fields["required_role_ids"]
+        field = forms.MultipleChoiceField(
+            label="Roles",
+            required=False,
+            choices=role_choices(guild, chosen),
+            widget=forms.CheckboxSelectMultiple,
+            help_text="People need one of these roles of your server. None chosen: none is needed.",
+        )
+        field.show_hidden_initial, field.disabled = old.show_hidden_initial, old.disabled
+        self.fields["required_role_ids"] = field
+
     def shown(self, name: str, value: Any) -> Any:
         if name == "verified_source_ids":
             return [str(each) for each in value or []]
@@ -201,8 +224,12 @@ class DeliveryForm(ScheduleForm):
     def sent(self, name: str, value: Any) -> Any:
         if name == "answer_button_color" and value:
             return int(value)
+        if name in _COLOURS and value:
+            return value.removeprefix("#")
         if name == "verified_source_ids":
             return [int(each) for each in value]
+        if name == "required_role_ids" and self.knows_server:
+            return list(value)
         return super().sent(name, value)
 
 

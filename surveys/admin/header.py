@@ -126,20 +126,20 @@ def _tools(project: Project, actor: Actor, at: datetime) -> tuple[Tool | None, l
     main, more = None, []
     if access.may_edit(actor=actor, project=project):
         if project.is_live_at(at):
-            main = Tool(f"Close {'poll' if project.is_poll else 'survey'}", _asks("close", project))
+            main = Tool(f"Close {'poll' if project.is_poll else 'survey'}", asks("close", project))
         elif project.is_pending_at(at):
-            main = Tool("Cancel opening", _asks("close", project))
+            main = Tool("Cancel opening", asks("close", project))
         else:
             main = Tool("Open", reverse("admin:surveys_project_open", args=[project.pk]))
         more.append(Tool("Rename", reverse("admin:surveys_project_rename", args=[project.pk])))
     if actor.has_role(Role.CREATOR):
-        more.append(Tool("Clone", _asks("clone", project)))
+        more.append(Tool("Clone", asks("clone", project)))
     if access.may_edit(actor=actor, project=project):
-        more.append(Tool("Delete", _asks("delete", project), is_dangerous=True))
+        more.append(Tool("Delete", asks("delete", project), is_dangerous=True))
     return main, more
 
 
-def _asks(act: str, project: Project) -> str:
+def asks(act: str, project: Project) -> str:
     """The address of the page that asks before it acts on this project."""
     return f"{reverse(f'admin:surveys_project_{act}_selected')}?id={project.pk}&from=project"
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
+from communities.admin_site.chat_choices import offer_channel
 from communities.admin_site.site import time_zone_of
 from communities.errors import Refusal
 from communities.services import verified_sources
+from communities.services.chat import guilds, installations, overview
 from communities.words import plural
-from surveys.admin.cards import PRIVACY, Card, CardField
+from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.project_forms import MomentField, ProjectForm, Section
 from surveys.models import Project
-from surveys.services import field_groups
+from surveys.services import field_groups, public_messages
 from surveys.services.drafts import service as drafts
 from surveys.services.projects import opening
 
@@ -42,7 +45,9 @@ AUDIENCES = {
 CHANNELS = {
     "web": Card("On the web", "People answer on a page of this site.", "web"),
     "chat": Card(
-        "In the chat", "An invitation is posted to a channel, once a chat platform can be connected.", "chat"
+        "In the chat",
+        "A message is posted to a channel of the community’s server, and people answer there.",
+        "chat",
     ),
 }
 SCHEDULE_PATHS = {
@@ -52,11 +57,12 @@ SCHEDULE_PATHS = {
     "closing_time": "delivery.closing.time",
     "participation": "delivery.audience.participation",
     "response_channel": "delivery.audience.response_channel",
+    "post_channel_id": "delivery.invitation.post_channel_id",
 }
 
 
 class ScheduleForm(ProjectForm):
-    """When a project opens and closes, who may answer, and where."""
+    """When a project opens and closes, who may answer, and where. `guild` is the server, if it is known."""
 
     paths: ClassVar[Mapping[str, str]] = SCHEDULE_PATHS
     opening_mode = CardField(label="Opens", cards=OPENINGS)
@@ -65,6 +71,20 @@ class ScheduleForm(ProjectForm):
     closing_time = MomentField(label="Closing time")
     participation = CardField(label="Who may answer?", cards=AUDIENCES)
     response_channel = CardField(label="Where do they answer?", cards=CHANNELS)
+    post_channel_id = forms.CharField(
+        label="Channel of the invitation",
+        required=False,
+        help_text="The id of the channel where the invitation is posted. Answering in the chat needs one.",
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
+        super().__init__(data, page=page)
+        widget = self.fields["response_channel"].widget
+        assert isinstance(widget, CardSelect)
+        chat = replace(CHANNELS["chat"], text=_chat_in_words(page.project.community_id))
+        widget.cards = {**widget.cards, "chat": chat}
+        self.guild = overview.snapshot(community_id=page.project.community_id)
+        offer_channel(self, "post_channel_id", self.guild, nothing="None yet")
 
     def shown(self, name: str, value: Any) -> Any:
         shown = super().shown(name, value)
@@ -74,6 +94,15 @@ class ScheduleForm(ProjectForm):
         return shown
 
 
+def _chat_in_words(community_id: int) -> str:
+    if installations.is_connected(community_id=community_id):
+        return CHANNELS["chat"].text
+    if installations.is_configured():
+        return "An invitation is posted to a channel, once an admin has added the bot, under Chat."
+    return "An invitation is posted to a channel, once this installation has an application on Discord."
+
+
+_TABS = {"rewards": "Rewards", "delivery": "Delivery"}  # of groups of fields; else it is the script
 _DEFAULTS = {
     "delivery.opening.mode": "manual",
     "delivery.closing.mode": "manual",
@@ -87,7 +116,7 @@ class OpenForm(ScheduleForm):
 
     compares: ClassVar[bool] = False
     sections: ClassVar[Sequence[Section]] = (
-        Section("", "", "", ("participation", "response_channel")),
+        Section("", "", "", ("participation", "response_channel", "post_channel_id")),
         Section("", "", "", ("opening_mode", "opening_time", "closing_mode", "closing_time")),
     )
 
@@ -105,6 +134,8 @@ class OpenForm(ScheduleForm):
         for turn in ("opening", "closing"):  # a time that does not count may be in the past
             if fields["delivery"][turn]["mode"] == "manual":
                 fields["delivery"][turn]["time"] = None
+        if "post_channel_id" not in self.changed_data:
+            del fields["delivery"]["invitation"]
         return fields
 
 
@@ -145,6 +176,7 @@ def _open(request: HttpRequest, page: ProjectPage, form: OpenForm) -> bool:
     if fields is None:
         return False
     try:
+        guilds.refresh_if_old(community_id=page.project.community_id, at=page.at)
         project = opening.open_project(
             actor=page.actor, project_id=page.project.pk, fields=fields, at=page.at
         )
@@ -152,7 +184,10 @@ def _open(request: HttpRequest, page: ProjectPage, form: OpenForm) -> bool:
         form.refuse(refusal)
         return False
     if project.opens_at is None:
-        messages.success(request, f"“{project.name}” is open. This is its address.")
+        where = "It is posted to the chat in a moment." if public_messages.channel_of(project) else ""
+        if project.response_channel == Project.ResponseChannel.WEB:
+            where = f"{where} This is its address.".strip()
+        messages.success(request, f"“{project.name}” is open. {where}")
     else:
         messages.success(request, f"“{project.name}” opens by itself. This will be its address.")
     return True
@@ -168,20 +203,33 @@ def hindrances_of(page: ProjectPage) -> list[Hindrance]:
         )
     draft = drafts.get(actor=page.actor, project=project)
     try:
-        opening.require_fitting_script(project)
+        opening.require_fitting_script(project, at=page.at)
     except Refusal as refusal:
-        texts = [each["message"] for each in refusal.violations] or [refusal.message]
         if draft and not project.block_count:
-            texts, draft = ["Your script is in the editor, but it is not saved yet. Save it first."], None
-        hindrances += [
-            Hindrance(each.replace("`", "“", 1).replace("`", "”", 1), script, "Script") for each in texts
-        ]
+            text, draft = "Your script is in the editor, but it is not saved yet. Save it first.", None
+            hindrances.append(Hindrance(text, script, "Script"))
+        else:
+            hindrances += _faults(page, refusal)
     if (project.generation or {}).get("status") == "pending":
         hindrances.append(Hindrance("AI is still writing the script.", script, "Script", is_warning=True))
     if draft:
         text = "You have changes in the script editor that are not saved. They will not be part of it."
         hindrances.append(Hindrance(text, script, "Script", is_warning=True))
     return hindrances
+
+
+def _faults(page: ProjectPage, refusal: Refusal) -> Iterator[Hindrance]:
+    """What has to be mended first, with the tab where it can be. The channel is chosen on this page."""
+    if not refusal.violations:
+        yield Hindrance(refusal.message, page.address("script"), "Script")
+    for each in refusal.violations:
+        path, message = each["field"], each["message"]
+        if path == SCHEDULE_PATHS["post_channel_id"]:
+            continue
+        own = message.removeprefix(f"`{path}`: ")
+        tab = next((tab for group, tab in _TABS.items() if path.startswith(group)), "Script")
+        text = f"{own[:1].upper()}{own[1:]}".replace("`", "“", 1).replace("`", "”", 1)
+        yield Hindrance(text, page.address(tab.lower()), tab)
 
 
 def facts_of(page: ProjectPage) -> list[str]:
@@ -193,15 +241,24 @@ def facts_of(page: ProjectPage) -> list[str]:
         "This cannot change once there are responses.",
     ]
     facts += audience_in_words(project)
-    if project.max_completes_per_user:
-        facts.append(f"Everybody can complete it {_times(project.max_completes_per_user)}.")
+    most = project.max_completes_per_user
+    facts.append(f"Everybody can complete it {_times(most) if most else 'as often as they like'}.")
     if project.share_results:
         facts.append("Its results are shared on a public page.")
-    if project.uses_xp:
-        facts.append("Completing it gives XP.")
+    if rewards := _rewards_in_words(project):
+        facts.append(f"Completing it gives {rewards}.")
     if field_groups.time_of(project.delivery, "closing"):
         facts.append("It closes by itself at the time below.")
     return facts
+
+
+def _rewards_in_words(project: Project) -> str:
+    rewards = project.rewards or {}
+    gives = ["XP"] if project.uses_xp else []
+    gives += ["an achievement"] if rewards.get("achievement_enabled") else []
+    if role_id := rewards.get("discord_role_id"):
+        gives.append(f"the role “{_names_of(project.community_id, [role_id])[0]}”")
+    return f"{', '.join(gives[:-1])} and {gives[-1]}" if len(gives) > 1 else "".join(gives)
 
 
 def audience_in_words(project: Project) -> list[str]:
@@ -211,12 +268,18 @@ def audience_in_words(project: Project) -> list[str]:
     asked = []
     if roles:
         noun = "this role" if len(roles) == 1 else "one of these roles"
-        asked.append(f"They need {noun}: {', '.join(roles)}.")
+        asked.append(f"They need {noun}: {', '.join(_names_of(project.community_id, roles))}.")
     if chosen:
         rows = verified_sources.in_community(community_id=project.community_id).filter(pk__in=chosen)
         names = [f"“{label}”" for label in rows.values_list("label", flat=True)] or ["a removed source"]
         asked.append(f"They have to show by a connected account that they belong to {' or '.join(names)}.")
     return asked
+
+
+def _names_of(community_id: int, role_ids: Sequence[str]) -> list[str]:
+    guild = overview.snapshot(community_id=community_id)
+    known = guild.roles if guild else {}
+    return [known[each].name if each in known else each for each in role_ids]
 
 
 def _times(count: int) -> str:

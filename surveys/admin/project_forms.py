@@ -20,10 +20,12 @@ from django.forms.boundfield import BoundField
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from communities.admin_site.site import time_zone_of
 from communities.errors import Refusal, ViolationJson
 from communities.http.validation import bound_serializer, serializer_violations
+from communities.services.chat import guilds
 from surveys.admin.frame import ProjectPage
 from surveys.api.project_shapes import ProjectIn
 from surveys.models import Project
@@ -31,6 +33,14 @@ from surveys.services.projects import service as projects
 from surveys.services.representations.project import project_as_json
 
 _QUOTED = re.compile(r"`([^`]+)`")
+_BLOCK = re.compile(r"script\.blocks\[(\d+)\]")
+_OF_SCRIPT = {
+    "value": "an option",
+    "label": "an option’s label",
+    "options": "the list of options",
+    "prompt": "the text",
+    "emoji": "its emoji",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +155,20 @@ class ProjectForm(forms.Form):
     def _add(self, violations: Iterable[ViolationJson]) -> None:
         for each in violations:
             name = self._name_of(each["field"])
-            self.add_error(name, self._in_words(each["message"], name))
+            if block := _BLOCK.match(each["field"]):
+                self.add_error(None, self._of_the_script(int(block[1]) + 1, each["message"]))
+            else:
+                self.add_error(name, self._in_words(each["message"], name))
+
+    def _of_the_script(self, number: int, message: str) -> SafeString:
+        """A fault of the script that hinders what this form changes, with the way there."""
+        words = _QUOTED.sub(lambda match: _OF_SCRIPT.get(match[1], self._choice(match[1])), message)
+        return format_html(
+            'Block {} of the script: {} <a href="{}">Script</a>',
+            number,
+            f"{words[:1].upper()}{words[1:]}",
+            self.page.address("script"),
+        )
 
     def _name_of(self, path: str) -> str | None:
         """The form's field at a path, or at the one around it."""
@@ -220,6 +243,8 @@ def _save(request: HttpRequest, page: ProjectPage, form: ProjectForm) -> bool:
         messages.info(request, "Nothing was changed.")
         return True
     try:
+        if {"delivery", "rewards"} & fields.keys():
+            guilds.refresh_if_old(community_id=page.project.community_id, at=page.at)
         projects.update_project(actor=page.actor, project_id=page.project.pk, fields=fields, at=page.at)
     except Refusal as refusal:
         form.refuse(refusal)

@@ -9,6 +9,8 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 
 from communities import services as communities
+from communities.admin_site.chat_choices import offer_reward_role
+from communities.services.chat import overview
 from communities.words import plural
 from surveys.admin import project_forms
 from surveys.admin.frame import ProjectPage, project_tab
@@ -107,6 +109,9 @@ class RewardsForm(ProjectForm):
     def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
         super().__init__(data, page=page)
         self.fields["use_xp"].help_text = _xp_in_words(page)
+        guild = overview.snapshot(community_id=page.project.community_id)
+        for name in ("achievement_role_id", "discord_role_id"):
+            offer_reward_role(self, name, guild, nothing="None is given")
         if page.project.is_live_at(page.at):
             for name in ("scoring_enabled", "buckets"):
                 self.fields[name].disabled = True

@@ -26,7 +26,7 @@ from communities.undo_period import UNDO_PERIOD
 from communities.words import plural
 from surveys.admin import header
 from surveys.models import Project
-from surveys.services import access, lookup
+from surveys.services import access, lookup, public_messages
 from surveys.services.projects import cloning, opening, removal
 
 MOST_SELECTED = 200
@@ -67,6 +67,9 @@ class Deletion:
 # --- What hinders, and what follows -----------------------------------------------------------------
 
 
+_CLOSE_FIRST = "It is open: close it first."
+
+
 def _not_ours(actor: Actor, project: Project, at: datetime) -> str:
     return "" if access.may_edit(actor=actor, project=project) else "Only its creator and admins may do this."
 
@@ -77,11 +80,18 @@ def _not_closable(actor: Actor, project: Project, at: datetime) -> str:
 
 
 def _not_deletable(actor: Actor, project: Project, at: datetime) -> str:
-    return _not_ours(actor, project, at) or ("It is open: close it first." if project.is_live_at(at) else "")
+    return _not_ours(actor, project, at) or (_CLOSE_FIRST if project.is_live_at(at) else "")
 
 
 def _after_closing(projects: Sequence[Project], at: datetime) -> list[str]:
     consequences = ["Nobody can answer any more. The page says that it is closed."]
+    if public_messages.are_posted(projects):
+        reveals = any(project.reveal_results for project in projects)
+        consequences.append(
+            "Its post in the chat says so too, and a summary of the results is posted below it."
+            if reveals
+            else "Its post in the chat says so too."
+        )
     consequences.append(
         "Answers given so far stay. Those of people who have not finished stay as partial responses."
     )
@@ -107,8 +117,12 @@ def _after_deleting(projects: Sequence[Project], at: datetime) -> list[str]:
         if count
         else "Its script goes with it. It has no responses.",
         "For ten minutes you can undo this in the list of projects. After that nobody can bring it back.",
-        "XP and achievements that people earned stay theirs.",
+        "XP, achievements and roles that people earned stay theirs.",
     ]
+    if public_messages.are_posted(projects):
+        consequences.append(
+            "Its post in the chat is removed after these ten minutes. Posted summaries of its results stay."
+        )
     if any(project.is_pending_at(at) for project in projects):
         consequences.append("A scheduled opening is cancelled, also if you undo this.")
     return consequences
@@ -209,6 +223,9 @@ def _ask(
         "is_possible": bool(consequences),
         "is_dangerous": act.is_dangerous,
         "back": _back(request, candidates[0].project),
+        "close_first": header.asks("close", candidates[0].project)
+        if is_one and candidates[0].hindrance == _CLOSE_FIRST
+        else "",
     }
     return TemplateResponse(request, "admin/surveys/project/selected.html", context)
 

@@ -11,12 +11,14 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
+from communities.services.chat import overview
 from surveys.admin import project_forms
 from surveys.admin.cards import Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.opening import audience_in_words
 from surveys.admin.project_forms import ProjectForm, Section
 from surveys.models import Project
+from surveys.services import public_messages
 from surveys.services.projects import sharing
 from surveys.services.representations.project import results_url, web_url
 
@@ -95,12 +97,23 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "results_url": results_url(project) if project.share_results else "",
             "new_address": page.address("share_new_address"),
             "is_public": project.participation == Project.Participation.OPEN_WEB,
+            "is_in_chat": project.response_channel == Project.ResponseChannel.CHAT,
+            "post": posted_to(project),
+            "post_address": public_messages.address_of(project),
             "asked": audience_in_words(project),
             "is_live": project.is_live_at(page.at),
             "links_address": page.address("share_links"),
             "delivery_address": page.address("delivery"),
         },
     )
+
+
+def posted_to(project: Project) -> str:
+    """The channel of a project's invitation by its name; empty if it names none."""
+    channel_id = public_messages.channel_of(project)
+    guild = overview.snapshot(community_id=project.community_id)
+    channel = guild.channels.get(channel_id) if guild else None
+    return f"#{channel.name}" if channel else channel_id
 
 
 def _embed(project: Project) -> str:

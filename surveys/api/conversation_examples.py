@@ -46,9 +46,21 @@ RESPONSE: dict[str, Any] = {
     "status": "completed",
     "started_at": "2026-01-31T09:30:00Z",
     "submitted_at": "2026-01-31T09:31:12Z",
+    "updated_at": "2026-01-31T09:31:12Z",
     "user_id": "52",
     "platform_id": "customer-42",
     "provider": "web",
+    "metadata": {"customer": "C-1042"},
+    "scores": {
+        "skill": {
+            "name": "Skill",
+            "score": 3,
+            "max_score": 5,
+            "score_correct": 2,
+            "max_score_correct": 2,
+        }
+    },
+    "variables": {"Level": "Club player"},
     "answers": [
         {
             "block_id": 41,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,7 +20,8 @@ from communities.http.idempotency import Claim, is_settled, once
 from communities.http.paths import MAX_ID
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.projects import OwnWorkViewSet
-from surveys.engine.walk import presentation
+from surveys.engine.walk import answers, presentation
+from surveys.services import metadata
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import QUESTIONS_PERIOD, NotAdmitted, Respondent
@@ -26,6 +29,44 @@ from surveys.services.conversations.view import ConversationView
 
 TAG = "Conversations"
 _NOT_ASKED = "A platform that knows this respondent could not be asked. Please retry shortly."
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "additionalProperties": {"type": "string", "maxLength": metadata.MAX_VALUE},
+        "maxProperties": metadata.MAX_FIELDS,
+    }
+)
+class Metadata(serializers.Field[Any, Any, Any, Any]):
+    """Texts by their keys."""
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        if not isinstance(data, dict):
+            raise serializers.ValidationError("`metadata` is an object of texts.", code="invalid_type")
+        if len(data) > metadata.MAX_FIELDS:
+            message = f"`metadata` can hold at most {metadata.MAX_FIELDS} texts."
+            raise serializers.ValidationError(message, code="too_many")
+        faults = {key: _fault_of_field(key, value) for key, value in data.items()}
+        found = {key: fault for key, fault in faults.items() if fault}
+        if found:
+            raise serializers.ValidationError(found)
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+def _fault_of_field(key: str, value: object) -> list[ErrorDetail]:
+    """What is wrong with one text of the metadata; empty if nothing is."""
+    if not metadata.is_key(key):
+        message = f"Keys are 1 to {metadata.MAX_KEY} of a-z, 0-9 and _."
+        return [ErrorDetail(message, "invalid")]
+    if not isinstance(value, str):
+        return [ErrorDetail("Values are texts.", "invalid_type")]
+    if len(value) > metadata.MAX_VALUE:
+        return [ErrorDetail(f"Values have at most {metadata.MAX_VALUE} characters.", "too_long")]
+    return []
 
 
 class ConversationIn(serializers.Serializer[Any]):
@@ -45,6 +86,26 @@ class ConversationIn(serializers.Serializer[Any]):
         max_length=128,
         help_text="The caller's own name for the respondent, returned as `platform_id` of the Response.",
     )
+    display_name = StrictTextField(
+        required=False,
+        allow_null=True,
+        max_length=200,
+        help_text=(
+            "The name that `[UserName]` shows for a respondent whose name the community does not know. "
+            "Anonymous projects do not store it."
+        ),
+    )
+    metadata = Metadata(
+        required=False,
+        allow_null=True,
+        help_text=(
+            f"Up to {metadata.MAX_FIELDS} texts of your own, returned as `metadata` of the Response. Keys "
+            f"have 1 to {metadata.MAX_KEY} of `a-z`, `0-9` and `_`, values up to {metadata.MAX_VALUE} "
+            "characters. Prompts show `[field.key]`, conditions compare `field.key`. A conversation that is "
+            "resumed keeps the metadata that it began with. Anonymous projects store only values that "
+            "`settings.hidden_fields` allows."
+        ),
+    )
 
 
 @extend_schema_field({"type": ["string", "number"]})
@@ -53,7 +114,10 @@ class Value(serializers.JSONField):
 
 
 class AnswerIn(serializers.Serializer[Any]):
-    """An answer to the current block. Send the one field that suits it; `value` may also name an option."""
+    """An answer to the current block. Send the one field that suits it; `value` may also name an option.
+
+    A body without any of them is `400`: a question is left unanswered with `skip`, never by null.
+    """
 
     block_id = StrictIntegerField(min_value=1, max_value=MAX_ID, help_text="The current block.")
     value = Value(required=False, allow_null=True, help_text="A text, a number, or an option's value.")
@@ -75,8 +139,17 @@ class AnswerIn(serializers.Serializer[Any]):
     skip = StrictBooleanField(
         required=False,
         allow_null=True,
-        help_text="Leaves an optional question unanswered. The question of a poll is never optional.",
+        help_text=(
+            "`true` leaves an optional question unanswered, as an empty list does. The question of a poll is "
+            "never optional."
+        ),
     )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not answers.is_sent(attrs):
+            message = "`value` is required, or another kind of answer. Skip the question with `skip`."
+            raise serializers.ValidationError({"value": message}, code="required")
+        return attrs
 
 
 class SeenOptionOut(serializers.Serializer[Any]):
@@ -143,7 +216,8 @@ class ConversationOut(serializers.Serializer[Any]):
         allow_null=True,
         help_text=(
             "The outro blocks: the thank-you, and the actions that gave this respondent something. Null "
-            "before the end. On anonymous projects, only the response to the last move includes the actions."
+            "before the end. On anonymous projects, only the response to the last move includes the actions, "
+            "and what they give is added to the member once the hour (or day) of the answer is over."
         ),
     )
 
@@ -320,6 +394,13 @@ class ConversationViewSet(OwnWorkViewSet):
                 "conflicting",
                 "`external_id` cannot be sent with `member_id`: send only one of them.",
             )
+        respondent = admission.NAMELESS
         if member_id is not None:
-            return admission.member(community_id=self.actor.community_id, member_id=member_id)
-        return admission.NAMELESS if external_id is None else admission.external(external_id=external_id)
+            respondent = admission.member(community_id=self.actor.community_id, member_id=member_id)
+        elif external_id is not None:
+            respondent = admission.external(external_id=external_id)
+        return replace(
+            respondent,
+            metadata=body.get("metadata") or {},
+            display_name=body.get("display_name") or "",
+        )

@@ -59,7 +59,15 @@ EVENTS: dict[EventType, EventDescription] = {
     ),
     EventType.RESPONSE_SUBMITTED: EventDescription(
         "A response was completed",
-        f"Sent once. A vote that is changed later is not sent again. {_ROUNDED}",
+        f"Sent once. If an answer is changed later, `response.updated` follows. {_ROUNDED}",
+        _RESPONSE,
+        {"project_id": "7", "response": conversation_examples.RESPONSE},
+    ),
+    EventType.RESPONSE_UPDATED: EventDescription(
+        "A completed response was changed",
+        "An answer of a completed response was changed, such as a vote on a poll that allows it. Contains "
+        "the response with all its answers. Nothing is sent if the same answer is given again, or if a "
+        f"person is erased. {_ROUNDED}",
         _RESPONSE,
         {"project_id": "7", "response": conversation_examples.RESPONSE},
     ),
@@ -80,6 +88,15 @@ EVENTS: dict[EventType, EventDescription] = {
         f"Contains the `error`. The credits have been returned. {_ROUNDED}",
         _ANALYSIS,
         {"project_id": "7", "analysis": analysis_job_examples.FAILED},
+    ),
+    EventType.MEMBER_ERASED: EventDescription(
+        "A member was erased",
+        "All data about the member was erased, on their own request or by an admin. Delete what you hold of "
+        "them. Their answers stay without a name; no `response.updated` is sent. If the member has begun an "
+        "anonymous project and not completed it, the event follows at the end of the hour or day, with that "
+        "time as `timestamp`, so that it does not reveal their answers.",
+        {"member_id": _TEXT},
+        {"member_id": "12"},
     ),
     EventType.WEBHOOK_PING: EventDescription(
         "A ping was requested",

@@ -80,6 +80,7 @@ PROJECT: dict[str, Any] = {
         "poll_results_mode": None,
         "reveal_results": None,
         "share_results": False,
+        "hidden_fields": ["utm_source"],
     },
     "delivery": None,
     "rewards": None,

@@ -29,10 +29,11 @@ _DESCRIPTION = (
     "`csv` and `xlsx` have a row for each response. The first columns are `id`, `status`, `session_number`, "
     "`started_at`, `submitted_at`, `user_id`, `platform_id` and `provider`; then comes a column for each "
     "question in script order, headed by its prompt, and one for each option of a multi punch or ranking, "
-    "headed `prompt: option label`; then removed questions that have answers. Equal headers get the block's "
-    "name in parentheses; if that is not enough, also the option's value, or the id. A cell holds the "
-    "chosen option's label, the number, or the text; for multi punch `1` if the option was chosen and `0` if "
-    "not, for a ranking the rank. Cells without an answer are empty. A text or header that a spreadsheet "
+    "headed `prompt: option label`; then removed questions that have answers; then "
+    "`score.<bucket key>`, `variable.<block name>` and `field.<metadata name>`. Equal headers get the "
+    "block's name in parentheses; if that is not enough, also the option's value, or the id. A cell holds "
+    "the chosen option's label, the number, or the text; for multi punch `1` if the option was chosen, `0` "
+    "if not, for a ranking the rank. Cells without an answer are empty. A text or header that a spreadsheet "
     "could read as a formula starts with an apostrophe.\n\n"
     "`csv` is UTF-8 with lines ended by CR LF. `xlsx` continues in another sheet after 1,048,575 responses, "
     "and is refused if it needs more than 16,384 columns. The file is written while it is sent, so there is "
@@ -103,6 +104,7 @@ class ExportViewSet(CommunityViewSet):
                 provider=query.get("provider"),
             ),
             with_bom=query["bom"] == "1",
+            solutions=access.may_read_solutions(actor=self.actor),
         )
         response = download(
             request, content_type=made.content_type, file_name=made.file_name, chunks=made.chunks

@@ -80,6 +80,7 @@ EXAMPLE: dict[str, Any] = {
             "project_name": "Club evening",
             "created_at": "2026-01-31T09:30:00Z",
             "carried_out_at": None,
+            "state": "waiting",
         }
     ],
     "entries_for_others": 2,
@@ -206,6 +207,10 @@ class RoleGrantOut(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     carried_out_at = serializers.DateTimeField(
         allow_null=True, help_text="Null until it is granted on the platform."
+    )
+    state = serializers.ChoiceField(
+        choices=["granted", "waiting", "refused", "skipped"],
+        help_text="`refused` by the platform or our checks; `skipped` where the member has left the server.",
     )
 
 

@@ -30,6 +30,7 @@ from surveys.api.fields import (
 from surveys.engine.language import names
 from surveys.engine.script import Bucket
 from surveys.models import Project
+from surveys.services import metadata
 
 PRIVACY_MODES = Project.PrivacyMode.values
 MAX_SMALL = 2**31 - 1
@@ -60,6 +61,45 @@ class Group(serializers.Serializer[Any]):
 # --- In -------------------------------------------------------------------------------------------
 
 
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "array", "items": {"type": "string"}, "maxItems": metadata.MAX_FIELDS},
+            {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "array",
+                    "items": {"type": "string", "maxLength": metadata.MAX_VALUE},
+                    "minItems": 1,
+                    "maxItems": metadata.MAX_VALUES,
+                },
+                "maxProperties": metadata.MAX_FIELDS,
+            },
+        ]
+    }
+)
+class HiddenFields(serializers.Field[Any, Any, Any, Any]):
+    """A list of names, or an object of names with lists of values."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, list) and all(isinstance(name, str) for name in data):
+            return list(dict.fromkeys(data))
+        if isinstance(data, dict) and all(_are_values(values) for values in data.values()):
+            return data
+        raise serializers.ValidationError(
+            "This is a list of names, or an object of names with lists of texts.", code="invalid_type"
+        )
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+def _are_values(values: Any) -> bool:
+    return isinstance(values, list) and all(
+        isinstance(each, str) and 0 < len(each) <= metadata.MAX_VALUE for each in values
+    )
+
+
 class ProjectSettingsIn(Group):
     privacy_mode = StrictChoiceField(
         PRIVACY_MODES, required=False, allow_null=True, help_text="Null means the community's default."
@@ -82,6 +122,17 @@ class ProjectSettingsIn(Group):
         required=False,
         help_text="Share aggregated results with every member, and on a public page at `info.results_url`. "
         "Switching this off removes the page at once; switching it on again restores it at the same address.",
+    )
+    hidden_fields = HiddenFields(
+        required=False,
+        help_text=(
+            "Names of values that the address of the respondents' page may carry, such as `utm_source` in "
+            "`?utm_source=mail`. They become `metadata` of the Response; prompts show `[field.utm_source]`, "
+            f"conditions compare `field.utm_source`. Up to {metadata.MAX_FIELDS} names of 1 to "
+            f"{metadata.MAX_KEY} of `a-z`, `0-9` and `_`. On anonymous projects this is an object of names "
+            f'with up to {metadata.MAX_VALUES} allowed values each, `{{"campaign": ["mail", "poster"]}}`; '
+            "other values are dropped."
+        ),
     )
 
 
@@ -111,7 +162,12 @@ class AudienceIn(Group):
 
 class EmbedConfigIn(Group):
     info_display = StrictChoiceField(["embed", "button"], required=False, allow_null=True)
-    rows = BooleanMapField(required=False, allow_null=True, help_text="Which rows the embed shows.")
+    rows = BooleanMapField(
+        required=False,
+        allow_null=True,
+        help_text="Which rows the embed shows: `status`, `questions`, `privacy`, `rewards` and `closes`. "
+        "Each is shown unless it is false.",
+    )
 
 
 class InvitationIn(Group):
@@ -349,6 +405,7 @@ class ProjectSettingsOut(serializers.Serializer[Any]):
     poll_results_mode = StrictChoiceField(Project.PollResultsMode.values, allow_null=True)
     reveal_results = StrictBooleanField(allow_null=True)
     share_results = StrictBooleanField()
+    hidden_fields = HiddenFields()
 
 
 class BucketOut(serializers.Serializer[Any]):

@@ -16,6 +16,7 @@ from communities.errors import Conflict, InvalidRequest, refuse_all
 from communities.http import idempotency
 from communities.http.idempotency import Claim, once
 from communities.http.views import CommunityViewSet
+from communities.services.chat import guilds
 from surveys.api import examples
 from surveys.api.project_shapes import (
     CloneIn,
@@ -54,6 +55,13 @@ _changes = partial(
         OpenApiExample("Changed", examples.UPDATED_PROJECT, response_only=True),
     ],
 )
+
+
+def _look_at_server(view: OwnWorkViewSet, claim: Claim | None) -> None:
+    """Before the transaction: ask the chat platform about the server whose roles and channels are named."""
+    names_some = {"delivery", "rewards", "scoring"} & view.body.keys() or view.action == "open"
+    if names_some and not idempotency.is_settled(claim, at=view.at):
+        guilds.refresh_if_old(community_id=view.actor.community_id, at=view.at)
 
 
 class OwnWorkViewSet(CommunityViewSet):
@@ -215,8 +223,8 @@ class ProjectViewSet(OwnWorkViewSet):
             "tier, four fields of the invitation are `403 tier_required`."
         ),
     )
-    @once
-    def update(self, request: Request, project_id: int) -> Response:
+    @once(prepare=_look_at_server)
+    def update(self, request: Request, project_id: int, *, prepared: None) -> Response:
         return self._update(project_id)
 
     @_changes(
@@ -224,8 +232,8 @@ class ProjectViewSet(OwnWorkViewSet):
         summary="Change some fields of a project",
         description="Same as `PUT`: changes the fields in the request and leaves the others as they are.",
     )
-    @once
-    def partial_update(self, request: Request, project_id: int) -> Response:
+    @once(prepare=_look_at_server)
+    def partial_update(self, request: Request, project_id: int, *, prepared: None) -> Response:
         return self._update(project_id)
 
     def _update(self, project_id: int) -> Response:
@@ -261,8 +269,19 @@ class ProjectViewSet(OwnWorkViewSet):
             "defaults are stored: `private`, `web`, and `manual` for both modes. With `opening.mode` "
             "`scheduled` and a time in the future, the project stays `inactive` until then, and "
             "`info.scheduled_open_at` shows that time. Opening is `409 conflict` if the project is already "
-            "open or pending, if it has no question, or if `response_channel` is `chat` while no chat "
-            "platform is connected. `chat` without `invitation.post_channel_id` is `400 channel_required`."
+            "open or pending, if it has no question, or if `response_channel` is `chat` while the community "
+            "is not connected with the chat platform. `chat` without `invitation.post_channel_id` is "
+            "`400 channel_required`.\n\n"
+            "In a connected community, an invitation that names a channel is posted there once the project "
+            "opens, by the service's bot: with a button to answer in chat, or with a link to the page if "
+            "`response_channel` is `web`; a poll in chat is voted on below its own message. Closing "
+            "edits the message, and opening again edits it too if it is still there. Posting happens soon "
+            "after the response; while the chat platform cannot be reached, it is retried for three days. "
+            "Roles and channels must be of the community's own server; a role that is granted must be below "
+            "the bot's own and must not let people administrate or moderate: otherwise "
+            "`400 invalid_request`, with the reason. The platform is asked before that; if it cannot be "
+            "reached and an id is not known from before, opening with `chat` is `503 unavailable` with "
+            "`Retry-After`."
         ),
         request=OpenIn,
         responses=ProjectOut,
@@ -271,8 +290,8 @@ class ProjectViewSet(OwnWorkViewSet):
             OpenApiExample("Open", examples.OPEN_PROJECT, response_only=True),
         ],
     )
-    @once
-    def open(self, request: Request, project_id: int) -> Response:
+    @once(prepare=_look_at_server)
+    def open(self, request: Request, project_id: int, *, prepared: None) -> Response:
         project = opening.open_project(
             actor=self.actor,
             project_id=project_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import OpenApiExample, PolymorphicProxySerializer, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,13 +13,15 @@ from rest_framework.response import Response
 from communities.actors import Role
 from communities.http.fields import UtcDateTimeField
 from communities.http.idempotency import once
-from communities.http.pagination import MAX_PAGE, PageIn
+from communities.http.pagination import MAX_PAGE, PageIn, PerPageIn
 from communities.http.views import CommunityViewSet
 from communities.models import Identity
 from surveys.api.conversation_examples import RESPONSE
 from surveys.models import Project
 from surveys.services import access, lookup
+from surveys.services.responses import changes
 from surveys.services.responses import service as responses
+from surveys.services.responses.changes import ChangesPage
 
 TAG = "Responses"
 
@@ -30,12 +32,18 @@ class ResponsesIn(PageIn):
     page = serializers.IntegerField(
         min_value=1,
         max_value=MAX_PAGE,
-        default=1,
-        help_text=f"From 1. Pages reach the first {responses.MAX_PAGED_ROWS:,} rows; go on with `after`.",
+        required=False,  # without a default, or generated clients would send it beside `after`
+        help_text=(
+            f"From 1, which is meant without it. Pages reach the first {responses.MAX_PAGED_ROWS:,} rows; "
+            "go on with `after`."
+        ),
     )
     after = serializers.UUIDField(
         required=False,
-        help_text="A response's id: the page starts after it, at one cost at any depth. Without `page`.",
+        help_text=(
+            "A response's id: the page starts after it in the order of this listing, at one cost at any "
+            "depth. Without `page`."
+        ),
     )
     order = serializers.ChoiceField(
         choices=["asc", "desc"], default="asc", help_text="Oldest first, or newest first."
@@ -85,6 +93,16 @@ class AnswerOut(serializers.Serializer[Any]):
     )
 
 
+class ScoreOut(serializers.Serializer[Any]):
+    """The points in one bucket, over the blocks that were shown."""
+
+    name = serializers.CharField()
+    score = serializers.FloatField()
+    max_score = serializers.FloatField(help_text="The most that was possible.")
+    score_correct = serializers.FloatField(help_text="From questions that were answered correctly.")
+    max_score_correct = serializers.FloatField(help_text="The most that correct answers could have.")
+
+
 class ResponseOut(serializers.Serializer[Any]):
     """One participant session with at least one answer, or completed."""
 
@@ -94,15 +112,96 @@ class ResponseOut(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=["completed", "partial"])
     started_at = serializers.DateTimeField()
     submitted_at = serializers.DateTimeField(allow_null=True)
+    updated_at = serializers.DateTimeField(
+        help_text="When something in the response last changed: an answer, its completion, who gave it."
+    )
     user_id = serializers.CharField(allow_null=True)
     platform_id = serializers.CharField(allow_null=True)
     provider = serializers.ChoiceField(choices=Identity.Provider.choices, allow_null=True)
+    metadata = serializers.DictField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="What was sent along when the conversation began; null if nothing was.",
+    )
+    scores = serializers.DictField(
+        child=ScoreOut(),
+        allow_null=True,
+        help_text=(
+            "By the key of each bucket, as it stood at the end, or so far; null where scoring is off, for "
+            "role member, and for answers from before scores were stored."
+        ),
+    )
+    variables = serializers.DictField(
+        child=serializers.JSONField(),
+        help_text=(
+            "By the name of each calculated block: a number, a text, or null if the respondent did not come "
+            "past it. Empty for role member."
+        ),
+    )
     answers = AnswerOut(many=True)
+
+
+class ChangesIn(PerPageIn):
+    """Where to go on, and how much to read."""
+
+    cursor = serializers.CharField(
+        required=False, max_length=500, help_text="From the previous page. Without it, the feed starts anew."
+    )
+
+
+class DeletionOut(serializers.Serializer[Any]):
+    """A response that is gone."""
+
+    id = serializers.UUIDField()
+    project_id = serializers.CharField()
+    deleted = serializers.BooleanField(help_text="Always true.")
+
+
+class ChangesOut(serializers.Serializer[Any]):
+    """What has changed, in the order of the changes."""
+
+    data = serializers.ListField(  # type: ignore[assignment]
+        child=PolymorphicProxySerializer(
+            component_name="ResponseChange",
+            serializers=[ResponseOut, DeletionOut],
+            resource_type_field_name=None,
+        )
+    )
+    cursor = serializers.CharField(help_text="Send it with the next request. Also there if `data` is empty.")
+    has_more = serializers.BooleanField(help_text="Whether there is more to read already.")
+
+
+_FEED = (
+    "For keeping a copy of responses. Returns each response whenever it has changed since you last read "
+    'it, and `{"id", "project_id", "deleted": true}` for each that was deleted, in the order of the '
+    "changes. Start without a `cursor` to get everything. Store the `cursor` of each page with your "
+    "copy and send it with the next request: at once while `has_more` is true, else as often as you "
+    "like. No change is skipped, even if others write while you read. A response that changes twice "
+    "between two of your requests is returned once; it may be returned again without a change. Changes "
+    "on `anonymous` projects appear when their hour (or day) is over. Names and labels are those of the "
+    "present script, and changing them does not bring a response back. A cursor is good for 30 days. "
+    "With an older one you get `400 invalid_request` with the code `cursor_expired` in `violations`: "
+    "start again without a cursor."
+)
+_CHANGES = OpenApiExample(
+    "A response and a deletion",
+    {
+        "data": [
+            RESPONSE,
+            {"id": "0190a5d2-7c1e-7b3a-9f00-2f6b1c9d8e7a", "project_id": "7", "deleted": True},
+        ],
+        "cursor": "WyJwcm9qZWN0OjciLDc0...",
+        "has_more": False,
+    },
+    response_only=True,
+)
 
 
 class ResponseViewSet(CommunityViewSet):
     noun = "response"
     least_role = {
+        "changes": Role.MEMBER,
+        "all_changes": Role.MEMBER,
         "list": Role.MEMBER,
         "retrieve": Role.MEMBER,
         "destroy": Role.CREATOR,
@@ -119,7 +218,8 @@ class ResponseViewSet(CommunityViewSet):
             "role may read the responses of a `transparent` project; otherwise only its creator and admins "
             "may. For role member a project that is not active is `404 not_found`, and an open poll is "
             "readable only if its `poll_results_mode` is `public`, or `voters_only` and the key's user "
-            "has voted. To continue where an earlier call stopped, send the last id as `after`. A `page` "
+            "has voted. `after` continues within this order, so it does not show what has changed or was "
+            "deleted before that place: to keep a copy up to date, read `.../responses/changes`. A `page` "
             f"beyond {responses.MAX_PAGED_ROWS:,} rows is `400 invalid_request`, with the id to go on with; "
             "past the end it is empty."
         ),
@@ -135,14 +235,59 @@ class ResponseViewSet(CommunityViewSet):
             project=project,
             filters=query,
             descending=query["order"] == "desc",
-            page=query["page"],
+            page=query.get("page", 1),
             per_page=query["per_page"],
             after=query.get("after"),
+            solutions=access.may_read_solutions(actor=self.actor),
         )
         pagination = {"per_page": page.per_page, "total": page.total, "has_more": page.has_more}
         if page.page is not None:
             pagination = {"page": page.page, **pagination}
         return Response({"data": page.data, "pagination": pagination})
+
+    @extend_schema(
+        operation_id="responses_changes",
+        tags=[TAG],
+        summary="Read what has changed in a project",
+        description=f"{_FEED} Keys that may read the listing may read this.",
+        parameters=[ChangesIn],
+        responses=ChangesOut,
+        examples=[_CHANGES],
+    )
+    def changes(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
+        query = self.query(ChangesIn)
+        project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
+        access.require_responses_reader(actor=self.actor, project=project, at=self.at)
+        return _page_of_changes(
+            changes.of_project(
+                project=project,
+                actor=self.actor,
+                cursor=query.get("cursor"),
+                per_page=query["per_page"],
+                at=self.at,
+            )
+        )
+
+    @extend_schema(
+        operation_id="responses_all_changes",
+        tags=[TAG],
+        summary="Read what has changed in all projects",
+        description=(
+            f"{_FEED} Covers all projects whose responses the key may read at that time: of one that "
+            "becomes readable later, only later changes appear. When a project is deleted, each of its "
+            "responses is returned as deleted."
+        ),
+        parameters=[ChangesIn],
+        responses=ChangesOut,
+        examples=[_CHANGES],
+    )
+    def all_changes(self, request: Request, /, **kwargs: Any) -> Response:
+        query = self.query(ChangesIn)
+        return _page_of_changes(
+            changes.of_community(
+                actor=self.actor, cursor=query.get("cursor"), per_page=query["per_page"], at=self.at
+            )
+        )
 
     @extend_schema(
         operation_id="responses_get",
@@ -170,3 +315,7 @@ class ResponseViewSet(CommunityViewSet):
     def destroy(self, request: Request, /, response_id: uuid.UUID, **kwargs: Any) -> Response:
         responses.delete(response_id=response_id, actor=self.actor, at=self.at)
         return Response(status=204)
+
+
+def _page_of_changes(page: ChangesPage) -> Response:
+    return Response({"data": page.data, "cursor": page.cursor, "has_more": page.has_more})

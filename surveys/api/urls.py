@@ -49,6 +49,12 @@ urlpatterns = [
     path(f"{_PROJECT}/links/export", LinkViewSet.as_view({"get": "export"}), name="links-export"),
     path(f"{_PROJECT}/links/<uuid:link_id>", LinkViewSet.as_view({"delete": "destroy"}), name="link"),
     path(f"{_PROJECT}/responses", ResponseViewSet.as_view({"get": "list"}), name="responses"),
+    path(f"{_PROJECT}/responses/changes", ResponseViewSet.as_view({"get": "changes"}), name="changes"),
+    path(
+        "communities/<id:community_id>/responses/changes",
+        ResponseViewSet.as_view({"get": "all_changes"}),
+        name="all-changes",
+    ),
     path(f"{_PROJECT}/responses/export", ExportViewSet.as_view({"get": "retrieve"}), name="export"),
     path(
         f"{_PROJECT}/analysis",

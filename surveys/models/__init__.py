@@ -1,5 +1,7 @@
 from surveys.models.analysis import Analysis
-from surveys.models.conversation import Answer, Completion, Conversation, FiredAction, Tally
+from surveys.models.chat import AnswerDraft, PublicMessage
+from surveys.models.conversation import Answer, Completion, Conversation, FiredAction, SealedGifts, Tally
+from surveys.models.deleted_response import DeletedResponse
 from surveys.models.draft import ScriptDraft
 from surveys.models.generation import Generation
 from surveys.models.job import Job
@@ -8,15 +10,18 @@ from surveys.models.project import Project, ProjectQuerySet
 from surveys.models.response_deletion import ResponseDeletion
 from surveys.models.results_count import ResultsCount
 from surveys.models.script import Block, Bucket, Option, buckets_in_order
+from surveys.models.sealed_erasure import SealedErasure
 from surveys.models.shown import ShownFigures
 
 __all__ = [
     "Analysis",
     "Answer",
+    "AnswerDraft",
     "Block",
     "Bucket",
     "Completion",
     "Conversation",
+    "DeletedResponse",
     "FiredAction",
     "Generation",
     "Job",
@@ -24,9 +29,12 @@ __all__ = [
     "PersonalLink",
     "Project",
     "ProjectQuerySet",
+    "PublicMessage",
     "ResponseDeletion",
     "ResultsCount",
     "ScriptDraft",
+    "SealedErasure",
+    "SealedGifts",
     "ShownFigures",
     "Tally",
     "buckets_in_order",

@@ -53,6 +53,11 @@ class Conversation(models.Model):
         db_default=True,
         help_text="False until an anonymous row has been rewritten to hide its write order.",
     )
+    changed_in = models.BigIntegerField(
+        null=True,
+        blank=True,
+        help_text="Where its last change stands in the feed: a transaction's number, 0 until it is settled.",
+    )
     started_at = models.DateTimeField()
     updated_at = models.DateTimeField()
     completed_at = models.DateTimeField(null=True, blank=True)
@@ -96,6 +101,11 @@ class Conversation(models.Model):
                 include=["completed_at"],
                 condition=Q(is_listed=True),
                 name="response_by_provider",
+            ),
+            models.Index(
+                fields=["project", "changed_in", "id"],
+                condition=Q(changed_in__gt=0),
+                name="response_in_feed",
             ),
             models.Index(
                 fields=["started_at"],
@@ -147,6 +157,9 @@ class Completion(models.Model):
 
     `respondent` is a hash, keyed with a secret that is not in the database. The table has no times and no
     sequence (decisions 8.8). `completions` is compared with the limit; `last_session` never decreases.
+
+    On anonymous projects it is a hash of one completion, and there is a row for each (decisions 15.7), beside
+    a row of the respondent for those from before they were kept so.
     """
 
     pk = models.CompositePrimaryKey("project_id", "respondent")
@@ -163,7 +176,8 @@ class FiredAction(models.Model):
     """An action that has fired, so that it does not fire again (decisions 9.3).
 
     `action` is `block:<id>`, or the project's `vote`, `xp`, `achievement` or `role`. `scope` is a keyed
-    hash of the respondent or of one conversation. The table has no times (decisions 8.8).
+    hash of the respondent or of one conversation; on anonymous projects a different one for each action. The
+    table has no times (decisions 8.8).
     """
 
     pk = models.CompositePrimaryKey("project_id", "action", "scope")
@@ -173,6 +187,27 @@ class FiredAction(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} of project {self.project_id}, fired"
+
+
+class SealedGifts(models.Model):
+    """What a move on an anonymous project gives somebody, until its hour is over (decisions 15.7).
+
+    The transaction of the answer writes the row, so its content is encrypted. `due_at` is the end of the hour
+    or day. There are no foreign keys: gifts are also given if the project was deleted in the meantime.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    community_id = models.BigIntegerField()
+    project_id = models.BigIntegerField()
+    due_at = models.DateTimeField()
+    sealed = models.BinaryField()
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], name="sealed_gifts_due")]
+        verbose_name_plural = "sealed gifts"
+
+    def __str__(self) -> str:
+        return f"Gifts of project {self.project_id}"
 
 
 class Tally(models.Model):

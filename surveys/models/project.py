@@ -160,6 +160,12 @@ class Project(models.Model):
     )
     reveal_results = models.BooleanField(null=True, blank=True)
     share_results = models.BooleanField(default=False)
+    hidden_fields = models.JSONField(
+        default=list,
+        db_default=Value([], models.JSONField()),
+        blank=True,
+        help_text="Names that a web address may send along; on anonymous projects each with its values.",
+    )
     results_token = models.UUIDField(
         unique=True,
         default=uuid.uuid4,

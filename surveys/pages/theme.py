@@ -10,6 +10,7 @@ from functools import lru_cache
 from django.urls import reverse
 
 from communities.models import Community
+from surveys import interviewers
 from surveys.models import Project
 from surveys.pages.words import RIGHT_TO_LEFT
 
@@ -27,7 +28,7 @@ class Interviewer:
 
 INTERVIEWERS = tuple(
     Interviewer(name, f"respondent/interviewers/{number}.svg")
-    for number, name in enumerate(("Mila", "Jonas", "Amara", "Kenji", "Leyla", "Ingrid"), start=1)
+    for number, name in enumerate(interviewers.NAMES, start=1)
 )
 
 
@@ -75,7 +76,7 @@ def page_of(*, project: Project, community: Community, locale: str | None, is_fr
         lang=language,
         dir="rtl" if language.partition("-")[0].lower() in RIGHT_TO_LEFT else "ltr",
         theme=_number(presentation, "theme_id", THEMES),
-        interviewer=INTERVIEWERS[_number(presentation, "interviewer_id", len(INTERVIEWERS)) - 1],
+        interviewer=INTERVIEWERS[interviewers.number_of(presentation) - 1],
         branding=presentation.get("branding") or "",
         address=f"{address}?embed=1" if is_framed else address,
         is_framed=is_framed,

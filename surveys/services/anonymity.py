@@ -1,8 +1,9 @@
 """The rules of anonymous projects: what is stored beside an answer, and what is shown (decisions 8.8, 8.14).
 
-Stored: not even the whole database joins answers to a person. Limits are counted under a keyed hash, a
-running conversation keeps its respondent encrypted with a key that is not in the database, and every time
-beside an answer is rounded to the hour or the day.
+Stored: not even the whole database joins answers to a person. Limits are counted under keyed hashes, another
+one for each completion; a running conversation keeps its respondent encrypted with a key that is not in the
+database, and so does what a move gives until its hour is over; every time beside an answer is rounded to the
+hour or the day.
 
 Shown to people who may not read single responses: no figures over fewer than `LEAST_ANSWERS` answers, no
 lowest or highest number, and new figures only when at least `LEAST_ANSWERS` responses differ.
@@ -10,7 +11,6 @@ lowest or highest number, and new figures only when at least `LEAST_ANSWERS` res
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import os
 import struct
@@ -33,6 +33,7 @@ from communities import rounding
 from communities.rounding import Rounding
 from communities.transactions import in_transaction
 from surveys.models import Answer, Conversation, Project
+from surveys.services import feed_order
 
 Figures = Mapping[str, Any]  # the figures of one block, as JSON
 
@@ -43,11 +44,14 @@ SILENCE = timedelta(hours=24)  # a running conversation forgets its respondent a
 SETTLED_AT_ONCE = 5_000  # conversations in one transaction
 OTHERS_BESIDE = 200  # settled conversations of each project that are rewritten with them
 _NONCE = 12  # bytes
+_PADDED_TO = 4096  # bytes: more than what a move gives, short of long addresses of pictures
 # Respondent hash, user id (0: none), last seen in microseconds. The length is the same for everybody.
 _SEALED = struct.Struct(">32sqq")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CONVERSATION = ", ".join(
-    str(field.column) for field in Conversation._meta.concrete_fields if field.column != "is_settled"
+    str(field.column)
+    for field in Conversation._meta.concrete_fields
+    if field.column not in {"is_settled", "changed_in"}
 )
 _ANSWER = ", ".join(str(field.column) for field in Answer._meta.concrete_fields)
 # Ids are random, so the rows that follow a random id are a random choice.
@@ -63,10 +67,14 @@ _OTHERS = """
 # each INSERT waits for its DELETE to finish.
 _REWRITE = f"""
     WITH answers AS (DELETE FROM surveys_answer WHERE conversation_id = ANY(%s) RETURNING {_ANSWER}),
-    conversations AS (DELETE FROM surveys_conversation WHERE id = ANY(%s) RETURNING {_CONVERSATION}),
+    conversations AS (
+        DELETE FROM surveys_conversation WHERE id = ANY(%s) RETURNING {_CONVERSATION}, changed_in
+    ),
     written AS (
-        INSERT INTO surveys_conversation ({_CONVERSATION}, is_settled)
-        SELECT {_CONVERSATION}, TRUE FROM conversations ORDER BY id
+        INSERT INTO surveys_conversation ({_CONVERSATION}, is_settled, changed_in)
+        SELECT {_CONVERSATION}, TRUE,
+            CASE changed_in WHEN {feed_order.UNSETTLED} THEN {feed_order.NOW} ELSE changed_in END
+        FROM conversations ORDER BY id
     )
     INSERT INTO surveys_answer ({_ANSWER})
     SELECT {_ANSWER} FROM answers ORDER BY conversation_id, block_id, ordinal
@@ -78,12 +86,26 @@ def respondent_hash(*, project_id: int, who: str) -> str:
 
     Without the server's secret nobody can reverse it or test guessed names against it.
     """
-    return hmac.new(_key(project_id, "respondent"), who.encode(), hashlib.sha256).hexdigest()
+    return _hash(project_id, "respondent", who)
 
 
 def session_hash(*, project_id: int, session: str) -> str:
     """A keyed hash of one session of a respondent in one project."""
     return respondent_hash(project_id=project_id, who=f"session:{session}")
+
+
+def completion_hash(*, project_id: int, respondent: str, number: int) -> str:
+    """A keyed hash of a respondent's completion with this number, from 1.
+
+    The answer's transaction writes it too. So it is a different one for each completion: without the
+    server's secret nothing tells that two are of the same respondent, or how many somebody has.
+    """
+    return _hash(project_id, "completion", f"{respondent}:{number}")
+
+
+def action_hash(*, project_id: int, action: str, scope: str) -> str:
+    """A keyed hash of an action in its scope, unrelated to that of any other action in the same scope."""
+    return _hash(project_id, "action", f"{action}:{scope}")
 
 
 def new_id(*, project: Project) -> uuid.UUID:
@@ -183,6 +205,24 @@ def unseal(*, project_id: int, conversation_id: uuid.UUID, sealed: bytes) -> Rem
     return RememberedRespondent(respondent.hex(), user_id or None, _EPOCH + timedelta(microseconds=micros))
 
 
+# --- Gifts that wait ---------------------------------------------------------------------------------------
+
+
+def seal_gifts(*, project_id: int, row_id: uuid.UUID, gifts: bytes) -> bytes:
+    """Encrypt what a move gives somebody, bound to its row. Padded, so that its length tells nothing."""
+    nonce = os.urandom(_NONCE)
+    padded = gifts.ljust(-(-len(gifts) // _PADDED_TO) * _PADDED_TO)
+    return nonce + _cipher(project_id).encrypt(nonce, padded, b"gifts" + row_id.bytes)
+
+
+def unseal_gifts(*, project_id: int, row_id: uuid.UUID, sealed: bytes) -> bytes | None:
+    """Decrypt gifts; None if the server's secret has changed since they were sealed."""
+    try:
+        return _cipher(project_id).decrypt(sealed[:_NONCE], sealed[_NONCE:], b"gifts" + row_id.bytes)
+    except (InvalidTag, ValueError):
+        return None
+
+
 # --- Shown figures ----------------------------------------------------------------------------------------
 
 
@@ -227,16 +267,24 @@ def forget_silent(*, at: datetime) -> int:
         forgotten += _erase([(key, sealed) for key, _, sealed in silent])
 
 
-def settle(*, at: datetime) -> int:
-    """Rewrite anonymous conversations whose hour or day is over. Returns how many.
+_SETTLE_DELETIONS = f"""
+    UPDATE surveys_deletedresponse SET changed_in = {feed_order.NOW}
+    WHERE changed_in = {feed_order.UNSETTLED} AND due_at <= %s
+"""
 
-    The position of a row in its table, and the transaction that wrote it, would join answers to the ledger
-    entry or the standing that the same move wrote about a member. So the rows are written once more: many in
-    one transaction, in the order of their random ids, and together with settled ones of the same projects so
-    that none stands alone. Conversations that are being answered at this moment are left for the next run.
+
+def settle(*, at: datetime) -> int:
+    """Rewrite anonymous conversations whose hour or day is over. Returns how many. The feed tells them then.
+
+    The position of a row in its table and the transaction that wrote it show the order of the answers, and
+    which rows of limits and gifts belong to one answer. So the rows are written once more: many in one
+    transaction, in the order of their random ids, and together with settled ones of the same projects so that
+    none stands alone. Conversations that are being answered at this moment are left for the next run.
     """
     hour, day = rounding.down(at, Rounding.HOUR), rounding.down(at, Rounding.DAY)
     settled = 0
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLE_DELETIONS, [at])
     while True:
         with in_transaction, connection.cursor() as cursor:
             cursor.execute(
@@ -282,7 +330,11 @@ def _cipher(project_id: int) -> AESGCM:
     return AESGCM(_key(project_id, "sealed"))
 
 
-@lru_cache(maxsize=2048)
+def _hash(project_id: int, purpose: str, text: str) -> str:
+    return hmac.digest(_key(project_id, purpose), text.encode(), "sha256").hex()
+
+
+@lru_cache(maxsize=4096)
 def _key(project_id: int, purpose: str) -> bytes:
     """A key of 32 bytes for one purpose in one project, derived from the installation's secret."""
     derive = HKDF(SHA256(), length=32, salt=None, info=f"colloquy:{purpose}:{project_id}".encode())

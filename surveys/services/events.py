@@ -1,4 +1,4 @@
-"""Webhook events of projects, responses and analyses, written in the change's transaction (decisions 10)."""
+"""Events of projects, responses, analyses and members, in the transaction of the change (decisions 10)."""
 
 from __future__ import annotations
 
@@ -34,6 +34,17 @@ def project_changed(
 
 def response_submitted(conversation: Conversation, stored: StoredAnswers, *, at: datetime) -> None:
     """Emit an event with a response that has just been completed, all answers included."""
+    _emit_with_answers(EventType.RESPONSE_SUBMITTED, conversation, stored, at=at)
+
+
+def response_updated(conversation: Conversation, stored: StoredAnswers, *, at: datetime) -> None:
+    """Emit an event with a completed response after one of its answers was changed."""
+    _emit_with_answers(EventType.RESPONSE_UPDATED, conversation, stored, at=at)
+
+
+def _emit_with_answers(
+    type: EventType, conversation: Conversation, stored: StoredAnswers, *, at: datetime
+) -> None:
     person_id = conversation.user_id
     serialize = response_serializer(conversation.project)
     response = serialize(
@@ -45,13 +56,15 @@ def response_submitted(conversation: Conversation, stored: StoredAnswers, *, at:
             conversation.platform_id,
             conversation.provider,
             conversation.started_at,
+            conversation.updated_at,
+            *(conversation.state.get(part) for part in ("scores", "results", "fields")),
             stored.blocks,
             stored.options,
             stored.texts,
         )
     )
     data = {"project_id": str(conversation.project_id), "response": response}
-    _emit(EventType.RESPONSE_SUBMITTED, conversation, data, at, person_id)
+    _emit(type, conversation, data, at, person_id)
 
 
 def response_deleted(conversation: Conversation, *, at: datetime) -> None:
@@ -70,6 +83,17 @@ def analysis_ended(analysis: Analysis, project: Project, *, at: datetime) -> Non
         at=at,
         about=f"analysis {analysis.pk}",
         rounded_to=rounding_of(project),
+    )
+
+
+def member_erased(*, community_id: int, member_id: int, at: datetime) -> None:
+    """Emit an event with the id of a member whose data was erased. It names nobody who still exists."""
+    outbox.emit(
+        community_id=community_id,
+        type=EventType.MEMBER_ERASED,
+        data={"member_id": str(member_id)},
+        at=at,
+        about=f"member {member_id}",
     )
 
 

@@ -33,6 +33,7 @@ _SETTINGS = (
     "poll_results_mode",
     "reveal_results",
     "share_results",
+    "hidden_fields",
 )
 _GROUPS = ("delivery", "rewards", "presentation")
 # They follow from the order and from `correct_answer_ids`.

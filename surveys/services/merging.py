@@ -32,15 +32,18 @@ from communities.services import audit, members
 from communities.services import people as membership_data
 from communities.transactions import in_transaction
 from surveys.models import Completion, Conversation, PersonalLink, Project, ResponseDeletion, ScriptDraft
-from surveys.services import anonymity, people
+from surveys.services import anonymity, feed_order, people
+from surveys.services.conversations import gifts, traces
+from surveys.services.conversations.traces import Trace
 from xp.services import people as rewards
 
 _ACCESS = (Member.Access.MEMBER, Member.Access.CREATOR, Member.Access.ADMIN)
 
 # The dropped user's open conversation gives way to one that is open already: it stays as a partial response.
-_MOVE_CONVERSATIONS = """
+_MOVE_CONVERSATIONS = f"""
     UPDATE surveys_conversation own
-    SET user_id = %(keep)s, session_number = own.session_number + coalesce(done.last_session, 0),
+    SET user_id = %(keep)s, updated_at = %(at)s, changed_in = {feed_order.moved(is_anonymous=False)},
+        session_number = own.session_number + coalesce(done.last_session, 0),
         respondent = CASE
             WHEN own.completed_at IS NULL AND EXISTS (
                 SELECT FROM surveys_conversation open
@@ -52,6 +55,11 @@ _MOVE_CONVERSATIONS = """
     LEFT JOIN surveys_completion done
         ON (done.project_id, done.respondent) = (theirs.project_id, theirs.new)
     WHERE own.project_id = theirs.project_id AND own.respondent = theirs.old AND own.id = ANY(%(ids)s)
+"""
+_MOVE_NAMED = f"""
+    UPDATE surveys_conversation
+    SET user_id = %(keep)s, updated_at = %(at)s, changed_in = {feed_order.moved(is_anonymous=False)}
+    WHERE user_id = %(drop)s AND project_id = ANY(%(projects)s)
 """
 _MOVE_FIRED = """
     WITH moved AS (
@@ -126,9 +134,12 @@ def _merge_in_community(community_id: int, keep_id: int, drop_id: int, at: datet
     person = membership_data.Person(community_id, None, drop_id, ())
     conversations = people.conversations_of(person)
     people.lock_conversations(conversations)
+    for user_id in sorted([keep_id, drop_id]):
+        members.lock_user(user_id=user_id)
     present = Member.objects.select_for_update().filter(community_id=community_id)
-    theirs = {member.user_id: member for member in present.filter(user_id__in=[keep_id, drop_id])}
-    _move_answers(community_id, keep_id, drop_id, list(conversations))
+    both = present.filter(user_id__in=[keep_id, drop_id]).order_by("user_id")  # as `gifts` locks them
+    theirs = {member.user_id: member for member in both}
+    _move_answers(community_id, keep_id, drop_id, list(conversations), at)
     _move_what_they_made(community_id, keep_id, drop_id)
     own, other = theirs.get(keep_id), theirs.get(drop_id)
     if other is None:
@@ -180,18 +191,23 @@ def _take_over(own: Member, other: Member) -> None:
     own.save()
 
 
-def _move_answers(community_id: int, keep_id: int, drop_id: int, ids: Sequence[uuid.UUID]) -> None:
+def _move_answers(
+    community_id: int, keep_id: int, drop_id: int, ids: Sequence[uuid.UUID], at: datetime
+) -> None:
     """Responses, limits on completions, and what fired, under the kept user's keyed hashes."""
     project_ids = list(Project.with_deleted.in_community(community_id).values_list("pk", flat=True))
     hashes = _Hashes(keep_id, drop_id, project_ids)
+    moved: dict[str, Any] = {"keep": keep_id, "at": at}
+    traces.hand_on(hashes.traces())
+    gifts.hand_on(community_id=community_id, keep_id=keep_id, drop_id=drop_id)
     with connection.cursor() as cursor:
         # Sessions before completions: a session's number goes on from the kept user's last.
         cursor.execute(_MOVE_FIRED, hashes.of_sessions())
         cursor.execute(_MOVE_FIRED, hashes.of_person())
-        cursor.execute(_MOVE_CONVERSATIONS, {**hashes.of_person(), "ids": list(ids), "keep": keep_id})
+        cursor.execute(_MOVE_CONVERSATIONS, {**hashes.of_person(), "ids": list(ids), **moved})
         cursor.execute(_MOVE_COMPLETIONS, hashes.of_person())
-    # Those that were begun with a session of the browser, or gave way above, have no hash to find them by.
-    Conversation.objects.filter(user_id=drop_id, project_id__in=project_ids).update(user_id=keep_id)
+        # Those begun with a session of the browser, or that gave way above, have no hash to find them by.
+        cursor.execute(_MOVE_NAMED, {**moved, "drop": drop_id, "projects": project_ids})
     for key, project_id in people.sealed_of(membership_data.Person(community_id, None, drop_id, ())):
         _reseal(key, project_id, keep_id)
 
@@ -203,6 +219,12 @@ class _Hashes:
         self._project_ids = project_ids
         self._old = [_hash(project_id, drop_id) for project_id in project_ids]
         self._new = [_hash(project_id, keep_id) for project_id in project_ids]
+
+    def traces(self) -> list[tuple[Trace, Trace]]:
+        """Pairs of what is stored of the dropped user and of the kept one in each project."""
+        old = traces.find(list(zip(self._project_ids, self._old, strict=True)))
+        new = traces.find(list(zip(self._project_ids, self._new, strict=True)))
+        return list(zip(old, new, strict=True))
 
     def of_person(self) -> dict[str, Any]:
         return {"projects": list(self._project_ids), "old": self._old, "new": self._new}

@@ -7,12 +7,14 @@ The answers of an erased person stay, as those of a nameless respondent: nothing
 the person any more, but the answers are still listed and counted, texts included. XP that they gave to
 others stays in the others' ledgers, with their user id in place of a name. Three things cannot be erased:
 responses stored for Idempotency-Keys (encrypted under a keyed hash of the key, deleted within 25 hours),
-events that webhooks have already delivered, and the server's logs.
+events that webhooks have already delivered, and the server's logs. The event that reports the erasure holds
+the member's id, which leads to nothing any more.
 """
 
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,7 +31,8 @@ from communities.services import people as membership_data
 from communities.services.people import Person
 from communities.transactions import in_transaction
 from surveys.models import Conversation, Project, ResponseDeletion
-from surveys.services import anonymity
+from surveys.services import anonymity, erasures, feed_order
+from surveys.services.conversations import drafting, gifts, traces
 from surveys.services.drafts import service as drafts
 from surveys.services.links import service as links
 from surveys.services.responses import service as responses
@@ -99,12 +102,17 @@ _LOCK = """
     FOR KEY SHARE OF p FOR UPDATE OF c
 """
 # The seed is replaced, because a browser's own seed would join these answers to later ones, and `fired` is
-# removed, because it shows that a member answered. `updated_at` stays: one time for all rows would join the
-# answers to each other. One transaction would do so too, so anonymous rows are settled again.
-_MAKE_NAMELESS = """
+# removed, because it shows that a member answered. One time and transaction for all rows join the answers to
+# each other. So anonymous rows, which tell nothing new, keep their time and place in the feed, and are
+# settled again; the others move (decisions 15.22).
+_MAKE_NAMELESS = f"""
     UPDATE surveys_conversation
-    SET user_id = NULL, platform_id = NULL, respondent = NULL, session_number = NULL,
-        sealed_respondent = NULL, state = state - 'fired', seed = floor(random() * 2::float8 ^ 62)::bigint,
+    SET updated_at = CASE WHEN sealed_respondent IS NULL THEN %s ELSE updated_at END,
+        changed_in = CASE WHEN sealed_respondent IS NULL
+            THEN {feed_order.moved(is_anonymous=False)} ELSE changed_in END,
+        user_id = NULL, platform_id = NULL, respondent = NULL, session_number = NULL,
+        sealed_respondent = NULL, state = state - ARRAY['fired', 'fields', 'display_name'],
+        seed = floor(random() * 2::float8 ^ 62)::bigint,
         is_settled = sealed_respondent IS NULL AND is_settled
     WHERE id = ANY(%s)
 """
@@ -132,9 +140,9 @@ def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
 
     That the actor reads it is recorded in the audit trail.
 
-    For anonymous projects this is how often the person completed them and what that gave them: nobody knows
-    their answers. Not included are secrets, which are stored as digests, and the respondents of running
-    anonymous conversations, who stay encrypted for a day at most.
+    For anonymous projects this is how often the person completed them and what that gave them, once the hour
+    of an answer is over: nobody knows their answers. Not included are secrets, which are stored as digests,
+    and the respondents of running anonymous conversations, who stay encrypted for a day at most.
     """
     community_id = actor.community_id
     person = membership_data.get_person(community_id=community_id, member_id=member_id)
@@ -220,14 +228,19 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     conversations = conversations_of(person)
     lock_conversations(conversations)
     if member_id is not None:
+        members.lock_user(user_id=user_id)
         membership_data.lock(community_id=community_id, member_id=member_id)
     late = {key: of for key, of in conversations_of(person).items() if key not in conversations}
     lock_conversations(late, waits=False)
     conversations |= late
+    drafting.forget(conversation_ids=list(conversations))
+    own_traces = traces.find(_whose(person))
     with connection.cursor() as cursor:
-        cursor.execute(_MAKE_NAMELESS, [list(conversations)])
+        cursor.execute(_MAKE_NAMELESS, [at, list(conversations)])
         cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
+    traces.forget(own_traces)
+    gifts.forget(community_id=community_id, user_id=user_id)
     drafts.erase(community_id=community_id, user_id=user_id)
     if member_id is not None:
         links.erase(community_id=community_id, member_id=member_id, user_id=user_id)
@@ -237,6 +250,9 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
             actor=actor, action=Action.MEMBER_ERASED, on=audit.Subject(community_id, "member", None), at=at
         )
     webhook_data.erase(community_id=community_id, user_id=user_id)
+    if member_id is not None:
+        anonymous_in = {of for key, of in conversations.items() if anonymity.is_anonymous(key)}
+        erasures.announce(community_id=community_id, member_id=member_id, anonymous_in=anonymous_in, at=at)
 
 
 def _is_known_elsewhere(user_id: int) -> bool:
@@ -253,14 +269,20 @@ def _names(person: Person) -> list[str]:
     return [f"user:{person.user_id}", *(f"external:{name}" for name in person.external_ids)]
 
 
+def _whose(person: Person) -> list[tuple[int, str]]:
+    """Project ids with the person's hashes in that project."""
+    projects = Project.with_deleted.in_community(person.community_id).values_list("pk", flat=True)
+    return [
+        (project_id, anonymity.respondent_hash(project_id=project_id, who=name))
+        for project_id in projects
+        for name in _names(person)
+    ]
+
+
 def _hashes(person: Person) -> tuple[list[int], list[str]]:
     """Two parallel lists: project ids, and the person's hash in that project."""
-    projects = Project.with_deleted.in_community(person.community_id).values_list("pk", flat=True)
-    whose = [(project_id, name) for project_id in projects for name in _names(person)]
-    return (
-        [project_id for project_id, _ in whose],
-        [anonymity.respondent_hash(project_id=project_id, who=name) for project_id, name in whose],
-    )
+    whose = _whose(person)
+    return [project_id for project_id, _ in whose], [own for _, own in whose]
 
 
 def _scopes(person: Person, conversations: Mapping[uuid.UUID, int]) -> tuple[list[int], list[str]]:
@@ -324,12 +346,27 @@ def lock_conversations(conversations: Collection[uuid.UUID], *, waits: bool = Tr
 
 
 def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
-    """Rows stored by hash: how often the person completed each project, and actions that fired for them."""
+    """Rows stored by hash: how often the person completed each project, and actions that fired for them.
+
+    Moves on anonymous projects are left out until their hour is over. Otherwise repeated reads would show
+    when the person answered.
+    """
+    # Read before the counts below, so that a move in between cannot make them negative.
+    waiting = list(gifts.of_user(community_id=person.community_id, user_id=person.user_id))
+    own_traces = traces.find(_whose(person))
     with connection.cursor() as cursor:
         cursor.execute(_COMPLETED, _hashes(person))
         completed = cursor.fetchall()
         cursor.execute(_FIRED, _scopes(person, conversations_of(person)))
-        fired = cursor.fetchall()
+        found = cursor.fetchall()
+    fired = Counter[tuple[int, str]](found)
+    completed += [
+        (trace.project_id, len(trace.numbers), len(trace.numbers)) for trace in own_traces if trace.numbers
+    ]
+    fired += Counter(traces.fired(own_traces))
+    for each in waiting:
+        completed.append((each.row.project_id, -each.move.completions, -each.move.completions))
+        fired -= Counter((each.row.project_id, action) for action in each.move.actions)
     by_project: dict[int, dict[str, Any]] = {}
     for project_id in sorted({row[0] for row in (*completed, *fired)}):
         by_project[project_id] = {
@@ -342,9 +379,9 @@ def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
     for project_id, completions, last_session in completed:
         by_project[project_id]["completions"] += completions
         by_project[project_id]["sessions"] += last_session
-    for project_id, action in fired:
+    for project_id, action in sorted(fired.elements()):
         by_project[project_id]["actions"].append(action)
-    return list(by_project.values())
+    return [told for told in by_project.values() if told["sessions"] or told["actions"]]
 
 
 def _responses(person: Person) -> Iterator[Json]:

@@ -35,6 +35,7 @@ def main() -> None:
         # Only now, with Django set up on the servers of this run, can what speaks of models be loaded.
         from tests.bench import (  # noqa: PLC0415
             admin_lists,
+            chat,
             crowds,
             deliveries,
             exports,
@@ -56,6 +57,7 @@ def main() -> None:
             "14": crowds.crowd_of_voters,
             "15": crowds.crowd_of_respondents,
             "21": people.page_views,
+            "22": chat.answers_in_chat,
             "25": slow_clients.others_under_attack,
         }
         if asked.profile:
@@ -104,7 +106,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description="Measures rows of the table.")
-    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,24,25"
+    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,24,25"
     parser.add_argument("--rows", default=os.environ.get("ROWS") or rows, help=f"Which, of {rows}.")
     parser.add_argument("--responses", type=int, default=int(os.environ.get("RESPONSES") or 0))
     parser.add_argument("--repetitions", type=int, default=int(os.environ.get("REPETITIONS") or 1_000))

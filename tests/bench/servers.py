@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psycopg
 import redis
+from nacl.signing import SigningKey
 
 from config import servers
 from tests.bench import processes
@@ -22,6 +23,7 @@ from tests.bench.client import Client, Failed
 ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS_TO_START = 60
 WEB_SERVER = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"]
+CHAT_SEED = b"only for this measurement: chat!"  # 32 bytes, of the platform's key
 TOLD = {
     "DEBUG": "false",
     "LOG_LEVEL": "WARNING",
@@ -37,6 +39,18 @@ TOLD = {
 }
 
 
+def chat_environment() -> dict[str, str]:
+    """The variables of the chat platform, which needs nothing of Django's to make its key."""
+    public_key = SigningKey(CHAT_SEED).verify_key.encode().hex()
+    return {
+        "CHAT_APPLICATION_ID": "900000000000000001",
+        "CHAT_PUBLIC_KEY": public_key,
+        "CHAT_BOT_TOKEN": "measured",
+        "CHAT_CLIENT_SECRET": "measured",
+        "CHAT_API_BASE_URL": "http://127.0.0.1:9",  # nothing is sent: no community is connected
+    }
+
+
 @dataclass(frozen=True)
 class DataServers:
     """The database and the Valkey of one run."""
@@ -50,6 +64,7 @@ class DataServers:
     def environment(self) -> dict[str, str]:
         return {
             **TOLD,
+            **chat_environment(),
             "DATABASE_URL": self.database_url,
             "REDIS_URL": self.redis_url,
             "CELERY_BROKER_URL": "",  # the same

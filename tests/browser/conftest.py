@@ -18,7 +18,7 @@ from django.core.signals import request_finished, request_started
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.support.browser.animations import END_MOTION
-from tests.support.browser.sizes import DESK, FITS, PHONE
+from tests.support.browser.sizes import DESK, PHONE, expect_to_fit
 
 # Playwright keeps an event loop in the thread of the tests; Django would refuse its database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -186,13 +186,13 @@ def check_every_look(
 
     def check(page: Page) -> None:
         check_accessibility(page)
-        assert page.evaluate(FITS)
+        expect_to_fit(page)
         page.emulate_media(color_scheme="dark")
         check_contrast(page)
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(PHONE)
         check_accessibility(page)
-        assert page.evaluate(FITS)
+        expect_to_fit(page)
         page.set_viewport_size(DESK)
 
     return check

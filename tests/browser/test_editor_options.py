@@ -91,6 +91,36 @@ def test_options_are_moved_removed_and_pasted_by_keyboard(windows, caller):
     assert editor.values(page) == ["red", "green", "Tuesday", "Thursday", "Saturday"]
 
 
+def test_too_long_a_list_stays_with_a_fault_beside_it_in_chat(windows, caller):
+    project = editor.new_project(caller, CHOICE)
+    chat = {"audience": {"response_channel": "chat"}}
+    assert caller.patch(f"/projects/{project}", {"delivery": chat}).status_code == 200
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_role("button", name="Paste a list").click()
+    page.keyboard.insert_text("\n".join(f"Evening {n}" for n in range(30)))
+    page.get_by_role("button", name="Add them").click()
+
+    expect(page.locator(".option-row")).to_have_count(33)
+    expect(page.locator(".options .quiet-count")).to_have_text("33 of at most 25")
+    fault = page.get_by_text("The list of options must hold at most 25 if the project is delivered by chat.")
+    expect(fault.first).to_be_visible()
+
+
+def test_another_stored_value_leaves_what_people_read(windows, caller):
+    project = editor.new_project(caller, CHOICE)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_text("Show stored values").click()
+    stored = page.get_by_label("Option 1, stored value")
+    stored.press("End")
+    stored.press_sequentially("dish")
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    assert (block["options"][0]["label"], block["options"][0]["value"]) == ("red", "reddish")
+
+
 def test_an_emoji_is_found_by_a_word(windows, caller):
     project = editor.new_project(caller, CHOICE)
     page = editor.open_editor(windows, caller, project)

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from surveys.models import Conversation, Generation
 from tests.support.browser import editor
-from tests.support.browser.sizes import FITS
+from tests.support.browser.sizes import expect_to_fit
 from tests.support.caller import Caller
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -126,7 +126,7 @@ def test_on_a_phone_the_preview_is_a_tab(windows, check_accessibility):
     page.locator('[data-show-pane="preview"]').click()
 
     expect(question(page)).to_have_text("Which colour?")
-    assert page.evaluate(FITS)
+    expect_to_fit(page)
     check_accessibility(page)
 
 

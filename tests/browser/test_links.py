@@ -15,7 +15,7 @@ from communities.services import recipients
 from surveys.models import Answer, Conversation, PersonalLink
 from surveys.services.links import addresses
 from tests.support.browser.controls import go_on, question
-from tests.support.browser.sizes import FITS
+from tests.support.browser.sizes import expect_to_fit
 from tests.support.surveys import scenario
 from tests.support.surveys.personal_links import link_for, path_of, private
 from tests.support.surveys.project_tabs import project_staff, tab
@@ -130,8 +130,10 @@ def test_staff_send_links_and_see_how_far_they_are(windows: Any, check_every_loo
     page.goto(tab(project.pk, "share"))
     picture(page, "share-desk")
     page.get_by_role("link", name="Personal links").click()
+    page.wait_for_url("**/share/links/")
     check_every_look(page)
     page.get_by_role("link", name="Send links").click()
+    page.wait_for_url("**/share/links/send/")
     check_every_look(page)
     for size in ("desk", "phone"):
         page.set_viewport_size({"width": 1280 if size == "desk" else 390, "height": 800})
@@ -147,7 +149,8 @@ def test_staff_send_links_and_see_how_far_they_are(windows: Any, check_every_loo
     page.set_viewport_size({"width": 390, "height": 800})
     picture(page, "links-phone")
     page.get_by_role("link", name="Marit").click()
-    assert page.evaluate(FITS)
+    page.wait_for_url("**/share/links/*-*/")  # a click does not wait for the page that it opens
+    expect_to_fit(page)
     check_every_look(page)
     picture(page, "link-one-desk")
 

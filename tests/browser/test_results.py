@@ -13,7 +13,7 @@ from surveys.models import Analysis
 from surveys.pages import theme
 from surveys.services.results import figures
 from tests.support.browser import answered_surveys
-from tests.support.browser.sizes import FITS
+from tests.support.browser.sizes import expect_to_fit
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE
@@ -260,7 +260,7 @@ def test_on_paper_all_tables_are_told_in_light_colours_and_nothing_is_to_be_pres
     page.emulate_media(media="print", color_scheme=scheme)
 
     assert all(table.is_visible() for table in page.locator("table").all())
-    assert page.evaluate(FITS)
+    expect_to_fit(page)
     for hidden in (".filters", ".exports", ".skip-link"):
         expect(page.locator(hidden)).to_be_hidden()
     expect(page.locator(".chart").first).to_have_css("background-color", "rgb(255, 255, 255)")

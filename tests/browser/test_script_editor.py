@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import editor
-from tests.support.browser.sizes import FITS
+from tests.support.browser.sizes import expect_to_fit
 from tests.support.caller import CHOICE, TEXT, Caller
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -256,13 +256,13 @@ def test_on_a_phone_one_pane_shows_at_a_time(windows, caller, check_accessibilit
 
     card(page, "2. Which colour?").tap()
     expect(page.get_by_label("Question")).to_have_value("Which colour?")
-    assert page.evaluate(FITS)
+    expect_to_fit(page)
     check_accessibility(page)
     page.get_by_role("button", name="Blocks", exact=True).tap()
 
     expect(card(page, "1. Why?")).to_be_visible()
     expect(page.get_by_label("Question")).to_be_hidden()
-    assert page.evaluate(FITS)
+    expect_to_fit(page)
 
 
 def test_the_editor_is_accessible(windows, caller, check_accessibility, check_contrast):

@@ -12,6 +12,7 @@ from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+KEPT = "Object.keys(sessionStorage).filter((name) => name.startsWith('colloquy:'))"
 ALL_ANSWERS = [
     ("plays", "yes"),
     ("places", "Club"),
@@ -308,6 +309,39 @@ def test_what_is_sent_while_offline_is_kept_and_goes_out_again(windows, check_ac
     question(page, "Prompt 1.")
     expect(page.locator("#send-error")).to_be_hidden()
     assert stored(made) == [("q0", "A long thought.")]
+
+
+@pytest.mark.parametrize("phone", [True, False])
+def test_what_is_typed_outlives_a_reload_and_a_step_back_and_goes_once_it_is_sent(windows, phone):
+    made = scenario.project(
+        {**TEXT, "prompt": "What?"}, {**TEXT, "prompt": "And why?"}, {**TEXT, "prompt": "Anything else?"}
+    )
+    page = windows.open(f"/s/{made.slug}", phone=phone)
+    page.get_by_role("textbox").press_sequentially("Half a tho")
+    page.reload()
+    expect(page.get_by_role("textbox")).to_have_value("Half a tho")
+    page.get_by_role("textbox").press("End")
+    page.get_by_role("textbox").press_sequentially("ught")
+    go_on(page)
+    question(page, "And why?")
+    expect(page.get_by_role("textbox")).to_have_value("")
+    page.get_by_role("textbox").press_sequentially("Because")
+    page.get_by_role("button", name="Back").click()
+    question(page, "What?")
+    expect(page.get_by_role("textbox")).to_have_value("Half a thought")
+    go_on(page)
+    question(page, "And why?")
+    expect(page.get_by_role("textbox")).to_have_value("Because")
+    go_on(page)
+    question(page, "Anything else?")
+    assert page.evaluate(KEPT) == []
+
+    page.get_by_role("textbox").press_sequentially("No")
+    go_on(page)
+    expect(page.get_by_text("Thank you")).to_be_visible()
+
+    assert page.evaluate(KEPT) == []
+    assert [value for _, value in stored(made)] == ["Half a thought", "Because", "No"]
 
 
 def test_server_trouble_is_told_and_what_was_typed_stays(windows):

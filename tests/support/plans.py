@@ -22,7 +22,7 @@ class Reading:
 
 @contextmanager
 def rows_read() -> Iterator[Reading]:
-    """Counts the rows and index entries that the SELECTs of this block read, when it ends.
+    """Counts the rows and index entries of our tables that the SELECTs of this block read, when it ends.
 
     Each is run again by EXPLAIN ANALYZE, so the block must not change what they find.
     """
@@ -62,7 +62,8 @@ def fill_members(community: Community, count: int, *, name: str = "Person {}") -
 
 def _read_by(node: Mapping[str, Any]) -> int:
     below = sum(map(_read_by, node.get("Plans", ())))
-    if "Relation Name" not in node and "Index Name" not in node:
+    name = node.get("Relation Name", node.get("Index Name", ""))
+    if not name or name.startswith("pg_"):  # the catalogue grows by what runs beside this test
         return below
     passed_over = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
     return below + round((node["Actual Rows"] + passed_over) * node["Actual Loops"])

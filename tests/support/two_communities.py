@@ -10,7 +10,15 @@ from django.contrib.auth.models import Group
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
-from communities.models import AuditEntry, Community, IdempotentRequest, Member, User
+from communities.models import (
+    AuditEntry,
+    ChatInstallation,
+    ChatTask,
+    Community,
+    IdempotentRequest,
+    Member,
+    User,
+)
 from surveys.models import Analysis, Answer, PersonalLink
 from tests.factories import (
     ApiKeyFactory,
@@ -75,8 +83,32 @@ def filled_community(word: str) -> FilledCommunity:
         **_rewards(person, word),
         **_surveys(filled, person, word),
         **_webhooks(filled, word),
+        **_chat(filled, word),
     }
     return filled
+
+
+def _chat(filled: FilledCommunity, word: str) -> dict[str, object]:
+    snapshot = {
+        "id": str(filled.community.pk),
+        "name": f"Server {word}",
+        "bot_id": "1",
+        "bot_role_ids": [],
+        "roles": [],
+        "channels": [],
+    }
+    installation = ChatInstallation.objects.create(
+        community=filled.community, status="connected", snapshot=snapshot, snapshot_at=NOON
+    )
+    task = ChatTask.objects.create(
+        community=filled.community,
+        kind="xp.grant_role",
+        subject=f"0-{word}",
+        status="abandoned",
+        error=f"Error {word}",
+        created_at=NOON,
+    )
+    return {"chatinstallation": installation.pk, "task": task.pk}
 
 
 def _url(word: str) -> str:

@@ -40,7 +40,7 @@ SECRET = {
 def caller() -> Caller:
     """An admin of a community in which one webhook listens to what is told of responses."""
     caller = Caller()
-    event_log.listener(caller.community.pk, "response.submitted", "response.deleted")
+    event_log.listener(caller.community.pk, "response.submitted", "response.updated", "response.deleted")
     return caller
 
 
@@ -159,7 +159,7 @@ def test_of_two_devices_at_the_limit_one_is_told(caller: Caller) -> None:
     assert len(heard(caller)) == 1
 
 
-def test_a_vote_is_told_once_and_taken_back_is_told_gone(caller: Caller, settings: Any) -> None:
+def test_a_vote_is_told_its_change_too_and_taken_back_is_told_gone(caller: Caller, settings: Any) -> None:
     settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
     made = scenario.poll(community=caller.community, change_poll=True, max_completes_per_user=1)
     visitor = Visitor(made).look()
@@ -171,10 +171,44 @@ def test_a_vote_is_told_once_and_taken_back_is_told_gone(caller: Caller, setting
     voted = heard(caller)
     visitor.send("retract")
 
-    [(type, data)] = voted
-    assert (type, data["response"]["answers"][0]["value"]) == ("response.submitted", "red")
+    assert [(type, data["response"]["answers"][0]["value"]) for type, data in voted] == [
+        ("response.submitted", "red"),
+        ("response.updated", "green"),
+    ]
+    [first, second] = (data["response"] for _, data in voted)
+    assert first["id"] == second["id"]
+    assert first["submitted_at"] == second["submitted_at"]
+    data = voted[0][1]
     gone = {"project_id": str(made.pk), "response_id": data["response"]["id"]}
-    assert heard(caller)[1:] == [("response.deleted", gone)]
+    assert heard(caller)[2:] == [("response.deleted", gone)]
+
+
+@pytest.mark.parametrize("privacy_mode", ["transparent", "anonymous"])
+def test_a_changed_vote_is_told_as_the_interface_tells_it(caller: Caller, privacy_mode: str) -> None:
+    project = caller.make_open(CHOICE, type="poll", privacy_mode=privacy_mode, settings={"change_poll": True})
+    talk = Talk(caller, project, member_id=a_member(caller))
+    talk.answer("red")
+
+    talk.back()
+    assert len(heard(caller)) == 1
+    talk.answer("blue")
+
+    response = caller.get(f"/responses/{talk.told['id']}").json()
+    assert [each["value"] for each in response["answers"]] == ["blue"]
+    types = dict(heard(caller))  # those of one rounded time are in no order
+    assert set(types) == {"response.submitted", "response.updated"}
+    assert types["response.updated"] == {"project_id": project["id"], "response": response}
+
+
+def test_the_same_vote_given_again_is_not_told(caller: Caller) -> None:
+    project = caller.make_open(CHOICE, type="poll", settings={"change_poll": True})
+    talk = Talk(caller, project, member_id=a_member(caller))
+    talk.answer("red")
+
+    talk.back()
+    talk.answer("red")
+
+    assert [type for type, _ in heard(caller)] == ["response.submitted"]
 
 
 def test_a_response_deleted_over_the_interface_is_told_gone(caller: Caller) -> None:
@@ -198,7 +232,7 @@ def test_events_know_whom_they_name_and_only_them(caller: Caller) -> None:
 
     told = {
         json.loads(event.body or "")["data"]["response"]["user_id"]: event.person_id
-        for event in Event.objects.all()
+        for event in Event.objects.filter(type="response.submitted")
     }
     assert None in told
     assert told.pop(None) is None
@@ -227,7 +261,8 @@ def test_beside_an_anonymous_response_no_exact_time_is_kept(
     )
     conversations.retract(conversation_id=told.conversation.pk, at=LUNCHTIME)
 
-    events, deliveries = list(Event.objects.all()), list(Delivery.objects.all())
+    events = list(Event.objects.filter(type__startswith="response."))
+    deliveries = list(Delivery.objects.all())
     written: list[Any] = [*events, *deliveries]
     bodies = [json.loads(event.body or "") for event in events]
 

@@ -22,7 +22,7 @@ from tests.support.dumps import dump
 from tests.support.kills import die, dying_after, in_a_process_that_dies
 from tests.support.surveys import known_person, scenario
 from tests.support.surveys.known_person import AT, AUDIENCE, GIVES_XP, MEMBER_ID, USER_ID, erasing, everywhere
-from tests.support.surveys.participants import QUESTION, Talk, a_member, giving
+from tests.support.surveys.participants import QUESTION, Talk, a_member, giving, once_the_hour_is_over
 from xp.models import Standing, XpEntry
 from xp.services import ledger
 from xp.services import people as earnings
@@ -310,7 +310,9 @@ def test_what_fired_in_sessions_of_anonymous_projects_is_told_and_goes(db: None)
     Talk(caller, project, member_id=member).through()
     Talk(caller, project, member_id=member)
     assert FiredAction.objects.count() == 2
+    assert caller.get(f"/members/{member}/data").json()["participation"] == []
 
+    once_the_hour_is_over()
     (told,) = caller.get(f"/members/{member}/data").json()["participation"]
     assert len(told["actions"]) == 2
     assert caller.delete(f"/members/{member}/data").status_code == 204

@@ -10,7 +10,7 @@ from communities.models import Identity, Member, User
 from surveys.models import Conversation
 from surveys.services import anonymity
 from surveys.services.anonymity import RememberedRespondent
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, gifts
 from surveys.services.conversations import service as conversations
 from surveys.services.responses import service as responses
 from tests.support.actors import actor
@@ -69,15 +69,19 @@ def test_nothing_that_an_anonymous_conversation_stores_tells_who_it_was(who):
     assert told.step.block.prompt == "Well, ?"
     told = scenario.say(told, "end", at=ENDED)
     over = dump()
+    gifts.settle(at=ENDED + timedelta(hours=2))
+    settled = dump()
 
-    for after in (running, over):
+    for after in (running, over, settled):
         changed = {table for table in after if after[table] != before[table]}
         assert changed - {STANDING} <= {
-            *("surveys_conversation", "surveys_answer", "surveys_tally", "surveys_completion")
+            *("surveys_conversation", "surveys_answer", "surveys_tally", "surveys_completion"),
+            *("surveys_sealedgifts", "webhooks_event"),
         }
         assert traces(row for table in changed - {STANDING} for row in after[table]) == []
     # That a member took part somewhere is told (decisions 8.8), but neither where nor when.
-    assert over[STANDING] == ({repr([MEMBER_ID, 0, None, 0, 1, 1])} if respondent.is_member else set())
+    assert over[STANDING] == set()
+    assert settled[STANDING] == ({repr([MEMBER_ID, 0, None, 0, 1, 1])} if respondent.is_member else set())
     row = Conversation.objects.values().get()
     assert row["id"].version == 4
     assert row["provider"] == respondent.provider

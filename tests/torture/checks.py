@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from django.utils import timezone
 
 from surveys.models import Conversation
 from tests.torture.changes import Change, ChangeLog
@@ -23,6 +22,7 @@ IDS = {
     "project.closed": lambda data: data["project"]["id"],
     "project.deleted": lambda data: data["project"]["id"],
     "response.submitted": lambda data: data["response"]["id"],
+    "response.updated": lambda data: data["response"]["id"],
     "response.deleted": lambda data: data["response_id"],
 }
 
@@ -57,8 +57,13 @@ def read_events() -> dict[str, StoredEvent]:
 
 
 def violations(
-    events: dict[str, StoredEvent], changes: ChangeLog, answering: list[Endpoint], dead: Endpoint
+    events: dict[str, StoredEvent],
+    changes: ChangeLog,
+    answering: list[Endpoint],
+    dead: Endpoint,
+    finished_at: datetime,
 ) -> Iterator[str]:
+    """All violations. `finished_at` is the moment at which nothing was due."""
     yield from changes.errors
     yield from _events_match_changes(events, changes)
     yield from _events_match_api_responses(events, changes)
@@ -68,7 +73,7 @@ def violations(
     for endpoint in answering:
         yield from _every_event_arrived(endpoint, events)
         yield from _every_arrival_matches_an_event(endpoint, events)
-    yield from _dead_endpoint_has_waiting_deliveries(dead)
+    yield from _dead_endpoint_has_waiting_deliveries(dead, finished_at)
 
 
 def not_recovered(kills: Sequence[Kill]) -> Iterator[str]:
@@ -139,10 +144,10 @@ def _every_arrival_matches_an_event(endpoint: Endpoint, events: dict[str, Stored
             yield f"{endpoint.name}: {arrival.event_id}: {arrival.error}."
 
 
-def _dead_endpoint_has_waiting_deliveries(dead: Endpoint) -> Iterator[str]:
-    now = timezone.now()
+def _dead_endpoint_has_waiting_deliveries(dead: Endpoint, finished_at: datetime) -> Iterator[str]:
     for row in Delivery.objects.filter(webhook_id=dead.webhook_id):
-        is_waiting = row.status == Delivery.Status.FAILED and row.due_at is not None and row.due_at > now
+        is_due_later = row.due_at is not None and row.due_at > finished_at
+        is_waiting = row.status == Delivery.Status.FAILED and is_due_later
         if not is_waiting or row.attempt_count < 1 or row.response_status is not None or not row.error:
             attempts = f"after {row.attempt_count} attempts"
             yield f"dead: delivery {row.pk} is {row.status} {attempts}, due at {row.due_at}."

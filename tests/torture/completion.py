@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db.models import Q
 from django.utils import timezone
@@ -19,22 +19,26 @@ AFTER_THE_SECOND_ATTEMPT = timedelta(seconds=10)
 
 def wait_until_delivered(
     supervisor: Supervisor, answering: list[Endpoint], dead: Endpoint, *, seconds: float
-) -> int:
+) -> tuple[int, datetime]:
     """Wait until nothing is left to do, at most `seconds`; the checks report what is unfinished then.
 
+    Returns how many waits were shortened, and the moment at which nothing was due. The checks judge by that
+    moment: a retry to the dead endpoint may fall due while they run.
+
     A failed delivery about an anonymous response is due at a full hour, because its precise retry is lost
-    with the worker that was killed. Such deliveries are made due at once. Returns how many.
+    with the worker that was killed. Such deliveries are made due at once.
     """
     until = time.monotonic() + seconds
     shortened_waits = 0
-    while time.monotonic() < until and _is_unfinished(answering, dead):
+    now = timezone.now()
+    while time.monotonic() < until and _is_unfinished(answering, dead, now):
         supervisor.watch(SECONDS_BETWEEN_CHECKS)
         shortened_waits += _skip_waiting_for_full_hours(answering)
-    return shortened_waits
+        now = timezone.now()
+    return shortened_waits, now
 
 
-def _is_unfinished(answering: list[Endpoint], dead: Endpoint) -> bool:
-    now = timezone.now()
+def _is_unfinished(answering: list[Endpoint], dead: Endpoint, now: datetime) -> bool:
     of_answering = Q(webhook_id__in=[endpoint.webhook_id for endpoint in answering])
     of_dead = Q(webhook_id=dead.webhook_id, due_at__lte=now) | Q(webhook_id=dead.webhook_id, attempt_count=0)
     return (

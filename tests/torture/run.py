@@ -54,11 +54,13 @@ def torture(supervisor: Supervisor, *, port: int, rounds: int, seconds: float, s
                 supervisor, count=rounds, seconds=seconds, rng=rng, has_news=healthy.has_news_since
             )
         started = time.monotonic()
-        shortened_waits = wait_until_delivered(supervisor, answering, dead, seconds=SECONDS_TO_FINISH)
+        shortened_waits, finished_at = wait_until_delivered(
+            supervisor, answering, dead, seconds=SECONDS_TO_FINISH
+        )
         seconds_to_finish = time.monotonic() - started
     events = read_events()
     sys.stdout.write(table(events, kills, answering, shortened_waits=shortened_waits))
-    violation_list = [*not_recovered(kills), *violations(events, changes, answering, dead)]
+    violation_list = [*not_recovered(kills), *violations(events, changes, answering, dead, finished_at)]
     _report(violation_list, seconds_to_finish)
     return 1 if violation_list else 0
 

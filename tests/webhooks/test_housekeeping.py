@@ -64,6 +64,30 @@ def test_counts_of_an_anonymous_project_are_deleted_once_they_are_delivered() ->
     assert Event.objects.get(body=None) == counted
 
 
+@pytest.mark.parametrize("type", [EventType.RESPONSE_SUBMITTED, EventType.ANALYSIS_COMPLETED])
+@pytest.mark.parametrize("rounding", [None, Rounding.HOUR])
+def test_an_event_that_nobody_listened_to_is_deleted_after_30_days(
+    type: EventType, rounding: Rounding | None
+) -> None:
+    event = emit_event(type=type, rounded_to=rounding)
+    last = event.created_at + BODY_LIFETIME
+
+    delete_bodies(at=last - timedelta(seconds=1))
+    assert Event.objects.get() == event
+    delete_bodies(at=last)
+
+    assert not Event.objects.exists()
+
+
+def test_counts_of_an_anonymous_project_that_nobody_listens_to_are_deleted_at_once() -> None:
+    counted = emit_event(type=EventType.ANALYSIS_FAILED, rounded_to=Rounding.HOUR)
+    emit_event(type=EventType.ANALYSIS_FAILED)
+
+    assert delete_bodies(at=MID_HOUR) == 1
+
+    assert Event.objects.get(body=None) == counted
+
+
 def test_errors_are_kept() -> None:
     create_webhook()
     record_attempt(emit_event(), status="abandoned", error="The connection was refused.")
@@ -168,7 +192,7 @@ def delete(webhook: Webhook) -> None:
     Webhook.objects.filter(pk=webhook.pk).update(deleted_at=MID_HOUR, is_active=False)
 
 
-def test_a_deleted_webhook_is_removed_after_an_hour_with_its_events() -> None:
+def test_a_deleted_webhook_is_removed_after_an_hour_with_its_deliveries() -> None:
     deleted, remaining = create_webhook(events=["project.created"]), create_webhook(events=["project.opened"])
     emit_event(EventType.PROJECT_CREATED)
     emit_event(EventType.PROJECT_OPENED)
@@ -179,7 +203,22 @@ def test_a_deleted_webhook_is_removed_after_an_hour_with_its_events() -> None:
 
     assert Webhook.objects.get() == remaining
     assert Delivery.objects.get().webhook_id == remaining.pk
-    assert Event.objects.get().type == "project.opened"
+    assert Event.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("age", "remaining"), [(BODY_LIFETIME - timedelta(seconds=1), 1), (BODY_LIFETIME, 0)]
+)
+def test_an_old_event_is_removed_with_the_last_webhook_that_received_it(
+    age: timedelta, remaining: int
+) -> None:
+    webhook = create_webhook()
+    emit_event(at=MID_HOUR + HOUR - age)
+    delete(webhook)
+
+    assert remove_deleted(at=MID_HOUR + HOUR) == 1
+
+    assert Event.objects.count() == remaining
 
 
 def test_an_event_that_other_webhooks_received_stays() -> None:
@@ -198,7 +237,7 @@ def test_an_event_of_two_deleted_webhooks_is_removed_with_the_second() -> None:
     for webhook in webhooks:
         delete(webhook)
 
-    assert remove_deleted(at=MID_HOUR + HOUR) == 2
+    assert remove_deleted(at=MID_HOUR + BODY_LIFETIME) == 2
 
     assert not Event.objects.exists()
 
@@ -210,8 +249,8 @@ def test_a_webhook_with_many_deliveries_is_removed_in_batches(monkeypatch: pytes
         emit_event()
     delete(webhook)
 
-    assert remove_deleted(at=MID_HOUR + HOUR) == 1
-    assert remove_deleted(at=MID_HOUR + HOUR) == 0
+    assert remove_deleted(at=MID_HOUR + BODY_LIFETIME) == 1
+    assert remove_deleted(at=MID_HOUR + BODY_LIFETIME) == 0
 
     assert [model.objects.count() for model in (Webhook, Event, Delivery)] == [0, 0, 0]
 
@@ -225,10 +264,10 @@ def test_a_webhook_with_locked_rows_is_left_for_the_next_run(table: str) -> None
     delete(webhook)
 
     with row_locked_elsewhere(table, event.pk if table == "webhooks_event" else event.deliveries.get().pk):
-        assert remove_deleted(at=MID_HOUR + HOUR) == 0
+        assert remove_deleted(at=MID_HOUR + BODY_LIFETIME) == 0
         assert Delivery.objects.get().event_id == event.pk
 
-    assert remove_deleted(at=MID_HOUR + HOUR) == 1
+    assert remove_deleted(at=MID_HOUR + BODY_LIFETIME) == 1
     assert not Event.objects.exists()
 
 

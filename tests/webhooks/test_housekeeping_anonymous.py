@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from communities.rounding import Rounding, down
 from surveys.services import anonymity
+from surveys.services.conversations import gifts
 from tests.support.caller import Caller
 from tests.support.concurrency import row_locked_elsewhere, run_together
 from tests.support.database import fetch_all, truncate
@@ -72,7 +73,7 @@ def test_nothing_is_settled_before_its_hour_is_over() -> None:
     answered_survey(people=2)
 
     assert settle(at=timezone.now()) == 0
-    assert transactions(*OF_PEOPLE) & transactions(EVENTS, DELIVERIES)
+    assert not transactions(*OF_PEOPLE) & transactions(EVENTS, DELIVERIES)
 
 
 def test_afterwards_no_transaction_links_people_to_responses() -> None:
@@ -80,6 +81,7 @@ def test_afterwards_no_transaction_links_people_to_responses() -> None:
 
     assert settle(at=timezone.now() + 2 * HOUR) == 12
     anonymity.settle(at=timezone.now() + 2 * HOUR)
+    gifts.settle(at=timezone.now() + 2 * HOUR)
 
     assert Event.objects.filter(rounding="hour", is_settled=True).count() == 6
     assert len(transactions(EVENTS, DELIVERIES)) == 1

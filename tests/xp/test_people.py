@@ -46,6 +46,7 @@ def test_personal_data_has_all_that_a_member_earned() -> None:
             "project_name": None,
             "created_at": NOON,
             "carried_out_at": None,
+            "state": "waiting",
         }
     ]
 

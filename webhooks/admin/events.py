@@ -1,4 +1,4 @@
-"""The events of the whole installation that webhooks listened to, for superusers. Bodies are not shown."""
+"""The events of the whole installation, for superusers. Bodies are not shown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EventAdmin(OperationsModelAdmin[Event]):
                     lambda rows, value: rows.filter(type=value),
                 ),
             ],
-            empty=Empty("Events are kept here for 30 days if at least one webhook listens to them."),
+            empty=Empty("Events are kept for 30 days, and longer if they were sent to a webhook."),
             parts=[Q(type=value) for value in EVENT_MEANINGS],
         )
 

@@ -1,4 +1,4 @@
-"""URL paths of webhooks and their deliveries, below `/v1/`."""
+"""URL paths of webhooks, their deliveries and events, below `/v1/`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from django.urls import path
 
 import communities.http.paths  # noqa: F401 - registers `<id:...>`
 from webhooks.api.deliveries import DeliveryViewSet
+from webhooks.api.events import EventViewSet
 from webhooks.api.webhooks import WebhookViewSet
 
 _WEBHOOKS = "communities/<id:community_id>/webhooks"
@@ -21,6 +22,7 @@ urlpatterns = [
     path(f"{_WEBHOOK}/rotate_secret", WebhookViewSet.as_view({"post": "rotate_secret"})),
     path(f"{_WEBHOOK}/ping", WebhookViewSet.as_view({"post": "ping"})),
     path(f"{_WEBHOOK}/deliveries", DeliveryViewSet.as_view({"get": "list"})),
+    path("communities/<id:community_id>/events", EventViewSet.as_view({"get": "list"})),
     path(_DELIVERY, DeliveryViewSet.as_view({"get": "retrieve"})),
     path(f"{_DELIVERY}/redeliver", DeliveryViewSet.as_view({"post": "redeliver"})),
 ]

@@ -1,4 +1,4 @@
-"""Removes from the outbox: old bodies, the write order of anonymous events, and deleted webhooks.
+"""Removes from the outbox: old events and bodies, the write order of anonymous events, and deleted webhooks.
 
 Each function may run twice, also at the same time. None waits for a row lock: locked rows are left for the
 next run. Events are locked before their deliveries.
@@ -47,6 +47,20 @@ _FINISHED_EVENTS_WITH_COUNTS = """
         AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE event_id = event.id AND due_at IS NOT NULL)
     LIMIT %s FOR UPDATE SKIP LOCKED
 """
+_REMOVE_EVENTS_WITHOUT_DELIVERIES = """
+    DELETE FROM webhooks_event event
+    WHERE id = ANY(%s) AND created_at <= %s
+        AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE event_id = event.id)
+"""
+# Their bodies were deleted before, so `_OLD_EVENTS` does not find them.
+_REMOVE_EVENTS_WITH_COUNTS = """
+    DELETE FROM webhooks_event WHERE id = ANY(ARRAY(
+        SELECT id FROM webhooks_event event
+        WHERE body IS NULL AND rounding IS NOT NULL AND type = ANY(%s) AND created_at <= %s
+            AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE event_id = event.id)
+        FOR UPDATE SKIP LOCKED
+    ))
+"""
 
 _EVENT_COLUMNS = ", ".join(
     str(field.column) for field in Event._meta.concrete_fields if field.name != "is_settled"
@@ -89,10 +103,6 @@ _DELIVERIES_TO_REMOVE = """
     LIMIT %s
     FOR UPDATE OF event SKIP LOCKED FOR UPDATE OF delivery SKIP LOCKED
 """
-_REMOVE_EVENTS_WITHOUT_DELIVERIES = """
-    DELETE FROM webhooks_event event
-    WHERE id = ANY(%s) AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE event_id = event.id)
-"""
 _REMOVE_WEBHOOK_WITHOUT_DELIVERIES = """
     DELETE FROM webhooks_webhook webhook
     WHERE id = %s AND NOT EXISTS (SELECT FROM webhooks_delivery WHERE webhook_id = webhook.id)
@@ -102,20 +112,26 @@ _REMOVE_WEBHOOK_WITHOUT_DELIVERIES = """
 def delete_bodies(*, at: datetime) -> int:
     """Delete bodies and endpoints' responses 30 days after their event. Returns the number of events.
 
-    Deliveries that are still due are abandoned. Outcomes and errors stay. The body of an event with counts
-    of an anonymous project is deleted as soon as none of its deliveries is due.
+    Deliveries that are still due are abandoned. Outcomes and errors stay, with their events; events without
+    deliveries are deleted. The body of an event with counts of an anonymous project is deleted as soon as
+    none of its deliveries is due, which it is at once if no webhook listens.
     """
-    types = [type.value for type in TYPES_WITH_COUNTS]
-    return _delete(_OLD_EVENTS, at - BODY_LIFETIME) + _delete(_FINISHED_EVENTS_WITH_COUNTS, types)
+    types, oldest = [type.value for type in TYPES_WITH_COUNTS], at - BODY_LIFETIME
+    total = _delete(_OLD_EVENTS, oldest, oldest=oldest)
+    total += _delete(_FINISHED_EVENTS_WITH_COUNTS, types, oldest=oldest)
+    with connection.cursor() as cursor:
+        cursor.execute(_REMOVE_EVENTS_WITH_COUNTS, [types, oldest])
+    return total
 
 
-def _delete(selection: str, value: datetime | list[str]) -> int:
+def _delete(selection: str, value: datetime | list[str], *, oldest: datetime) -> int:
     total = 0
     while True:
         with in_transaction, connection.cursor() as cursor:
             cursor.execute(selection, [value, BATCH_SIZE])
             event_ids = [row[0] for row in cursor.fetchall()]
             cursor.execute(_DELETE_BODIES, [event_ids, event_ids])
+            cursor.execute(_REMOVE_EVENTS_WITHOUT_DELIVERIES, [event_ids, oldest])
         total += len(event_ids)
         if len(event_ids) < BATCH_SIZE:
             return total
@@ -148,19 +164,21 @@ def settle_anonymous_deliveries(*, at: datetime) -> int:
 
 
 def remove_deleted(*, at: datetime) -> int:
-    """Remove webhooks an hour after their deletion, with events that only they received.
+    """Remove webhooks an hour after their deletion, with their deliveries.
 
-    Their secrets go as soon as the deletion cannot be undone. Returns the number of webhooks removed.
+    Events that no other webhook received stay until they are 30 days old. Secrets go as soon as the deletion
+    cannot be undone. Returns the number of webhooks removed.
     """
     beyond_undo = Webhook.objects.filter(deleted_at__lte=at - UNDO_PERIOD).exclude(sealed_secret=b"")
     beyond_undo.update(sealed_secret=b"", sealed_previous_secret=None, previous_secret_expires_at=None)
     deleted = Webhook.objects.filter(deleted_at__lte=at - REMOVAL_DELAY).order_by("pk")
-    return sum(_remove(webhook_id) for webhook_id in deleted.values_list("pk", flat=True))
+    ids = deleted.values_list("pk", flat=True)
+    return sum(_remove(webhook_id, oldest=at - BODY_LIFETIME) for webhook_id in ids)
 
 
-def _remove(webhook_id: int) -> int:
+def _remove(webhook_id: int, *, oldest: datetime) -> int:
     """Remove one webhook. Returns 1, or 0 if some of its rows are locked."""
-    while _remove_deliveries(webhook_id) == BATCH_SIZE:
+    while _remove_deliveries(webhook_id, oldest=oldest) == BATCH_SIZE:
         pass
     with connection.cursor() as cursor:
         cursor.execute(_REMOVE_WEBHOOK_WITHOUT_DELIVERIES, [webhook_id])
@@ -168,11 +186,11 @@ def _remove(webhook_id: int) -> int:
 
 
 @in_transaction
-def _remove_deliveries(webhook_id: int) -> int:
-    """Remove a batch of deliveries, and the events that no other webhook received."""
+def _remove_deliveries(webhook_id: int, *, oldest: datetime) -> int:
+    """Remove a batch of deliveries, and the old events that no other webhook received."""
     with connection.cursor() as cursor:
         cursor.execute(_DELIVERIES_TO_REMOVE, [webhook_id, BATCH_SIZE])
         rows = cursor.fetchall()
         cursor.execute("DELETE FROM webhooks_delivery WHERE id = ANY(%s)", [[row[0] for row in rows]])
-        cursor.execute(_REMOVE_EVENTS_WITHOUT_DELIVERIES, [[row[1] for row in rows]])
+        cursor.execute(_REMOVE_EVENTS_WITHOUT_DELIVERIES, [[row[1] for row in rows], oldest])
     return len(rows)

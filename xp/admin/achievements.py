@@ -16,9 +16,12 @@ from django.utils.safestring import SafeString
 from communities.actors import Actor, Role
 from communities.admin_site import listing, refusals
 from communities.admin_site.base import CommunityModelAdmin, Nav
+from communities.admin_site.chat_choices import offer_reward_role
 from communities.admin_site.listing import Column, Empty, Listing, Order
 from communities.admin_site.texts import moment, number
 from communities.errors import Refusal
+from communities.services.chat import overview
+from communities.services.chat.guilds import Guild
 from xp.admin import profile
 from xp.models import Achievement, EarnedAchievement
 from xp.services import achievements, catalogue
@@ -75,6 +78,7 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
 
     def listing(self, request: HttpRequest, actor: Actor) -> Listing[Achievement]:
         earned = dict[int, int]()
+        guild = overview.snapshot(community_id=actor.community_id)
 
         def load(rows: Sequence[Achievement]) -> None:
             numbers = [row.number for row in rows]
@@ -85,7 +89,7 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
                 Column("Name", _with_badge, is_title=True),
                 Column("Number", lambda row: row.number, is_number=True),
                 Column("Earned by", lambda row: counted(earned[row.number]), is_number=True),
-                Column("Role", lambda row: row.role_id or "–"),
+                Column("Role", lambda row: _role_of(row, guild) or "–"),
             ],
             orders={"number": Order("By number", ("number",))},
             empty=Empty(
@@ -99,6 +103,7 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
 
     def detail_view(self, request: HttpRequest, actor: Actor, row: Achievement) -> HttpResponse:
         rows = EarnedAchievement.objects.filter(community_id=row.community_id, number=row.number)
+        guild = overview.snapshot(community_id=row.community_id)
         count = catalogue.count_earned(community_id=row.community_id, numbers=[row.number])[row.number]
         context = {
             "title": row.name,
@@ -109,7 +114,7 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
             "facts": [
                 ("Number", row.number),
                 ("Earned by", counted(count)),
-                ("Role that comes with it", row.role_id or "None"),
+                ("Role that comes with it", _role_of(row, guild) or "None"),
             ],
             "page": listing.draw(request, _earners(), rows.select_related("member__user")),
         }
@@ -124,6 +129,7 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
         form = NewAchievementForm(
             request.POST if request.method == "POST" else None, initial={"number": proposed}
         )
+        _offer_roles(form, actor)
         if request.method == "POST" and form.is_valid():
             values = form.cleaned_data
             try:
@@ -153,6 +159,7 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
         _require_admin(actor)
         initial = {"name": row.name, "image_url": row.image_url or "", "role_id": row.role_id or ""}
         form = DescriptionForm(request.POST if request.method == "POST" else None, initial=initial)
+        _offer_roles(form, actor)
         if request.method == "POST" and form.is_valid():
             changes = {name: form.cleaned_data[name] or None for name in form.changed_data}
             try:
@@ -207,6 +214,19 @@ def _earners() -> Listing[EarnedAchievement]:
         empty=Empty("Nobody has earned it yet."),
         address_of=lambda row: profile.address(row.member_id),
     )
+
+
+def _offer_roles(form: DescriptionForm, actor: Actor) -> None:
+    guild = overview.snapshot(community_id=actor.community_id)
+    offer_reward_role(form, "role_id", guild, nothing="None")
+
+
+def _role_of(row: Achievement, guild: Guild | None) -> str:
+    """The role that comes with an achievement, by its name where it is known."""
+    if not row.role_id:
+        return ""
+    role = guild.roles.get(row.role_id) if guild else None
+    return role.name if role else row.role_id
 
 
 def _require_admin(actor: Actor) -> None:

@@ -9,10 +9,11 @@ from django.urls import reverse
 from communities.actors import Actor
 from communities.admin_site import acting
 from communities.models import Identity, Member
+from communities.services.chat import overview
 from communities.sources import platforms
 from xp.admin import profile
 from xp.admin.achievements import picture_of
-from xp.admin.roles import state_of
+from xp.admin.roles import name_of_role, state_of
 from xp.models import EarnedAchievement, RoleGrant
 
 MAX_SHOWN = 100  # of each kind
@@ -36,7 +37,12 @@ def roles(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Se
     if not actor.is_admin:
         return []
     grants = RoleGrant.objects.filter(member_id=member.pk).order_by("-pk")[:MAX_SHOWN]
-    context = {"grants": [{"row": grant, "state": state_of(grant)} for grant in grants]}
+    guild = overview.snapshot(community_id=actor.community_id)
+    shown = [
+        {"row": grant, "state": state_of(grant), "role": name_of_role(guild, grant.role_id)}
+        for grant in grants
+    ]
+    context = {"grants": shown}
     return [profile.Section(20, "Roles", "admin/communities/member/roles.html", context)]
 
 

@@ -65,8 +65,8 @@ class LedgerViewSet(CommunityViewSet):
         summary="Read a member's XP ledger",
         description=(
             "Newest first. Every key may read the ledger of its own user's member; only admins may read the "
-            "ledgers of others. Entries of anonymous projects have no session number, and their time is cut "
-            "to the day."
+            "ledgers of others. Entries of anonymous projects have no session number, their time is cut to "
+            "the day, and they are added once the hour (or day) of the answer is over."
         ),
         parameters=[PageIn],
         responses=XpEntryOut(many=True),

@@ -1,19 +1,23 @@
-"""Roles that members earned. They wait in the database until a connected chat platform carries them out."""
+"""Roles that members earned. They wait in the database until `role_grants` carries them out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
 
+from communities.queue import wake
 from communities.statements import prepared
 from xp.models import RoleGrant
 
+GRANT_WAITING = "xp.grant_waiting_roles"
 _GRANT = """
     INSERT INTO xp_rolegrant (member_id, community_id, role_id, project_id, project_name, created_at)
     SELECT id, community_id, %s::varchar, %s::bigint, %s::varchar, %s::timestamptz
     FROM communities_member WHERE id = %s
     FOR KEY SHARE
-    ON CONFLICT (member_id, role_id) WHERE carried_out_at IS NULL DO NOTHING
+    ON CONFLICT (member_id, role_id) WHERE carried_out_at IS NULL
+    -- One that was refused is tried again, because the reason may have been mended.
+    DO UPDATE SET is_asked_for = FALSE, refusal = '' WHERE xp_rolegrant.refusal <> ''
 """
 
 
@@ -22,6 +26,13 @@ def grant(*, member_id: int, role_id: str, project_id: int | None, project_name:
     name = project_name[: RoleGrant._meta.get_field("project_name").max_length]
     with prepared() as cursor:
         cursor.execute(_GRANT, [role_id, project_id, name, at, member_id])
+    if not is_of_a_day(at):  # those of anonymous projects wait for the periodic task
+        wake(GRANT_WAITING)
+
+
+def is_of_a_day(moment: datetime) -> bool:
+    """Whether a time was rounded to its day, as times beside anonymous answers are."""
+    return (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
 
 
 def granted_to(*, member_id: int) -> Iterator[dict[str, object]]:
@@ -33,6 +44,7 @@ def granted_to(*, member_id: int) -> Iterator[dict[str, object]]:
             "project_name": role_grant.project_name or None,
             "created_at": role_grant.created_at,
             "carried_out_at": role_grant.carried_out_at,
+            "state": role_grant.state,
         }
 
 

@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.request
 from contextlib import suppress
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from django.core.management.base import BaseCommand, CommandError
 from config import embedded, servers
 from config.environment import is_this_machine
 from config.logs import LogFormat
+from config.management.commands.seed_demo import COMMUNITY as DEMO_NAME
+from config.management.commands.seed_demo import COMMUNITY_ID as DEMO_COMMUNITY
 
 SECONDS_UNTIL_READY = 120
 WELCOME = """
@@ -56,7 +59,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         _check_address()
         self._prepare()
-        processes = _start_processes()
+        demo = _start_chat_demo(self.stdout) if _wants_chat_demo() else None
+        processes = _start_processes(demo.environment if demo else {})
         stopping = threading.Event()
 
         def stop(*_: object) -> None:
@@ -65,8 +69,10 @@ class Command(BaseCommand):
 
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, stop)
-        threading.Thread(target=self._welcome, daemon=True).start()
+        threading.Thread(target=self._welcome, args=(demo,), daemon=True).start()
         code = processes.wait()
+        if demo is not None:
+            demo.process.terminate()
         embedded.detach(var_dir=settings.VAR_DIR)
         sys.exit(0 if stopping.is_set() else 1 if code == 0 else abs(code))
 
@@ -78,7 +84,7 @@ class Command(BaseCommand):
             _wait(_manage(command, "--verbosity=0"))
         _wait(static_files)
 
-    def _welcome(self) -> None:
+    def _welcome(self, chat: "ChatDemo | None") -> None:
         deadline = time.monotonic() + SECONDS_UNTIL_READY
         while not _is_ready():
             if time.monotonic() > deadline:
@@ -86,17 +92,21 @@ class Command(BaseCommand):
                 return
             time.sleep(0.2)
         demo = json.loads((settings.VAR_DIR / "demo.json").read_text())
-        self.stdout.write(_welcome_text(demo))
+        self.stdout.write(_welcome_text(demo, chat_page=chat.page if chat else ""))
         self.stdout.flush()
+        if chat is not None:
+            _wait(_manage("seed_chat_demo", environment=chat.environment))
 
 
-def _welcome_text(demo: dict[str, str]) -> str:
+def _welcome_text(demo: dict[str, str], *, chat_page: str = "") -> str:
     site = settings.BASE_URL
     pages = [f"  {line.format(address=site + demo[role])}" for role, line in PAGES.items() if role in demo]
     folder = getattr(settings, "EMAIL_FILE_PATH", None)
     notes = f"\nMails are not sent: each is a file in {folder}.\n" if folder else ""
     if _local_webhooks():
         notes += "\nWebhooks may use http and addresses of this machine, such as http://127.0.0.1:9000/.\n"
+    if chat_page:
+        notes += f"\nA chat platform of this machine, with a survey and a poll to answer: {chat_page}\n"
     return WELCOME.format(site=site, pages="\n".join(pages), notes=notes, **demo)
 
 
@@ -132,8 +142,12 @@ def _check_address() -> None:
         ) from error
 
 
-def _manage(*command: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, "manage.py", *command], cwd=settings.BASE_DIR)
+def _manage(*command: str, environment: dict[str, str] | None = None) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "manage.py", *command],
+        cwd=settings.BASE_DIR,
+        env=os.environ | (environment or {}),
+    )
 
 
 def _wait(process: "subprocess.Popen[bytes]") -> None:
@@ -141,7 +155,46 @@ def _wait(process: "subprocess.Popen[bytes]") -> None:
         raise CommandError("Colloquy could not be prepared. The messages above say why.")
 
 
-def _start_processes() -> "subprocess.Popen[bytes]":
+@dataclass(frozen=True)
+class ChatDemo:
+    """The loopback chat platform: its process, its page, and the variables with which we use it."""
+
+    process: "subprocess.Popen[str]"
+    page: str
+    environment: dict[str, str]
+
+
+def _wants_chat_demo() -> bool:
+    """Whether CHAT_DEMO asks for the loopback chat platform. A real one that is configured comes first."""
+    return os.environ.get("CHAT_DEMO", "") not in ("", "0") and settings.CHAT is None
+
+
+def _start_chat_demo(stdout: Any) -> ChatDemo:
+    """Start the chat platform of the tests as a server of this machine, which nobody else reaches."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "tests.support.chat", str(port)),
+            *("--guild", str(DEMO_COMMUNITY), "--name", DEMO_NAME),
+            *("--interactions-url", f"http://127.0.0.1:{settings.PORT}/chat/interactions"),
+        ],
+        cwd=settings.BASE_DIR,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: servers.die_with_parent(signal.SIGTERM),
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise CommandError("The chat demo could not be started. The messages above say why.")
+    environment: dict[str, str] = json.loads(line)
+    return ChatDemo(process, environment.pop("page"), environment)
+
+
+def _start_processes(more: dict[str, str]) -> "subprocess.Popen[bytes]":
     """Start honcho, which runs the processes of the Procfile, and stops all of them when one ends."""
     environment = os.environ | {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
@@ -149,6 +202,7 @@ def _start_processes() -> "subprocess.Popen[bytes]":
         "BASE_URL": settings.BASE_URL,  # honcho gives each process a PORT of its own
         "SECRET_KEY": settings.SECRET_KEY,
         **_local_webhooks(),
+        **more,
     }
     if sys.stdout.isatty():
         environment["COLLOQUY_LOGS"] = LogFormat.PREFIXED

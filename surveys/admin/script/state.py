@@ -15,8 +15,8 @@ from surveys.engine.intake import fields as limits
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.rules.option import CHAT_OPTIONS
 from surveys.engine.script import Script
+from surveys.engine.walk.presentation import ACKNOWLEDGED
 from surveys.models import Project
-from surveys.pages.respondent.widgets import ACKNOWLEDGED
 from surveys.services.drafts import answers as block_answers
 from surveys.services.drafts import checking, collisions, points
 from surveys.services.drafts import service as drafts

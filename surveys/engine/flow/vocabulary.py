@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surveys.engine.language.names import COUNTS, SCORES
+from surveys.engine.language.names import COUNTS, SCORES, field_key
 from surveys.engine.script import CALCULATED, Bucket, Script
 
 # The kind of answer that a block of each type has; statements have none.
@@ -132,6 +132,8 @@ def _bucket_terms(bucket: Bucket) -> Iterator[Term]:
 
 def called(variable: str, script: Script) -> str:
     """What people call a variable, within a sentence: `the latest answer`, `score for Fire Mage`."""
+    if (key := field_key(variable)) is not None:
+        return f"field “{key}”"
     spellings = {term.name: term.called for term in variables(script)}
     words = spellings.get(variable.replace("-", "_"), variable)
     return f"{words[:1].lower()}{words[1:]}"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 
+from surveys.engine.language.values import json_number
 from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script
 
 
@@ -89,7 +90,7 @@ def _option(option: Option, *, scoring: bool) -> dict[str, object]:
 def _weights(weights: Mapping[str, Decimal] | None) -> dict[str, int | float] | None:
     if weights is None:
         return None
-    return {key: int(points) if points == int(points) else float(points) for key, points in weights.items()}
+    return {key: json_number(points) for key, points in weights.items()}
 
 
 def _correct_index(block: Block) -> int | None:

@@ -11,7 +11,9 @@ import regex
 # and accent signs, which many languages need.
 NAME_PATTERN = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}_ \-]{0,63}")
 
-_NAME = r"\p{L}[\p{L}\p{M}\p{Nd}_]*+"
+# A name that was sent along when the conversation began (decisions 15.21).
+FIELD_PATTERN = r"field\.[a-z0-9_]++"
+_NAME = rf"(?:{FIELD_PATTERN}|\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_]*+)"
 _PARTS = (
     r"(?P<space>\s++)"
     rf"|(?P<name>{_NAME})"
@@ -22,7 +24,9 @@ _PARTS = (
 )
 SKIP_LOGIC = regex.compile(_PARTS)
 # In formulas, brackets contain a name, which may have spaces and `-` in it.
-FORMULA = regex.compile(r"\[\s*+(?P<token>\p{L}[\p{L}\p{M}\p{Nd}_ \-]*+)\]|" + _PARTS)
+FORMULA = regex.compile(
+    rf"\[\s*+(?P<token>{FIELD_PATTERN}\s*+|\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_ \-]*+)\]|" + _PARTS
+)
 
 _QUOTES_MESSAGE = 'Text is written in straight double quotes: "text".'
 _CORRECTIONS = {

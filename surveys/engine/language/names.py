@@ -16,6 +16,11 @@ VARIABLES = frozenset({"answer", *SCORES, *COUNTS})
 _POSITION = re.compile(r"q[0-9]+")
 
 
+def field_key(name: str) -> str | None:
+    """`field.customer` → `customer`: what was sent along when the conversation began. None for others."""
+    return name.removeprefix("field.") if name.startswith("field.") else None
+
+
 def is_position(name: str) -> bool:
     """Whether the name is a lower-case `q` and digits, which always mean a position (decisions 6.1)."""
     return _POSITION.fullmatch(name) is not None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 import regex
 
 from surveys.engine.language import names
+from surveys.engine.language.lexer import FIELD_PATTERN
 from surveys.engine.script import title_case
 
 # Variables that exist only in prompts, in any case; skip logic cannot use them.
@@ -21,7 +22,7 @@ PROMPT_VARIABLES = frozenset(
         "next_xp_level",
     }
 )
-_TOKEN = regex.compile(r"\[\s*+(\p{L}[\p{L}\p{M}\p{Nd}_ \-]*+)\]")
+_TOKEN = regex.compile(rf"\[\s*+({FIELD_PATTERN}\s*+|\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_ \-]*+)\]")
 
 
 def tokens(text: str) -> tuple[str, ...]:

@@ -31,8 +31,11 @@ def variables(script: Script) -> frozenset[str]:
 def resolve(name: str, script: Script) -> int | str | None:
     """What a name means: an index into `script.blocks`, a variable's name, or None if it is unknown.
 
-    `q1` is always a position; a variable is in lower case; any other name is a block's in title case.
+    `q1` is always a position, and `field.…` what was sent along, in any script; a variable is in lower case;
+    any other name is a block's in title case.
     """
+    if names.field_key(name) is not None:
+        return name
     if names.is_position(name):
         index = names.index_of_position(name)
         return index if index is not None and index < len(script.blocks) else None

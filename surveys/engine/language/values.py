@@ -34,6 +34,11 @@ def number_text(value: Decimal) -> str:
     return _without_trailing_zeros(value.quantize(_SIX_PLACES, context=_EXACT))
 
 
+def json_number(value: Decimal) -> int | float:
+    """A finite number as JSON has them: whole ones without a point."""
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
 def text(value: Value) -> str:
     """A value as text, for comparison: numbers without trailing zeros, `true`, `false`, no value as ``."""
     if isinstance(value, str):

@@ -11,6 +11,8 @@ from surveys.engine.script import SCALES, Violation
 CHAT_OPTIONS = 25
 CHAT_BUTTON = 40
 CHAT_SELECT = 50
+CHAT_TEXT = 3_900  # of a message's 4,096, with room for help and for who will know the answer
+CHAT_SIGN = 12  # characters that a line of the legend has around its label
 
 
 def values_differ(context: RuleContext) -> Iterator[Violation]:
@@ -61,6 +63,15 @@ def fits_chat(context: RuleContext) -> Iterator[Violation]:
     if len(block.options) > CHAT_OPTIONS:
         message = f"`options` must hold at most {CHAT_OPTIONS} if the project is delivered by chat."
         yield context.violation("options", "too_many", message)
+    # What stands in the text of the message: the prompt, and what emoji, points or ranks stand for.
+    has_legend = block.answer_style == "emoji_only" or block.type in SCALES or block.type == "ranking"
+    legend = sum(len(option.display_text) + CHAT_SIGN for option in block.options) if has_legend else 0
+    if len(block.prompt) + legend > CHAT_TEXT:
+        message = (
+            f"`prompt` and the labels of `options` must have at most {CHAT_TEXT:,} characters together on "
+            "the chat platform."
+        )
+        yield context.violation("prompt", "too_long", message)
     if block.answer_style == "emoji_only":
         return
     longest = CHAT_SELECT if block.answer_style == "select_menu" else CHAT_BUTTON

@@ -43,13 +43,22 @@ class AnswerRow:
     number: float | None = None
 
 
+def is_sent(raw: Mapping[str, object]) -> bool:
+    """Whether an answer object has any kind of answer, a skip included."""
+    return bool(_sent(raw))
+
+
+def _sent(raw: Mapping[str, object]) -> list[str]:
+    return [key for key in ANSWER_KEYS if raw.get(key) is not None and raw.get(key) is not False]
+
+
 def parse(block: Block, raw: Mapping[str, object]) -> Reply:
     """The reply to `block` that `raw` (the interface's answer object) contains.
 
     One of `value`, `option_id`, `option_ids`, `ranking` and `skip` is expected; null counts as not sent.
     Raises InvalidAnswer if the answer does not fit the block.
     """
-    sent = [key for key in ANSWER_KEYS if raw.get(key) is not None and raw.get(key) is not False]
+    sent = _sent(raw)
     if len(sent) > 1:
         raise InvalidAnswer(sent[1], "conflicting", f"Send either {sent[0]} or {sent[1]}, not both.")
     if not sent or sent == ["skip"]:

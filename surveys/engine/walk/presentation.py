@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import runner, shuffle
 from surveys.engine.walk.runner import State
+
+NPS_ENDS = ("Not at all likely", "Extremely likely")  # the standard ends of an NPS question
+ACKNOWLEDGED = "Okay"  # the button of a statement without a label of its own (interface 2.4)
 
 # Scores, correct answers and logic (decisions 8.2), and the configuration of actions.
 HIDDEN_KEYS = (
@@ -30,15 +33,21 @@ def effective_block(script: Script, block: Block) -> Block:
 
 
 def present(
-    script: Script, state: State, block: Block, *, seed: int, token_values: Mapping[str, str]
+    script: Script,
+    state: State,
+    block: Block,
+    *,
+    seed: int,
+    token_values: Mapping[str, str],
+    escape: Callable[[str], str] = runner.unchanged,
 ) -> Block:
     """The block at this point of a conversation.
 
-    `seed` determines the order of its options; for `token_values` see `runner.fill`.
+    `seed` determines the order of its options; for `token_values` and `escape` see `runner.fill`.
     """
     return replace(
         block,
-        prompt=runner.fill(script, state, block.prompt, token_values),
+        prompt=runner.fill(script, state, block.prompt, token_values, escape=escape),
         options=tuple(shuffle.option_order(block, seed=seed)),
         required=True if script.is_poll and block.asks else block.required,  # as `effective_block` says
         precondition=None,
@@ -51,6 +60,20 @@ def present(
         calculated_formula=None,
         action_config=None,
     )
+
+
+def ends_of(block: Block) -> tuple[str, str, str]:
+    """The labels at the left end, the centre and the right end of a scale; empty where there is none.
+
+    An even number of points has no centre.
+    """
+    if block.type == "nps":
+        return NPS_ENDS[0], "", NPS_ENDS[1]
+    scale, (low, high) = block.scale, block.points
+    if scale is None:
+        return "", "", ""
+    centre = (scale.label_center or "") if (high - low) % 2 == 0 else ""
+    return scale.label_left or "", centre, scale.label_right or ""
 
 
 def as_json(block: Block) -> dict[str, object]:

@@ -28,7 +28,8 @@ class State:
     `at` is the index of the current block, or the number of blocks at the end. `path` holds the ids of the
     blocks shown before it, in order. `replies` are by block id and may include blocks that are not on the
     path. `results` are those of the calculated blocks before it, in the form of replies. `fired` are the
-    actions that ran, with the XP that each gave; they stay after a step back.
+    actions that ran, with the XP that each gave; they stay after a step back. `fields` are the texts that
+    were sent along when the conversation began, by key, and `display_name` what the respondent is called.
     """
 
     at: int = 0
@@ -36,6 +37,8 @@ class State:
     replies: Mapping[int, Reply] = field(default_factory=dict)
     results: Mapping[int, Reply] = field(default_factory=dict)
     fired: Mapping[int, int] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
+    display_name: str = ""
 
     def as_json(self) -> dict[str, object]:
         raw: dict[str, object] = {
@@ -47,6 +50,10 @@ class State:
             raw["results"] = {str(k): v for k, v in self.results.items()}
         if self.fired:
             raw["fired"] = {str(k): v for k, v in self.fired.items()}
+        if self.fields:
+            raw["fields"] = dict(self.fields)
+        if self.display_name:
+            raw["display_name"] = self.display_name
         return raw
 
     @classmethod
@@ -59,6 +66,8 @@ class State:
             replies=_by_id(raw.get("answers")),
             results=_by_id(raw.get("results")),
             fired=_by_id(raw.get("fired")),
+            fields=_texts(raw.get("fields")),
+            display_name=str(raw.get("display_name", "")),
         )
 
 
@@ -68,6 +77,10 @@ def _by_id(raw: object) -> dict[int, Any]:
         return {}
     assert isinstance(raw, dict)
     return {int(block_id): value for block_id, value in raw.items()}
+
+
+def _texts(raw: object) -> Mapping[str, str]:
+    return raw if isinstance(raw, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +97,9 @@ class Turn:
     feedback: str | None = None
 
 
-def begin(script: Script) -> Turn:
-    """The first turn of a conversation."""
-    return _forward(script, State())
+def begin(script: Script, *, fields: Mapping[str, str] | None = None, display_name: str = "") -> Turn:
+    """The first turn of a conversation, with what was sent along."""
+    return _forward(script, State(fields=fields or {}, display_name=display_name))
 
 
 def current_block(script: Script, state: State) -> Block | None:
@@ -240,6 +253,8 @@ def _values(script: Script, state: State, result_of: Callable[[Block], Value]) -
             return answers.value(*latest) if latest else None
         if meaning is None:
             return None
+        if (key := names.field_key(meaning)) is not None:
+            return state.fields.get(key)
         if scores is None:
             scores = score_variables(script, state)
         return scores.get(meaning)
@@ -258,12 +273,25 @@ def score_variables(script: Script, state: State) -> Mapping[str, Decimal]:
     return scoring.variables(script, ((block, state.replies.get(block.id or 0)) for block in blocks))
 
 
-def fill(script: Script, state: State, text: str, token_values: Mapping[str, str]) -> str:
+def unchanged(text: str) -> str:
+    """How values of tokens are inserted if the text is not markup: as they are."""
+    return text
+
+
+def fill(
+    script: Script,
+    state: State,
+    text: str,
+    token_values: Mapping[str, str],
+    *,
+    escape: Callable[[str], str] = unchanged,
+) -> str:
     """A prompt or feedback with its tokens filled in.
 
     `token_values` are the values that the engine does not know, by lower-case token (`username`). An unknown
     token stays as written; the token of an unanswered block is empty (decisions 6.10, 14.19). Score tokens
-    also stay if scoring was enabled after the script was written (interface 2.3, rule 1).
+    also stay if scoring was enabled after the script was written (interface 2.3, rule 1). `escape` takes the
+    markup out of each value, where the text is shown as markup.
     """
     if "[" not in text:
         return text
@@ -284,11 +312,17 @@ def fill(script: Script, state: State, text: str, token_values: Mapping[str, str
         if meaning == "answer":
             latest = _latest(script, state)
             return answers.display_text(*latest) if latest else ""
+        if meaning is not None and (key := names.field_key(meaning)) is not None:
+            return state.fields.get(key, "")
         if meaning is None or not (script.is_scored or meaning in COUNTS):
             return None
         return _display_text(value_of(meaning))
 
-    return piping.fill(text, text_of)
+    def escaped(token: str) -> str | None:
+        value = text_of(token)
+        return None if value is None else escape(value)
+
+    return piping.fill(text, escaped)
 
 
 def _forward(script: Script, state: State) -> Turn:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from surveys.engine.language.names import SCORES, bucket_variables
+from surveys.engine.language.values import json_number
 from surveys.engine.script import CHOICES, SCALES, Block, Option, Script
 from surveys.engine.walk import answers
 from surveys.engine.walk.answers import Reply
@@ -50,6 +51,11 @@ def variables(script: Script, passed: Iterable[Passed]) -> Mapping[str, Decimal]
                 for variable in {f"{score}_{key}", f"{score}_{key.replace('-', '_')}"}:
                     sums[variable] += amount
     return {**sums, "correct_answers": Decimal(correct), "max_correct_answers": Decimal(graded)}
+
+
+def by_bucket(script: Script, variables: Mapping[str, Decimal]) -> dict[str, list[int | float]]:
+    """The four scores of each bucket, by its key, in the order of `SCORES`."""
+    return {key: [json_number(variables[f"{score}_{key}"]) for score in SCORES] for key in script.bucket_keys}
 
 
 def points(block: Block, reply: Reply | None, bucket: str) -> Decimal:

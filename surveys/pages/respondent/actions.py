@@ -48,6 +48,8 @@ def show(page_request: PageRequest) -> Screen:
     request, project = page_request.request, page_request.project
     if page_request.link_fault is not None:
         return notices.link_over(page_request, page_request.link_fault)
+    if _is_in_chat(page_request):
+        return notices.in_chat(page_request)
     view, is_at_limit = _held(page_request), False
     if view is None and (page_request.arrival.has_cookie or page_request.respondent.is_member):
         view, is_at_limit = _look(page_request)
@@ -76,6 +78,8 @@ def perform(page_request: PageRequest) -> Outcome:
         return _leave_link(page_request)
     if page_request.link_fault is not None:
         return Outcome(partial(notices.link_over, page_request, page_request.link_fault))
+    if _is_in_chat(page_request):
+        return Outcome(partial(notices.in_chat, page_request))
     try:
         return _perform(page_request, page_request.request.POST.get("do", "answer"))
     except InvalidRequest as refusal:
@@ -91,6 +95,12 @@ def perform(page_request: PageRequest) -> Outcome:
     except NotFound:  # the conversation was deleted, for example retracted in another window
         page_request.forget()
         return _again(page_request, words.ONCE_MORE)
+
+
+def _is_in_chat(page_request: PageRequest) -> bool:
+    """Whether the project takes answers on the chat platform alone."""
+    project = page_request.project
+    return page_request.is_live and project.response_channel == Project.ResponseChannel.CHAT
 
 
 def _leave_link(page_request: PageRequest) -> Outcome:
@@ -273,7 +283,8 @@ def _first(
         page_request.require_admitted()
     except NotAdmitted as refusal:
         return not_admitted.notice(page_request, refusal)
-    if typed is None or not screens.asks_first(page_request.project, posted_block(page_request)):
+    asked, fields = posted_block(page_request), page_request.visit.fields
+    if typed is None or not screens.asks_first(page_request.project, asked, fields):
         typed = _kept(page_request)
     view = of_visitor(
         project=page_request.project,
@@ -296,7 +307,7 @@ def _kept(page_request: PageRequest) -> Typed | None:
     """What the visitor typed before they had to sign in."""
     kept = kept_forms.read(page_request.request, slug=page_request.project.slug)
     block = None if kept is None else block_of(page_request.project, kept)
-    if kept is None or not screens.asks_first(page_request.project, block):
+    if kept is None or not screens.asks_first(page_request.project, block, page_request.visit.fields):
         return None
     return forms.typed_in(block, kept)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from surveys.pages.respondent import forms, screens
 from surveys.pages.respondent.page_request import PageRequest, posted_block
 from surveys.pages.respondent.screens import Screen
+from surveys.services import public_messages
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import NotAdmitted
 from surveys.services.links.opening import Fault
@@ -58,6 +59,16 @@ def not_live(page_request: PageRequest) -> Screen:
     if sees_results:
         results = screens.closed_poll_results(project, has_voted=has_begun, votes=page_request.votes)
     return screens.notice(title=f"This {noun} is closed.", text=text, kept=unsaved_text, results=results)
+
+
+def in_chat(page_request: PageRequest) -> Screen:
+    """The project is answered on the chat platform, not here."""
+    project = page_request.project
+    noun = "poll" if project.is_poll else "survey"
+    address = public_messages.address_of(project)
+    links = (screens.Link("Open it in the chat", address),) if address else ()
+    text = f"This {noun} is answered in the chat of its community. Look for its message in the server there."
+    return screens.notice(title=f"This {noun} is in the chat.", text=text, links=links)
 
 
 def _is_admitted(page_request: PageRequest) -> bool:

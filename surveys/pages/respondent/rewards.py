@@ -53,12 +53,16 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Earned:
-    """All rewards of a conversation. `in_all` states the total XP if the outro names only a part of it."""
+    """All rewards of a conversation. `in_all` states the total XP if the outro names only a part of it.
+
+    `later` says when they are added, if that is not at once.
+    """
 
     xp: Prize | None
     in_all: str
     level: Level | None
     others: Sequence[Prize]
+    later: str = ""
 
     @property
     def summary(self) -> str:
@@ -66,6 +70,7 @@ class Earned:
         parts = [self.xp.words] if self.xp else []
         parts += [self.level.summary] if self.level else []
         parts += [prize.words or prize.title for prize in self.others]
+        parts += [self.later] if self.later else []
         return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts)
 
 
@@ -100,15 +105,15 @@ def in_short(view: WalkView, block: Block) -> str:
 
 def at_the_end(view: WalkView, *, is_news: bool) -> Earned | None:
     """Return all rewards of the conversation; None if it gave none. `is_news` marks a level just reached."""
-    xp, others = view.earned_xp, _achievements_and_roles(view)
+    xp, others, later = view.earned_xp, _achievements_and_roles(view), view.deferral
     if not xp:
-        return Earned(None, "", None, others) if others else None
+        return Earned(None, "", None, others, later) if others else None
     name = view.context.xp_name
     block = next((block for block in view.outro if block.action_kind == "give_xp"), None)
     at_end = view.context.given.get(block.id or 0, 0) if block else 0
     words = block.prompt if block and at_end else _xp_sentence(xp, name)
     in_all = f"With what you earned on the way: {xp:,} {name} in all." if at_end not in (0, xp) else ""
-    return Earned(_xp(xp, name, words), in_all, _level(view, xp, name, is_news), others)
+    return Earned(_xp(xp, name, words), in_all, _level(view, xp, name, is_news), others, later)
 
 
 def _xp(given: int, name: str, words: str = "") -> Prize:

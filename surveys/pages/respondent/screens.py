@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 
 from django.utils import dateformat
 
-from surveys.engine.script import Block, Script
+from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.runner import State
@@ -19,6 +19,7 @@ from surveys.pages.respondent.bars import ResultsView, draw_results
 from surveys.pages.respondent.rewards import Earned, Prize
 from surveys.pages.respondent.widgets import LONG_PROMPT, StepWidget, Typed, typed_of
 from surveys.pages.theme import Page
+from surveys.services import metadata
 from surveys.services.conversations.view import Exchange, WalkView
 from surveys.services.results import poll as poll_results
 from surveys.services.results.poll import PollResults
@@ -175,12 +176,12 @@ def first(
     return replace(screen, progress=NO_PROGRESS, results=_results(question, votes(question, False), own=None))
 
 
-def asks_first(project: Project, block: Block | None) -> bool:
-    """Whether a block is the first that a visitor sees, so that what was typed belongs to it."""
+def asks_first(project: Project, block: Block | None, fields: Mapping[str, str]) -> bool:
+    """Whether a block is the first that a visitor with these fields sees: what was typed belongs to it."""
     if block is None:
         return False
     script = scripts.load(project_id=project.pk, revision=project.revision)
-    turn = runner.begin(script)
+    turn = runner.begin(script, fields=metadata.allowed(project, fields))
     while project.is_poll and turn.show is not None and not turn.show.asks:
         turn = runner.proceed(script, turn.state)
     return turn.show is not None and turn.show.id == block.id
@@ -206,7 +207,7 @@ def step(
             error=error,
             is_poll=view.project.is_poll,
         ),
-        progress=progress_of(view.script, view.state),
+        progress=progress_of(view),
         note=note,
         verdict=None if error else verdict_of(view),
         prize=rewards.at_step(view),
@@ -254,7 +255,7 @@ def end(
 
 def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
     question, reply, before = _poll_question(view)
-    text = "\n\n".join(_texts_after_the_vote(view))
+    text = "\n\n".join(view.texts_ahead())
     asked = replace(question, prompt=view.present(before, question).prompt)
     results = _results(asked, votes(question, True), own=reply)
     if results is None and view.is_open:
@@ -331,13 +332,11 @@ def verdict_of(view: WalkView) -> Verdict | None:
     return Verdict(bool(answers.is_correct(block, reply)), text)
 
 
-def progress_of(script: Script, state: State) -> Progress:
+def progress_of(view: WalkView) -> Progress:
     """“3 of about 8”: about, because logic may skip some of the questions ahead."""
-    asked = sum(1 for block_id in state.path if script.blocks[script.index_by_id[block_id]].asks)
-    ahead = sum(1 for block in script.blocks[state.at :] if block.asks)
-    number = min(asked + 1, asked + ahead)
-    percent = round(runner.progress(script, state) * 100, 1)
-    return Progress(percent, number, f"{number} of about {asked + ahead}" if asked + ahead else "")
+    number, total = view.question_numbers
+    percent = round(runner.progress(view.script, view.state) * 100, 1)
+    return Progress(percent, number, f"{number} of about {total}" if total else "")
 
 
 def past_steps(view: WalkView) -> list[PastStep]:
@@ -382,17 +381,6 @@ def _poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
 def _texts_before(view: WalkView, before: State) -> Sequence[PastStep]:
     """The texts that a poll shows before its question."""
     return [step for step in past_steps(view) if step.block_id in before.path]
-
-
-def _texts_after_the_vote(view: WalkView) -> Sequence[str]:
-    """The texts of a poll after its question. They are shown at once, since the vote completes the poll."""
-    texts: list[str] = []
-    state, block = view.state, runner.current_block(view.script, view.state)
-    while block is not None and not block.asks:
-        texts.append(view.present(state, block).prompt)
-        turn = runner.proceed(view.script, state)
-        state, block = turn.state, turn.show
-    return texts
 
 
 def _actions(view: WalkView) -> Sequence[Action]:

@@ -20,6 +20,7 @@ from surveys.pages.respondent import actions, kept_forms, personal_links, render
 from surveys.pages.respondent.page_request import PageRequest
 from surveys.pages.respondent.screens import AnswersAs, Screen
 from surveys.pages.respondent.visitors import Arrival
+from surveys.services import metadata
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import Respondent
 from surveys.services.projects import addresses
@@ -80,10 +81,13 @@ def _page_request(request: HttpRequest, slug: str) -> PageRequest:
         is_framed=is_framed,
     )
     visit = personal_links.visit_of(request, arrival.visit)
+    if request.method == "GET":
+        visit = replace(visit, fields=metadata.from_address(project, request.GET))
     guest, fault = personal_links.admitted(request, project, visit.link_id, at=at)
     respondent = guest.respondent if guest else _respondent(request, project, arrival, at)
     if fault is not None:  # nothing that this browser holds is given up for a link that does not work
         visit = arrival.visit
+    respondent = replace(respondent, metadata=visit.fields)
     return PageRequest(request, project, page, arrival, visit, respondent, at, guest, fault)
 
 

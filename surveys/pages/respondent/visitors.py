@@ -13,9 +13,12 @@ import hashlib
 import hmac
 import secrets
 import uuid
-from dataclasses import dataclass
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
+import orjson
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest, HttpResponse
@@ -34,6 +37,7 @@ class Visit:
     """One browser at one project. `since` is when its first page was shown, in milliseconds.
 
     `link_id` is the personal link by which it came. Whether that still admits anybody is asked each time.
+    `fields` is what its address sent along, until a conversation stores it.
     """
 
     visitor_id: str
@@ -41,6 +45,7 @@ class Visit:
     seed: int
     since: int
     link_id: uuid.UUID | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +82,21 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
         visit = Visit(fresh.visitor_id, conversation_id, fresh.seed, fresh.since, link_id)
     else:
         visitor_id = known or secrets.token_urlsafe(16)
-        visit = Visit(visitor_id, conversation_id, sealed.seed, sealed.since, link_id)
+        visit = Visit(visitor_id, conversation_id, sealed.seed, sealed.since, link_id, sealed.fields)
     return Arrival(visit, sealed is not None, has_cookie=known is not None, is_carried=False)
 
 
 def seal(visit: Visit, *, slug: str) -> str:
     """The signed field of a form."""
-    conversation = visit.conversation_id or _NONE
-    link = f".{visit.link_id}" if visit.link_id else ""
-    return _signer("seal" + slug).sign(f"{visit.visitor_id}.{conversation}.{visit.seed}.{visit.since}{link}")
+    parts = [visit.visitor_id, visit.conversation_id or _NONE, visit.seed, visit.since]
+    fields = _NONE
+    if visit.fields and visit.conversation_id is None:
+        fields = urlsafe_b64encode(orjson.dumps(dict(visit.fields))).decode()
+    if visit.link_id or fields != _NONE:
+        parts.append(visit.link_id or _NONE)
+    if fields != _NONE:
+        parts.append(fields)
+    return _signer("seal" + slug).sign(".".join(map(str, parts)))
 
 
 def remember(response: HttpResponse, arrival: Arrival, visit: Visit, *, slug: str, path: str) -> None:
@@ -146,10 +157,12 @@ def _unsealed(sent: str, slug: str) -> Visit | None:
     text = _unsigned("seal" + slug, sent)
     if text is None:
         return None
-    visitor_id, conversation, seed, since, *link = text.split(".")
+    visitor_id, conversation, seed, since, *more = text.split(".")
+    link, fields = [*more, _NONE, _NONE][:2]
     if visitor_id == _NONE:  # written before the seal named visitors outside frames
         return Visit(secrets.token_urlsafe(16), None, int(seed), int(since))
-    return Visit(visitor_id, _uuid(conversation), int(seed), int(since), _uuid(link[0]) if link else None)
+    carried = {} if fields == _NONE else orjson.loads(urlsafe_b64decode(fields))
+    return Visit(visitor_id, _uuid(conversation), int(seed), int(since), _uuid(link), carried)
 
 
 def _signer(salt: str) -> Signer:

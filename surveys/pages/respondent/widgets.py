@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
+from surveys.engine.walk import presentation
 from surveys.engine.walk.answers import MAX_TEXT, Reply
 
 LONG_PROMPT = 160  # characters; longer questions are set in smaller type
 FIELDS = "respondent/fields/"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-NPS_ENDS = ("Not at all likely", "Extremely likely")
-ACKNOWLEDGED = "Okay"  # the button of a statement without a label of its own (interface 2.4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ def _statement(block: Block, draws_colours: bool) -> dict[str, object]:
         "do": "go",
         "is_statement": True,
         "pause": pause,
-        "button": label or ACKNOWLEDGED,
+        "button": label or presentation.ACKNOWLEDGED,
         "colour": (block.color or "") if draws_colours else "",
     }
 
@@ -171,7 +170,7 @@ def _scale(block: Block, typed: Typed) -> dict[str, object]:
     by_value = {option.value: option for option in block.options}
     icon = (block.scale and block.scale.icon) or ("stars" if block.type == "rating" else "numbers")
     choices = [_point(number, by_value.get(str(number)), typed) for number in range(low, high + 1)]
-    fields: dict[str, object] = {"choices": choices, "ends": _ends(block, high - low + 1)}
+    fields: dict[str, object] = {"choices": choices, "ends": _ends(block)}
     if block.answer_style == "select_menu":
         return fields | {"control": FIELDS + "menu.html"}
     fields |= {"is_group": True}
@@ -195,14 +194,11 @@ def _star(choice: Choice, n: int, count: int) -> Choice:
     return Choice(None, choice.value, f"{n} of {count} stars", "", choice.key, choice.is_chosen)
 
 
-def _ends(block: Block, points: int) -> Sequence[str]:
-    if block.type == "nps":
-        return NPS_ENDS
-    scale = block.scale
-    if scale is None or not (scale.label_left or scale.label_center or scale.label_right):
+def _ends(block: Block) -> Sequence[str]:
+    left, centre, right = presentation.ends_of(block)
+    if not (left or centre or right):
         return ()
-    centre = (scale.label_center or "",) if points % 2 and scale.label_center else ()
-    return (scale.label_left or "", *centre, scale.label_right or "")
+    return (left, centre, right) if centre else (left, right)
 
 
 def _ranking(block: Block, typed: Typed) -> dict[str, object]:

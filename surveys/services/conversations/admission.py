@@ -6,8 +6,8 @@ goes before it, outside of any transaction: it asks anew where somebody would be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from threading import BoundedSemaphore
@@ -67,7 +67,7 @@ class Respondent:
     `who` identifies them within a community, for limits and for resuming; None for a nameless respondent, who
     is always new. `platform_id` and `provider` appear in a Response: the account that admitted them. `person`
     is None for web visitors, and for an `external_id` until a user is stored for it (never on anonymous
-    projects).
+    projects). `metadata` and `display_name` are what was sent along; they prove nothing.
     """
 
     who: str | None = None
@@ -75,6 +75,8 @@ class Respondent:
     provider: str = "web"
     platform_id: str | None = None
     external_id: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    display_name: str = ""
 
     @property
     def user_id(self) -> int | None:
@@ -106,6 +108,11 @@ def person(*, community_id: int, user_id: int) -> Respondent | None:
     """A user, member or not; None if there is no such user."""
     found = members.find_person(community_id=community_id, user_id=user_id)
     return None if found is None else _of(found)
+
+
+def in_chat(person: KnownPerson) -> Respondent:
+    """Somebody who acts on the chat platform: admitted by their account there."""
+    return _of(person, "chat")
 
 
 def signed_in(*, community_id: int, session_key: str, at: datetime) -> Respondent | None:

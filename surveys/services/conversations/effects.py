@@ -4,6 +4,7 @@
     reach(recipient, script, state, blocks)       fires action blocks that were reached
     due_at_end(recipient, script, state)          what the end gives: a poll's vote, the outro's actions
     complete(recipient, script, state, gifts)     gives what fires at the end, and counts the participation
+    finish(recipient)                             on anonymous projects, stores what the move gives, encrypted
     unwind(recipient)                             takes back what a retracted vote gave its voter
 
 Effects happen in the move's own transaction. The conversation is locked first, then the member, then the
@@ -11,15 +12,16 @@ limit, then the counts, so two moves of one member run one after the other. An a
 (FiredAction). Those of the end fire in the statement that counts the completion, which saves a vote one
 statement. Only members of the community earn anything.
 
-On anonymous projects nothing joins gifts to answers. The conversation's state holds none, and the ledger has
-no session number and times to the day. A gift that would reveal an answer, from a score or behind a
-condition, is not given. `anonymity.settle` removes the order and the transaction that the rows share.
+On anonymous projects nothing joins gifts to answers. What a move gives is stored encrypted, and given with
+the other gifts of its hour (`gifts`). The conversation's state holds no gifts, and the ledger has no session
+number and times to the day. A gift that would reveal an answer, from a score or behind a condition, is not
+given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -35,10 +37,12 @@ from surveys.engine.walk import runner
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
 from surveys.services import anonymity
-from surveys.services.conversations import repository
+from surveys.services.conversations import completions
+from surveys.services.conversations import gifts as deferred
+from surveys.services.conversations.gifts import AchievementGift, SealedMove, Source, XpGift
 from surveys.services.scripts import outro
 from xp.models import XpEntry, default_name
-from xp.services import achievements, ledger, roles
+from xp.services import achievements, ledger
 
 NO_CONFIG = ActionConfig()
 
@@ -53,20 +57,16 @@ class Earner:
 
 @dataclass(slots=True)
 class Recipient:
-    """A member who receives effects. `participation` is counted together with their next XP."""
+    """A member who receives effects at once. `participation` is counted together with their next XP."""
 
     project: Project
     conversation: Conversation
+    user_id: int
     member_id: int
     settings: CommunitySettings
     respondent: str
     at: datetime
     participation: int = 0
-
-    @property
-    def recorded_at(self) -> datetime:
-        """The time to store in a row about the member: rounded to the day on anonymous projects."""
-        return rounding.down(self.at, Rounding.DAY if self.project.is_anonymous else None)
 
     def session(self, *, ends: int = 0) -> str:
         """A hash that identifies this session of the respondent.
@@ -76,22 +76,35 @@ class Recipient:
         """
         session = str(self.conversation.pk)
         if self.project.is_anonymous:
-            completed = repository.sessions(project_id=self.project.pk, respondent=self.respondent)
+            completed = completions.sessions(project_id=self.project.pk, respondent=self.respondent)
             session = f"{self.respondent}:{completed + ends}"
         return anonymity.session_hash(project_id=self.project.pk, session=session)
+
+    def fire(self, block: Block) -> bool:
+        """Record that an action block fires for the member; False if it has already."""
+        action, is_anonymous = f"block:{block.id}", self.project.is_anonymous
+        scope = _scope(self, block)
+        if not completions.fire(
+            project_id=self.project.pk, action=action, scope=scope, is_anonymous=is_anonymous
+        ):
+            return False
+        self.record_fired([action])
+        return True
+
+    def record_fired(self, actions: Iterable[str]) -> None:
+        """Record which actions this move fired. Only deferred gifts need to know."""
 
     def award(self, amount: int, kind: XpEntry.SourceKind) -> int:
         """Change the member's XP and count a waiting participation. Returns the effective change."""
         if not amount:
             return 0
-        is_of_session = kind != XpEntry.SourceKind.ACTION_BLOCK and not self.project.is_anonymous
+        is_of_session = kind != XpEntry.SourceKind.ACTION_BLOCK
         entry = ledger.award(
             member_id=self.member_id,
             community_id=self.project.community_id,
             amount=amount,
             kind=kind,
             at=self.at,
-            recorded_at=self.recorded_at,
             participation=self.participation,
             source_ref=self.project.pk,
             session_number=self.conversation.session_number if is_of_session else None,
@@ -106,6 +119,54 @@ class Recipient:
             ledger.count_participation(
                 member_id=self.member_id, community_id=self.project.community_id, change=self.participation
             )
+
+    def grant_achievement(self, gift: AchievementGift) -> None:
+        """Grant an achievement, and the first time its role."""
+        deferred.grant_achievement(gift, self.source, member_id=self.member_id)
+
+    def grant_role(self, role_id: str) -> None:
+        """Grant a role."""
+        deferred.grant_role(role_id, self.source, member_id=self.member_id)
+
+    @property
+    def source(self) -> Source:
+        return Source(self.project.pk, self.project.name, self.at)
+
+    def finish(self) -> None:
+        """End the move. Only deferred gifts have to be stored."""
+
+
+@dataclass(slots=True)
+class DeferredRecipient(Recipient):
+    """A member who receives the effects of an anonymous project once the hour of the answer is over."""
+
+    _gifts: SealedMove = field(init=False)
+
+    def __post_init__(self) -> None:
+        day = rounding.down(self.at, Rounding.DAY)
+        self._gifts = SealedMove(user_id=self.user_id, at=day, project_name=self.project.name)
+
+    def record_fired(self, actions: Iterable[str]) -> None:
+        self._gifts = replace(self._gifts, actions=(*self._gifts.actions, *actions))
+
+    def award(self, amount: int, kind: XpEntry.SourceKind) -> int:
+        if amount:
+            self._gifts = replace(self._gifts, xp=(*self._gifts.xp, XpGift(amount, kind.value)))
+        return amount
+
+    def participate(self) -> None:
+        self._gifts = replace(self._gifts, completions=self.participation)
+
+    def grant_achievement(self, gift: AchievementGift) -> None:
+        self._gifts = replace(self._gifts, achievements=(*self._gifts.achievements, gift))
+
+    def grant_role(self, role_id: str) -> None:
+        self._gifts = replace(self._gifts, role_ids=(*self._gifts.role_ids, role_id))
+
+    def finish(self) -> None:
+        """Store what the move gives, encrypted."""
+        if self._gifts:
+            deferred.store(project=self.project, move=self._gifts, at=self.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,23 +189,24 @@ def recipient_of(
     if earner is None:
         return None
     project = conversation.project
-    held = held or members.lock_member(community_id=project.community_id, user_id=earner.user_id)
+    held = held or lock_member(project, earner.user_id)
     if held is None:
         return None
-    return Recipient(project, conversation, held.member_id, held.settings, earner.respondent, at)
+    kind = DeferredRecipient if project.is_anonymous else Recipient
+    return kind(project, conversation, earner.user_id, held.member_id, held.settings, earner.respondent, at)
+
+
+def lock_member(project: Project, user_id: int) -> LockedMember | None:
+    """Lock a user's membership during a move: on anonymous projects without a trace in its row."""
+    lock = members.hold_member if project.is_anonymous else members.lock_member
+    return lock(community_id=project.community_id, user_id=user_id)
 
 
 def reach(recipient: Recipient, script: Script, state: State, blocks: Iterable[Block]) -> State:
     """Fire the action blocks that were reached. Returns the state with what they gave."""
-    project_id = recipient.project.pk
     settings = recipient.settings
     may_fire = [block for block in blocks if gives(recipient.project, settings, script, state, block)]
-    due = [
-        block
-        for block in may_fire
-        if repository.fire(project_id=project_id, action=f"block:{block.id}", scope=_scope(recipient, block))
-    ]
-    for block in due:
+    for block in [block for block in may_fire if recipient.fire(block)]:
         state = _carry_out(recipient, script, state, block, XpEntry.SourceKind.ACTION_BLOCK)
     return state
 
@@ -165,8 +227,10 @@ def due_at_end(recipient: Recipient, script: Script, state: State) -> list[Gift]
 
 def complete(recipient: Recipient, script: Script, state: State, gifts: Iterable[Gift]) -> State:
     """Give what fires at the end, and count the participation. Returns the state with what was given."""
+    at_end = list(gifts)
     recipient.participation = 1
-    for gift in gifts:
+    recipient.record_fired(gift.action for gift in at_end)
+    for gift in at_end:
         if gift.kind == XpEntry.SourceKind.POLL_VOTE:
             given = recipient.award(recipient.settings.xp_for_a_question, gift.kind)
             state = _gave(state, gift.block, given)
@@ -180,7 +244,7 @@ def unwind(recipient: Recipient) -> None:
     """Take back what a vote gave its voter."""
     state = State.from_json(recipient.conversation.state)
     if state.fired.keys() & state.replies.keys():  # otherwise an earlier vote of theirs fired it
-        repository.unfire(project_id=recipient.project.pk, action="vote", scope=recipient.respondent)
+        completions.unfire(project_id=recipient.project.pk, action="vote", scope=recipient.respondent)
     recipient.participation = -1
     recipient.award(-sum(state.fired.values()), XpEntry.SourceKind.POLL_UNWIND)
     recipient.participate()
@@ -216,7 +280,7 @@ def _carry_out(
         case "give_achievement":
             _grant_achievement(recipient, config.xp_role_id or 0, is_own=block.section == "outro")
         case "give_role":
-            _grant_role(recipient, config.role_id or "")
+            recipient.grant_role(config.role_id or "")
     return _gave(state, block, given)
 
 
@@ -245,25 +309,8 @@ def _grant_achievement(recipient: Recipient, number: int, *, is_own: bool) -> No
         for key in named:
             named[key] = (project.rewards or {}).get(f"achievement_{key}") or named[key]
     by_default = outro.achievement_name(project) if is_own else default_name(number)
-    is_new = achievements.grant(
-        member_id=recipient.member_id,
-        number=number,
-        name=named["name"] or by_default,
-        image_url=named["image_url"],
-        project_id=project.pk,
-        at=recipient.recorded_at,
-    )
-    if is_new and named["role_id"]:
-        _grant_role(recipient, named["role_id"])
-
-
-def _grant_role(recipient: Recipient, role_id: str) -> None:
-    roles.grant(
-        member_id=recipient.member_id,
-        role_id=role_id,
-        project_id=recipient.project.pk,
-        project_name=recipient.project.name,
-        at=recipient.recorded_at,
+    recipient.grant_achievement(
+        AchievementGift(number, named["name"] or by_default, named["image_url"], named["role_id"])
     )
 
 

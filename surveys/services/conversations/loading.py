@@ -15,13 +15,13 @@ from communities.services import members
 from communities.services.members import LockedMember
 from surveys.engine import packing
 from surveys.engine.script import Block, Script
-from surveys.engine.walk import answers, runner
+from surveys.engine.walk import answers, runner, scoring
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project
-from surveys.services import access, anonymity, events
+from surveys.services import access, anonymity, events, metadata
 from surveys.services.anonymity import RememberedRespondent
-from surveys.services.conversations import effects, repository
+from surveys.services.conversations import completions, effects, repository
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.effects import Recipient
 from surveys.services.conversations.repository import MoveChanges, TallyChange
@@ -84,18 +84,22 @@ def new(
     """
     held = None
     if respondent.is_member and respondent.user_id is not None:
-        held = members.lock_member(community_id=project.community_id, user_id=respondent.user_id)
+        held = effects.lock_member(project, respondent.user_id)
         if held is None:
             raise Conflict("This respondent is no longer a member of this community.")
     script = scripts.load(project_id=project.pk, revision=project.revision)
-    turn = runner.begin(script)
+    turn = runner.begin(
+        script,
+        fields=metadata.allowed(project, respondent.metadata),
+        display_name="" if project.is_anonymous else respondent.display_name,
+    )
     moment = anonymity.rounded(project=project, at=at)
     conversation = Conversation(
         id=anonymity.new_id(project=project),
         project=project,
         provider=respondent.provider,
         seed=secrets.randbits(63) if seed is None else seed,
-        state=_storable_state(turn.state, project),
+        state=_storable_state(script, turn.state, project),
         packed=packing.pack(turn.state.replies),
         is_settled=not project.is_anonymous,
         started_at=moment,
@@ -171,6 +175,8 @@ def save(
         state = effects.reach(recipient, script, state, reached)
     if completes:
         state = _complete(loaded, state, recipient, at)
+    if recipient is not None:
+        recipient.finish()
     moved = replace(loaded, state=state, remembered=None if completes else loaded.remembered)
     _update_row(moved, at)
 
@@ -190,6 +196,8 @@ def save(
     )
     if completes:
         events.response_submitted(conversation, repository.save_last(changes), at=at)
+    elif loaded.is_completed and reply != replaced:
+        events.response_updated(conversation, repository.save_last(changes), at=at)
     else:
         repository.save(changes)
     return moved
@@ -256,26 +264,24 @@ def _complete(loaded: LoadedConversation, state: State, recipient: Recipient | N
     if respondent is None:
         return state
     gifts = effects.due_at_end(recipient, loaded.script, state) if recipient else []
-    completed = repository.complete(
-        project_id=project.pk,
-        respondent=respondent,
-        at_most=most_completions(project),
-        actions=[(gift.action, gift.scope) for gift in gifts],
+    due = [(gift.action, gift.scope) for gift in gifts]
+    count = completions.complete_anonymously if project.is_anonymous else completions.complete
+    completed = count(
+        project_id=project.pk, respondent=respondent, at_most=most_completions(project), actions=due
     )
     if completed is None:
         raise LimitReached
-    if not project.is_anonymous:
-        conversation.session_number = completed.session_number
+    conversation.session_number = completed.session_number
     if recipient is None:
         return state
-    fired = [gift for gift in gifts if gift.action in completed.fired]
-    return effects.complete(recipient, loaded.script, state, fired)
+    given = [gift for gift in gifts if gift.action in completed.fired]
+    return effects.complete(recipient, loaded.script, state, given)
 
 
 def _update_row(loaded: LoadedConversation, at: datetime) -> None:
     """Set the row's columns from the state, as far as privacy allows."""
     conversation, project, state = loaded.conversation, loaded.project, loaded.state
-    conversation.state = _storable_state(state, project)
+    conversation.state = _storable_state(loaded.script, state, project)
     conversation.packed = packing.pack(state.replies)
     conversation.is_listed = loaded.is_completed or any(map(answers.is_answer, state.replies.values()))
     conversation.is_settled = not project.is_anonymous
@@ -285,10 +291,16 @@ def _update_row(loaded: LoadedConversation, at: datetime) -> None:
         conversation.sealed_respondent = remembered and _sealed(conversation, replace(remembered, seen_at=at))
 
 
-def _storable_state(state: State, project: Project) -> dict[str, object]:
-    """The state as JSON, without gifts on anonymous projects: they would mark a member's answers."""
+def _storable_state(script: Script, state: State, project: Project) -> dict[str, object]:
+    """The state as JSON, without gifts on anonymous projects: they would mark a member's answers.
+
+    With the scores as they stand now, which a later script could not tell any more (decisions 15.10).
+    """
     stored = replace(state, fired={}) if project.is_anonymous and state.fired else state
-    return {**stored.as_json(), "revision": project.revision}
+    written: dict[str, object] = {**stored.as_json(), "revision": project.revision}
+    if script.scoring_enabled:
+        written["scores"] = scoring.by_bucket(script, runner.score_variables(script, state))
+    return written
 
 
 def _identify(

@@ -14,14 +14,18 @@ import random
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import orjson
 from django.db import models
 
+from communities import rounding
 from communities.statements import columns_of, instance_of, prepared, width_of
 from surveys.engine.walk.answers import AnswerRow
 from surveys.models import Conversation, Project, Tally
+from surveys.services import anonymity, feed_order
+from surveys.services.conversations import completions
 from surveys.services.representations.response import StoredAnswers
 
 
@@ -55,16 +59,11 @@ class MoveChanges:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedCompletion:
-    """A counted completion, and the actions that fired with it."""
-
-    session_number: int
-    fired: Collection[str]
-
-
-@dataclass(frozen=True, slots=True)
 class RespondentHistory:
-    """A project, and what one respondent has done there."""
+    """A project, and what one respondent has done there.
+
+    On anonymous projects `completions` counts up to `completions.NEAR` of those with a row each.
+    """
 
     project: Project
     conversation: Conversation | None
@@ -83,17 +82,23 @@ def look_for_respondent(*, project_id: int, respondent: str | None) -> Responden
 
 def _for_respondent(project_id: int, respondent: str | None, locking: str) -> RespondentHistory | None:
     sql = f"""
-        SELECT coalesce(done.completions, 0), {columns_of(Project, "p")}, {columns_of(Conversation, "c")}
+        SELECT done.completions, {columns_of(Project, "p")}, {columns_of(Conversation, "c")}
         FROM surveys_project p
-        LEFT JOIN surveys_completion done ON done.project_id = p.id AND done.respondent = %s
+        LEFT JOIN LATERAL (
+            SELECT coalesce(sum(completions), 0)::int AS completions
+            FROM surveys_completion WHERE project_id = p.id AND respondent = ANY(%s)
+        ) done ON TRUE
         LEFT JOIN LATERAL (
             SELECT * FROM surveys_conversation WHERE project_id = p.id AND respondent = %s
             ORDER BY completed_at IS NOT NULL, id DESC LIMIT 1
         ) c ON TRUE
         WHERE p.id = %s AND p.deleted_at IS NULL {locking}
     """
+    hashes = []
+    if respondent:
+        hashes = [respondent, *completions.hashes_near(project_id=project_id, respondent=respondent)]
     with prepared() as cursor:
-        cursor.execute(sql, [respondent, respondent, project_id])
+        cursor.execute(sql, [hashes, respondent, project_id])
         row = cursor.fetchone()
     if row is None:
         return None
@@ -139,9 +144,9 @@ def save(move: MoveChanges) -> None:
 
 
 def save_last(move: MoveChanges) -> StoredAnswers:
-    """Write the move that ends a conversation and return all its answers, in one statement.
+    """Write the move that ends a conversation, or a change after the end, and return all its answers.
 
-    The statement sees the rows from before it. So it adds the rows it inserts and skips those it deletes.
+    One statement. It sees the rows from before it, so it adds the rows it inserts and skips those it deletes.
     """
     parts, values = _parts(move)
     if move.counts or move.given or move.drops:
@@ -168,52 +173,28 @@ def save_last(move: MoveChanges) -> StoredAnswers:
     return StoredAnswers(blocks or (), options or (), texts or ())
 
 
-def complete(
-    *, project_id: int, respondent: str, at_most: int | None, actions: Collection[tuple[str, str]] = ()
-) -> CountedCompletion | None:
-    """Count a completion, if the limit allows, and fire the actions that have not fired in their scope.
-
-    Returns None at the limit. It is one atomic statement: two concurrent completions wait for each other on
-    the row, so they cannot both take the last place or fire an action twice.
-    """
-    sql = """
-        WITH counted AS (
-            INSERT INTO surveys_completion AS done (project_id, respondent, completions, last_session)
-            VALUES (%s, %s, 1, 1)
-            ON CONFLICT (project_id, respondent) DO UPDATE
-            SET completions = done.completions + 1, last_session = done.last_session + 1
-            WHERE %s::int IS NULL OR done.completions < %s
-            RETURNING last_session
-        ), fired AS (
-            INSERT INTO surveys_firedaction (project_id, action, scope)
-            SELECT %s, due.action, due.scope
-            FROM counted, unnest(%s::text[], %s::text[]) AS due(action, scope)
-            ON CONFLICT DO NOTHING RETURNING action
-        )
-        SELECT last_session, ARRAY(SELECT action FROM fired) FROM counted
-    """
-    due = sorted(actions)  # in one order, so that concurrent completions do not deadlock
-    names, scopes = [action for action, _ in due], [scope for _, scope in due]
-    with prepared() as cursor:
-        cursor.execute(sql, [project_id, respondent, at_most, at_most, project_id, names, scopes])
-        row = cursor.fetchone()
-    return CountedCompletion(*row) if row else None
-
-
-def delete(*, conversation: Conversation) -> None:
-    """Delete a locked conversation with its answers, and take it out of the limit.
+def delete(*, conversation: Conversation, at: datetime) -> None:
+    """Delete a locked conversation with its answers, and take it out of the limit. The feed tells so.
 
     Further effects come after this and the counts (`count`) last: a completion locks them in the same order,
     so the two cannot deadlock.
     """
-    is_counted = conversation.completed_at is not None
+    project, is_counted = conversation.project, conversation.completed_at is not None
+    position = feed_order.position(is_anonymous=project.is_anonymous)
     with prepared() as cursor:
         cursor.execute(
-            "WITH dropped AS (DELETE FROM surveys_answer WHERE conversation_id = %s), "
+            "WITH deletion AS (INSERT INTO surveys_deletedresponse"
+            " (response_id, community_id, project_id, changed_in, due_at)"
+            f" SELECT id, %s, project_id, {position}, %s FROM surveys_conversation"
+            " WHERE id = %s AND changed_in IS NOT NULL), "
+            "dropped AS (DELETE FROM surveys_answer WHERE conversation_id = %s), "
             "gone AS (DELETE FROM surveys_conversation WHERE id = %s) "
             "UPDATE surveys_completion SET completions = completions - 1"
             " WHERE project_id = %s AND respondent = %s AND completions > 0 AND %s",
             [
+                project.community_id,
+                rounding.after(at, anonymity.rounding_of(project)),
+                conversation.pk,
                 conversation.pk,
                 conversation.pk,
                 conversation.project_id,
@@ -228,37 +209,6 @@ def count(*, project_id: int, counts: TallyChange) -> None:
     if counts:
         with prepared() as cursor:
             cursor.execute(*_tally(project_id, counts))
-
-
-def fire(*, project_id: int, action: str, scope: str) -> bool:
-    """Record that an action fires; False if it has already. Waits for a concurrent firing to commit."""
-    with prepared() as cursor:
-        cursor.execute(
-            "INSERT INTO surveys_firedaction (project_id, action, scope) VALUES (%s, %s, %s)"
-            " ON CONFLICT DO NOTHING",
-            [project_id, action, scope],
-        )
-        return bool(cursor.rowcount)
-
-
-def sessions(*, project_id: int, respondent: str) -> int:
-    """How many sessions of a project a respondent has completed, including deleted ones."""
-    with prepared() as cursor:
-        cursor.execute(
-            "SELECT last_session FROM surveys_completion WHERE project_id = %s AND respondent = %s",
-            [project_id, respondent],
-        )
-        row = cursor.fetchone()
-    return row[0] if row else 0
-
-
-def unfire(*, project_id: int, action: str, scope: str) -> None:
-    """Forget that an action fired, so that it may fire again."""
-    with prepared() as cursor:
-        cursor.execute(
-            "DELETE FROM surveys_firedaction WHERE project_id = %s AND action = %s AND scope = %s",
-            [project_id, action, scope],
-        )
 
 
 def _parts(move: MoveChanges) -> tuple[list[str], list[Any]]:
@@ -293,21 +243,26 @@ def _parts(move: MoveChanges) -> tuple[list[str], list[Any]]:
 
 
 def _add_conversation(conversation: Conversation, is_new: bool, parts: list[str], values: list[Any]) -> None:
+    is_anonymous = conversation.project.is_anonymous
     if is_new:
         names, row = _as_row(conversation)
+        position = feed_order.position(is_anonymous=is_anonymous) if conversation.is_listed else "NULL"
         parts.append(
-            f"moved AS (INSERT INTO surveys_conversation ({', '.join(names)})"
-            f" VALUES ({', '.join(['%s'] * len(names))}))"
+            f"moved AS (INSERT INTO surveys_conversation ({', '.join(names)}, changed_in)"
+            f" VALUES ({', '.join(['%s'] * len(names))}, {position}))"
         )
         values += row
         return
+    changed_in = feed_order.moved(is_anonymous=is_anonymous, is_listed="%s")
     parts.append(
-        "moved AS (UPDATE surveys_conversation SET state = %s, packed = %s, is_listed = %s, is_settled = %s,"
+        "moved AS (UPDATE surveys_conversation SET state = %s, packed = %s,"
+        f" is_listed = %s, changed_in = {changed_in}, is_settled = %s,"
         " updated_at = %s, completed_at = %s, session_number = %s, sealed_respondent = %s WHERE id = %s)"
     )
     values += [
         orjson.dumps(conversation.state).decode(),
         conversation.packed,
+        conversation.is_listed,
         conversation.is_listed,
         conversation.is_settled,
         conversation.updated_at,
@@ -352,7 +307,8 @@ def _project_and_conversation(row: Sequence[object]) -> tuple[Project, Conversat
 
 
 def _as_row(conversation: Conversation) -> tuple[list[str], list[Any]]:
-    fields = Conversation._meta.concrete_fields
+    """The columns of a new row and their values, without its place in the feed."""
+    fields = [field for field in Conversation._meta.concrete_fields if field.column != "changed_in"]
     values = [getattr(conversation, field.attname) for field in fields]
     read = [
         orjson.dumps(value).decode() if isinstance(field, models.JSONField) else value

@@ -21,7 +21,7 @@ from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
 from surveys.services import access, anonymity, events
-from surveys.services.conversations import admission, effects, loading, repository, view
+from surveys.services.conversations import admission, completions, effects, loading, repository, view
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loading import NO_CONVERSATION, LimitReached, LoadedConversation
 from surveys.services.conversations.repository import RespondentHistory, TallyChange
@@ -141,12 +141,11 @@ def look(*, project_id: int, respondent: Respondent, at: datetime) -> tuple[Conv
     Works whether the project is open or not, and changes nothing. On anonymous projects there is no
     conversation to find.
     """
-    history = repository.look_for_respondent(
-        project_id=project_id, respondent=_respondent_key(project_id, respondent)
-    )
+    key = _respondent_key(project_id, respondent)
+    history = repository.look_for_respondent(project_id=project_id, respondent=key)
     if history is None:
         raise NotFound(access.NO_PROJECT)
-    is_at_limit = _is_at_limit(history)
+    is_at_limit = _is_at_limit(history, key)
     if history.conversation is None or history.project.is_anonymous:
         return None, is_at_limit
     return view.of_conversation(loading.of(history.conversation), at, resumed=True), is_at_limit
@@ -164,38 +163,57 @@ def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None)
 
 @in_transaction
 def answer(
-    *, conversation_id: uuid.UUID, raw: Mapping[str, object], at: datetime, actor: Actor | None = None
+    *,
+    conversation_id: uuid.UUID,
+    raw: Mapping[str, object],
+    at: datetime,
+    actor: Actor | None = None,
+    step: int | None = None,
 ) -> ConversationView:
     """Take the answer to the current block: `raw` has `block_id` and one way of answering (`walk.answers`).
 
     Sending the latest answer again changes nothing. Refuses an answer to any other block, an answer that
-    does not fit, and an answer after closing.
+    does not fit, and an answer after closing. With a `step`, see `_stands_elsewhere`.
     """
-    return _take(loading.locked(conversation_id=conversation_id, actor=actor), raw, at)
+    loaded = loading.locked(conversation_id=conversation_id, actor=actor)
+    if _stands_elsewhere(loaded, raw["block_id"], step):
+        return view.of_conversation(loaded, at, resumed=True)
+    return _take(loaded, raw, at)
 
 
 @in_transaction
 def go_on(
-    *, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None, block_id: int | None = None
+    *,
+    conversation_id: uuid.UUID,
+    at: datetime,
+    actor: Actor | None = None,
+    block_id: int | None = None,
+    step: int | None = None,
 ) -> ConversationView:
     """Go past a content or action block. Refuses if a question waits, or nothing.
 
     With a `block_id`, a conversation that stands elsewhere is returned as it stands (`resumed`): a form that
-    was sent twice moves once.
+    was sent twice moves once. With a `step`, see `_stands_elsewhere`.
     """
     loaded = loading.locked(conversation_id=conversation_id, actor=actor)
-    if block_id is not None and (loaded.block is None or loaded.block.id != block_id):
+    is_elsewhere = block_id is not None and (loaded.block is None or loaded.block.id != block_id)
+    if is_elsewhere or _stands_elsewhere(loaded, block_id, step):
         return view.of_conversation(loaded, at, resumed=True)
     return _proceed(loaded, at)
 
 
 @in_transaction
-def back(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
+def back(
+    *, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None, step: int | None = None
+) -> ConversationView:
     """Go back by one shown step of any kind; from the end of a poll that allows changes, back to the vote.
 
-    Answers stay until they are changed. Refuses at the first step and after the end.
+    Answers stay until they are changed. Refuses at the first step and after the end. With a `step`, a
+    conversation that has moved since is returned as it stands (`resumed`).
     """
     loaded = loading.locked(conversation_id=conversation_id, actor=actor)
+    if step is not None and len(loaded.state.path) != step:
+        return view.of_conversation(loaded, at, resumed=True)
     if loaded.is_completed and not (loaded.project.is_poll and loaded.project.change_poll):
         raise Conflict("This conversation is over.")
     _refuse_unless_live(loaded.project, at)
@@ -229,7 +247,7 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
     if is_vote:  # the member is locked before the limit, in the same order as by a completion
         earner = loading.earner(conversation, None)
         voter = effects.recipient_of(conversation=conversation, earner=earner, at=at)
-    repository.delete(conversation=conversation)
+    repository.delete(conversation=conversation, at=at)
     if voter is not None:
         effects.unwind(voter)
     repository.count(
@@ -250,9 +268,8 @@ def _admitted(
 
     Checks the state, then access (decisions 14.15).
     """
-    history = repository.find_for_respondent(
-        project_id=project_id, respondent=_respondent_key(project_id, respondent)
-    )
+    key = _respondent_key(project_id, respondent)
+    history = repository.find_for_respondent(project_id=project_id, respondent=key)
     if history is None:
         raise NotFound(access.NO_PROJECT)
     if actor is not None:
@@ -262,7 +279,7 @@ def _admitted(
     respondent = admission.check(project=history.project, respondent=respondent, at=at)
     earlier = _resumable(history)
     has_changeable_vote = earlier is not None and earlier.completed_at is not None
-    if not has_changeable_vote and _is_at_limit(history):
+    if not has_changeable_vote and _is_at_limit(history, key):
         raise LimitReached
     return history, respondent
 
@@ -274,9 +291,13 @@ def _respondent_key(project_id: int, respondent: Respondent) -> str | None:
     return anonymity.respondent_hash(project_id=project_id, who=respondent.who)
 
 
-def _is_at_limit(history: RespondentHistory) -> bool:
-    most = loading.most_completions(history.project)
-    return most is not None and history.completions >= most
+def _is_at_limit(history: RespondentHistory, respondent: str | None) -> bool:
+    most, count = loading.most_completions(history.project), history.completions
+    if most is None or respondent is None:
+        return False
+    if history.project.is_anonymous and completions.NEAR <= count < most:
+        count = completions.sessions(project_id=history.project.pk, respondent=respondent)
+    return count >= most
 
 
 def _resumable(history: RespondentHistory) -> Conversation | None:
@@ -311,6 +332,17 @@ def _begun_elsewhere(loaded: LoadedConversation) -> LoadedConversation:
     if history is None or history.conversation is None:
         raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)
     return loading.of(history.conversation)
+
+
+def _stands_elsewhere(loaded: LoadedConversation, block_id: object, step: int | None) -> bool:
+    """Whether a conversation is not at the block and step that a control was drawn for.
+
+    `step` counts the steps behind it. So a copy of an earlier message, or a click that arrives twice, never
+    moves anything. None means that the control does not tell.
+    """
+    if step is None:
+        return False
+    return loaded.block is None or loaded.block.id != block_id or len(loaded.state.path) != step
 
 
 def _at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> LoadedConversation:

@@ -17,7 +17,7 @@ from surveys.engine.script import STATEMENTS, Block, Script
 from surveys.engine.walk.runner import State
 from surveys.models import Project
 from surveys.services import anonymity
-from surveys.services.conversations import effects, repository
+from surveys.services.conversations import completions, effects
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loading import LoadedConversation
 from xp import levels
@@ -40,12 +40,15 @@ class TokenContext:
     user_id: int | None
     at: datetime
     given: Mapping[int, int] = field(default_factory=dict)
+    display_name: str = ""
 
     @cached_property
     def name(self) -> str:
+        """The name that the community knows, else the one that was sent along."""
         if self.user_id is None:
-            return ""
-        return members.display_name(community_id=self.project.community_id, user_id=self.user_id)
+            return self.display_name
+        known = members.display_name(community_id=self.project.community_id, user_id=self.user_id)
+        return known or self.display_name
 
     @cached_property
     def xp_name(self) -> str:
@@ -64,7 +67,7 @@ def for_conversation(loaded: LoadedConversation, *, at: datetime) -> TokenContex
     """The context of a conversation's respondent."""
     project, fired = loaded.project, loaded.state.fired
     if not project.is_anonymous:
-        return TokenContext(project, loaded.conversation.user_id, at, fired)
+        return TokenContext(project, loaded.conversation.user_id, at, fired, loaded.state.display_name)
     return TokenContext(project, None, at, {**_expected_gifts_of(loaded), **fired})
 
 
@@ -138,7 +141,7 @@ def _expected_gifts(project: Project, script: Script, state: State, respondent: 
     """The XP that action blocks so far give a member, by block id; in later sessions only what repeats."""
     if not script.has_actions or not communities.get_settings(community_id=project.community_id).gives_xp:
         return {}
-    is_first = not repository.sessions(project_id=project.pk, respondent=respondent)
+    is_first = not completions.sessions(project_id=project.pk, respondent=respondent)
     reached = {*state.path, *(block.id for block in script.blocks[state.at : state.at + 1])}
     return {
         block.id or 0: effects.xp_amount(project, script, state, block.action_config) or 0

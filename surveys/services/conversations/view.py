@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -14,12 +14,17 @@ from surveys.engine.walk import answers, presentation, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
+from surveys.services import metadata
 from surveys.services.conversations import tokens
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loading import LoadedConversation
 from surveys.services.conversations.tokens import TokenContext
 from surveys.services.scripts import editing as scripts
 from xp.services.standings import Totals
+
+_DEFERRED = (
+    "This is added {when}, together with what others earned, so that nobody can tell which answers are yours."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class WalkView(ABC):
 
     Subclasses know where the walk is kept: in a conversation, nowhere yet, or in a preview. `seed` determines
     the order of options. `unfilled_feedback` is the graded answer's `when_correct` or `when_incorrect`, its
-    tokens not filled in.
+    tokens not filled in. `escape` takes the markup out of the values of tokens, where texts are markup.
     """
 
     project: Project
@@ -60,6 +65,7 @@ class WalkView(ABC):
     state: State
     seed: int
     unfilled_feedback: str | None = None
+    escape: Callable[[str], str] = runner.unchanged
 
     @cached_property
     @abstractmethod
@@ -106,6 +112,14 @@ class WalkView(ABC):
             given=self.context.given.get(block.id or 0, 0),
         )
 
+    @property
+    def question_numbers(self) -> tuple[int, int]:
+        """The number of the present question, and of how many: about, because logic may skip some ahead."""
+        script, state = self.script, self.state
+        asked = sum(1 for block_id in state.path if script.blocks[script.index_by_id[block_id]].asks)
+        ahead = sum(1 for block in script.blocks[state.at :] if block.asks)
+        return min(asked + 1, asked + ahead), asked + ahead
+
     @cached_property
     def feedback(self) -> str | None:
         """What a graded answer earned, for the move that gave the answer."""
@@ -129,6 +143,15 @@ class WalkView(ABC):
         return sum(self.context.given.values())
 
     @property
+    def deferral(self) -> str:
+        """A sentence that says when rewards are added; empty if that is at once."""
+        if not self.project.is_anonymous:
+            return ""
+        return _DEFERRED.format(
+            when="by tomorrow" if self.project.rounds_times_to_day else "within about an hour"
+        )
+
+    @property
     def totals(self) -> Totals | None:
         """The respondent's standing in the community; None for those who are not members."""
         return self.context.totals
@@ -139,7 +162,19 @@ class WalkView(ABC):
         `given` is the XP given up to that point; None means until now.
         """
         values = tokens.values(self.context, block, [block.prompt], given=given)
-        return presentation.present(self.script, state, block, seed=self.seed, token_values=values)
+        return presentation.present(
+            self.script, state, block, seed=self.seed, token_values=values, escape=self.escape
+        )
+
+    def texts_ahead(self) -> list[str]:
+        """The texts from the present step to the next question: after a vote they are shown at once."""
+        texts: list[str] = []
+        state, block = self.state, runner.current_block(self.script, self.state)
+        while block is not None and not block.asks:
+            texts.append(self.present(state, block).prompt)
+            turn = runner.proceed(self.script, state)
+            state, block = turn.state, turn.show
+        return texts
 
     def history(self) -> list[Exchange]:
         """The past steps, oldest first."""
@@ -180,7 +215,8 @@ class WalkView(ABC):
         }
 
     def _filled(self, block: Block | None, text: str) -> str:
-        return runner.fill(self.script, self.state, text, tokens.values(self.context, block, [text]))
+        values = tokens.values(self.context, block, [text])
+        return runner.fill(self.script, self.state, text, values, escape=self.escape)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +306,7 @@ def of_visitor(*, project: Project, respondent: Respondent, seed: int, at: datet
     return VisitorView(
         project=project,
         script=script,
-        state=runner.begin(script).state,
+        state=runner.begin(script, fields=metadata.allowed(project, respondent.metadata)).state,
         seed=seed,
         respondent=respondent,
         at=at,

@@ -13,8 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from communities import spreadsheets, statements
-from surveys.engine.script import NUMBERS, Block, Option
+from surveys.engine.script import NUMBERS, Block, Option, Script
 from surveys.models import Project
+from surveys.services.representations.response import calculated_blocks, read_part, result_value
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.storage import StoredScript
 
@@ -39,6 +40,13 @@ _ANSWERED_BLOCKS = """
             AND EXISTS (SELECT FROM surveys_answer a WHERE a.block_id = b.id AND a.option_id IS NULL)
     )
 """
+_FIELDS = """
+    SELECT DISTINCT jsonb_object_keys(state -> 'fields') AS name FROM surveys_conversation
+    WHERE project_id = %s AND is_listed AND state ? 'fields' ORDER BY name
+"""
+# Where a row of `responses.batches` holds these.
+SCORES, RESULTS, FIELDS = 8, 9, 10
+ANSWERS = slice(11, 14)
 
 
 class NumberText(str):
@@ -83,11 +91,57 @@ class ResponseTable:
     cells: Callable[[Sequence[Any]], list[Cell]]
 
 
-def response_table(project: Project) -> ResponseTable:
-    """The table of a project's responses: questions in script order, then removed ones with answers."""
+@dataclass(frozen=True, slots=True)
+class DerivedColumn:
+    """A column of what is stored beside the answers: `score.…`, `variable.…` or `field.…` (decisions 15.25).
+
+    `place` is where a row of `responses.batches` holds it, `key` under which key there.
+    """
+
+    header: str
+    place: int
+    key: str
+
+    def cell(self, parts: Mapping[int, Mapping[str, Any]]) -> Cell:
+        """The cell of a row whose parts of the state have been read."""
+        value = parts[self.place].get(self.key)
+        if self.place == SCORES:
+            value = value and value[0]
+        elif self.place == RESULTS:
+            value = result_value(value)
+        if value is None:
+            return None
+        return spreadsheets.neutralise(value) if isinstance(value, str) else NumberText(value)
+
+
+def response_table(project: Project, *, solutions: bool = True) -> ResponseTable:
+    """The table of a project's responses: questions in script order, then removed ones with answers.
+
+    At the end stands what was calculated and sent along; scores only for who may know the `solutions`.
+    """
     cached = script_cache.get(project.pk, project.revision)
     columns = list(_columns(project, cached.stored))
-    return ResponseTable((*FIXED, *headers(columns)), _cells_of(project, columns, cached.catalogue.labels))
+    derived = list(_derived_columns(project, cached.script, solutions))
+    answer_cells = _cells_of(project, columns, cached.catalogue.labels)
+    more = [column.header for column in derived]
+    places = {column.place for column in derived}
+
+    def cells(row: Sequence[Any]) -> list[Cell]:
+        parts = {place: read_part(row[place]) or {} for place in places}
+        return [*answer_cells(row), *(column.cell(parts) for column in derived)]
+
+    return ResponseTable((*FIXED, *headers(columns, others=(*FIXED, *more)), *more), cells)
+
+
+def _derived_columns(project: Project, script: Script, solutions: bool) -> Iterator[DerivedColumn]:
+    if solutions and script.scoring_enabled:
+        for key in script.bucket_keys:
+            yield DerivedColumn(f"score.{key}", SCORES, key)
+    if solutions:
+        for block_id, name in calculated_blocks(script).items():
+            yield DerivedColumn(f"variable.{spreadsheets.neutralise(name)}", RESULTS, block_id)
+    for (name,) in statements.fetch_rows(_FIELDS, [project.pk]):
+        yield DerivedColumn(f"field.{name}", FIELDS, name)
 
 
 def _columns(project: Project, stored: StoredScript) -> Iterator[ExportColumn]:
@@ -106,18 +160,18 @@ def _columns(project: Project, stored: StoredScript) -> Iterator[ExportColumn]:
                 yield ExportColumn(block, option)
 
 
-def headers(columns: Sequence[ExportColumn]) -> list[str]:
-    """The columns' headings. Headings that would be equal are extended to differ."""
+def headers(columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED) -> list[str]:
+    """The columns' headings. Those that would equal one another or one of `others` are extended to differ."""
     texts = [spreadsheets.neutralise(column.text) for column in columns]
     for level in range(2):
-        texts = _disambiguated(texts, [column.distinctions[level] for column in columns])
-    while len({*texts, *FIXED}) < len(texts) + len(FIXED):
-        texts = _disambiguated(texts, [column.distinctions[-1] for column in columns])
+        texts = _disambiguated(texts, [column.distinctions[level] for column in columns], others)
+    while len({*texts, *others}) < len(texts) + len(others):
+        texts = _disambiguated(texts, [column.distinctions[-1] for column in columns], others)
     return texts
 
 
-def _disambiguated(texts: Sequence[str], distinctions: Sequence[str]) -> list[str]:
-    times = Counter((*texts, *FIXED))
+def _disambiguated(texts: Sequence[str], distinctions: Sequence[str], others: Sequence[str]) -> list[str]:
+    times = Counter((*texts, *others))
     return [
         f"{text} ({' '.join(distinction.split())})" if times[text] > 1 and distinction else text
         for text, distinction in zip(texts, distinctions, strict=True)
@@ -146,7 +200,7 @@ def _cells_of(
 
     def cells(row: Sequence[Any]) -> list[Cell]:
         row_cells = [*_fixed_cells(row, project.is_anonymous), *unanswered]
-        blocks, options, texts = (each or () for each in row[7:10])
+        blocks, options, texts = (each or () for each in row[ANSWERS])
         for block_id, option_id, text in zip(blocks, options, texts, strict=True):
             place = of_option.get(option_id)
             if place is None:

@@ -50,23 +50,35 @@ class Export:
     chunks: Chunks
 
 
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """Whether CSV begins with a byte order mark, and whether scores and calculated results are included."""
+
+    with_bom: bool = False
+    solutions: bool = True
+
+
 def export(
     *,
     project: Project,
     format: str,
     selection: Selection = ALL,
     with_bom: bool = False,
+    solutions: bool = True,
     note: Progress | None = None,
 ) -> Export:
     """A project's responses in one of `MEDIA_TYPES`, oldest first. `with_bom` adds a byte order mark to CSV.
+
+    With `solutions` it includes scores and calculated results, which reveal the right answers.
 
     `note` is called from time to time with the number of responses written so far, and at the end.
     Refuses a workbook with more columns than a spreadsheet can hold.
     """
     filters = _filters(selection)
     rows = _noted(responses.batches(project=project, filters=filters), note)
+    options = FileOptions(with_bom, solutions)
     return Export(
-        MEDIA_TYPES[format], file_name(project.name, format), _FORMATS[format](project, rows, with_bom)
+        MEDIA_TYPES[format], file_name(project.name, format), _FORMATS[format](project, rows, options)
     )
 
 
@@ -102,11 +114,11 @@ def _filters(selection: Selection) -> Mapping[str, object]:
     return {"status": filters.pop("covers"), **filters}
 
 
-def _csv(project: Project, rows: Rows, with_bom: bool) -> Chunks:
-    table = export_columns.response_table(project)
+def _csv(project: Project, rows: Rows, options: FileOptions) -> Chunks:
+    table = export_columns.response_table(project, solutions=options.solutions)
 
     def lines() -> Iterator[bytes]:
-        yield BYTE_ORDER_MARK if with_bom else b""
+        yield BYTE_ORDER_MARK if options.with_bom else b""
         yield csv_line(table.headers)
         for row in rows:
             yield csv_line(table.cells(row))
@@ -114,8 +126,8 @@ def _csv(project: Project, rows: Rows, with_bom: bool) -> Chunks:
     return in_chunks(lines())
 
 
-def _json(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
-    responses_json = _serialized(project, rows)
+def _json(project: Project, rows: Rows, options: FileOptions) -> Chunks:
+    responses_json = _serialized(project, rows, options)
 
     def parts() -> Iterator[bytes]:
         yield b'{"data":['
@@ -127,19 +139,19 @@ def _json(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
     return in_chunks(parts())
 
 
-def _ndjson(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
-    return in_chunks(line + b"\n" for line in _serialized(project, rows))
+def _ndjson(project: Project, rows: Rows, options: FileOptions) -> Chunks:
+    return in_chunks(line + b"\n" for line in _serialized(project, rows, options))
 
 
-def _serialized(project: Project, rows: Rows) -> Iterator[bytes]:
-    serialize = response_json.response_serializer(project)
+def _serialized(project: Project, rows: Rows, options: FileOptions) -> Iterator[bytes]:
+    serialize = response_json.response_serializer(project, solutions=options.solutions)
     return (wire.render(serialize(row)) for row in rows)
 
 
-def _xlsx(project: Project, rows: Rows, _with_bom: bool) -> Chunks:
+def _xlsx(project: Project, rows: Rows, options: FileOptions) -> Chunks:
     from surveys.services.exports import xlsx as export_xlsx  # noqa: PLC0415 - 12 MB of memory, needed for workbooks only
 
-    table = export_columns.response_table(project)
+    table = export_columns.response_table(project, solutions=options.solutions)
     if len(table.headers) > export_xlsx.MAX_COLUMNS:
         message = (
             f"`format` cannot be xlsx: the responses need {len(table.headers):,} columns, and a sheet holds "
@@ -168,7 +180,7 @@ def in_chunks(parts: Iterable[bytes]) -> Chunks:
     yield b"".join(pending)
 
 
-_FORMATS: Mapping[str, Callable[[Project, Rows, bool], Chunks]] = {
+_FORMATS: Mapping[str, Callable[[Project, Rows, FileOptions], Chunks]] = {
     "csv": _csv,
     "xlsx": _xlsx,
     "json": _json,

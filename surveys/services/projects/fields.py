@@ -8,7 +8,7 @@ from typing import Any
 
 from surveys.engine.script import Violation
 from surveys.models import Project
-from surveys.services import field_groups
+from surveys.services import field_groups, metadata
 
 PRIVACY_BY_DEFAULT = {
     None: (Project.PrivacyMode.TRANSPARENT, False),
@@ -22,6 +22,7 @@ _PLAIN_SETTINGS = (
     "poll_results_mode",
     "reveal_results",
     "share_results",
+    "hidden_fields",
 )
 
 
@@ -43,6 +44,8 @@ def apply_fields(
         if key in settings:
             setattr(project, key, settings[key])
     violations += _apply_privacy(project, fields, default_privacy)
+    if "hidden_fields" in settings or project.hidden_fields:
+        violations += metadata.faults(project)
     for name in ("rewards", "presentation"):
         if name in fields:
             setattr(project, name, field_groups.merged(name, getattr(project, name), fields[name]))

@@ -13,7 +13,7 @@ from communities.errors import Conflict, refuse_all
 from communities.transactions import in_transaction
 from surveys.engine.rules import script as script_rules
 from surveys.models import Project
-from surveys.services import access, events, field_groups, history, lookup
+from surveys.services import access, events, field_groups, history, lookup, public_messages
 from surveys.services.projects import fields as project_fields
 from surveys.services.projects import schedule
 from surveys.services.projects import service as projects
@@ -49,7 +49,7 @@ def open_project(
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=before)
     projects.require_post_channel(project)
-    require_fitting_script(project)
+    require_fitting_script(project, at=at)
     projects.require_chat_platform(project)
 
     project.opens_at = field_groups.time_of(project.delivery, "opening")
@@ -70,13 +70,14 @@ def open_project(
     )
     if opened.opens_at is None:  # a scheduled opening is reported when its time comes
         events.project_changed(EventType.PROJECT_OPENED, opened, at=at)
+        public_messages.ask(opened, at=at)
     return opened
 
 
-def require_fitting_script(project: Project) -> None:
+def require_fitting_script(project: Project, *, at: datetime) -> None:
     """Refuse to open a script without a question, or one that does not fit a poll or the chat."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
-    violations = projects.chat_faults(project, script)
+    violations = projects.chat_faults(project, script) + projects.server_faults(project, script, at=at)
     if project.is_poll and script.blocks:
         violations += script_rules.check_poll(script)
     if violations:
@@ -110,4 +111,5 @@ def close_project(*, actor: Actor, project_id: int, at: datetime) -> Project:
     )
     if was_live:
         events.project_changed(EventType.PROJECT_CLOSED, closed, at=at)
+        public_messages.ask_at_closing(closed, at=at)
     return closed

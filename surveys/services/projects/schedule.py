@@ -13,7 +13,7 @@ from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.transactions import in_transaction
 from surveys.models import Project
-from surveys.services import events, field_groups, history, lookup
+from surveys.services import events, field_groups, history, lookup, public_messages
 from surveys.services.projects.batches import change_each
 from webhooks.events import EventType
 
@@ -36,11 +36,13 @@ def settle(project: Project, *, at: datetime) -> bool:
     note_public(project, at=at)
     if opens_at is not None:
         events.project_changed(EventType.PROJECT_OPENED, stored, at=at, happened_at=opens_at)
+        public_messages.ask(project, at=at)
         _note_status(Action.PROJECT_OPENED, project, Project.Status.ACTIVE, at=opens_at)
         project.status = Project.Status.ACTIVE
         project.opened_at, project.opens_at = opens_at, None
     if closes_at is not None:
         events.project_changed(EventType.PROJECT_CLOSED, stored, at=at, happened_at=closes_at)
+        public_messages.ask_at_closing(project, at=at)
         _note_status(Action.PROJECT_CLOSED, project, Project.Status.INACTIVE, at=closes_at)
         project.status = Project.Status.INACTIVE
         project.closes_at = None

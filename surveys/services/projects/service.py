@@ -14,21 +14,24 @@ from django.db.models import Sum
 from communities import services as communities
 from communities.actors import Actor
 from communities.audit_actions import Action
-from communities.errors import ChannelRequired, Conflict, refuse_all, violation
+from communities.errors import ChannelRequired, Conflict, Unavailable, refuse_all, violation
 from communities.models import CommunitySettings
+from communities.services.chat import guilds, installations
 from communities.transactions import in_transaction
 from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Script, Violation
 from surveys.models import Analysis, Conversation, PersonalLink, Project, buckets_in_order
 from surveys.models import Bucket as BucketRow
-from surveys.services import access, events, history, lookup
+from surveys.services import access, events, feed_order, history, lookup, public_messages
 from surveys.services.projects import fields as project_fields
-from surveys.services.projects import schedule
+from surveys.services.projects import schedule, server_rules
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import outro
 from surveys.services.scripts.editing import NewScript
 from webhooks.events import EventType
+
+SECONDS_TO_ASK_AGAIN = 30  # the chat platform, if it cannot be reached
 
 
 @dataclass(frozen=True)
@@ -187,16 +190,20 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=was.delivery)
     if project.privacy_mode != was.privacy_mode:
-        _change_privacy(project)
+        _change_privacy(project, at=at)
     if project.delivery != was.delivery:
         schedule.follow_delivery(project, at=at)
         if project.is_live_at(at) or project.is_pending_at(at):
             require_post_channel(project)
             require_chat_platform(project)
         schedule.note_public(project, at=at)
+    script = scripts.load(project_id=project.pk, revision=was.revision)
+    if faults := server_faults(project, script, at=at, was=was):
+        refuse_all(faults)
     _update_outro(project, was)
     project.save()
     updated = lookup.get(community_id=actor.community_id, project_id=project_id)
+    public_messages.ask(updated, at=at)
     history.record_change(
         Action.PROJECT_UPDATED,
         updated,
@@ -228,6 +235,29 @@ def chat_faults(project: Project, script: Script) -> list[Violation]:
     return script_rules.check_chat(script)
 
 
+def server_faults(
+    project: Project, script: Script, *, at: datetime, was: Project | None = None
+) -> list[Violation]:
+    """Roles and the channel that are not the community's to use, by what its server was last seen to have.
+
+    Reward roles must be harmless and below the bot's own. Empty while the community is not connected. With
+    `was`, values that were there before are left alone, so that what was read can be sent back. An id that
+    the server did not have when it was last seen may be new: if that was long ago, as the platform could not
+    be asked since, it is accepted in a change, and to open by chat is Unavailable.
+    """
+    guild = guilds.stored(community_id=project.community_id)
+    if guild is None:
+        return []
+    faults = list(server_rules.check(project, script, guild, was=was))
+    new = server_rules.unknown_paths(project, script, guild) if guild.at < at - guilds.FRESH else set()
+    if any(fault.field in new for fault in faults):
+        if was is None and project.response_channel == Project.ResponseChannel.CHAT:
+            words = "The chat platform cannot be asked about this server right now; please retry shortly."
+            raise Unavailable(words, retry_after=SECONDS_TO_ASK_AGAIN)
+        faults = [fault for fault in faults if fault.field not in new]
+    return faults
+
+
 def require_post_channel(project: Project) -> None:
     """Refuse delivery by chat without a channel for the invitation."""
     if project.response_channel != Project.ResponseChannel.CHAT:
@@ -240,12 +270,19 @@ def require_post_channel(project: Project) -> None:
 
 
 def require_chat_platform(project: Project) -> None:
-    """Refuse delivery by chat while no chat platform is connected (decisions 13.6)."""
-    if project.response_channel == Project.ResponseChannel.CHAT:
+    """Refuse delivery by chat while the community is not connected with the platform (decisions 13.6)."""
+    if project.response_channel != Project.ResponseChannel.CHAT:
+        return
+    if not installations.is_configured():
         raise Conflict("No chat platform is connected, so `response_channel` cannot be `chat`.")
+    if not installations.is_connected(community_id=project.community_id):
+        raise Conflict(
+            "This community is not connected with the chat platform, so `response_channel` cannot be `chat`. "
+            "An admin adds the bot to its server under Chat."
+        )
 
 
-def _change_privacy(project: Project) -> None:
+def _change_privacy(project: Project, *, at: datetime) -> None:
     """Delete conversations without answers: they began under other rules. Refuses if there are responses."""
     conversations = Conversation.objects.filter(project=project)
     if conversations.filter(is_listed=True).exists():
@@ -253,6 +290,7 @@ def _change_privacy(project: Project) -> None:
     _refund_running_analyses(project)
     Analysis.objects.filter(project=project).delete()  # of responses that have been deleted
     with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
+        cursor.execute(_NOTE_DELETIONS, [project.community_id, at, project.pk])
         cursor.execute("DELETE FROM surveys_conversation WHERE project_id = %s", [project.pk])
     # On anonymous projects no link tells when it was opened.
     PersonalLink.objects.filter(project=project, used_at__isnull=False).update(used_at=None)
@@ -319,8 +357,9 @@ def delete_locked(project: Project, *, at: datetime) -> None:
     """Delete a project under its row lock. The caller has checked that it is neither live nor pending."""
     deleted = Project.with_deleted.with_details().get(pk=project.pk)
     events.project_changed(EventType.PROJECT_DELETED, deleted, at=at)
+    public_messages.ask_to_remove(project, at=at)
     _refund_running_analyses(project)
-    _delete_rows(project.pk)
+    _delete_rows(project, at=at)
     project.delete()
 
 
@@ -331,8 +370,17 @@ def _refund_running_analyses(project: Project) -> None:
     communities.return_credits(community_id=project.community_id, amount=taken or 0)
 
 
-def _delete_rows(project_id: int) -> None:
+_NOTE_DELETIONS = f"""
+    INSERT INTO surveys_deletedresponse (response_id, community_id, project_id, changed_in, due_at)
+    SELECT id, %s, project_id, {feed_order.NOW}, %s FROM surveys_conversation
+    WHERE project_id = %s AND changed_in IS NOT NULL
+"""
+
+
+def _delete_rows(project: Project, *, at: datetime) -> None:
     """Delete what may be millions of rows, each table in one statement; the cascade takes the rest.
+
+    The feed tells each response as deleted.
 
     Django's cascade would load every row first. Constraints are checked at the commit, so the order is free.
     """
@@ -349,5 +397,6 @@ def _delete_rows(project_id: int) -> None:
         cursor.execute(
             "SET LOCAL statement_timeout = 0"
         )  # or a project that is large enough would stay for ever
+        cursor.execute(_NOTE_DELETIONS, [project.community_id, at, project.pk])
         for statement in statements:
-            cursor.execute(statement, [project_id])
+            cursor.execute(statement, [project.pk])

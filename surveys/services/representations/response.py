@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
+import orjson
+
+from surveys.engine.language.names import SCORES
+from surveys.engine.language.values import json_number
+from surveys.engine.script import CALCULATED, Script
 from surveys.models import Project
 from surveys.services.scripts import editing as scripts
 
@@ -21,15 +27,23 @@ class StoredAnswers:
     texts: Sequence[str]
 
 
-def response_serializer(project: Project) -> Callable[[Sequence[Any]], ResponseJson]:
+def response_serializer(
+    project: Project, *, solutions: bool = True
+) -> Callable[[Sequence[Any]], ResponseJson]:
     """A function that serializes rows of one project's responses.
 
-    A row holds id, session number, `completed_at`, user id, platform id, provider, `started_at`, and three
-    parallel arrays with the answers: block ids, option ids, texts.
+    A row holds id, session number, `completed_at`, user id, platform id, provider, `started_at`,
+    `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
+    read from it), and three parallel arrays with the answers: block ids, option ids, texts.
+
+    With `solutions` it includes scores and calculated results, which reveal the right answers.
     """
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     project_id, is_anonymous = str(project.pk), project.is_anonymous
     rank, points = catalogue.rank, catalogue.points
+    tells_scores = solutions and project.scoring_enabled
+    buckets = {bucket.key: bucket.name for bucket in catalogue.script.buckets}
+    calculated = calculated_blocks(catalogue.script) if solutions else {}
     names, labels = catalogue.names, catalogue.labels
 
     def answer(block_id: int, option_id: int | None, value: str) -> dict[str, object]:
@@ -50,6 +64,10 @@ def response_serializer(project: Project) -> Callable[[Sequence[Any]], ResponseJ
             platform_id,
             provider,
             started_at,
+            updated_at,
+            scores,
+            results,
+            metadata,
             blocks,
             options,
             texts,
@@ -62,10 +80,51 @@ def response_serializer(project: Project) -> Callable[[Sequence[Any]], ResponseJ
             "status": "partial" if completed_at is None else "completed",
             "started_at": started_at,
             "submitted_at": completed_at,
+            "updated_at": updated_at,
             "user_id": None if is_anonymous else user_id,
             "platform_id": None if is_anonymous else platform_id,
             "provider": provider,
+            "metadata": read_part(metadata),
+            "scores": _scores(read_part(scores), buckets) if tells_scores else None,
+            "variables": _variables(read_part(results), calculated),
             "answers": [answer(*one) for one in sorted(answers, key=lambda one: rank.get(one[0], len(rank)))],
         }
 
     return serialize
+
+
+def calculated_blocks(script: Script) -> dict[str, str]:
+    """The ids of the blocks that calculate, as they stand in a state, with their names."""
+    return {str(block.id): block.name or "" for block in script.blocks if block.type == CALCULATED}
+
+
+def result_value(result: Mapping[str, Any] | None) -> int | float | str | None:
+    """What a calculated block has given: a number, a text, or nothing where it was not reached."""
+    if result is None:
+        return None
+    if "number" not in result:
+        return str(result["text"])
+    number = Decimal(result["number"])
+    return json_number(number) if number.is_finite() else None
+
+
+def read_part(stored: Any) -> Any:
+    """A part of a state, which SQL gives as JSON and a conversation as what was read from it."""
+    return orjson.loads(stored) if isinstance(stored, str) else stored
+
+
+def _scores(
+    stored: Mapping[str, Sequence[float]] | None, buckets: Mapping[str, str]
+) -> dict[str, object] | None:
+    if stored is None:
+        return None
+    return {
+        key: {"name": buckets.get(key, key), **dict(zip(SCORES, scores, strict=True))}
+        for key, scores in stored.items()
+    }
+
+
+def _variables(
+    results: Mapping[str, Mapping[str, Any]] | None, calculated: Mapping[str, str]
+) -> dict[str, object]:
+    return {name: result_value((results or {}).get(block_id)) for block_id, name in calculated.items()}

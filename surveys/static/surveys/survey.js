@@ -1,5 +1,5 @@
 /* Progressive enhancement for the respondent's page, which also works without it: keyboard shortcuts, focus,
-   growing text fields, sortable rankings, timed statements, and answers that survive a lost connection.
+   growing text fields, sortable rankings, timed statements, and answers that survive a reload or a lost connection.
    Elements are found by id and data attributes; htmx sends the forms. */
 (() => {
   "use strict";
@@ -36,6 +36,7 @@
     timers = [];
     showLocalTimes();
     step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
+    keepTyped();
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
     if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
     scrollToStep(isFirst);
@@ -91,6 +92,38 @@
       waitButton.hidden = true;
       mainButton().focus();
     });
+  }
+
+  /* What is typed stays in this tab until it is sent: through a reload, a step back, or a page that is left */
+
+  const PREFIX = `colloquy:${location.pathname}:`;
+  let kept = null; // browsers that block it for frames of other sites throw on access
+  try { kept = sessionStorage; } catch { /* then it lives as long as the page */ }
+  let typedIn = ""; // the name of what the current step keeps
+
+  function keepTyped() {
+    const form = byId("answer");
+    if (!kept) return;
+    if (!form) { // the end: whoever comes next at this screen finds nothing
+      Object.keys(kept).filter((name) => name.startsWith(PREFIX)).forEach((name) => kept.removeItem(name));
+      return;
+    }
+    const who = byId("answers-as")?.querySelector("b")?.textContent ?? ""; // the next person has another name
+    typedIn = `${PREFIX}${form.elements.block.value}:${who}`;
+    const field = form.querySelector("textarea.entry, input.entry[type='text']");
+    if (!field) return;
+    const base = field.value; // what the server knows
+    const name = typedIn;
+    const found = JSON.parse(kept.getItem(name));
+    if (found && found.base === base) field.value = found.typed;
+    field.addEventListener("input", () => kept.setItem(name, JSON.stringify({ base, typed: field.value })));
+  }
+
+  /** The server has taken the answer to a step, or has been told to skip it. */
+  function forgetTyped(name, event) {
+    const sent = event.detail.requestConfig?.parameters;
+    const does = sent?.get ? sent.get("do") : sent?.do;
+    if (kept && does !== "back" && name !== typedIn) kept.removeItem(name);
   }
 
   /* Text fields grow with their text, and count the characters left when few remain */
@@ -281,9 +314,10 @@
       onSendFailed(event, false);
     }
   });
-  document.addEventListener("htmx:afterSettle", () => {
+  document.addEventListener("htmx:afterSettle", (event) => {
     root.classList.remove("sending");
     if (byId("step") === step) return;
+    const before = typedIn;
     clearSendError();
     animateProgress(byId("progress-bar"));
     const history = byId("history");
@@ -292,6 +326,7 @@
       if (twins.length > 1) twins[0].remove();
     });
     setUpStep(false);
+    forgetTyped(before, event);
   });
 
   function animateProgress(bar) { // from its previous width, since the element is new

@@ -102,9 +102,26 @@ def test_of_two_who_make_an_account_at_once_one_does(admin_here: Actor) -> None:
 
     answers = run_together(lambda: first.post(path, NEW), lambda: second.post(path, NEW))
 
-    assert sorted(answer.status_code for answer in answers) in ([302, 410], [302, 429])
+    ends = [answer.headers.get("Location", str(answer.status_code)) for answer in answers]
+    ends.remove(reverse("account"))  # where the one goes who made it
+    assert ends in ([path], ["410"], ["429"])
     assert User.objects.filter(email=EMAIL).count() == 1
     assert Member.objects.filter(user__email=EMAIL).count() == 1
+
+
+def test_whose_account_was_made_while_they_sent_theirs_reads_what_is_true_then(
+    admin_here: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = invited(admin_here)
+    seen_open = invitations.find(token=path.split("/")[-2], at=NOW())
+    first, second = new_browser(), new_browser()
+    first.post(path, NEW)
+    with monkeypatch.context() as patched:
+        patched.setattr(invitations, "find", lambda **_: seen_open)
+        late = second.post(path, NEW)
+
+    assert late.headers["Location"] == path
+    assert second.get(path).status_code == 410
 
 
 @pytest.mark.django_db(transaction=True)

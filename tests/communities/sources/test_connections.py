@@ -32,7 +32,7 @@ def test_a_private_address_is_not_connected_to(monkeypatch: pytest.MonkeyPatch, 
 def test_the_address_that_was_checked_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[Any] = []
 
-    def refuse(family: int, place: tuple[Any, ...]) -> socket.socket:
+    def refuse(family: int, place: tuple[Any, ...], seconds: float) -> socket.socket:
         tried.append(place)
         raise OSError
 

@@ -6,17 +6,13 @@ from typing import Any
 import jwt
 import pytest
 from allauth.account.models import EmailAddress
-from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from django.test import Client
 from pytest_django import Settings
 
 from communities.http import throttling
 from communities.models import Identity, Member, SourceToken, User
-from communities.services import identities
-from tests.factories import CommunityFactory, IdentityFactory, MemberFactory, UserFactory
-from tests.support import mails
-from tests.support.moments import NOON
+from tests.factories import CommunityFactory, IdentityFactory, UserFactory
 from tests.support.sources import browser, identity, visits
 from tests.support.sources.people import Person
 from tests.support.sources.server import Platforms
@@ -25,11 +21,6 @@ OAUTH2 = ["chat", "video", "streaming", "membership"]
 ALL = [*OAUTH2, "game_store"]
 
 pytestmark = pytest.mark.django_db
-
-
-def _user_of(client: Client) -> int | None:
-    user_id = client.session.get("_auth_user_id")
-    return int(user_id) if user_id else None
 
 
 @pytest.mark.parametrize("provider", ALL)
@@ -41,7 +32,7 @@ def test_people_sign_in_with_each_source(
     found = Identity.objects.get()
     assert (response.status_code, response["Location"]) == (302, "/account/")
     assert (found.provider, found.platform_id, found.name) == (provider, nelly.id_on(provider), "Nelly")
-    assert _user_of(client) == found.user_id
+    assert browser.user_of(client) == found.user_id
     assert SourceToken.objects.exists() is (provider != "game_store")
     assert SocialAccount.objects.get().extra_data == {"name": "Nelly"}
 
@@ -53,7 +44,7 @@ def test_a_second_sign_in_is_the_same_user(platforms: Platforms, provider: str) 
     browser.sign_in(first, provider)
     browser.sign_in(second, provider)
 
-    assert _user_of(first) == _user_of(second) is not None
+    assert browser.user_of(first) == browser.user_of(second) is not None
     assert User.objects.count() == 1
 
 
@@ -66,7 +57,11 @@ def test_the_server_of_a_community_makes_a_member(
     browser.sign_in(client, "chat")
 
     member = Member.objects.get()
-    assert (member.community_id, member.user_id, member.role_ids) == (community.pk, _user_of(client), ["7"])
+    assert (member.community_id, member.user_id, member.role_ids) == (
+        community.pk,
+        browser.user_of(client),
+        ["7"],
+    )
 
 
 def test_an_inactive_user_is_not_signed_in(platforms: Platforms, nelly: Person, client: Client) -> None:
@@ -75,7 +70,7 @@ def test_an_inactive_user_is_not_signed_in(platforms: Platforms, nelly: Person, 
     response = browser.sign_in(client, "chat")
 
     assert response["Location"] == "/account/login/"  # as for a wrong password
-    assert _user_of(client) is None
+    assert browser.user_of(client) is None
 
 
 def test_an_e_mail_address_takes_over_no_account(platforms: Platforms, nelly: Person, client: Client) -> None:
@@ -84,7 +79,7 @@ def test_an_e_mail_address_takes_over_no_account(platforms: Platforms, nelly: Pe
 
     browser.sign_in(client, "video")
 
-    assert _user_of(client) not in (None, owner.pk)
+    assert browser.user_of(client) not in (None, owner.pk)
     assert EmailAddress.objects.count() == 1
     assert not User.objects.filter(email=nelly.email).exclude(pk=owner.pk).exists()
 
@@ -178,7 +173,7 @@ def test_attempts_of_one_address_are_limited(
 
 
 def _refused(client: Client, response: Any, status: int = 400) -> bool:
-    return (response.status_code, _user_of(client), User.objects.count()) == (status, None, 0)
+    return (response.status_code, browser.user_of(client), User.objects.count()) == (status, None, 0)
 
 
 @pytest.mark.parametrize("provider", ALL)
@@ -199,7 +194,7 @@ def test_a_state_is_good_once(platforms: Platforms, client: Client, provider: st
     second = client.get(back)
 
     assert (first.status_code, second.status_code) == (302, 400)
-    assert _user_of(client) is None
+    assert browser.user_of(client) is None
 
 
 @pytest.mark.parametrize("provider", ALL)
@@ -417,210 +412,10 @@ def test_a_nonce_is_good_once_even_if_the_platform_forgets_it(
 
     response = thief.get("/account/sources/game_store/callback/", replayed)
 
-    assert (response.status_code, _user_of(thief)) == (400, None)
+    assert (response.status_code, browser.user_of(thief)) == (400, None)
 
 
 def test_a_parameter_that_is_there_twice_is_refused(platforms: Platforms, client: Client) -> None:
     back = browser.back_from(client, "game_store")
 
     assert _refused(client, client.get(f"{back}&openid.identity=x"))
-
-
-# --- Connecting and disconnecting ---
-
-
-def test_another_source_is_connected_to_the_person_who_is_signed_in(
-    platforms: Platforms, client: Client
-) -> None:
-    browser.sign_in(client, "chat")
-
-    response = browser.sign_in(client, "streaming", process="connect")
-
-    assert response["Location"] == "/account/3rdparty/"
-    assert User.objects.count() == 1
-    assert {each.provider for each in Identity.objects.all()} == {"chat", "streaming"}
-    page = client.get("/account/3rdparty/").content.decode()
-    assert "Your Twitch account is connected." in page
-    assert "Twitch: Nelly" in page
-
-
-def test_connecting_asks_who_it_is_first(platforms: Platforms, client: Client) -> None:
-    user = UserFactory.create()
-    user.set_password("correct horse")
-    user.save()
-    client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
-
-    response = client.post("/account/sources/chat/login/", {"process": "connect"})
-
-    assert (response.status_code, response["Location"].split("?")[0]) == (302, "/account/reauthenticate/")
-
-
-def test_somebody_without_a_password_signs_in_again_before_connecting(
-    platforms: Platforms, client: Client
-) -> None:
-    browser.sign_in(client, "chat")
-    session = client.session
-    session["account_authentication_methods"][-1]["at"] -= 3600
-    session.save()
-
-    refused = client.post("/account/sources/video/login/", {"process": "connect"})
-    page = client.get(refused["Location"]).content.decode()
-    again = browser.sign_in(client, "chat", process="confirm", next="/account/3rdparty/")
-
-    assert refused["Location"].startswith("/account/sources/again/?next=")
-    assert "Continue with Discord" in page
-    assert "Continue with YouTube" not in page
-    assert again["Location"] == "/account/3rdparty/"
-    assert browser.sign_in(client, "video", process="connect")["Location"] == "/account/3rdparty/"
-
-
-def test_nobody_connects_without_signing_in(platforms: Platforms, client: Client) -> None:
-    response = client.post("/account/sources/chat/login/", {"process": "connect"})
-
-    assert response["Location"] == "/account/login/"
-
-
-def test_an_account_of_another_user_stays_theirs_and_a_page_says_so(
-    platforms: Platforms, client: Client
-) -> None:
-    owner = identities.sign_in(provider="streaming", platform_id="141981764", name="Nelly", at=NOON)
-    browser.sign_in(client, "chat")
-
-    response = browser.sign_in(client, "streaming", process="connect")
-    page = client.get(response["Location"])
-
-    assert response["Location"] == "/account/sources/merge/"
-    assert "You have two accounts" in page.content.decode()
-    assert Identity.objects.get(provider="streaming").user_id == owner.user_id != _user_of(client)
-    assert not SourceToken.objects.filter(identity=owner).exists()
-
-
-def test_two_accounts_that_both_are_proven_are_merged(platforms: Platforms, client: Client) -> None:
-    owner = identities.sign_in(provider="streaming", platform_id="141981764", name="Nelly", at=NOON)
-    there = MemberFactory.create(user_id=owner.user_id, community__name="Harbour club")
-    browser.sign_in(client, "chat")
-    browser.sign_in(client, "streaming", process="connect")
-
-    asked = client.get("/account/sources/merge/").content.decode()
-    response = client.post("/account/sources/merge/")
-
-    assert "Harbour club" in asked
-    assert response["Location"] == "/account/"
-    there.refresh_from_db()
-    assert there.user_id == _user_of(client)
-    assert set(Identity.objects.values_list("user_id", flat=True)) == {_user_of(client)}
-    assert client.post("/account/sources/merge/")["Location"] == "/account/3rdparty/"
-
-
-def test_accounts_are_not_merged_past_a_second_factor_of_the_other(
-    platforms: Platforms, client: Client
-) -> None:
-    owner = identities.sign_in(provider="streaming", platform_id="141981764", name="Nelly", at=NOON)
-    Authenticator.objects.create(user_id=owner.user_id, type="totp", data={})
-    browser.sign_in(client, "chat")
-    browser.sign_in(client, "streaming", process="connect")
-
-    page = client.post("/account/sources/merge/").content.decode()
-
-    assert "The other account has a second factor" in page
-    assert Identity.objects.get(provider="streaming").user_id == owner.user_id
-
-
-def test_merging_asks_who_it_is_if_that_was_not_proven_lately(platforms: Platforms, client: Client) -> None:
-    owner = identities.sign_in(provider="streaming", platform_id="141981764", name="Nelly", at=NOON)
-    browser.sign_in(client, "chat")
-    browser.sign_in(client, "streaming", process="connect")
-    session = client.session
-    session["account_authentication_methods"][-1]["at"] -= 301
-    session.save()
-
-    response = client.post("/account/sources/merge/")
-
-    assert response["Location"] == "/account/sources/again/?next=%2Faccount%2Fsources%2Fmerge%2F"
-    assert Identity.objects.get(provider="streaming").user_id == owner.user_id
-
-
-def test_an_account_of_somebody_else_confirms_nothing_and_changes_nobody(
-    platforms: Platforms, nelly: Person, client: Client
-) -> None:
-    platforms.people.append(dataclasses.replace(nelly, name="Bo", chat_id="90351110224678913"))
-    browser.sign_in(client, "chat")
-    session = client.session
-    session["account_authentication_methods"][-1]["at"] -= 3600
-    session.save()
-    own = _user_of(client)
-
-    response = browser.sign_in(client, "chat", person=1, process="confirm", next="/account/data/")
-
-    assert response["Location"] == "/account/sources/again/?next=%2Faccount%2Fdata%2F"
-    assert (_user_of(client), User.objects.count()) == (own, 1)
-    assert client.get("/account/data/erase/")["Location"].startswith("/account/sources/again/")
-
-
-def test_who_confirms_goes_on_where_they_were(platforms: Platforms, client: Client) -> None:
-    browser.sign_in(client, "chat")
-    session = client.session
-    session["account_authentication_methods"][-1]["at"] -= 3600
-    session.save()
-
-    asked = client.get("/account/data/erase/")
-    key = client.session.session_key
-    back = browser.sign_in(client, "chat", process="confirm", next="/account/data/erase/")
-
-    assert asked["Location"] == "/account/sources/again/?next=%2Faccount%2Fdata%2Ferase%2F"
-    assert back["Location"] == "/account/data/erase/"
-    assert client.get(back["Location"]).status_code == 200
-    assert client.session.session_key != key
-
-
-def test_the_proof_of_two_accounts_ends_after_ten_minutes(platforms: Platforms, client: Client) -> None:
-    identities.sign_in(provider="streaming", platform_id="141981764", name="Nelly", at=NOON)
-    browser.sign_in(client, "chat")
-    browser.sign_in(client, "streaming", process="connect")
-    session = client.session
-    session["account_merge"] |= {"at": NOON.isoformat()}
-    session.save()
-
-    response = client.get("/account/sources/merge/")
-
-    assert response["Location"] == "/account/3rdparty/"
-    assert "account_merge" not in client.session
-
-
-def test_an_account_is_disconnected_by_its_owner(platforms: Platforms, client: Client) -> None:
-    browser.sign_in(client, "chat")
-    browser.sign_in(client, "streaming", process="connect")
-    chat = Identity.objects.get(provider="chat")
-
-    client.post("/account/3rdparty/", {"account": chat.pk})
-    last = client.post("/account/3rdparty/", {"account": Identity.objects.get().pk}, follow=True)
-
-    assert [each.provider for each in Identity.objects.all()] == ["streaming"]
-    assert "only way to sign in" in last.content.decode()
-
-
-def test_the_owner_hears_of_each_account_that_is_connected_and_disconnected(
-    platforms: Platforms, client: Client
-) -> None:
-    browser.sign_in(client, "chat")
-    user = User.objects.get(pk=_user_of(client))
-    User.objects.filter(pk=user.pk).update(email="nelly@example.org")
-    EmailAddress.objects.create(user=user, email="nelly@example.org", verified=True, primary=True)
-
-    browser.sign_in(client, "streaming", process="connect")
-    client.post("/account/3rdparty/", {"account": Identity.objects.get(provider="streaming").pk})
-
-    assert mails.subjects("nelly@example.org") == [
-        "A Twitch account was connected",
-        "A Twitch account was disconnected",
-    ]
-
-
-def test_an_account_of_somebody_else_is_not_disconnected(platforms: Platforms, client: Client) -> None:
-    other = identities.sign_in(provider="chat", platform_id="5", name="Omar", at=NOON)
-    browser.sign_in(client, "chat")
-
-    response = client.post("/account/3rdparty/", {"account": other.pk}, follow=True)
-
-    assert "There is no such account." in response.content.decode()
-    assert Identity.objects.count() == 2

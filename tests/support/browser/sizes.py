@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import ViewportSize
+from playwright.sync_api import Page, ViewportSize
 
 DESK: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 780}
-# Of a page: whether it can be read without moving it sideways.
-FITS = "document.documentElement.scrollWidth <= innerWidth"
+# A page that is being replaced by the next has no root for a moment.
+_FITS = "() => document.documentElement?.scrollWidth <= innerWidth"
+
+
+def expect_to_fit(page: Page) -> None:
+    """The page can be read without moving it sideways, now or as soon as it is laid out.
+
+    Raises TimeoutError if it stays too wide.
+    """
+    page.wait_for_function(_FITS)

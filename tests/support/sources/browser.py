@@ -32,3 +32,9 @@ def back_from(client: Client, provider: str, *, person: int | None = 0, **fields
 def sign_in(client: Client, provider: str, *, person: int | None = 0, **fields: str) -> Any:
     """The whole way, for one of the people; returns the response of the callback."""
     return client.get(back_from(client, provider, person=person, **fields))
+
+
+def user_of(client: Client) -> int | None:
+    """The id of the user who is signed in; None if nobody is."""
+    user_id = client.session.get("_auth_user_id")
+    return int(user_id) if user_id else None

@@ -27,7 +27,8 @@ def listener(community_id: int, *events: str) -> Webhook:
 
 def bodies(community_id: int) -> list[Any]:
     """The bodies of a community's events that somebody listens to, in the order of being written."""
-    events = Event.objects.filter(community_id=community_id).order_by("created_at")
+    listened = Delivery.objects.filter(webhook__community_id=community_id).values("event_id")
+    events = Event.objects.filter(pk__in=listened).order_by("created_at")
     read = [(event.created_at, json.loads(event.body or "")) for event in events]
     # Those of one moment were written in the order of what they tell of.
     return [body for _, body in sorted(read, key=lambda each: (each[0], each[1]["timestamp"]))]

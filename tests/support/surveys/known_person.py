@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -15,9 +16,9 @@ from communities.actors import ActingKey, Actor
 from communities.audit_actions import Action
 from communities.models import ApiKey, Community, Member, User
 from communities.services import audit
-from surveys.models import Project
+from surveys.models import FiredAction, Project
 from surveys.services import anonymity, people
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, gifts
 from surveys.services.conversations import service as conversations
 from surveys.services.drafts import service as drafts
 from tests.factories import ApiKeyFactory, IdentityFactory, MemberFactory, UserFactory
@@ -35,6 +36,8 @@ KEY_NAME, KEY_WORDS, KEY_PREFIX = "Key of the harbour", "For the harbour's page"
 DIGESTS = ("d1" * 32, "d2" * 32)
 PASSWORD = "!a-password-that-nobody-knows"
 WRITTEN, NOTE, DRAFTED = "Because of the sea.", "For help at the harbour", "Whence do the gulls come?"
+# What is left of them: the event that reports the erasure.
+ERASED = {"webhooks_event": {str(MEMBER_ID)}}
 GIVES_XP: dict[str, Any] = {
     "type": "action_block",
     "prompt": "Well done.",
@@ -64,8 +67,18 @@ class Person:
         """Digests, and every hash that could be made of them."""
         own = Project.objects.filter(community=self.member.community_id).values_list("pk", flat=True)
         names = [f"user:{USER_ID}", f"external:{EXTERNAL_ID}"]
-        hashes = [anonymity.respondent_hash(project_id=pk, who=name) for pk in own for name in names]
-        return [*DIGESTS, PASSWORD, *hashes]
+        whose = [(pk, anonymity.respondent_hash(project_id=pk, who=name)) for pk in own for name in names]
+        of_completions = [
+            anonymity.completion_hash(project_id=pk, respondent=respondent, number=number)
+            for pk, respondent in whose
+            for number in range(1, 4)
+        ]
+        of_actions = [
+            anonymity.action_hash(project_id=pk, action=action, scope=respondent)
+            for pk, respondent in whose
+            for action in FiredAction.objects.values_list("action", flat=True).distinct()
+        ]
+        return [*DIGESTS, PASSWORD, *(respondent for _, respondent in whose), *of_completions, *of_actions]
 
     def traces(self, rows: dict[str, set[str]]) -> dict[str, set[str]]:
         """Which tables of a dump tell of them, and by what."""
@@ -109,6 +122,7 @@ def everywhere(caller: Caller) -> Person:
             *(GIVES_XP, CHOICE, GIVES_XP | ROLE, TEXT), privacy_mode=privacy_mode, **AUDIENCE, **REWARDS
         )
         _said(survey, 1, WRITTEN)
+        gifts.settle(at=AT + timedelta(hours=2))  # what comes after this waits
         made.running.append(_said(survey, 2))
         _begin(survey)
         made.projects.append(survey)

@@ -44,6 +44,7 @@ SETTINGS = {
     "poll_results_mode": "voters_only",
     "reveal_results": False,
     "share_results": True,
+    "hidden_fields": ["utm_source"],
 }
 EVERYTHING = {
     "name": "Other name",

@@ -91,6 +91,8 @@ def test_a_respondent_that_cannot_be_is_refused_by_field(admin, body, violation)
         ({}, "block_id"),
         ({"block_id": "1"}, "block_id"),
         ({"block_id": None}, "block_id"),
+        ({"block_id": 1}, "value"),
+        ({"block_id": 1, "value": None, "option_id": None, "skip": False}, "value"),
         ({"block_id": 1, "option_id": "1"}, "option_id"),
         ({"block_id": 1, "skip": "yes"}, "skip"),
         ({"block_id": 1, "option_ids": "1"}, "option_ids"),
@@ -104,6 +106,23 @@ def test_a_malformed_answer_is_refused_by_field(admin, body, field):
 
     assert refused.status_code == 400
     assert field in [each["field"] for each in refused.json()["violations"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [("multi_punch", {"option_ids": []}), ("ranking", {"ranking": []}), ("open_text", {"value": ""})],
+)
+@pytest.mark.parametrize("required", [True, False])
+def test_an_empty_answer_skips_an_optional_question_alone(admin, kind, body, required):
+    options = {} if kind == "open_text" else {"options": [{"value": "a"}, {"value": "b"}]}
+    made = project(admin, {"type": kind, "prompt": "Which?", "required": required, **options})
+    told = begin(admin, made).json()
+
+    answered = admin.post(
+        f"/conversations/{told['id']}/answers", {"block_id": told["step"]["block"]["id"], **body}
+    )
+
+    assert answered.status_code == (400 if required else 200)
 
 
 def test_what_the_state_forbids_is_a_conflict(admin):
@@ -192,7 +211,7 @@ def test_creators_on_their_own_projects_admins_on_any_members_on_none(admin):
 def test_a_conversation_that_is_not_there_is_not_found(admin, what):
     address = f"/conversations/{uuid.uuid4()}{what}"
 
-    answered = admin.post(address, {"block_id": 1}) if what else admin.get(address)
+    answered = admin.post(address, {"block_id": 1, "skip": True}) if what else admin.get(address)
 
     assert (answered.status_code, answered.json()["error"]) == (404, "not_found")
 

@@ -183,7 +183,7 @@ class TestAVoteInOneRequest:
 
         refused(Conflict, vote, made, "ann", 0)
         refused(InvalidRequest, vote, made, "bob", 0, value="red")
-        refused(Conflict, vote, made, "bob", 0, block_id=1)
+        refused(Conflict, vote, made, "bob", 0, block_id=-1)
 
         assert Conversation.objects.count() == 1
         vote(made, None, 0)

@@ -9,7 +9,7 @@ import pytest
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from surveys.models import FiredAction
-from surveys.services.conversations import repository
+from surveys.services.conversations import completions, repository
 from tests.support.caller import Caller
 from tests.support.kills import die, dying_after, in_a_process_that_dies
 from tests.support.surveys import event_log
@@ -26,11 +26,11 @@ COMMON: dict[str, tuple[Any, str]] = {
     "the commit": (BaseDatabaseWrapper, "commit"),
 }
 OF_A_MOVE = COMMON | {
-    "the note that it fires": (repository, "fire"),
+    "the note that it fires": (completions, "fire"),
     "the conversation": (repository, "save"),
 }
 OF_THE_END = COMMON | {
-    "the limit and the notes that it fires": (repository, "complete"),
+    "the limit and the notes that it fires": (completions, "complete"),
     "the achievement": (achievements, "grant"),
     "the role": (roles, "grant"),
     "the participation": (ledger, "count_participation"),

@@ -9,7 +9,15 @@ import pytest
 
 from tests.support.caller import Caller
 from tests.support.concurrency import run_together
-from tests.support.surveys.participants import QUESTION, Talk, a_member, deltas, giving, standing
+from tests.support.surveys.participants import (
+    QUESTION,
+    Talk,
+    a_member,
+    deltas,
+    giving,
+    once_the_hour_is_over,
+    standing,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 THREADS = 8
@@ -58,6 +66,7 @@ def test_anonymous_conversations_at_one_time_fire_once_before_one_is_completed(s
     answers = run_together(*[partial(answer_red, caller, talk) for talk in talks])
 
     assert {answer.status_code for answer in answers} == {200}
+    once_the_hour_is_over()
     assert deltas(caller, member) == [("action_block", 5)]
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from surveys.engine.walk.presentation import ACKNOWLEDGED
 from surveys.models import Project
-from surveys.pages.respondent.widgets import ACKNOWLEDGED
 from tests.support.caller import CHOICE, PICTURE, TEXT, Caller, faults
 from tests.support.staff import Staff
 from tests.support.surveys.project_tabs import editor_state

@@ -52,14 +52,23 @@ def test_a_number_stands_as_it_was_given():
     assert questions(made)[1] == ["-4.50", "0.1234567890123456789"]
 
 
-def test_content_action_and_calculated_blocks_have_no_column():
+def test_content_and_action_blocks_have_no_column_and_a_calculated_one_its_own_at_the_end():
     made = scenario.project(
         {"type": "content_block"},
         TEXT,
         {"type": "calculated_block", "calculated_formula": "1 + 1", "prompt": ""},
     )
 
-    assert questions(made) == [["Prompt 1."]]
+    assert questions(made) == [["Prompt 1.", "variable.q2"]]
+
+
+def test_a_question_headed_like_a_calculated_block_is_told_apart():
+    made = scenario.project(
+        {**TEXT, "prompt": "variable.q1"},
+        {"type": "calculated_block", "calculated_formula": "1 + 1", "prompt": ""},
+    )
+
+    assert questions(made) == [["variable.q1 (q0)", "variable.q1"]]
 
 
 def test_the_first_columns_tell_who_and_when_as_the_listing_does():

@@ -2,6 +2,7 @@ import pytest
 from django.http import QueryDict
 
 from surveys.engine.script import Block, Continue, Option, Scale
+from surveys.engine.walk import presentation
 from surveys.pages.respondent import forms, widgets
 from surveys.pages.respondent.widgets import Typed, draw, typed_of
 
@@ -82,7 +83,7 @@ def test_the_middle_of_a_scale_is_told_where_there_is_one():
 
     assert drawn("opinion_scale", min=1, max=5, scale=scale).ends == ("l", "c", "r")
     assert drawn("opinion_scale", min=1, max=4, scale=scale).ends == ("l", "r")
-    assert drawn("nps").ends == widgets.NPS_ENDS
+    assert drawn("nps").ends == presentation.NPS_ENDS
 
 
 def test_keys_are_numbers_and_letters_where_there_are_many():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from communities.models import CommunitySettings
-from surveys.models import Conversation, FiredAction
+from surveys.models import Conversation, FiredAction, Project
 from tests.support.surveys import scenario
 from tests.support.surveys.rewards import OPEN_WEB, QUESTION, giving, option, project, signed_in
 from tests.support.surveys.scenario import SAYING
@@ -249,9 +249,18 @@ class TestAtTheEnd:
 
         visitor = answered(made, htmx=htmx)
 
-        assert earned(visitor) == "+10 XP You have earned 10 XP."
+        assert earned(visitor) == (
+            "+10 XP You have earned 10 XP. This is added within about an hour, together with what "
+            "others earned, so that nobody can tell which answers are yours."
+        )
         assert "meter" not in visitor.page
         assert earned(visitor.look()) == ""
+
+    def test_a_more_anonymous_one_gives_by_tomorrow(self):
+        made = project(QUESTION, rewards={"use_xp": True}, privacy_mode="anonymous")
+        Project.objects.filter(pk=made.pk).update(rounds_times_to_day=True)
+
+        assert "This is added by tomorrow, together with" in earned(answered(made))
 
 
 class TestAtAPoll:

@@ -57,9 +57,13 @@ def test_the_listing_tells_responses_oldest_first(admin, made, three):
         "status": "partial",
         "started_at": "2026-01-31T12:34:56Z",
         "submitted_at": None,
+        "updated_at": "2026-01-31T12:34:56Z",
         "user_id": str(three[1].conversation.user_id),
         "platform_id": "bob",
         "provider": "web",
+        "metadata": None,
+        "scores": None,
+        "variables": {},
         "answers": [
             {
                 "block_id": block.id,

@@ -58,9 +58,13 @@ def test_a_response_tells_everything_in_script_order():
         "status": "completed",
         "started_at": LUNCHTIME,
         "submitted_at": LUNCHTIME + timedelta(minutes=1),
+        "updated_at": LUNCHTIME + timedelta(minutes=1),
         "user_id": str(member.user_id),
         "platform_id": "4711",
         "provider": "chat",
+        "metadata": None,
+        "scores": None,
+        "variables": {},
         "answers": [
             {
                 "block_id": block.id,

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 from jsonschema import Draft202012Validator
 

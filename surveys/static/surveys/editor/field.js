@@ -10,7 +10,7 @@ import { TYPES, isOpenForChange } from "./types.js";
 
 /** What the contract's names are called on this page, for messages of the server that mention them. */
 const PLAIN = {
-  prompt: "the text", options: "the list of options", value: "the stored value", label: "the label", emoji: "the emoji",
+  prompt: "the text", options: "the list of options", value: "the option", label: "the label", emoji: "the emoji",
   min: "the least", max: "the greatest", name: "the name", rank_top_n: "the number to rank", image_url: "the picture",
   thumbnail_url: "the small picture", color: "the colour", calculated_formula: "the formula", answer_style: "the look of the answers",
   correct_answer_ids: "the right answer", when_correct: "the words for a right answer", when_incorrect: "the words for a wrong answer",

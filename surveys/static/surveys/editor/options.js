@@ -88,8 +88,9 @@ class Options {
     const showsValues = this.showsValues || hasLabels;
     this.values.checked = showsValues;
     this.values.disabled = hasLabels && !this.showsValues;
-    text(this.count, options.length > 5 ? ` ${plural(options.length, this.noun)}` : "");
-    this.add.disabled = !this.canChangeList || options.length >= this.limit;
+    const isFull = options.length >= this.limit;
+    text(this.count, isFull ? ` ${options.length} of at most ${this.limit}` : options.length > 5 ? ` ${plural(options.length, this.noun)}` : "");
+    this.add.disabled = !this.canChangeList || isFull;
     this.#head(showsValues);
     this.element.classList.toggle("has-right", this.scores.length > 0);
     this.element.classList.toggle("has-pin", Boolean(block.randomize_options) || options.some((option) => option.anchor_position === "last"));
@@ -151,14 +152,18 @@ class Options {
     else if (!isEmpty(options[at])) this.insert(key);
   }
 
+  /** What is too much for the project stays, with a fault beside it; only what no question can hold is left out. */
   #append(lines) {
+    let count = 0;
     this.change((options) => {
       const filled = options.filter((option) => option.id || option.value.trim());
-      const added = lines.map((value) => ({ key: newKey(), id: null, value, label: null, emoji: null }));
-      return [...filled, ...added].slice(0, this.limit);
+      const added = lines.slice(0, MAX_OPTIONS - filled.length);
+      count = added.length;
+      return [...filled, ...added.map((value) => ({ key: newKey(), id: null, value, label: null, emoji: null }))];
     }, "Paste a list");
     const { announce } = this.cx.options;
-    announce(`${plural(lines.length, this.noun)} added.`);
+    const left = lines.length - count;
+    announce(left ? `${count} of ${plural(lines.length, this.noun)} added: ${MAX_OPTIONS} are the most.` : `${plural(count, this.noun)} added.`);
     this.add.focus();
   }
 
@@ -238,7 +243,7 @@ class Row {
     this.key = option.key;
     const { cx, noun } = list;
     this.entry = this.#textEntry("Label", (value) => this.#setText(value));
-    this.stored = this.#textEntry("Stored value", (value) => this.#set("value", value, "Change stored value"));
+    this.stored = this.#textEntry("Stored value", (value) => this.#setStored(value));
     this.emoji = h("button", { type: "button", class: "emoji-button", onclick: () => this.#chooseEmoji(), disabled: !cx.isOpen("options.x.emoji") });
     this.scores = list.scores.map((bucket) => this.#scoreEntry(bucket));
     this.right = list.scores.length ? h("button", { type: "button", class: "icon-button right", disabled: !cx.isOpen("correct_answer_ids"), onclick: () => list.mark(this.key) }, icon("check")) : null;
@@ -331,6 +336,16 @@ class Row {
 
   #set(field, value, label) {
     this.list.change((options) => { this.#own(options)[field] = value; }, label, `${this.key}.${field}`);
+  }
+
+  /** What people read stays when another value is stored for it. */
+  #setStored(value) {
+    this.list.change((options) => {
+      const option = this.#own(options);
+      option.label ??= option.value || null;
+      option.value = value;
+      if (option.label === value) option.label = null;
+    }, "Change stored value", `${this.key}.value`);
   }
 
   #own(options) {

@@ -25,7 +25,7 @@ function showInvitation(form) {
     for (const element of preview.querySelectorAll("[data-invitation-text]")) {
       showWords(element, form.elements[element.dataset.invitationText]?.value ?? "");
     }
-    const colour = form.elements.border_color.value.trim();
+    const colour = form.elements.border_color.value.trim().replace(/^#/, "");
     if (/^[0-9a-f]{6}$/i.test(colour)) {
       preview.querySelector("[data-invitation-colour]").setAttribute("fill", `#${colour}`);
     }

@@ -1,0 +1,158 @@
+"""The page about a community's connection with the chat platform."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from communities.actors import Actor
+from communities.admin_site import acting
+from communities.admin_site.base import CommunityModelAdmin, Nav
+from communities.admin_site.home import Attention, FirstStep, add_attention, add_first_steps
+from communities.admin_site.texts import moment, state
+from communities.errors import Refusal
+from communities.models import ChatInstallation
+from communities.services import communities
+from communities.services.chat import checking, installations, outbox, overview
+from communities.services.chat.overview import Connection, Work
+from communities.words import plural
+
+RECENTLY = timedelta(days=7)
+
+
+@admin.register(ChatInstallation)
+class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
+    """`changelist` leads to the page of the current community, which needs no row."""
+
+    nav = Nav("Chat", "chat", 55)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return HttpResponseRedirect(self.address("change", self.actor(request).community_id))
+
+    def rows(self, actor: Actor) -> QuerySet[ChatInstallation]:
+        return ChatInstallation.objects.filter(pk=actor.community_id)
+
+    def get_urls(self) -> list[URLPattern]:
+        def own(route: str, view: Any, name: str) -> URLPattern:
+            full = f"communities_chatinstallation_{name}"
+            pattern: URLPattern = path(route, self.admin_site.admin_view(view), name=full)
+            return pattern
+
+        return [
+            own("<path:object_id>/check/", self.check_view, "check"),
+            own("<path:object_id>/again/<int:task_id>/", self.again_view, "again"),
+            *super().get_urls(),
+        ]
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        actor = self._actor_of(request, object_id)
+        connection = overview.connection(community_id=actor.community_id)
+        context = {
+            "title": "Chat",
+            "connection": connection,
+            "facts": _facts(connection),
+            "failed": _with_states(overview.failed(community_id=actor.community_id)),
+            "recent": _with_states(overview.recent(community_id=actor.community_id)),
+            "community_id": actor.community_id,
+        }
+        return self.render(request, "admin/communities/chatinstallation/page.html", context)
+
+    def check_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask the platform now."""
+        actor = self._actor_of(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        words, is_good = checking.check_by_hand(community_id=actor.community_id, at=timezone.now())
+        messages.add_message(request, messages.SUCCESS if is_good else messages.ERROR, words)
+        return HttpResponseRedirect(self.address("change", actor.community_id))
+
+    def again_view(self, request: HttpRequest, object_id: str, task_id: int) -> HttpResponse:
+        """Do something once more that was given up."""
+        actor = self._actor_of(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        try:
+            outbox.try_again(actor=actor, task_id=task_id, at=timezone.now())
+        except Refusal as refusal:
+            messages.error(request, refusal.message)
+        else:
+            messages.success(request, "It is tried again now.")
+        return HttpResponseRedirect(self.address("change", actor.community_id))
+
+    def _actor_of(self, request: HttpRequest, object_id: str) -> Actor:
+        """An admin of the community with this id, which becomes the current one. Raises Http404."""
+        if not (object_id.isascii() and object_id.isdigit() and int(object_id) <= communities.MAX_ID):
+            raise Http404
+        actor = acting.require_actor(request, int(object_id), least=self.least_role)
+        acting.make_current(request, actor.community_id)
+        return actor
+
+
+def _facts(connection: Connection) -> list[tuple[str, object]]:
+    facts: list[tuple[str, object]] = [("State", state(*connection.state))]
+    row = connection.installation
+    if row is None:
+        return facts
+    if connection.server:
+        facts.append(("Server", connection.server))
+    if row.removed_at:
+        facts.append(("Noticed", moment(row.removed_at)))
+    elif row.connected_at:
+        facts.append(("Connected", moment(row.connected_at)))
+    return [*facts, ("Last checked", moment(row.checked_at))]
+
+
+def _with_states(works: Sequence[Work]) -> list[tuple[Work, SafeString]]:
+    return [(work, state(*work.state)) for work in works]
+
+
+@add_attention
+def broken_connection(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
+    """A bot that was removed or lacks something, and what it could not do lately."""
+    if not actor.is_admin or not installations.is_configured():
+        return []
+    row = installations.find(community_id=actor.community_id)
+    if row is None:
+        return []
+    address = reverse("admin:communities_chatinstallation_change", args=[actor.community_id])
+    if row.status == ChatInstallation.Status.REMOVED:
+        return [Attention("The bot was removed from your server on Discord.", address)]
+    attentions = []
+    if row.problems:
+        attentions.append(Attention("The bot lacks something in your server on Discord.", address))
+    count = overview.failures(community_id=actor.community_id, since=timezone.now() - RECENTLY)
+    if count:
+        text = f"{plural(count, 'thing')} could not be done on Discord this week."
+        attentions.append(Attention(text, address))
+    return attentions
+
+
+@add_first_steps
+def connect_chat(request: HttpRequest, actor: Actor) -> Sequence[FirstStep]:
+    """Adding the bot, where this installation has one."""
+    if not actor.is_admin or not installations.is_configured():
+        return []
+    return [
+        FirstStep(
+            7,
+            "Add the bot to your server on Discord",
+            reverse("admin:communities_chatinstallation_change", args=[actor.community_id]),
+            is_done=installations.find(community_id=actor.community_id) is not None,
+        )
+    ]

@@ -1,0 +1,1 @@
+"""The native chat platform: its formats and limits, which are pure, and the only line out (`client`)."""

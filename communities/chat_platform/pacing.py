@@ -1,0 +1,183 @@
+"""How fast we may call the chat platform: what its headers say, shared by all processes through Redis.
+
+The platform counts requests in buckets. A route belongs to a bucket, and each channel, server or webhook has
+its own count in it. Nothing here sleeps: whoever would have to wait is told for how long. If Redis is down,
+requests go out uncounted, and the platform itself refuses what is too much.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+from redis.exceptions import RedisError
+
+from communities import redis_connection
+
+CIRCUIT_OPEN = timedelta(minutes=5)  # after the bot's token was refused
+PER_SECOND = 45  # of the bot in all; the platform allows 50
+MAX_WAIT = timedelta(hours=24)
+_DAY = 86_400
+_MAJOR = re.compile(r"/(channels|guilds|webhooks)/(\d+)(?:/([^/]+))?")
+_PREFIX = "colloquy:chat:"
+
+# KEYS: pause, circuit, second, bucket of the route, stop of the route. ARGV: prefix of buckets, major,
+# whether the bot calls, calls in a second. Returns why to wait (pause, circuit, bucket, second) and for how
+# many milliseconds.
+_RESERVE = """
+local paused = redis.call('PTTL', KEYS[1])
+if paused > 0 then return {'pause', paused} end
+if ARGV[3] == '1' then
+  local open = redis.call('PTTL', KEYS[2])
+  if open > 0 then return {'circuit', open} end
+end
+local stopped = redis.call('PTTL', KEYS[5])
+if stopped > 0 then return {'bucket', stopped} end
+local name = redis.call('GET', KEYS[4])
+local bucket = name and (ARGV[1] .. name .. ':' .. ARGV[2])
+if bucket then
+  local left = redis.call('GET', bucket)
+  if left and tonumber(left) <= 0 then
+    local wait = redis.call('PTTL', bucket)
+    if wait > 0 then return {'bucket', wait} end
+  end
+end
+if ARGV[3] == '1' then
+  local calls = redis.call('INCR', KEYS[3])
+  if calls == 1 then redis.call('PEXPIRE', KEYS[3], 1000) end
+  if calls > tonumber(ARGV[4]) then return {'second', math.max(redis.call('PTTL', KEYS[3]), 50)} end
+end
+if bucket and redis.call('EXISTS', bucket) == 1 then redis.call('DECR', bucket) end
+return {'', 0}
+"""
+# KEYS: bucket of the route, the bucket. ARGV: its name, what is left, milliseconds until it is full again.
+# Requests on their way have been deducted already, so the smaller number is right.
+_LEARN = """
+redis.call('SET', KEYS[1], ARGV[1], 'EX', 86400)
+local left = redis.call('GET', KEYS[2])
+if not left or tonumber(left) > tonumber(ARGV[2]) then
+  redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+end
+return 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A request's method and path without ids, and the major parameter that has a count of its own."""
+
+    method: str
+    template: str
+    major: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.template}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why a request has to wait (pause, circuit, bucket, second), and for how long."""
+
+    cause: str
+    lasts: timedelta
+
+
+def route_of(method: str, path: str) -> Route:
+    """The route of a request. No token of a path gets into it."""
+    path = path.partition("?")[0]
+    found = _MAJOR.match(path)
+    if found is None:
+        return Route(method, re.sub(r"/\d+(?=/|$)", "/:id", path), "")
+    kind, major_id, token = found.groups()
+    rest = path[found.end(2) :]
+    if kind == "webhooks" and token:
+        rest = "/:token" + path[found.end(3) :]
+        major_id += ":" + hashlib.sha256(token.encode()).hexdigest()[:16]
+    return Route(method, f"/{kind}/:major" + re.sub(r"/\d+(?=/|$)", "/:id", rest), major_id)
+
+
+def reserve(route: Route, *, as_bot: bool) -> Wait | None:
+    """Count a request that goes out now. Returns a Wait instead if it must not."""
+    own = (route.method, route.template)
+    keys = [_key("pause"), _key("circuit"), _key("second"), _key("route", *own), _stop_of(route)]
+    values = [_key("bucket", ""), route.major, "1" if as_bot else "0", str(PER_SECOND)]
+    try:
+        cause, milliseconds = redis_connection.client().eval(_RESERVE, len(keys), *keys, *values)
+    except (RedisError, OSError):
+        return None
+    return Wait(cause.decode(), timedelta(milliseconds=int(milliseconds))) if cause else None
+
+
+def learn(route: Route, headers: Mapping[str, str]) -> None:
+    """Remember what a response said about its bucket."""
+    name, left = headers.get("X-RateLimit-Bucket", ""), headers.get("X-RateLimit-Remaining", "")
+    seconds = read_seconds(headers.get("X-RateLimit-Reset-After"))
+    if not re.fullmatch(r"[\w-]{1,64}", name) or not left.isdecimal() or not seconds:
+        return
+    keys = [_key("route", route.method, route.template), _key("bucket", name, route.major)]
+    values = [name, left, _milliseconds(seconds)]
+    with suppress(RedisError, OSError):
+        redis_connection.client().eval(_LEARN, len(keys), *keys, *values)
+
+
+def stop(route: Route, wait: timedelta) -> None:
+    """Stop the requests of a route to the same channel, server or webhook: the platform refused one."""
+    _set(_stop_of(route), wait)
+
+
+def _stop_of(route: Route) -> str:
+    return _key("stop", route.method, route.template, route.major)
+
+
+def stop_all(wait: timedelta) -> None:
+    """Stop all traffic: the platform said that we are too fast as a whole, or its edge shut us out."""
+    _set(_key("pause"), wait)
+
+
+def open_circuit() -> None:
+    """Stop the bot's calls for some minutes: its token was refused, and more of the same gets us banned."""
+    _set(_key("circuit"), CIRCUIT_OPEN)
+
+
+def circuit_is_open() -> bool:
+    """Whether the bot's token was refused lately."""
+    try:
+        return bool(redis_connection.client().exists(_key("circuit")))
+    except (RedisError, OSError):
+        return False
+
+
+def close_circuit() -> None:
+    """Let the bot's calls go out again, for example since somebody asks for a check by hand."""
+    with suppress(RedisError, OSError):
+        redis_connection.client().delete(_key("circuit"))
+
+
+def read_seconds(value: object) -> timedelta | None:
+    """Seconds of a header or a body, at most a day; None if it is something else."""
+    try:
+        seconds = float(str(value))
+    except ValueError:
+        return None
+    if not math.isfinite(seconds) or seconds < 0:
+        return None
+    return min(timedelta(seconds=min(seconds, _DAY)), MAX_WAIT)
+
+
+def _set(key: str, wait: timedelta) -> None:
+    with suppress(RedisError, OSError):
+        redis_connection.client().set(key, "1", px=int(_milliseconds(wait)))
+
+
+def _milliseconds(wait: timedelta) -> str:
+    return str(max(1, math.ceil(wait.total_seconds() * 1000)))
+
+
+def _key(*parts: str) -> str:
+    return _PREFIX + ":".join(parts)

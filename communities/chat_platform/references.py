@@ -1,0 +1,116 @@
+"""What a button or menu of ours stands for, sealed into its `custom_id`.
+
+The platform shows custom ids to whoever uses its client, and keeps them. So a reference is encrypted and
+authenticated (AES-SIV, RFC 5297): nobody can read an id out of it, make one up or change one. A reference in
+somebody's own conversation is bound to that person, so that a copy of it is worth nothing to others.
+
+The same reference seals to the same text, so a message that is drawn twice is the same message.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import struct
+import uuid
+from dataclasses import dataclass
+from enum import IntEnum
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+_PRIVATE, _PUBLIC = "c1.", "p1."  # the version tells keys and layouts apart once they change
+_LAYOUT = struct.Struct(">B16sqqI")
+_EVERYBODY = b"everybody"
+
+
+class Op(IntEnum):
+    """What a component does. The numbers stand in messages that exist already: never give one anew."""
+
+    ANSWER = 1  # public: begin or take up a conversation
+    VOTE = 2  # public: vote in a poll
+    INFO = 3  # public: read about a project
+    SHOW = 10  # draw the conversation as it stands
+    CHOOSE = 11  # answer with an option, or with the point of a scale
+    TOGGLE = 12  # tick an option, or take the tick away
+    SUBMIT = 13  # answer with what is ticked or ranked
+    PICK = 14  # rank an item next
+    UNDO = 15  # take the last ranked item back
+    MENU = 16  # answer with what was chosen in a menu
+    WRITE = 17  # open the window in which a text or number is written
+    WRITTEN = 18  # the window was sent
+    GO_ON = 19
+    BACK = 20
+    SKIP = 21
+    AGAIN = 22  # begin another conversation
+    CHANGE = 30  # show a poll's question to change the vote
+    RETRACT = 31  # take a vote back
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a component refers to.
+
+    `subject` is a conversation, or a project as a number in the same form (`of_project`). `step` is how many
+    steps the conversation had behind it when the component was drawn. `arg` is an option's id or a point.
+    """
+
+    op: Op
+    subject: uuid.UUID
+    block_id: int = 0
+    arg: int = 0
+    step: int = 0
+
+    @property
+    def project_id(self) -> int:
+        return self.subject.int
+
+
+def of_project(project_id: int) -> uuid.UUID:
+    """A project's id in the place of a conversation's."""
+    return uuid.UUID(int=project_id)
+
+
+def seal(reference: Reference, *, platform_id: str | None) -> str:
+    """The custom id of a component, at most 78 characters. `platform_id` binds it to one person.
+
+    None makes a component that everybody may use.
+    """
+    packed = _LAYOUT.pack(
+        reference.op, reference.subject.bytes, reference.block_id, reference.arg, reference.step
+    )
+    prefix = _PUBLIC if platform_id is None else _PRIVATE
+    sealed = _cipher().encrypt(packed, [_bound_to(platform_id), prefix.encode()])
+    return prefix + base64.urlsafe_b64encode(sealed).decode().rstrip("=")
+
+
+def unseal(custom_id: str, *, platform_id: str) -> Reference | None:
+    """The reference in a custom id that this person sent; None if it is not ours, or somebody else's."""
+    prefix, text = custom_id[: len(_PRIVATE)], custom_id[len(_PRIVATE) :]
+    if prefix not in (_PRIVATE, _PUBLIC) or not text.isascii():
+        return None
+    person = _bound_to(None if prefix == _PUBLIC else platform_id)
+    try:
+        sealed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        packed = _cipher().decrypt(sealed, [person, prefix.encode()])
+        op, subject, block_id, arg, step = _LAYOUT.unpack(packed)
+        reference = Reference(Op(op), uuid.UUID(bytes=subject), block_id, arg, step)
+    except (InvalidTag, ValueError, binascii.Error, struct.error):
+        return None
+    # Base64 ignores the last bits of some texts: one custom id has one spelling.
+    bound = None if prefix == _PUBLIC else platform_id
+    return reference if seal(reference, platform_id=bound) == custom_id else None
+
+
+def _bound_to(platform_id: str | None) -> bytes:
+    return _EVERYBODY if platform_id is None else f"person:{platform_id}".encode()
+
+
+@functools.lru_cache(maxsize=1)
+def _cipher() -> AESSIV:
+    derive = HKDF(algorithm=SHA256(), length=64, salt=None, info=b"colloquy:chat references")
+    return AESSIV(derive.derive(settings.SECRET_KEY.encode()))

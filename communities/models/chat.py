@@ -1,0 +1,97 @@
+"""A community's server on the chat platform, and what has to be done there."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+
+from communities.models.community import Community
+
+
+class ChatInstallation(models.Model):
+    """Our bot in the server of one community. The server's id is the community's.
+
+    `snapshot` is the server as the platform last described it: name, roles, channels and the bot's own roles
+    (`services.chat.guilds`). `problems` are codes of what the bot lacks.
+    """
+
+    class Status(models.TextChoices):
+        CONNECTED = "connected"
+        REMOVED = "removed"
+
+    path_to_community: ClassVar = "community_id"
+
+    community = models.OneToOneField(Community, models.CASCADE, primary_key=True, related_name="+")
+    status = models.CharField(max_length=9, choices=Status)
+    problems = ArrayField(models.CharField(max_length=40), default=list, blank=True)
+    snapshot = models.JSONField(null=True, blank=True)
+    snapshot_at = models.DateTimeField(null=True, blank=True)
+    commands = models.CharField(
+        max_length=64, blank=True, db_default="", help_text="Fingerprint of the commands registered there."
+    )
+    connected_at = models.DateTimeField(null=True, blank=True)
+    checked_at = models.DateTimeField(null=True, blank=True)
+    check_at = models.DateTimeField(null=True, blank=True, help_text="When the worker checks it next.")
+    removed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["check_at"], condition=Q(check_at__isnull=False), name="chat_installation_to_check"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Chat of community {self.community_id}"
+
+
+class ChatTask(models.Model):
+    """One thing on the chat platform that has to be brought to its wanted state: the outbox.
+
+    `kind` is the Celery task that does it, `subject` says about what. Asking again for the same raises
+    `wanted`; `done` is the number that the last success has seen. A worker holds a row by moving `due_at`
+    into the future, so that a row whose worker died is due again then.
+    """
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        DELIVERED = "delivered"
+        FAILED = "failed"
+        ABANDONED = "abandoned"
+
+    path_to_community: ClassVar = "community_id"
+
+    community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=40)
+    subject = models.CharField(max_length=80)
+    payload = models.BinaryField(null=True, blank=True, help_text="Sealed; only what no other row holds.")
+    status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
+    wanted = models.PositiveIntegerField(default=1)
+    done = models.PositiveIntegerField(default=0)
+    attempt_count = models.PositiveIntegerField(default=0)
+    error = models.CharField(max_length=300, blank=True, db_default="")
+    created_at = models.DateTimeField()
+    last_attempt_at = models.DateTimeField(null=True, blank=True)
+    due_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "subject"], name="chat_task_once_for_a_subject"),
+            models.CheckConstraint(
+                condition=Q(status__in=["delivered", "abandoned"], due_at__isnull=True)
+                | Q(status__in=["pending", "failed"], due_at__isnull=False),
+                name="chat_task_is_due_until_it_is_over",
+            ),
+            models.CheckConstraint(condition=Q(done__lte=F("wanted")), name="chat_task_does_what_is_wanted"),
+        ]
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="chat_task_due"),
+            models.Index(fields=["community", "-id"], name="chat_task_newest"),
+            models.Index(fields=["last_attempt_at"], condition=Q(due_at__isnull=True), name="chat_task_over"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject} ({self.pk})"

@@ -1,0 +1,289 @@
+"""What has to be done on the chat platform: rows, which a worker carries out and tries again.
+
+    put(…)      in the transaction of a change: this has to be done
+    attempt(…)  in a worker: do it now, if it is due and nobody else is at it
+    wake_due()  the sweep: wakes a worker for whatever is due
+
+Everything that is done must be safe to do twice, because a worker may be killed after the platform has done
+it and before the row says so.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from communities.actors import Actor
+from communities.audit_actions import Action
+from communities.chat_platform import pacing
+from communities.chat_platform.client import PlatformError, Refused, Unauthorized
+from communities.errors import Conflict, NotFound
+from communities.faults import log_fault
+from communities.models import ChatInstallation, ChatTask
+from communities.queue import wake
+from communities.sealing import seal
+from communities.services import audit
+from communities.statements import prepared
+from communities.transactions import in_transaction
+
+LEASE = timedelta(minutes=2)  # longer than the few requests of one task may take
+LONGEST_WAIT = timedelta(hours=1)
+GIVEN_UP = timedelta(days=3)  # after the first attempt
+KEPT = timedelta(days=30)  # what is over
+AT_ONCE = 4  # tasks of one process, so that webhooks have threads too
+SECONDS_OF_A_RUN = 10  # then other kinds have their turn
+BATCH = 500
+PURPOSE = "chat task"
+INTERNAL_ERROR = "Colloquy could not do this because of an internal error."
+# Codes of the platform after which the same would fail again, and what that means to people.
+_FINAL = {
+    10003: "The channel does not exist any more.",
+    10004: "The bot is not in the server any more.",
+    10007: "They are not in the server any more.",
+    10011: "The role does not exist any more.",
+    10013: "The account does not exist any more.",
+    20001: "The platform does not allow this to bots.",
+    50001: "The bot may not see the channel or the server.",
+    50008: "Messages cannot be posted in this channel.",
+    50013: "The bot lacks a permission, or the role is above its own.",
+    50024: "Messages cannot be posted in a channel of this kind.",
+    50028: "The role cannot be given.",
+    50035: "The platform did not accept the message.",
+    10062: "It was too late for an answer.",
+    10015: "It was too late for an answer.",
+    50027: "It was too late for an answer.",
+    200000: "The server’s moderation rules refused the message.",
+    240000: "The server’s moderation rules refused a link.",
+}
+
+_BOT_IS_GONE = frozenset({10004, 50001})
+
+log = structlog.get_logger("colloquy.chat")
+_free = threading.BoundedSemaphore(AT_ONCE)
+Clock = Callable[[], datetime]
+
+_PUT = """
+    INSERT INTO communities_chattask AS task
+        (community_id, kind, subject, payload, status, wanted, done, attempt_count, error, created_at, due_at)
+    VALUES (%s, %s, %s, %s, 'pending', 1, 0, 0, '', %s, %s)
+    ON CONFLICT (kind, subject) DO UPDATE SET
+        wanted = task.wanted + 1,
+        payload = coalesce(excluded.payload, task.payload),
+        -- What waits for the platform goes on waiting.
+        due_at = CASE WHEN task.due_at IS NULL OR excluded.payload IS NOT NULL
+            THEN excluded.due_at ELSE task.due_at END,
+        status = CASE WHEN task.due_at IS NULL THEN 'pending' ELSE task.status END,
+        attempt_count = CASE WHEN task.due_at IS NULL THEN 0 ELSE task.attempt_count END,
+        created_at = CASE WHEN task.due_at IS NULL THEN excluded.created_at ELSE task.created_at END
+    RETURNING id
+"""
+# `created_at` begins anew with what is to be done again, or it would be given up too early.
+_SUCCEED = """
+    UPDATE communities_chattask SET
+        done = %(seen)s, attempt_count = 0, error = '',
+        status = CASE WHEN wanted > %(seen)s OR %(again_at)s::timestamptz IS NOT NULL
+            THEN 'pending' ELSE 'delivered' END,
+        due_at = CASE WHEN %(again_at)s::timestamptz IS NOT NULL THEN %(again_at)s::timestamptz
+            WHEN wanted > %(seen)s THEN %(at)s::timestamptz END,
+        payload = CASE WHEN wanted > %(seen)s THEN payload END,
+        created_at = CASE WHEN wanted > %(seen)s OR %(again_at)s::timestamptz IS NOT NULL
+            THEN %(at)s::timestamptz ELSE created_at END
+    WHERE id = %(id)s AND due_at = %(held_until)s
+    RETURNING due_at IS NOT NULL
+"""
+
+
+class Abandoned(Exception):
+    """It cannot be done, and trying again would not help. The message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """It was done, and is to be done once more at a time."""
+
+    at: datetime
+
+
+CarryOut = Callable[[ChatTask, datetime], Again | None]
+GiveUp = Callable[[ChatTask, str], None]
+
+
+def put(
+    *,
+    community_id: int,
+    kind: str,
+    subject: str,
+    at: datetime,
+    due_at: datetime | None = None,
+    payload: str = "",
+) -> int:
+    """Note in the caller's transaction that something has to be done, and wake a worker for it.
+
+    Asked for again, it is done once more, after what may be under way. `payload` is stored encrypted.
+    Returns the task's id.
+    """
+    sealed = seal(payload, purpose=PURPOSE, row=f"{kind}:{subject}") if payload else None
+    with prepared() as cursor:
+        cursor.execute(_PUT, [community_id, kind, subject, sealed, at, due_at or at])
+        task_id = int(cursor.fetchone()[0])
+    if due_at is None or due_at <= at:
+        wake(kind, task_id=task_id)
+    return task_id
+
+
+def wake_due(*, at: datetime) -> int:
+    """Wake a worker for each task that is due. Returns how many."""
+    due = ChatTask.objects.filter(due_at__lte=at).order_by("due_at").values_list("pk", "kind")[:BATCH]
+    for task_id, kind in due:
+        wake(kind, task_id=task_id)
+    return len(due)
+
+
+def attempt(
+    *, task_id: int, carry_out: CarryOut, give_up: GiveUp | None = None, now: Clock = timezone.now
+) -> None:
+    """Carry out a task if it is due, outside of any transaction, and write how it went.
+
+    Goes on with others of its kind that are due, for some seconds. Does nothing if another worker has it, or
+    if this process is at several already: the sweep comes again. `carry_out` raises PlatformError or
+    Abandoned. `give_up` is told of a task that was given up, with the reason.
+    """
+    if not _free.acquire(blocking=False):
+        return
+    ends, seen = time.monotonic() + SECONDS_OF_A_RUN, []
+    try:
+        task = _claim(ChatTask.objects.filter(pk=task_id), now())
+        while task is not None:
+            _attempt(task, carry_out, give_up, now)
+            seen.append(task.pk)
+            if time.monotonic() > ends:
+                break
+            of_its_kind = ChatTask.objects.filter(kind=task.kind).exclude(pk__in=seen)
+            task = _claim(of_its_kind.order_by("due_at"), now())
+    finally:
+        _free.release()
+
+
+@in_transaction
+def try_again(*, actor: Actor, task_id: int, at: datetime) -> None:
+    """Do something of the actor's community once more that was given up or waits.
+
+    Refuses what was done already.
+    """
+    rows = ChatTask.objects.select_for_update()
+    task = rows.filter(pk=task_id, community_id=actor.community_id).first()
+    if task is None:
+        raise NotFound("There is no such task.")
+    if task.status == ChatTask.Status.DELIVERED:
+        raise Conflict("This was done already.")
+    task.status, task.due_at, task.attempt_count = ChatTask.Status.PENDING, at, 0
+    task.created_at, task.error = at, ""
+    task.save(update_fields=["status", "due_at", "attempt_count", "created_at", "error"])
+    wake(task.kind, task_id=task.pk)
+    audit.record(
+        actor=actor,
+        action=Action.CHAT_TRIED_AGAIN,
+        on=audit.Subject(actor.community_id, "chat_task", task.pk),
+        at=at,
+    )
+
+
+def forget_old(*, at: datetime) -> int:
+    """Delete what was done or given up long ago. Returns how many."""
+    deleted, _ = ChatTask.objects.filter(due_at__isnull=True, last_attempt_at__lt=at - KEPT).delete()
+    return deleted
+
+
+@in_transaction
+def _claim(rows: QuerySet[ChatTask], at: datetime) -> ChatTask | None:
+    """The first of these rows that is due, held by this worker. None if no other is."""
+    task = rows.filter(due_at__lte=at).select_for_update(skip_locked=True).first()
+    if task is not None:
+        task.due_at = at + LEASE
+        ChatTask.objects.filter(pk=task.pk).update(due_at=task.due_at, last_attempt_at=at)
+    return task
+
+
+def _attempt(task: ChatTask, carry_out: CarryOut, give_up: GiveUp | None, now: Clock) -> None:
+    began_at = now()
+    again: Again | None = None
+    error, wait, is_final = "", None, False
+    try:
+        again = carry_out(task, began_at)
+    except Abandoned as reason:
+        error, is_final = str(reason), True
+    except Unauthorized as failure:
+        error, wait = failure.message, pacing.CIRCUIT_OPEN
+    except Refused as failure:
+        if failure.code in _BOT_IS_GONE:  # perhaps: the next check finds out
+            ChatInstallation.objects.filter(pk=task.community_id).update(check_at=began_at)
+        error = _FINAL.get(failure.code or 0, failure.message)
+        is_final = failure.code in _FINAL or failure.status in (400, 403, 404)
+    except PlatformError as failure:  # an outage, or the platform says how long to wait
+        error, wait = failure.message, failure.retry_after
+    except Exception as fault:  # one bad row must not stop the others
+        log_fault(log, "chat.task_fault", fault, kind=task.kind)
+        error = INTERNAL_ERROR
+    if error:
+        is_over = _write_failure(task, error, wait, is_final, at=now())
+        if is_over and give_up is not None:
+            give_up(task, error)
+    else:
+        _write_success(task, again, at=began_at)
+    log.info("chat.task", kind=task.kind, outcome="failed" if error else "delivered")
+
+
+def _write_success(task: ChatTask, again: Again | None, *, at: datetime) -> None:
+    """Over, unless it was asked for again meanwhile, or is to be done again."""
+    with prepared() as cursor:
+        cursor.execute(
+            _SUCCEED,
+            {
+                "id": task.pk,
+                "held_until": task.due_at,
+                "seen": task.wanted,
+                "again_at": None if again is None else again.at,
+                "at": at,
+            },
+        )
+        row = cursor.fetchone()
+    if row and row[0] and again is None:
+        wake(task.kind, task_id=task.pk)
+
+
+def _write_failure(
+    task: ChatTask, error: str, wait: timedelta | None, is_final: bool, *, at: datetime
+) -> bool:
+    """Returns whether it was given up."""
+    held = ChatTask.objects.filter(pk=task.pk, due_at=task.due_at)
+    counted = F("attempt_count") + int(wait is None)
+    if is_final or at - task.created_at > GIVEN_UP:
+        # What was asked for again meanwhile may be something else: a channel that exists.
+        over = held.filter(wanted=task.wanted)
+        if over.update(
+            status=ChatTask.Status.ABANDONED, due_at=None, error=error[:300], attempt_count=counted
+        ):
+            return True
+    # If the platform only asked to wait, nothing has failed yet.
+    is_new = wait is not None and task.attempt_count == 0
+    held.update(
+        status=ChatTask.Status.PENDING if is_new else ChatTask.Status.FAILED,
+        due_at=at + (wait or _backoff(task.attempt_count + 1)),
+        error=error[:300],
+        attempt_count=counted,
+    )
+    return False
+
+
+def _backoff(attempts: int) -> timedelta:
+    """1, 3, 9, 27 s and so on, up to an hour, each up to a quarter longer."""
+    seconds = min(float(3 ** min(attempts - 1, 10)), LONGEST_WAIT.total_seconds())
+    return timedelta(seconds=seconds * (1 + random.random() / 4))

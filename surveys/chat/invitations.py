@@ -1,0 +1,201 @@
+"""The message of a project that everybody in the channel sees: its invitation, or the poll itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from communities.chat_platform import limits
+from communities.chat_platform.references import Op, of_project
+from communities.tiers import TIERS
+from communities.words import plural
+from surveys import interviewers
+from surveys.chat import controls, reports, screens, words
+from surveys.chat.controls import References
+from surveys.chat.messages import PRIMARY, SECONDARY, Button, Embed, Message, Row
+from surveys.chat.reports import Report
+from surveys.chat.results import as_text
+from surveys.engine.script import Block, Script
+from surveys.engine.walk import presentation
+from surveys.models import Project
+from surveys.services.representations.project import results_url, web_url
+from surveys.services.results import poll as poll_results
+from surveys.services.scripts import editing as scripts
+
+CLOSED_COLOUR = 0x80848E
+ROWS = ("status", "questions", "privacy", "rewards", "closes")  # of the embed, each can be switched off
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """A project's invitation as far as the community's tier allows."""
+
+    group: Mapping[str, Any]
+    is_premium: bool
+
+    def text(self, key: str) -> str:
+        return str(self.group.get(key) or "")
+
+    def premium(self, key: str) -> Any:
+        return self.group.get(key) if self.is_premium else None
+
+    def shows(self, row: str) -> bool:
+        rows = (self.group.get("embed_config") or {}).get("rows") or {}
+        return rows.get(row) is not False
+
+    @property
+    def hides_info(self) -> bool:
+        """Whether the facts are behind a button, and not in the embed."""
+        return (self.group.get("embed_config") or {}).get("info_display") == "button"
+
+
+def draw(project: Project, *, tier: str, at: datetime) -> Message:
+    """The public message at a moment: to answer or to vote while the project is open, else closed."""
+    group = (project.delivery or {}).get("invitation") or {}
+    invitation = Invitation(group, TIERS[tier].has_premium_features)
+    script = _script(project)
+    is_open, colour = project.is_live_at(at), screens.colour_of(project)
+    if not is_open:
+        closed = invitation.premium("border_color_closed")
+        colour = int(closed, 16) if closed else CLOSED_COLOUR
+    texts = [f"**{words.escape(project.name)}**", invitation.text("message")]
+    rows: list[Row] = []
+    votes, asked = "", list[str]()
+    if project.is_poll:
+        question, before = question_of(project), _texts_before(script)
+        texts += before
+        asked = [question.prompt]
+        to = References(of_project(project.pk), None, question.id or 0)
+        control = controls.vote(presentation.effective_block(script, question), to)
+        if is_open and project.response_channel == Project.ResponseChannel.CHAT:
+            asked.append(control.text)
+            rows += control.rows
+        votes = _votes(project, question, at)
+    # Facts behind a button go with it once it is closed.
+    hides_facts = invitation.hides_info and is_open
+    facts = [] if hides_facts else [_facts(project, script, invitation, at)]
+    is_long = len("\n\n".join([*texts, *asked, *facts])) > limits.DESCRIPTION
+    shown = [*texts, *facts] if is_long else [*texts, *asked, *facts]
+    embed = Embed(
+        "\n\n".join(filter(None, shown)),
+        colour=colour,
+        author=interviewers.name_of(project.presentation),
+        picture=screens.picture(group.get("image_url")),
+        thumbnail=screens.picture(group.get("thumbnail_url")),
+        footer=str(invitation.premium("footer") or ""),
+    )
+    if is_open:
+        rows += _buttons(project, invitation, len(rows))
+    embeds = [embed, *([Embed(votes, title="Results", colour=colour)] if votes else [])]
+    if is_long and asked:  # what is asked stands right above its buttons, and is cut last
+        embeds.append(Embed("\n\n".join(filter(None, asked)), colour=colour))
+    wanted = ((project.delivery or {}).get("audience") or {}).get("required_role_ids") or []
+    roles = list(dict.fromkeys(wanted))
+    return Message(embeds, rows, content=" ".join(f"<@&{role}>" for role in roles), mentions=roles)
+
+
+def summary(project: Project, report: Report) -> Message:
+    """What is posted under the invitation once a project has closed and reveals its results."""
+    rows = []
+    if project.share_results and not project.is_poll:
+        rows.append([Button("See all results", address=results_url(project))])
+    embed = Embed(report.words, title=f"Results: {words.escape(project.name)}", colour=CLOSED_COLOUR)
+    return Message([embed], rows)
+
+
+def report(project: Project, *, at: datetime) -> Report:
+    """The results of a project that everybody in the channel may see."""
+    if project.is_poll:
+        return reports.of_poll(project, question_of(project), at=at)
+    return reports.of_survey(project, at=at)
+
+
+def info(project: Project, *, at: datetime) -> Message:
+    """The facts about a project, for whoever asks by the button."""
+    group = (project.delivery or {}).get("invitation") or {}
+    text = _facts(project, _script(project), Invitation({**group, "embed_config": None}, False), at)
+    return Message([Embed(text, title=project.name, colour=screens.colour_of(project))])
+
+
+def question_of(project: Project) -> Block:
+    """A poll's question."""
+    return next(block for block in _script(project).blocks if block.asks)
+
+
+def _script(project: Project) -> Script:
+    return scripts.load(project_id=project.pk, revision=project.revision)
+
+
+def _texts_before(script: Script) -> Sequence[str]:
+    """The texts of a poll before its question."""
+    texts = []
+    for block in script.blocks:
+        if block.asks:
+            break
+        texts.append(block.prompt)
+    return texts
+
+
+def _votes(project: Project, question: Block, at: datetime) -> str:
+    """The results that everybody may see; empty if they may not."""
+    if not poll_results.may_be_seen(project=project, has_voted=False, at=at):
+        return ""
+    return as_text(project, question, poll_results.count(project=project, block=question, at=at))
+
+
+def _facts(project: Project, script: Script, invitation: Invitation, at: datetime) -> str:
+    """Short lines about a project, each of which the author can switch off."""
+    facts = {
+        "status": _status(project, at),
+        "questions": _questions(project, script),
+        "privacy": _privacy(project),
+        "rewards": _rewards(project),
+        "closes": f"⏰ Closes <t:{int(project.closes_at.timestamp())}:R>"
+        if project.closes_at and project.is_live_at(at)
+        else "",
+    }
+    return "\n".join(facts[row] for row in ROWS if facts[row] and invitation.shows(row))
+
+
+def _status(project: Project, at: datetime) -> str:
+    return "" if project.is_live_at(at) else f"🔒 This {'poll' if project.is_poll else 'survey'} is closed."
+
+
+def _questions(project: Project, script: Script) -> str:
+    if project.is_poll:
+        return ""
+    return f"💬 {plural(sum(block.asks for block in script.blocks), 'question')}"
+
+
+def _privacy(project: Project) -> str:
+    if project.is_anonymous:
+        return "🕶️ Anonymous: nobody can see who answered what"
+    if project.privacy_mode == Project.PrivacyMode.TRANSPARENT:
+        return "👥 Everybody in the community can see who answered what"
+    return "👤 Only the author and admins can see who answered what"
+
+
+def _rewards(project: Project) -> str:
+    rewards = project.rewards or {}
+    gives = ["XP"] if rewards.get("use_xp") else []
+    gives += ["an achievement"] if rewards.get("achievement_enabled") else []
+    gives += [f"the role <@&{rewards['discord_role_id']}>"] if rewards.get("discord_role_id") else []
+    return f"🎁 Gives {', '.join(gives)}" if gives else ""
+
+
+def _buttons(project: Project, invitation: Invitation, rows_before: int) -> Sequence[Row]:
+    """The last row: to answer, on the web by a link, and to read the facts."""
+    row = []
+    label = str(invitation.premium("answer_button_label") or "")
+    style = int(invitation.premium("answer_button_color") or PRIMARY)
+    to = References(of_project(project.pk), None)
+    if project.response_channel == Project.ResponseChannel.WEB:
+        address = web_url(project)
+        row.append(Button(label or (words.VOTE if project.is_poll else words.ANSWER), address=address))
+    elif not project.is_poll:
+        row.append(Button(label or words.ANSWER, to.to(Op.ANSWER), style))
+    if invitation.hides_info and rows_before < limits.ROWS:
+        row.append(Button(words.INFO, to.to(Op.INFO), SECONDARY, "ℹ️"))
+    return [row] if row else []

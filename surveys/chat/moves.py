@@ -1,0 +1,310 @@
+"""What the components of a conversation do: each turns a click into one call of a service, and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from communities.chat_platform.references import Op, Reference
+from communities.errors import Conflict, InvalidRequest, NotFound
+from communities.rounding import Rounding
+from communities.services.members import KnownPerson
+from communities.statements import prepared
+from surveys.chat import invitations, replies, screens, timed, windows, words
+from surveys.chat.interactions import Interaction
+from surveys.chat.messages import Button, Message
+from surveys.chat.replies import Reply
+from surveys.engine.script import SCALES
+from surveys.models import Project
+from surveys.services import lookup
+from surveys.services.conversations import admission, drafting
+from surveys.services.conversations import service as conversations
+from surveys.services.conversations.admission import Respondent
+from surveys.services.conversations.loading import LimitReached
+from surveys.services.conversations.view import ConversationView
+from surveys.services.representations.project import web_url
+
+_TIMEOUTS = "SELECT set_config('lock_timeout', '1000', true), set_config('statement_timeout', '1500', true)"
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """One use of a component: what it refers to, who used it, and when."""
+
+    interaction: Interaction
+    reference: Reference
+    at: datetime
+    who: Callable[[Rounding | None], KnownPerson | None]
+
+    @property
+    def platform_id(self) -> str:
+        return self.interaction.author.platform_id
+
+    @property
+    def community_id(self) -> int:
+        return self.interaction.guild_id
+
+    def known(self, project: Project) -> KnownPerson:
+        """Who this is, in the community. Raises NotFound if the server is none of a community."""
+        found = self.who(Rounding.DAY if project.is_anonymous else None)
+        if found is None:
+            raise NotFound(words.NOT_CONNECTED)
+        return found
+
+
+@contextmanager
+def within_deadline() -> Iterator[None]:
+    """A transaction that waits for no lock longer than the platform waits for us, which is three seconds."""
+    with transaction.atomic():
+        with prepared() as cursor:
+            cursor.execute(_TIMEOUTS)
+        yield
+
+
+def perform(click: Click) -> Reply:
+    """Do what a component stands for. Raises Refusal; nothing was changed then."""
+    return _HANDLERS[click.reference.op](click)
+
+
+# --- The public message -------------------------------------------------------------------------------------
+
+
+def _begin(click: Click) -> Reply:
+    """Begin the conversation of somebody, or take it up where they were."""
+    project = _project(click)
+    if project.response_channel == Project.ResponseChannel.WEB:
+        return replies.answer(click.interaction, _on_the_web(project))
+    respondent = respondent_of(click.known(project))
+    if click.reference.op == Op.ANSWER and (done := _done_before(click, project, respondent)):
+        return _shown(click, done, note=words.ANSWERED_BEFORE)
+    with within_deadline():
+        view = conversations.begin(project_id=project.pk, respondent=respondent, at=click.at)
+    note = words.WELCOME_BACK if view.resumed and view.state.path else ""
+    return _shown(click, view, note=note)
+
+
+def _done_before(click: Click, project: Project, respondent: Respondent) -> ConversationView | None:
+    """What somebody has completed and may complete once more: they are asked before it counts again."""
+    view, is_at_limit = conversations.look(project_id=project.pk, respondent=respondent, at=click.at)
+    is_over = view is not None and view.is_completed and view.is_open
+    return view if is_over and not is_at_limit else None
+
+
+def _vote(click: Click) -> Reply:
+    """Vote in a poll, or change the vote that was given before."""
+    project = _project(click)
+    if project.response_channel == Project.ResponseChannel.WEB:
+        return replies.answer(click.interaction, _on_the_web(project))
+    respondent = respondent_of(click.known(project))
+    raw = _raw(click, invitations.question_of(project).type)
+    try:
+        with within_deadline():
+            view = conversations.vote(project_id=project.pk, respondent=respondent, raw=raw, at=click.at)
+    except LimitReached:
+        return _voted_before(click, project, respondent)
+    except InvalidRequest:
+        raise Conflict(words.CHANGED) from None
+    return replies.answer(click.interaction, screens.draw(view, platform_id=click.platform_id))
+
+
+def _voted_before(click: Click, project: Project, respondent: Respondent) -> Reply:
+    view, _ = conversations.look(project_id=project.pk, respondent=respondent, at=click.at)
+    if view is None or not view.is_completed:
+        text = words.VOTED_ELSEWHERE if project.change_poll else words.VOTED_BEFORE
+        return replies.answer(click.interaction, screens.notice(text))
+    message = screens.draw(view, platform_id=click.platform_id, note=words.VOTED_BEFORE)
+    return replies.answer(click.interaction, message)
+
+
+def _info(click: Click) -> Reply:
+    project = _project(click)
+    return replies.private(invitations.info(project, at=click.at))
+
+
+def _project(click: Click) -> Project:
+    """The project of a public message. Raises NotFound for one of another community's."""
+    return lookup.one(Project.objects.in_community(click.community_id), click.reference.project_id)
+
+
+# --- One's own message --------------------------------------------------------------------------------------
+
+
+def _show(click: Click) -> Reply:
+    return _shown(click, conversations.get(conversation_id=click.reference.subject, at=click.at))
+
+
+def _choose(click: Click) -> Reply:
+    """Answer with a button or a menu: the answer is sent at once."""
+    ref = click.reference
+    view = conversations.get(conversation_id=ref.subject, at=click.at)
+    if view.project.is_poll and view.is_completed:
+        raw = _raw(click, invitations.question_of(view.project).type)
+        with within_deadline():
+            view = conversations.change_vote(conversation_id=ref.subject, raw=raw, at=click.at)
+        return _shown(click, view)
+    block = view.step.block if view.step else None
+    raw = _raw(click, block.type if block and block.id == ref.block_id else "")
+    return _answered(click, raw)
+
+
+def _answered(click: Click, raw: Mapping[str, object]) -> Reply:
+    ref = click.reference
+    with within_deadline():
+        view = conversations.answer(conversation_id=ref.subject, raw=raw, at=click.at, step=ref.step)
+    return _moved(click, view)
+
+
+def _drafted(click: Click, change: Callable[..., ConversationView], **more: object) -> Reply:
+    ref = click.reference
+    with within_deadline():
+        view = change(conversation_id=ref.subject, block_id=ref.block_id, step=ref.step, at=click.at, **more)
+    return _moved(click, view)
+
+
+def _toggle(click: Click) -> Reply:
+    return _drafted(click, drafting.toggle, option_id=click.reference.arg)
+
+
+def _pick(click: Click) -> Reply:
+    return _drafted(click, drafting.rank, option_id=click.reference.arg)
+
+
+def _undo(click: Click) -> Reply:
+    return _drafted(click, drafting.unrank, ranked=click.reference.arg)
+
+
+def _submit(click: Click) -> Reply:
+    return _drafted(click, drafting.submit)
+
+
+def _write(click: Click) -> Reply:
+    """Open the window for a text or number."""
+    ref = click.reference
+    view = conversations.get(conversation_id=ref.subject, at=click.at)
+    if view.step is None or view.step.block.id != ref.block_id or len(view.state.path) != ref.step:
+        return _shown(click, view, note=words.MOVED_ON)
+    return replies.window(windows.draw(view, platform_id=click.platform_id))
+
+
+def _written(click: Click) -> Reply:
+    """Take what was written."""
+    return _drafted(click, drafting.submit_text, text=windows.written(click.interaction.fields))
+
+
+def keep_written(click: Click) -> None:
+    """Keep what was written and could not be taken, so that it can be mended."""
+    ref, text = click.reference, windows.written(click.interaction.fields)
+    drafting.keep_text(conversation_id=ref.subject, block_id=ref.block_id, text=text)
+
+
+def _go_on(click: Click) -> Reply:
+    ref = click.reference
+    with within_deadline():
+        view = conversations.go_on(
+            conversation_id=ref.subject, block_id=ref.block_id, at=click.at, step=ref.step
+        )
+    return _moved(click, view)
+
+
+def _back(click: Click) -> Reply:
+    ref = click.reference
+    with within_deadline():
+        view = conversations.back(conversation_id=ref.subject, at=click.at, step=ref.step)
+    return _moved(click, view)
+
+
+def _skip(click: Click) -> Reply:
+    return _answered(click, {"block_id": click.reference.block_id, "skip": True})
+
+
+def _change(click: Click) -> Reply:
+    view = conversations.get(conversation_id=click.reference.subject, at=click.at)
+    if not screens.may_change_vote(view):
+        return _shown(click, view)
+    return replies.answer(click.interaction, screens.change_vote(view, platform_id=click.platform_id))
+
+
+def _retract(click: Click) -> Reply:
+    with within_deadline():
+        conversations.retract(conversation_id=click.reference.subject, at=click.at)
+    return replies.answer(click.interaction, screens.notice(words.TAKEN_BACK, colour=screens.DEFAULT_COLOUR))
+
+
+def as_it_stands(click: Click) -> Reply:
+    """What somebody has answered below a public message, changing nothing: for a click that comes again."""
+    project = _project(click)
+    respondent = respondent_of(click.known(project))
+    view, _ = conversations.look(project_id=project.pk, respondent=respondent, at=click.at)
+    if view is None:
+        return replies.answer(click.interaction, screens.notice(words.PRESS_AGAIN))
+    return _shown(click, view)
+
+
+def redraw(click: Click, *, error: str = "") -> Reply:
+    """The conversation as it stands, with what went wrong. Raises NotFound if it is gone."""
+    view = conversations.get(conversation_id=click.reference.subject, at=click.at)
+    if click.reference.op in (Op.CHANGE, Op.CHOOSE, Op.MENU) and screens.may_change_vote(view):
+        return replies.answer(
+            click.interaction, screens.change_vote(view, platform_id=click.platform_id, error=error)
+        )
+    return _shown(click, view, error=error)
+
+
+def respondent_of(known: KnownPerson) -> Respondent:
+    """Somebody in chat as a respondent, admitted by their account there."""
+    return admission.in_chat(known)
+
+
+def _on_the_web(project: Project) -> Message:
+    """The project is answered on its page by now."""
+    text = "This is answered on the web now. What you answered before is saved."
+    return screens.notice(text, rows=[[Button(words.ANSWER, address=web_url(project))]])
+
+
+def _moved(click: Click, view: ConversationView) -> Reply:
+    return _shown(click, view, note=words.MOVED_ON if view.resumed else "")
+
+
+def _shown(click: Click, view: ConversationView, *, note: str = "", error: str = "") -> Reply:
+    if view.project.response_channel == Project.ResponseChannel.WEB and not view.is_completed:
+        return replies.answer(click.interaction, _on_the_web(view.project))
+    timed.plan(click.interaction, view, at=click.at)
+    message = screens.draw(view, platform_id=click.platform_id, note=note, error=error)
+    return replies.answer(click.interaction, message)
+
+
+def _raw(click: Click, kind: str) -> Mapping[str, object]:
+    """What was clicked or chosen, as the interface's answer object."""
+    ref, values = click.reference, click.interaction.values
+    numbers = [int(value) for value in values if value.isdigit()]
+    if kind in SCALES:
+        return {"block_id": ref.block_id, "value": str(numbers[0] if values and numbers else ref.arg)}
+    if kind == "multi_punch" and (values or ref.op == Op.MENU):
+        return {"block_id": ref.block_id, "option_ids": numbers}
+    return {"block_id": ref.block_id, "option_id": numbers[0] if numbers else ref.arg}
+
+
+_HANDLERS: Mapping[Op, Callable[[Click], Reply]] = {
+    Op.ANSWER: _begin,
+    Op.AGAIN: _begin,
+    Op.VOTE: _vote,
+    Op.INFO: _info,
+    Op.SHOW: _show,
+    Op.CHOOSE: _choose,
+    Op.MENU: _choose,
+    Op.TOGGLE: _toggle,
+    Op.PICK: _pick,
+    Op.UNDO: _undo,
+    Op.SUBMIT: _submit,
+    Op.WRITE: _write,
+    Op.WRITTEN: _written,
+    Op.GO_ON: _go_on,
+    Op.BACK: _back,
+    Op.SKIP: _skip,
+    Op.CHANGE: _change,
+    Op.RETRACT: _retract,
+}

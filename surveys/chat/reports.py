@@ -1,0 +1,125 @@
+"""What is posted of the results of a project that has closed: in words, and as panels of a picture.
+
+Of surveys these are the figures that a page of shared results has: nothing that points to single people, and
+no texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from communities.words import plural
+from surveys.chat import results, words
+from surveys.chat.results import Tally
+from surveys.engine.script import Block
+from surveys.models import Project
+from surveys.services.results import poll as poll_results
+from surveys.services.results import shared
+
+MOST_QUESTIONS = 8  # in words; the page of results has all of them
+MOST_PANELS = 4
+_PROMPT, _LABEL = 120, 80  # characters
+Figures = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The distribution of one question. `note` tells how many answered."""
+
+    title: str
+    note: str
+    tallies: Sequence[Tally]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`words` are in the platform's markup."""
+
+    words: str
+    panels: Sequence[Panel]
+
+    @property
+    def in_plain_words(self) -> str:
+        """The panels for people who do not see the picture."""
+        return "\n".join(
+            f"{panel.title} ({panel.note}): "
+            + ", ".join(f"{tally.label} {results.percent(tally.share)}" for tally in panel.tallies)
+            for panel in self.panels
+        )
+
+
+def of_poll(project: Project, question: Block, *, at: datetime) -> Report:
+    """The result of a poll; empty if not everybody may see it."""
+    if not poll_results.may_be_seen(project=project, has_voted=False, at=at):
+        return Report("Thank you to everybody who voted.", ())
+    votes = poll_results.count(project=project, block=question, at=at)
+    if not votes.voters:
+        return Report(results.voters(votes), ())
+    tallies = results.tallies(question, votes)
+    return Report(
+        _winner(tallies, votes.voters),
+        [Panel(question.prompt, plural(votes.voters, "vote"), tallies)],
+    )
+
+
+def of_survey(project: Project, *, at: datetime) -> Report:
+    """The results of a survey, question by question."""
+    found = shared.read(project=project, at=at)
+    blocks = [block for block in found.blocks if block["response_count"]]
+    lines = [f"{plural(found.completion_count, 'person', 'people')} answered to the end."]
+    lines += [line for block in blocks if (line := _in_words(block))][:MOST_QUESTIONS]
+    if found.least_answers and len(lines) == 1:
+        lines = [f"Thank you! Results are shown once {found.least_answers} people have answered."]
+    charted = [block for block in blocks if block["distribution"]][:MOST_PANELS]
+    return Report("\n\n".join(lines), [_panel(block) for block in charted])
+
+
+def _winner(tallies: Sequence[Tally], voters: int) -> str:
+    most = max(tally.votes for tally in tallies)
+    first = [f"**{words.escape(words.clip(t.label, _LABEL))}**" for t in tallies if t.votes == most]
+    if len(first) == 1:
+        return f"{first[0]} got the most votes: {most:,} of {voters:,}."
+    if len(first) == len(tallies) or len(first) > 3:
+        return f"{len(first)} answers got the most votes: {most:,} each, of {voters:,}."
+    return f"{', '.join(first[:-1])} and {first[-1]} got the most votes: {most:,} each, of {voters:,}."
+
+
+def _panel(block: Figures) -> Panel:
+    tallies = [
+        Tally(_label(entry), entry["count"], entry["percentage"] / 100) for entry in block["distribution"]
+    ]
+    return Panel(block["prompt"], plural(block["response_count"], "answer"), tallies)
+
+
+def _in_words(block: Figures) -> str:
+    """A question and the gist of its answers; empty for a question that has no figures."""
+    gist = " · ".join(_gist(block))
+    prompt = words.escape(words.clip(" ".join(block["prompt"].split()), _PROMPT))
+    return f"**{prompt}**\n{gist}" if gist else ""
+
+
+def _gist(block: Figures) -> Iterator[str]:
+    stats, nps, ranking = block["stats"] or {}, block["nps"] or {}, block["ranking"] or []
+    if nps.get("score") is not None:
+        yield f"NPS {nps['score']:+.0f}"
+    elif stats.get("mean") is not None:
+        yield f"on average {stats['mean']:.3g}"
+    elif ranking:
+        ranked = [entry for entry in ranking if entry["average_rank"] is not None]
+        first = sorted(ranked, key=lambda entry: entry["average_rank"])[:3]
+        yield " ".join(f"{n}. {_escaped(entry)}" for n, entry in enumerate(first, start=1))
+    elif block["distribution"]:
+        first = sorted(block["distribution"], key=lambda entry: -entry["count"])[:3]
+        yield ", ".join(f"{_escaped(entry)} {results.percent(entry['percentage'] / 100)}" for entry in first)
+    yield plural(block["response_count"], "answer")
+
+
+def _label(entry: Figures) -> str:
+    return str(entry["label"] or entry["value"])
+
+
+def _escaped(entry: Figures) -> str:
+    return words.escape(words.clip(_label(entry), _LABEL))

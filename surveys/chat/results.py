@@ -1,0 +1,82 @@
+"""Results of a poll as text in a message: bars of one character, shares and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from communities.words import plural
+from surveys.chat import words
+from surveys.engine.script import SCALES, Block
+from surveys.engine.walk.answers import Reply
+from surveys.models import Project
+from surveys.services.results.poll import PollResults
+
+_BAR = "▰"
+_LENGTH = 10  # characters of the longest bar
+_LABEL = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The votes for one option or point. `share` is 0 to 1 of those who voted."""
+
+    label: str
+    votes: int
+    share: float
+    is_own: bool = False
+
+
+def tallies(block: Block, results: PollResults, *, own: Reply | None = None) -> list[Tally]:
+    """The votes in the script's order."""
+    return list(_tallies(block, results, own or {}))
+
+
+def _tallies(block: Block, results: PollResults, own: Reply) -> Iterator[Tally]:
+    voters = results.voters or 1
+    if block.type in SCALES:
+        low, high = block.points
+        by_value = {option.value: option for option in block.options}
+        for point in range(low, high + 1):
+            option, votes = by_value.get(str(point)), results.by_number.get(point, 0)
+            label = f"{point}: {option.label}" if option and option.label else str(point)
+            sign = f"{option.emoji} " if option and option.emoji else ""
+            yield Tally(sign + label, votes, votes / voters, own.get("number") == str(point))
+        return
+    ids = own.get("option_ids")
+    chosen = ids if isinstance(ids, list) else []
+    for option in block.options:
+        votes = results.by_option.get(option.id or 0, 0)
+        sign = f"{option.emoji} " if option.emoji else ""
+        yield Tally(sign + option.display_text, votes, votes / voters, option.id in chosen)
+
+
+def as_text(project: Project, block: Block, results: PollResults, *, own: Reply | None = None) -> str:
+    """Results as lines of text: each option above its bar, and how many voted."""
+    sign = (project.presentation or {}).get("chart_emoji") or _BAR
+    lines = [_line(tally, sign) for tally in tallies(block, results, own=own)]
+    return "\n".join([*lines, f"_{voters(results)}_"])
+
+
+def _line(tally: Tally, sign: str) -> str:
+    label = words.escape(words.clip(tally.label, _LABEL))
+    mark = " ← your vote" if tally.is_own else ""
+    bar = sign * round(_LENGTH * tally.share)
+    figures = f"{percent(tally.share)} ({tally.votes:,})"
+    return f"**{label}**{mark}\n{bar} {figures}" if bar else f"**{label}**{mark}\n{figures}"
+
+
+def percent(share: float) -> str:
+    """A share of 0 to 1 without decimals. Only exactly none is 0%, and only exactly all is 100%."""
+    if 0 < share < 0.01:
+        return "<1%"
+    return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
+
+
+def voters(results: PollResults) -> str:
+    """The number of votes, or why it is not shown yet."""
+    if results.voters:
+        return plural(results.voters, "vote")
+    return (
+        f"Shown once there are {results.least_answers} votes." if results.least_answers else "No votes yet."
+    )

@@ -1,0 +1,231 @@
+"""A conversation as the one message that its respondent sees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from communities.chat_platform.references import Op, of_project
+from communities.models import Community
+from communities.tiers import TIERS
+from surveys import interviewers
+from surveys.chat import controls, results, words
+from surveys.chat.controls import References
+from surveys.chat.messages import DANGER, PRIMARY, SECONDARY, Button, Embed, Message, Row
+from surveys.engine.script import Block
+from surveys.engine.walk import answers, runner
+from surveys.models import Project
+from surveys.services.conversations import drafting
+from surveys.services.conversations.drafting import Draft
+from surveys.services.conversations.view import ConversationView
+from surveys.services.results import poll as poll_results
+from xp import levels
+
+DEFAULT_COLOUR, RIGHT, WRONG, PROBLEM = 0x5B6CFF, 0x2E9E5B, 0xC9473D, 0xD98E04
+_HEX = re.compile(r"[0-9A-Fa-f]{6}")
+
+
+def draw(
+    view: ConversationView,
+    *,
+    platform_id: str,
+    note: str = "",
+    error: str = "",
+) -> Message:
+    """The conversation as it stands: the question that waits, or the end."""
+    view = replace(view, escape=words.escape)
+    if view.project.is_poll and view.is_completed:
+        return _voted(view, platform_id=platform_id, note=note, error=error)
+    if view.is_completed or view.step is None:
+        return _end(view, platform_id=platform_id, note=note, error=error)
+    return _step(view, platform_id=platform_id, note=note, error=error)
+
+
+def notice(text: str, *, rows: Sequence[Row] = (), colour: int = PROBLEM) -> Message:
+    """A text in place of a question."""
+    return Message([Embed(text, colour=colour)], rows)
+
+
+def may_change_vote(view: ConversationView) -> bool:
+    """Whether a vote was given that may be given anew, to the question that the poll has now."""
+    block, _ = _question(view)
+    is_same = (block.id or 0) in view.state.path
+    return view.is_completed and view.is_open and bool(view.project.change_poll) and is_same
+
+
+def change_vote(view: ConversationView, *, platform_id: str, error: str = "") -> Message:
+    """A poll's question once more, with the vote that was given."""
+    view = replace(view, escape=words.escape)
+    block, reply = _question(view)
+    shown = view.present(runner.state_at_step(view.script, view.state, _step_of(view, block)), block)
+    ids = (reply or {}).get("option_ids")
+    draft = drafting.Draft(tuple(ids) if isinstance(ids, list) else ())
+    step = len(view.state.path)
+    control = controls.draw(
+        shown, draft, reply, References(view.conversation.pk, platform_id, block.id or 0, step)
+    )
+    if block.type == "multi_punch":  # ticks are kept for questions that wait, and this one does not
+        to = References(view.conversation.pk, platform_id, block.id or 0, step)
+        control = controls.draw(replace(shown, answer_style="select_menu"), draft, reply, to)
+    embeds = [*_alerts(error), _question_embed(view, shown, control.text, colour_of(view.project))]
+    return Message(embeds, control.rows)
+
+
+def colour_of(project: Project, *, key: str = "border_color") -> int:
+    """A project's colour, from its invitation."""
+    invitation = (project.delivery or {}).get("invitation") or {}
+    return _colour(invitation.get(key)) or DEFAULT_COLOUR
+
+
+def picture(address: str | None) -> str:
+    """An address of a picture that the platform can load; else empty."""
+    return address if address and address.startswith(("https://", "http://")) else ""
+
+
+def _colour(text: object) -> int | None:
+    return int(text, 16) if isinstance(text, str) and _HEX.fullmatch(text) else None
+
+
+def _colour_of_block(block: Block, project: Project) -> int | None:
+    """A block's own colour, where the community's tier draws it (interface 5.6)."""
+    colour = _colour(block.color)
+    if colour is None:
+        return None
+    tier = Community.objects.values_list("tier", flat=True).get(pk=project.community_id)
+    return colour if TIERS[tier].has_premium_features else None
+
+
+def _step(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:
+    step = view.step
+    assert step is not None
+    block = step.block
+    draft = drafting.of(view) if block.asks else Draft()
+    to = References(view.conversation.pk, platform_id, block.id or 0, len(view.state.path))
+    control = controls.draw(block, draft, step.reply, to)
+    last = list(control.advance)
+    if step.can_go_back:
+        last.append(Button(words.BACK, to.to(Op.BACK), SECONDARY, "↩️"))
+    if block.asks and not block.required:
+        last.append(Button(words.SKIP, to.to(Op.SKIP)))
+    colour = _colour_of_block(block, view.project) or colour_of(view.project)
+    given = f"**{_amount(step.given, view.context.xp_name)}**" if step.given else ""
+    text = "\n\n".join(filter(None, [given, control.text]))
+    embeds = [*_verdict(view), *_alerts(error, note)]
+    if address := picture(block.image_url):
+        embeds.append(Embed(colour=colour, picture=address))
+    question = _question_embed(view, block, text, colour)
+    number, total = view.question_numbers
+    footer = f"Question {number} of about {total}" if block.asks and total else ""
+    return Message([*embeds, replace(question, footer=footer)], [*control.rows, *([last] if last else [])])
+
+
+def _question_embed(view: ConversationView, block: Block, text: str, colour: int) -> Embed:
+    parts = [block.prompt, text]
+    if not view.state.path and not view.is_completed:
+        parts.append(f"-# {privacy_of(view.project)}")
+    return Embed(
+        "\n\n".join(filter(None, parts)),
+        colour=colour,
+        author=interviewers.name_of(view.project.presentation),
+        thumbnail=picture(block.thumbnail_url),
+    )
+
+
+def privacy_of(project: Project) -> str:
+    """Who will know what somebody answers."""
+    if project.is_anonymous:
+        return words.ANONYMOUS
+    is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
+    return words.MEMBERS_READ if is_open else words.TEAM_READS
+
+
+def _end(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:
+    texts = [block.prompt for block in view.outro if block.prompt]
+    if not texts:
+        texts = ["Thank you! That was the last question."]
+    again = _again(view, platform_id)
+    texts += filter(None, [earned_in_words(view), words.ANSWER_ADDS if again else ""])
+    embed = Embed(
+        "\n\n".join(texts),
+        colour=colour_of(view.project),
+        author=interviewers.name_of(view.project.presentation),
+    )
+    return Message([*_verdict(view), *_alerts(error, note), embed], again)
+
+
+def _again(view: ConversationView, platform_id: str) -> Sequence[Row]:
+    project = view.project
+    most, number = project.max_completes_per_user, view.session_number
+    if not view.is_open or (most is not None and (number or 1) >= most):
+        return ()
+    to = References(of_project(project.pk), platform_id)
+    return [[Button(words.AGAIN, to.to(Op.AGAIN))]]
+
+
+def _voted(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:
+    block, reply = _question(view)
+    vote = answers.display_text(block, reply)
+    texts = [f"You voted **{words.escape(vote)}**." if vote else ""]
+    texts += [each.prompt for each in view.outro if each.prompt]
+    texts += view.texts_ahead()
+    if earned := earned_in_words(view):
+        texts.append(earned)
+    embeds = [*_verdict(view), *_alerts(error, note)]
+    embeds.append(Embed("\n\n".join(filter(None, texts)), colour=colour_of(view.project)))
+    if poll_results.may_be_seen(project=view.project, has_voted=True, at=view.at):
+        votes = poll_results.count(project=view.project, block=block, at=view.at)
+        text = results.as_text(view.project, block, votes, own=reply)
+        title = "Results so far" if view.is_open else "Results"
+        embeds.append(Embed(text, title=title, colour=colour_of(view.project)))
+    elif view.is_open:
+        embeds[-1] = replace(embeds[-1], footer=words.RESULTS_LATER)
+    if not (view.is_open and view.project.change_poll):
+        return Message(embeds)
+    to = References(view.conversation.pk, platform_id, block.id or 0, len(view.state.path))
+    change = Button(words.CHANGE, to.to(Op.CHANGE), PRIMARY)
+    return Message(embeds, [[change, Button(words.RETRACT, to.to(Op.RETRACT), DANGER)]])
+
+
+def _question(view: ConversationView) -> tuple[Block, answers.Reply | None]:
+    block = next(block for block in view.script.blocks if block.asks)
+    return block, view.state.replies.get(block.id or 0)
+
+
+def _step_of(view: ConversationView, block: Block) -> int:
+    return view.state.path.index(block.id or 0)
+
+
+def earned_in_words(view: ConversationView) -> str:
+    """The XP of a conversation, the member's level, and when it is given if not at once; empty for none."""
+    xp, name, later = view.earned_xp, view.context.xp_name, f"-# {view.deferral}" if view.deferral else ""
+    if not xp:
+        return later if any(block.action_kind for block in view.outro) else ""
+    given = view.context.given
+    is_told = any(given.get(block.id or 0) == xp for block in view.outro if block.action_kind == "give_xp")
+    parts = [] if is_told else [f"**{_amount(xp, name)}**"]
+    if (standing := view.totals) is not None:
+        level, missing = levels.level_of(standing.total), levels.to_next(standing.total)
+        parts.append(f"Level {level}, {missing:,} {words.escape(name)} to level {level + 1}")
+    return "\n".join(filter(None, [" · ".join(parts), later]))
+
+
+def _amount(xp: int, name: str) -> str:
+    sign = "+" if xp > 0 else "\N{MINUS SIGN}"
+    return f"{sign}{abs(xp):,} {words.escape(name)}"
+
+
+def _verdict(view: ConversationView) -> list[Embed]:
+    """The feedback on the answer before, if it was graded."""
+    text = view.last_feedback()
+    if not text or not view.script.scoring_enabled:
+        return []
+    latest = runner.latest_reply(view.script, view.state)
+    is_right = latest is not None and bool(answers.is_correct(*latest))
+    verdict = words.RIGHT if is_right else words.NOT_RIGHT
+    return [Embed(f"**{verdict}**\n{text}", colour=RIGHT if is_right else WRONG)]
+
+
+def _alerts(error: str, note: str = "") -> list[Embed]:
+    alerts = [Embed(f"⚠️ **{words.escape(error)}**", colour=PROBLEM)] if error else []
+    return alerts + ([Embed(note, colour=DEFAULT_COLOUR)] if note else [])

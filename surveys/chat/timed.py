@@ -1,0 +1,95 @@
+"""Texts that go on by themselves (`continue.after: pause`), in the message that their reader sees.
+
+The platform lets us change that message for fifteen minutes after a click. The reader can always go on by the
+button too: whichever comes first counts. On anonymous projects nothing is kept about a click, so there the
+button alone goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from communities.chat_platform import client
+from communities.chat_platform.client import Refused, Unauthorized
+from communities.errors import Refusal
+from communities.models import ChatTask
+from communities.sealing import Unreadable, unseal
+from communities.services.chat import outbox
+from surveys.chat import screens
+from surveys.chat.interactions import Interaction
+from surveys.services.conversations import service as conversations
+from surveys.services.conversations.view import ConversationView
+
+ADVANCE = "surveys.advance_in_chat"
+TOKEN_LIVES = timedelta(minutes=14)
+
+
+def plan(interaction: Interaction, view: ConversationView, *, at: datetime) -> None:
+    """If a timed text waits in a conversation, have a worker go on when its time is over."""
+    _plan(view, token=interaction.token, platform_id=interaction.author.platform_id, clicked_at=at, at=at)
+
+
+def _plan(
+    view: ConversationView, *, token: str, platform_id: str, clicked_at: datetime, at: datetime
+) -> None:
+    """`clicked_at` is when the token was made, which lives for a while from then."""
+    block = view.step.block if view.step else None
+    after = block.continue_ if block and not block.asks else None
+    if block is None or after is None or after.after != "pause" or not after.pause:
+        return
+    is_too_late = at + timedelta(seconds=after.pause) > clicked_at + TOKEN_LIVES
+    if view.project.is_anonymous or is_too_late or view.is_completed:
+        return
+    payload = {
+        "token": token,
+        "platform_id": platform_id,
+        "block_id": block.id,
+        "step": len(view.state.path),
+        "at": clicked_at.isoformat(),
+    }
+    outbox.put(
+        community_id=view.project.community_id,
+        kind=ADVANCE,
+        subject=f"{view.conversation.pk}:{len(view.state.path)}",
+        at=at,
+        due_at=at + timedelta(seconds=after.pause),
+        payload=json.dumps(payload),
+    )
+
+
+def advance(task: ChatTask, at: datetime) -> None:
+    """Go on in a conversation, and show the next step in its reader's message."""
+    if task.payload is None:
+        return
+    try:
+        payload = json.loads(
+            unseal(bytes(task.payload), purpose=outbox.PURPOSE, row=f"{task.kind}:{task.subject}")
+        )
+    except Unreadable:
+        return
+    if at - datetime.fromisoformat(payload["at"]) > TOKEN_LIVES:
+        return
+    conversation_id, step = uuid.UUID(task.subject.partition(":")[0]), payload["step"]
+    try:
+        view = conversations.go_on(
+            conversation_id=conversation_id, block_id=payload["block_id"], at=at, step=step
+        )
+    except Refusal:
+        return  # closed or gone meanwhile: the button says so
+    if view.resumed and len(view.state.path) != step + 1:
+        return  # its reader has gone on
+    platform_id, token = payload["platform_id"], payload["token"]
+    clicked_at = datetime.fromisoformat(payload["at"])
+    _plan(view, token=token, platform_id=platform_id, clicked_at=clicked_at, at=at)
+    message = screens.draw(view, platform_id=platform_id).as_json()
+    application = settings.CHAT
+    assert application is not None
+    path = f"/webhooks/{application.application_id}/{token}/messages/@original"
+    try:
+        client.request("PATCH", path, json=message, as_bot=False)
+    except (Refused, Unauthorized):
+        return  # the message is gone, or too old: its button still goes on

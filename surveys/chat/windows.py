@@ -1,0 +1,41 @@
+"""The window in which a text or a number is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from communities.chat_platform import limits
+from communities.chat_platform.references import Op
+from surveys.chat import controls, words
+from surveys.chat.controls import References
+from surveys.chat.messages import FIELD_ID, Window
+from surveys.services.conversations import drafting
+from surveys.services.conversations.view import ConversationView
+
+_LONGEST_NUMBER = 120  # digits, with decimals (decisions 15.5) and some room for mistakes
+
+
+def draw(view: ConversationView, *, platform_id: str) -> Window:
+    """The window of the question that waits, with what was written before."""
+    step = replace(view, escape=words.escape).step
+    assert step is not None
+    block = step.block
+    to = References(view.conversation.pk, platform_id, block.id or 0, len(view.state.path))
+    is_number = block.type == "open_numeric"
+    return Window(
+        custom_id=to.to(Op.WRITTEN),
+        title="Your answer",
+        label="Your number" if is_number else "Your answer",
+        text=block.prompt,
+        value=drafting.of(view).text,
+        hint=controls.number_help(block),
+        is_long=not is_number,
+        is_required=bool(block.required),
+        longest=_LONGEST_NUMBER if is_number else limits.INPUT,
+    )
+
+
+def written(fields: Mapping[str, str]) -> str:
+    """What was written in the window, without characters that no text has."""
+    return fields.get(FIELD_ID, "").replace("\x00", "")

@@ -1,0 +1,53 @@
+"""The fixed texts in chat. All other text comes from the author of a survey."""
+
+from __future__ import annotations
+
+import re
+
+# What the platform reads as markup or as a mention. Escaped, it is shown as it is.
+_MARKUP = re.compile(r"([\\`*_~|>#\[\]()<@:-])")
+
+ANSWER, VOTE, INFO = "Answer", "Vote", "Info"
+BACK, SKIP, SUBMIT, UNDO, TRY_AGAIN = "Back", "Skip", "Submit", "Undo", "Try again"
+WRITE, WRITE_NUMBER, CHANGE_TEXT = "Write answer", "Enter a number", "Change answer"
+AGAIN, CHANGE, RETRACT = "Answer again", "Change my vote", "Take my vote back"
+WELCOME_BACK = "Welcome back, you were here."
+MOVED_ON = "You were further on already. Here is where you are."
+BUSY = "Much is going on right now. Nothing is lost: please press that again."
+TOO_FAST = "That was very fast. Nothing is lost: please wait a few seconds and press again."
+NOT_YOURS = "This belongs to somebody else, or is too old. Please press “Answer” under the survey yourself."
+PRESS_AGAIN = "That click came twice, and counts once. Please press again if nothing happened."
+GONE = "This is not there any more."
+CHANGED = "The questions have changed since this message was made. Please try again below the newest one."
+FAULT = "Something went wrong on our side. What you answered before is saved. Please try again in a moment."
+NOT_CONNECTED = "This server is not connected with Colloquy."
+TAKEN_BACK = "Your vote was taken back."
+LIMIT = "You have answered this as often as its author allows. Thank you!"
+ANSWERED_BEFORE = "You have answered this already, and your answers are in."
+ANSWER_ADDS = "-# Answering again adds another response. This one stays."
+VOTED_BEFORE = "You have voted already, and this poll does not let votes be changed."
+VOTED_ELSEWHERE = (
+    "You have voted already. This poll is anonymous: your vote can be changed in the message that you got "
+    "when you voted, and nowhere else."
+)
+ONLY_IN_SERVER = "Please use this in the server of your community."
+TIMED_OUT = "You are timed out in this server, so you cannot answer right now."
+PENDING = "Please accept the rules of this server first. Then you can answer."
+ANONYMOUS = (
+    "🔒 Anonymous: nothing that we store joins your answers to you. So we cannot find them again either: "
+    "keep this message until you have finished."
+)
+MEMBERS_READ = "Everybody in the community can see who answered what."
+TEAM_READS = "Only whoever made this and the community’s admins can see who answered what."
+RIGHT, NOT_RIGHT = "✅ That is right.", "❌ Not quite."
+RESULTS_LATER = "The results can be seen once the poll is closed."
+
+
+def escape(text: str) -> str:
+    """A text of somebody else's, so that the platform shows it as it is: no markup, links or mentions."""
+    return _MARKUP.sub(r"\\\1", text)
+
+
+def clip(text: str, most: int) -> str:
+    """A text of at most so many characters, cut with an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

@@ -1,0 +1,64 @@
+"""Metadata: texts that are sent along when a conversation begins (decisions 15.11, 15.27).
+
+Over the interface a caller may send any. A web address may carry those that the project declares in its
+`hidden_fields`. On anonymous projects a text could name the respondent, so a declaration lists the values of
+each field there, and any other value is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from surveys.engine.script import Violation
+from surveys.models import Project
+
+MAX_FIELDS = 20
+MAX_KEY = 40  # characters
+MAX_VALUE = 500  # characters
+MAX_VALUES = 20  # of a field on anonymous projects
+_KEY = re.compile(rf"[a-z0-9_]{{1,{MAX_KEY}}}").fullmatch
+
+
+def is_key(name: str) -> bool:
+    """Whether a field may be called so."""
+    return _KEY(name) is not None
+
+
+def allowed(project: Project, sent: Mapping[str, str]) -> dict[str, str]:
+    """What a project stores of the metadata: all of it, but on anonymous projects declared values alone."""
+    if not project.is_anonymous:
+        return dict(sent)
+    values = project.hidden_fields if isinstance(project.hidden_fields, dict) else {}
+    return {key: value for key, value in sent.items() if value in values.get(key, ())}
+
+
+def from_address(project: Project, query: Mapping[str, str]) -> dict[str, str]:
+    """The declared fields in the address of a page, without empty ones. Longer values are cut."""
+    found = {key: query.get(key, "")[:MAX_VALUE] for key in project.hidden_fields}
+    return allowed(project, {key: value for key, value in found.items() if value.isprintable() and value})
+
+
+def faults(project: Project) -> Iterator[Violation]:
+    """What is wrong with the `hidden_fields` of a project under its privacy."""
+    fields, path = project.hidden_fields, "settings.hidden_fields"
+    if len(fields) > MAX_FIELDS:
+        yield Violation(path, "too_many", f"`{path}` can hold at most {MAX_FIELDS} names.")
+    for name in fields:
+        if not is_key(name):
+            yield Violation(
+                path, "invalid", f"`{path}` has names of 1 to {MAX_KEY} of a-z, 0-9 and _; {name!r} is none."
+            )
+    if project.is_anonymous and fields and not isinstance(fields, dict):
+        yield Violation(
+            path,
+            "invalid_type",
+            f"On anonymous projects `{path}` is an object of names with their allowed values, such as "
+            '`{"campaign": ["mail", "poster"]}`: any other text could name the respondent.',
+        )
+    if isinstance(fields, dict):
+        for name, values in fields.items():
+            if not 1 <= len(values) <= MAX_VALUES:
+                yield Violation(
+                    f"{path}.{name}", "invalid", f"`{path}.{name}` lists 1 to {MAX_VALUES} values."
+                )

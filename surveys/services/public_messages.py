@@ -1,0 +1,123 @@
+"""Asks for the message of a project on the chat platform: posted, changed or closed by the worker.
+
+A project has one if its invitation names a channel and its community is connected. What the message says is
+drawn when it is sent (`surveys.chat.posting`), so asking twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+
+from communities.services.chat import installations, outbox, overview
+from communities.statements import prepared
+from surveys.models import Project, PublicMessage
+
+SEND = "surveys.send_public_message"
+SUMMARIZE = "surveys.send_summary"
+REMOVE = "surveys.remove_public_message"
+
+ASKED_AGAIN = timedelta(hours=1)  # after the platform refused: each refusal counts against the bot
+
+# Messages that do not show what they should: a closing, another wording, votes. What waits is not hurried.
+# Votes of anonymous projects are shown once an hour, so that no time here tells when somebody voted.
+_IS_OUTDATED = """
+    SELECT message.project_id, project.community_id
+    FROM surveys_publicmessage message
+    JOIN surveys_project project ON project.id = message.project_id
+    JOIN communities_chatinstallation chat
+        ON chat.community_id = project.community_id AND chat.status = 'connected'
+    WHERE (
+        message.is_open AND project.status <> 'active'
+        OR project.status = 'active' AND message.revision <> project.revision
+        OR project.status = 'active' AND message.changes <> (
+            SELECT coalesce(sum(tally.changes), 0) FROM surveys_tally tally
+            WHERE tally.project_id = message.project_id
+        ) AND (project.privacy_mode <> 'anonymous' OR %(is_new_hour)s)
+    ) AND NOT EXISTS (
+        SELECT FROM communities_chattask task
+        WHERE task.kind = 'surveys.send_public_message' AND task.subject = message.project_id::text
+            AND (task.due_at IS NOT NULL OR task.status = 'abandoned' AND task.last_attempt_at > %(again)s)
+    )
+    ORDER BY message.edited_at NULLS FIRST LIMIT 500
+"""
+
+
+def names_of(subjects: Collection[str]) -> Mapping[str, str]:
+    """The names of the projects that tasks of the outbox are about."""
+    ids = {subject: subject.partition(":")[0] for subject in subjects}
+    found = Project.objects.filter(pk__in={each for each in ids.values() if each.isdigit()})
+    names = {str(pk): name for pk, name in found.values_list("pk", "name")}
+    return {subject: names[pk] for subject, pk in ids.items() if pk in names}
+
+
+overview.describe(SEND, "Message of a project", names_of)
+overview.describe(SUMMARIZE, "Results of a project", names_of)
+
+
+def channel_of(project: Project) -> str:
+    """The channel of a project's invitation; empty if it names none."""
+    invitation = (project.delivery or {}).get("invitation") or {}
+    return invitation.get("post_channel_id") or ""
+
+
+def address_of(project: Project) -> str:
+    """Where the message of a project is read in a browser; empty if it has none."""
+    row = PublicMessage.objects.filter(pk=project.pk).first()
+    if row is None or not row.message_id:
+        return ""
+    return f"https://discord.com/channels/{project.community_id}/{row.channel_id}/{row.message_id}"
+
+
+def are_posted(projects: Collection[Project]) -> bool:
+    """Whether one of these projects has a message on the chat platform."""
+    return PublicMessage.objects.filter(pk__in=[each.pk for each in projects]).exclude(message_id="").exists()
+
+
+def ask(project: Project, *, at: datetime) -> None:
+    """Have the message of a project posted, or brought up to date. In the transaction of the change.
+
+    While the community is not connected, the row waits: `ask_for_outdated` finds it later.
+    """
+    channel_id = channel_of(project)
+    if not channel_id and not PublicMessage.objects.filter(pk=project.pk).exists():
+        return
+    PublicMessage.objects.bulk_create(
+        [PublicMessage(project_id=project.pk, channel_id=channel_id)], ignore_conflicts=True
+    )
+    if installations.is_connected(community_id=project.community_id):
+        outbox.put(community_id=project.community_id, kind=SEND, subject=str(project.pk), at=at)
+
+
+def ask_at_closing(project: Project, *, at: datetime) -> None:
+    """Have the message of a project that closes say so, and its results posted if it reveals them."""
+    ask(project, at=at)
+    if project.reveal_results and installations.is_connected(community_id=project.community_id):
+        subject = f"{project.pk}:{int((project.opened_at or at).timestamp())}"  # once for each opening
+        outbox.put(community_id=project.community_id, kind=SUMMARIZE, subject=subject, at=at)
+
+
+def ask_to_remove(project: Project, *, at: datetime) -> None:
+    """Have the message of a project removed that is deleted for good. In the transaction of the deletion."""
+    row = PublicMessage.objects.filter(pk=project.pk).exclude(message_id="").first()
+    if row is not None and installations.is_connected(community_id=project.community_id):
+        remove(project, row, at=at)
+
+
+def remove(project: Project, row: PublicMessage, *, at: datetime) -> None:
+    """Have a message removed that is not the project's any more."""
+    subject = f"{row.channel_id}:{row.message_id}"
+    outbox.put(community_id=project.community_id, kind=REMOVE, subject=subject, at=at)
+
+
+def ask_for_outdated(*, at: datetime) -> int:
+    """Have the messages changed that do not show the latest votes or wording. Returns how many.
+
+    Compared are sums that every vote changes anyway, so a vote does nothing for its message.
+    """
+    with prepared() as cursor:
+        cursor.execute(_IS_OUTDATED, {"is_new_hour": at.minute == 0, "again": at - ASKED_AGAIN})
+        rows = cursor.fetchall()
+    for project_id, community_id in rows:
+        outbox.put(community_id=community_id, kind=SEND, subject=str(project_id), at=at)
+    return len(rows)

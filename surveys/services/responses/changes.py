@@ -1,0 +1,197 @@
+"""The feed: every response once for each state that a reader has not seen, and deletions (decisions 15.9).
+
+Readers keep a copy. They ask for what comes after their cursor, as often as they like, and whatever happens
+meanwhile reaches them at the next reading. `feed_order` says why nothing is skipped.
+
+A response that changes again before it is read is told once, as it stands then. All of a page is read by one
+statement, so what it tells belongs to the positions that it tells it at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from communities.actors import Actor
+from communities.errors import Forbidden, NotFound
+from communities.statements import fetch_rows
+from surveys.models import DeletedResponse, Project
+from surveys.services import access, feed_order
+from surveys.services.feed_order import NEXT, NOW, OPEN
+from surveys.services.representations.response import response_serializer
+from surveys.services.responses import cursors
+from surveys.services.responses.cursors import Cursor
+from surveys.services.responses.service import ANSWERS, COLUMNS
+
+# In each project the next few by its index, then the first of all. A page costs the same at any depth.
+_PAGE = f"""
+    WITH changed AS (
+        SELECT own.* FROM unnest(%(projects)s::bigint[]) AS read(project_id), LATERAL (
+            SELECT project_id, changed_in, id, is_listed FROM surveys_conversation
+            WHERE project_id = read.project_id AND changed_in > 0 AND changed_in < {OPEN}
+                AND (changed_in, id) > (%(position)s, %(id)s::uuid)
+            ORDER BY changed_in, id LIMIT %(limit)s
+        ) own
+    ), deleted AS (
+        SELECT project_id, changed_in, response_id AS id, FALSE FROM surveys_deletedresponse
+        WHERE {{whose}} AND changed_in >= %(begun_at)s AND changed_in < {OPEN}
+            AND (changed_in, response_id) > (%(position)s, %(id)s::uuid)
+        ORDER BY changed_in, response_id LIMIT %(limit)s
+    ), page AS (
+        SELECT * FROM changed UNION ALL SELECT * FROM deleted ORDER BY changed_in, id LIMIT %(limit)s
+    )
+    SELECT page.project_id, page.changed_in, page.id, page.is_listed, {COLUMNS}
+    FROM page LEFT JOIN surveys_conversation c ON c.id = page.id AND page.is_listed {ANSWERS}
+    ORDER BY page.changed_in, page.id
+"""
+_OF_PROJECT = "project_id = %(project)s"
+# Nobody knows any more who could read a project that is gone. What is told of it are numbers and random ids.
+_OF_COMMUNITY = """
+    community_id = %(community)s AND (
+        project_id = ANY(%(projects)s)
+        OR NOT EXISTS (SELECT FROM surveys_project p WHERE p.id = surveys_deletedresponse.project_id)
+    )
+"""
+_AHEAD = """
+    SELECT read.project_id FROM unnest(%s::bigint[]) AS read(project_id), LATERAL (
+        SELECT max(changed_in) AS position FROM surveys_conversation
+        WHERE project_id = read.project_id AND changed_in > 0
+    ) latest
+    WHERE latest.position >= {number}
+"""
+_DELETIONS_AHEAD = f"SELECT FROM surveys_deletedresponse WHERE {{whose}} AND changed_in >= {OPEN} LIMIT 1"
+# In a database that was restored from a dump the numbers of transactions begin anew, and rows from before lie
+# ahead of all numbers. They are told as changed now.
+_TAKE_OVER = f"""
+    UPDATE surveys_conversation SET changed_in = {NOW} WHERE changed_in >= {NEXT} AND id = ANY(ARRAY(
+        SELECT id FROM surveys_conversation WHERE project_id = ANY(%s) AND changed_in >= {NEXT} LIMIT %s
+    ))
+"""
+TAKEN_OVER_AT_ONCE = 10_000  # in one transaction, so that a reader who gives up has come further all the same
+# Most transactions end within milliseconds. So readers find what they have just written themselves.
+WAIT, MOST_WAITS = 0.02, 25  # seconds, times
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesPage:
+    """What has changed, in order, with the cursor after it. `has_more`: there is more to read already."""
+
+    data: Sequence[Mapping[str, object]]
+    cursor: str
+    has_more: bool
+
+
+def of_project(
+    *, project: Project, actor: Actor, cursor: str | None, per_page: int, at: datetime
+) -> ChangesPage:
+    """What has changed in a project since a cursor; from the beginning without one.
+
+    Raises InvalidRequest for a cursor that is not of this feed, and `cursor_expired` for an old one.
+    """
+    whose = {"projects": [project.pk], "project": project.pk}
+    return _read(f"project:{project.pk}", actor, whose, _OF_PROJECT, cursor, per_page, at)
+
+
+def of_community(*, actor: Actor, cursor: str | None, per_page: int, at: datetime) -> ChangesPage:
+    """What has changed in all projects whose responses the actor may read. Raises as `of_project` does.
+
+    A project that can still be restored goes on to be told, or a restored one would have lost what changed
+    before it was deleted.
+    """
+    whose = {"projects": _readable(actor, at), "community": actor.community_id}
+    return _read(f"community:{actor.community_id}", actor, whose, _OF_COMMUNITY, cursor, per_page, at)
+
+
+def forget_deletions(*, at: datetime) -> int:
+    """Forget deletions that are older than every cursor. Returns how many."""
+    count, _ = DeletedResponse.objects.filter(due_at__lt=at - cursors.LIFETIME).delete()
+    return count
+
+
+def _read(
+    feed: str,
+    actor: Actor,
+    whose: Mapping[str, Any],
+    deletions: str,
+    text: str | None,
+    per_page: int,
+    at: datetime,
+) -> ChangesPage:
+    order = feed_order.now()
+    cursor = (
+        Cursor(feed, order.database, order.open)
+        if text is None
+        else cursors.read(text, feed=feed, order=order, at=at)
+    )
+    _take_over(whose["projects"])
+    values = {
+        **whose,
+        "position": cursor.position,
+        "id": cursor.response_id,
+        "begun_at": cursor.begun_at,
+        "limit": per_page + 1,
+    }
+    rows = fetch_rows(_PAGE.format(whose=deletions), values)
+    for _ in range(MOST_WAITS):
+        if len(rows) > per_page or not _are_waiting(whose, deletions):
+            break
+        time.sleep(WAIT)
+        rows = fetch_rows(_PAGE.format(whose=deletions), values)
+    page = rows[:per_page]
+    if page:
+        cursor = replace(cursor, position=page[-1][1], response_id=page[-1][2])
+    return ChangesPage(_serialized(page, actor), cursor.written(at=at), has_more=len(rows) > per_page)
+
+
+def _are_waiting(whose: Mapping[str, Any], deletions: str) -> bool:
+    """Whether a change has been written that a transaction which is still open keeps from being told."""
+    ahead = fetch_rows(_AHEAD.format(number=OPEN), [list(whose["projects"])])
+    return bool(ahead or fetch_rows(_DELETIONS_AHEAD.format(whose=deletions), whose))
+
+
+def _serialized(rows: Sequence[Sequence[Any]], actor: Actor) -> list[Mapping[str, object]]:
+    projects = Project.with_deleted.in_bulk({row[0] for row in rows if row[3]})
+    solutions = access.may_read_solutions(actor=actor)
+    serialize = {key: response_serializer(each, solutions=solutions) for key, each in projects.items()}
+    return [
+        serialize[project_id](stored)
+        if is_listed
+        else {"id": str(response_id), "project_id": str(project_id), "deleted": True}
+        for project_id, _, response_id, is_listed, *stored in rows
+        if not is_listed or project_id in serialize  # else its deletion follows
+    ]
+
+
+def _take_over(project_ids: Sequence[int]) -> None:
+    """Give changes from another database a place in this one. No cursor from there is good here."""
+    foreign = [key for (key,) in fetch_rows(_AHEAD.format(number=NEXT), [list(project_ids)])]
+    while foreign:
+        with connection.cursor() as cursor:
+            cursor.execute(_TAKE_OVER, [foreign, TAKEN_OVER_AT_ONCE])
+            if cursor.rowcount < TAKEN_OVER_AT_ONCE:
+                return
+
+
+def _readable(actor: Actor, at: datetime) -> list[int]:
+    """The ids of the projects whose responses the actor may read."""
+    projects = Project.with_deleted.in_community(actor.community_id)
+    if actor.is_admin:
+        return list(projects.values_list("pk", flat=True))
+    return [
+        project.pk
+        for project in projects.defer("delivery", "presentation", "rewards")
+        if _may_read(actor, project, at)
+    ]
+
+
+def _may_read(actor: Actor, project: Project, at: datetime) -> bool:
+    try:
+        access.require_responses_reader(actor=actor, project=project, at=at)
+    except (Forbidden, NotFound):
+        return False
+    return True

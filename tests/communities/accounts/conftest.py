@@ -1,0 +1,37 @@
+"""Fixtures of the tests of accounts. A test file that needs other people defines its own."""
+
+from typing import Any
+
+import pytest
+
+EMAIL, PASSWORD = "ada@example.org", "a calm purple teapot"
+
+
+@pytest.fixture
+def quick_hashes(settings: Any) -> None:
+    """Passwords are hashed without the work that makes guessing slow."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def browser() -> Any:
+    """A browser with an address of its own, so that no limit is shared."""
+    from django.test import Client  # noqa: PLC0415 - once Django is set up
+
+    from tests.support.api_requests import new_address  # noqa: PLC0415 - once Django is set up
+
+    return Client(REMOTE_ADDR=new_address())
+
+
+@pytest.fixture
+def ada(db: None) -> Any:
+    """A user with a password and a confirmed address."""
+    from allauth.account.models import EmailAddress  # noqa: PLC0415 - once Django is set up
+
+    from tests.factories import UserFactory  # noqa: PLC0415 - once Django is set up
+
+    user = UserFactory.create(name="Ada", email=EMAIL)
+    user.set_password(PASSWORD)
+    user.save()
+    EmailAddress.objects.create(user=user, email=EMAIL, verified=True, primary=True)
+    return user

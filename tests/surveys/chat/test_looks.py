@@ -1,0 +1,171 @@
+"""How questions and invitations look: emoji, pictures, labels, feedback, and what the tier allows."""
+
+import pytest
+
+from tests.support.chat.agent import labels_of, text_of
+from tests.support.chat.community import ChatCommunity
+
+pytestmark = pytest.mark.django_db
+
+QUESTION = {
+    "name": "a",
+    "type": "single_punch",
+    "prompt": "First?",
+    "options": [{"value": "x"}, {"value": "y"}],
+}
+PICTURE = "https://pictures.example.org/board.png"
+PREMIUM = {
+    "border_color": "112233",
+    "border_color_closed": "445566",
+    "footer": "Since 1921",
+    "answer_button_label": "Join in",
+    "answer_button_color": 3,
+}
+
+
+def begun(chat, *blocks, **fields):
+    chat.open(*blocks, **fields)
+    agent = chat.agent()
+    agent.press("Answer", message=chat.message())
+    return agent
+
+
+def test_emoji_stand_for_options_with_a_legend(chat):
+    options = [
+        {"value": "White", "emoji": "⚪"},
+        {"value": "Black 🖤"},
+        {"value": "Custom", "emoji": "<:pawn:123456789012345678>"},
+        {"value": "None"},
+    ]
+    marit = begun(chat, {**QUESTION, "answer_style": "emoji_only", "options": options})
+
+    assert labels_of(marit.screen)[:4] == ["⚪", "🖤", "pawn", "4️⃣"]
+    assert "⚪  White" in marit.text
+    assert "4️⃣  None" in marit.text
+    marit.press("🖤")
+    assert "Thank you" in marit.text
+
+
+def test_a_custom_emoji_in_a_label_is_shown_as_one(chat):
+    options = [{"value": "<:pawn:123456789012345678> Pawn"}, {"value": "Rook"}]
+    marit = begun(chat, {**QUESTION, "options": options})
+
+    button = marit.button("Pawn")
+    assert (button["label"], button["emoji"]["id"]) == ("Pawn", "123456789012345678")
+
+
+def test_a_menu_is_shown_where_the_author_wants_one_or_buttons_do_not_fit(chat):
+    many = [{"value": f"Option {n}"} for n in range(25)]
+    marit = begun(
+        chat, {**QUESTION, "answer_style": "select_menu"}, {**QUESTION, "name": "b", "options": many}
+    )
+
+    marit.choose("x")
+    assert len([each for each in labels_of(marit.screen) if each.startswith("Option")]) == 25
+    marit.choose("Option 24")
+    assert "Thank you" in marit.text
+
+
+def test_pictures_stand_above_and_beside_the_prompt(chat):
+    marit = begun(chat, {**QUESTION, "image_url": PICTURE, "thumbnail_url": PICTURE})
+
+    above, asked = marit.screen["embeds"]
+    assert (above["image"]["url"], asked["thumbnail"]["url"]) == (PICTURE, PICTURE)
+    assert above["color"] == asked["color"]
+
+
+def test_eleven_labelled_points_are_explained(chat):
+    points = [{"value": str(n), "label": f"Point {n}"} for n in range(11)]
+    marit = begun(chat, {"name": "s", "type": "opinion_scale", "prompt": "Agreed?", "options": points})
+
+    rows = [len(row["components"]) for row in marit.screen["components"]]
+    assert rows[:3] == [4, 4, 3]
+    assert "**10**  Point 10" in marit.text
+
+
+def test_ends_of_a_scale_are_explained(chat):
+    scale = {"label_left": "Never", "label_right": "Always"}
+    marit = begun(chat, {"name": "s", "type": "opinion_scale", "prompt": "How often?", "scale": scale})
+
+    assert "**0** Never · **10** Always" in marit.text
+
+
+def test_graded_answers_get_their_feedback_above_the_next_question(chat):
+    graded = {
+        **QUESTION,
+        "correct_answer_index": 0,
+        "when_correct": "[answer] it is.",
+        "when_incorrect": "No.",
+    }
+    marit = begun(chat, graded, {**graded, "name": "b"}, scoring_enabled=True)
+
+    marit.press("x")
+    assert "✅ That is right.**\nx it is." in marit.text
+    marit.press("y")
+    assert "❌ Not quite.**\nNo." in marit.text
+
+
+def test_what_others_wrote_is_no_markup(chat):
+    text = {"name": "t", "type": "open_text", "prompt": "Say.", "required": True}
+    marit = begun(chat, text, {**QUESTION, "prompt": "You said [t]."})
+
+    marit.press("Write answer")
+    marit.write("**@everyone** [x](https://evil.example)")
+    assert r"You said \*\*\@everyone\*\* \[x\]\(https\://evil.example\)." in marit.text
+    assert marit.screen["content"] == ""
+
+
+def test_the_interviewer_asks(chat):
+    marit = begun(chat, QUESTION, presentation={"interviewer_id": 4})
+
+    assert marit.screen["embeds"][0]["author"]["name"] == "Kenji"
+
+
+def test_the_invitation_shows_all_that_its_tier_allows(chat):
+    project = chat.open(
+        QUESTION, invitation={**PREMIUM, "message": "Hello", "image_url": PICTURE, "thumbnail_url": PICTURE}
+    )
+
+    (embed,) = chat.message()["embeds"]
+    (button,) = chat.message()["components"][0]["components"]
+    assert (embed["color"], embed["footer"]["text"]) == (0x112233, "Since 1921")
+    assert (embed["image"]["url"], embed["thumbnail"]["url"]) == (PICTURE, PICTURE)
+    assert (button["label"], button["style"]) == ("Join in", 3)
+    chat.close(project)
+    assert chat.message()["embeds"][0]["color"] == 0x445566
+
+
+def test_premium_fields_are_not_drawn_on_the_basic_tier(platform, db):
+    chat = ChatCommunity(platform)
+    project = chat.create(QUESTION, invitation={**PREMIUM, "message": "Hello"})
+    chat.community.tier = "basic"
+    chat.community.save()
+    project.refresh_from_db()
+    chat.reopen(project)
+
+    (embed,) = chat.message()["embeds"]
+    assert "footer" not in embed
+    assert labels_of(chat.message()) == ["Answer"]
+
+
+def test_facts_are_switched_off_or_behind_a_button(chat):
+    config = {"info_display": "button", "rows": {"privacy": False}}
+    chat.open(QUESTION, QUESTION | {"name": "b"}, invitation={"embed_config": config})
+    marit = chat.agent()
+
+    assert "2 questions" not in text_of(chat.message())
+    marit.press("Info", message=chat.message())
+    assert "2 questions" in marit.text
+
+
+def test_blocks_have_their_colour_on_tiers_that_draw_it(chat):
+    text = {"name": "c", "type": "content_block", "prompt": "Hello.", "color": "00ff00"}
+    marit = begun(chat, QUESTION, text)
+
+    marit.press("x")
+    assert marit.screen["embeds"][0]["color"] == 0x00FF00
+    chat.community.tier = "basic"
+    chat.community.save()
+    marit.press("Back")
+    marit.press("x")
+    assert marit.screen["embeds"][0]["color"] != 0x00FF00

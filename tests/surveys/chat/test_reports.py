@@ -1,0 +1,78 @@
+"""The picture of results holds as many panels as can be read."""
+
+import io
+
+import pytest
+from PIL import Image
+
+from surveys.chat import charts
+from surveys.chat.reports import MOST_PANELS, MOST_QUESTIONS, Panel
+from surveys.chat.results import Tally
+from tests.support.chat.community import ChatCommunity
+
+
+def panel(rows: int) -> Panel:
+    return Panel("Which?", "3 answers", [Tally(str(n), 1, 1 / rows) for n in range(rows)])
+
+
+def height(*panels: Panel) -> int:
+    return Image.open(io.BytesIO(charts.draw("Name", panels))).height
+
+
+def test_nothing_to_show_is_no_picture() -> None:
+    assert charts.draw("Name", []) == b""
+
+
+def test_panels_are_drawn_up_to_the_most_rows_and_always_one() -> None:
+    half = charts.MOST_ROWS // 2
+
+    assert height(panel(half), panel(half)) > height(panel(half))
+    assert height(panel(half), panel(half + 1)) == height(panel(half))
+    assert height(panel(charts.MOST_ROWS + 1)) > height(panel(charts.MOST_ROWS))
+
+
+def test_a_title_without_a_letter_of_the_font_gives_way_to_the_name() -> None:
+    assert charts.draw("Name", [Panel("🍕", "1 answer", panel(2).tallies)]) == charts.draw(
+        "Name", [Panel("Name", "1 answer", panel(2).tallies)]
+    )
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("count", [MOST_PANELS, MOST_QUESTIONS, MOST_QUESTIONS + 1])
+def test_a_summary_names_so_many_questions_and_charts_fewer(chat: ChatCommunity, count: int) -> None:
+    blocks = [
+        {
+            "type": "single_punch",
+            "name": f"q{n}",
+            "prompt": f"Question {n}?",
+            "options": [{"value": "Yes"}, {"value": "No"}],
+        }
+        for n in range(count)
+    ]
+    project = chat.open(*blocks, settings={"reveal_results": True})
+    agent = chat.agent()
+    agent.press("Answer", message=chat.message())
+    for _ in range(count):
+        agent.press("Yes")
+    chat.close(project)
+
+    summary = chat.message()
+    assert summary["embeds"][0]["description"].count("Question ") == min(count, MOST_QUESTIONS)
+    assert summary["attachments"][0]["description"].count("Question ") == min(count, MOST_PANELS)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("people", "is_shown"), [(4, False), (5, True)])
+def test_an_anonymous_survey_needs_five_answers(chat: ChatCommunity, people: int, is_shown: bool) -> None:
+    block = {"type": "single_punch", "prompt": "Tea?", "options": [{"value": "Yes"}, {"value": "No"}]}
+    project = chat.open(block, settings={"reveal_results": True, "privacy_mode": "anonymous"})
+    for n in range(people):
+        agent = chat.agent(f"Person {n}")
+        agent.press("Answer", message=chat.message())
+        agent.press("Yes")
+    chat.close(project)
+
+    summary = chat.message()
+    assert ("Yes 100%" in str(summary)) is is_shown
+    assert ("Results are shown once 5 people have answered." in str(summary)) is not is_shown
+    assert bool(summary["attachments"]) is is_shown

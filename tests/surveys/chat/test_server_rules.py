@@ -1,0 +1,116 @@
+"""What a project may name of its community's server, also when the platform cannot be asked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from communities.errors import InvalidRequest, Unavailable
+from communities.models import ChatInstallation
+from communities.services.chat import guilds
+from surveys.services.projects import opening
+from surveys.services.projects import service as projects
+
+pytestmark = pytest.mark.django_db
+QUESTION = {"name": "a", "type": "single_punch", "prompt": "First?", "options": [{"value": "x"}]}
+
+
+def _look(chat: Any) -> None:
+    """As views do before their transaction."""
+    guilds.refresh_if_old(community_id=chat.community.pk, at=timezone.now())
+
+
+def _grow_old() -> None:
+    ChatInstallation.objects.update(snapshot_at=timezone.now() - timedelta(minutes=5))
+
+
+def _change(chat: Any, project: Any, **fields: Any) -> None:
+    _look(chat)
+    projects.update_project(actor=chat.actor, project_id=project.pk, fields=fields, at=timezone.now())
+
+
+def test_a_role_that_is_new_on_the_platform_is_found_when_it_is_chosen(chat: Any) -> None:
+    project = chat.create(QUESTION)
+    role = chat.platform.world.add_role("New", position=3)
+    _grow_old()
+
+    _change(chat, project, rewards={"discord_role_id": role.id})
+
+    project.refresh_from_db()
+    assert project.rewards["discord_role_id"] == role.id
+
+
+def test_while_the_platform_is_down_unknown_roles_are_accepted_in_changes(chat: Any) -> None:
+    project = chat.create(QUESTION)
+    chat.platform.is_down = True
+    _grow_old()
+
+    _change(chat, project, rewards={"discord_role_id": "123456789012345678"})
+
+    project.refresh_from_db()
+    assert project.rewards["discord_role_id"] == "123456789012345678"
+
+
+def test_what_was_known_to_be_wrong_is_refused_also_then(chat: Any) -> None:
+    role = chat.platform.world.add_role("Owner", position=90)
+    guilds.refresh(community_id=chat.community.pk, at=timezone.now())
+    project = chat.create(QUESTION)
+    chat.platform.is_down = True
+    _grow_old()
+
+    with pytest.raises(InvalidRequest, match="above the bot"):
+        _change(chat, project, rewards={"discord_role_id": role.id})
+
+
+def test_to_open_by_chat_the_platform_has_to_be_asked(chat: Any) -> None:
+    project = chat.create(QUESTION)
+    chat.platform.is_down = True
+    _grow_old()
+    _change(chat, project, rewards={"discord_role_id": "123456789012345678"})
+    _look(chat)
+
+    with pytest.raises(Unavailable) as refusal:
+        opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
+    assert refusal.value.retry_after == 30
+
+    chat.platform.is_down = False
+    _look(chat)
+    with pytest.raises(InvalidRequest, match="no role of this server"):
+        opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
+
+
+def test_what_is_known_opens_while_the_platform_is_down(chat: Any) -> None:
+    project = chat.create(QUESTION, rewards={"discord_role_id": chat.helper.id})
+    chat.platform.is_down = True
+    _grow_old()
+    _look(chat)
+
+    opened = opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
+
+    assert opened.is_live_at(timezone.now())
+
+
+@pytest.mark.parametrize("role", ["Owner", "everyone", "unknown"])
+def test_blocks_that_give_a_role_are_checked_on_opening(chat: Any, role: str) -> None:
+    ids = {
+        "Owner": chat.platform.world.add_role("Owner", position=90).id,
+        "everyone": chat.platform.world.guild_id,
+        "unknown": "123456789012345678",
+    }
+    guilds.refresh(community_id=chat.community.pk, at=timezone.now())
+    gift = {
+        "type": "action_block",
+        "name": "gift",
+        "prompt": "For you.",
+        "action_kind": "give_role",
+        "action_config": {"role_id": ids[role]},
+    }
+    project = chat.create(QUESTION, gift)
+
+    with pytest.raises(InvalidRequest) as refusal:
+        opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
+
+    assert refusal.value.violations[0]["field"] == "script.blocks[1].action_config.role_id"

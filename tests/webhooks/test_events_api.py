@@ -1,0 +1,204 @@
+"""The list of events: all that were emitted, as they are delivered, whether a webhook listens or not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from communities.rounding import Rounding
+from tests.support.caller import TEXT, Caller, faults, refusal
+from tests.support.webhooks.outbox import emit_event
+from tests.support.webhooks.registration import register_webhook
+from webhooks.events import EventType
+from webhooks.models import Delivery, Event
+from webhooks.services.housekeeping import BODY_LIFETIME, delete_bodies
+
+pytestmark = pytest.mark.django_db
+
+NOW = timezone.now().replace(microsecond=0) - timedelta(hours=2)
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def caller() -> Caller:
+    return Caller()
+
+
+def page(caller: Caller, query: str = "") -> dict[str, Any]:
+    response = caller.get(f"/events{query}")
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def ids(caller: Caller, query: str = "") -> list[str]:
+    return [each["id"] for each in page(caller, query)["data"]]
+
+
+def emit_at(caller: Caller, *offsets: int, type: EventType = EventType.PROJECT_OPENED) -> list[str]:
+    """Events so many minutes after `NOW`. Returns their ids."""
+    events = [emit_event(type, community=caller.community, at=NOW + n * MINUTE) for n in offsets]
+    return [str(event.pk) for event in events]
+
+
+def test_what_happens_is_listed_though_no_webhook_listens(caller: Caller) -> None:
+    project = caller.make_open(TEXT)
+
+    opened, created = page(caller)["data"]
+
+    assert [created["type"], opened["type"]] == ["project.created", "project.opened"]
+    assert opened["data"]["project"]["id"] == created["data"]["project"]["id"] == project["id"]
+    assert not Delivery.objects.exists()
+
+
+def test_an_event_is_listed_as_it_is_delivered(caller: Caller) -> None:
+    register_webhook(caller)
+    event = emit_event(data={"text": "Où?"}, community=caller.community, at=NOW)
+
+    [listed] = page(caller)["data"]
+
+    assert listed == orjson.loads(event.body or "")
+    assert list(listed) == ["id", "type", "timestamp", "api_version", "community_id", "data"]
+    assert listed["id"] == str(event.pk)
+    assert listed["data"] == {"text": "Où?"}
+
+
+def test_events_are_listed_newest_first_page_by_page(
+    caller: Caller, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    in_order = emit_at(caller, 1, 2, 3, 4, 5)[::-1]
+
+    first = page(caller, "?per_page=2")
+    with django_assert_num_queries(2):  # the event of `after`, the rows
+        second = page(caller, f"?per_page=2&after={in_order[1]}")
+    last = page(caller, f"?per_page=2&after={in_order[3]}")
+
+    assert [[each["id"] for each in each_page["data"]] for each_page in (first, second, last)] == [
+        in_order[:2],
+        in_order[2:4],
+        in_order[4:],
+    ]
+    assert [each_page["pagination"] for each_page in (first, second, last)] == [
+        {"per_page": 2, "has_more": True},
+        {"per_page": 2, "has_more": True},
+        {"per_page": 2, "has_more": False},
+    ]
+
+
+def test_the_page_after_the_last_event_is_empty(caller: Caller) -> None:
+    [only] = emit_at(caller, 1)
+
+    assert page(caller, f"?after={only}") == {"data": [], "pagination": {"per_page": 25, "has_more": False}}
+
+
+def test_a_full_page_of_the_last_events_has_no_more(caller: Caller) -> None:
+    emit_at(caller, 1, 2)
+
+    assert page(caller, "?per_page=2")["pagination"] == {"per_page": 2, "has_more": False}
+
+
+def test_equal_times_are_in_order_of_ids_and_none_is_lost_between_pages(caller: Caller) -> None:
+    emitted = emit_at(caller, *[1] * 7)
+    seen: list[str] = ids(caller, "?per_page=2")
+
+    while more := ids(caller, f"?per_page=2&after={seen[-1]}"):
+        seen += more
+
+    assert seen == sorted(emitted, reverse=True)
+
+
+def test_events_are_filtered_by_type(caller: Caller) -> None:
+    emit_at(caller, 1, 3)
+    closed = emit_at(caller, 2, 4, type=EventType.PROJECT_CLOSED)
+
+    assert ids(caller, "?type=project.closed") == closed[::-1]
+    assert ids(caller, f"?type=project.closed&after={closed[1]}") == closed[:1]
+    assert ids(caller, "?type=project.deleted") == []
+
+
+def test_events_are_filtered_by_time(caller: Caller) -> None:
+    first, second, third = emit_at(caller, 1, 2, 3)
+    moment = (NOW + 2 * MINUTE).strftime("%Y-%m-%dT%H:%M:%SZ")
+    just_after = (NOW + 2 * MINUTE + timedelta(seconds=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    assert ids(caller, f"?since={moment}") == [third, second]
+    assert ids(caller, f"?since={just_after}") == [third]
+    assert ids(caller, f"?until={moment}") == [first]
+    assert ids(caller, f"?until={just_after}") == [second, first]
+    assert ids(caller, f"?since={moment}&until={just_after}") == [second]
+
+
+def test_events_of_the_last_30_days_are_listed_and_no_older_ones(caller: Caller) -> None:
+    now = timezone.now()
+    register_webhook(caller)
+    young = emit_event(community=caller.community, at=now - BODY_LIFETIME + timedelta(minutes=10))
+    old = emit_event(community=caller.community, at=now - BODY_LIFETIME)
+
+    assert ids(caller) == [str(young.pk)]
+    assert faults(caller.get(f"/events?after={old.pk}")) == {("after", "not_found")}
+    delete_bodies(at=now)
+    assert ids(caller) == [str(young.pk)]
+
+
+@pytest.mark.parametrize("rounding", list(Rounding))
+def test_events_about_anonymous_responses_have_no_exact_time(caller: Caller, rounding: Rounding) -> None:
+    at = NOW.replace(minute=30)
+    later, earlier = (
+        emit_event(community=caller.community, at=at, rounded_to=each) for each in (None, rounding)
+    )
+
+    listed = page(caller)["data"]
+
+    assert [each["id"] for each in listed] == [str(later.pk), str(earlier.pk)]
+    assert listed[1]["timestamp"].endswith("T00:00:00Z" if rounding == Rounding.DAY else ":00:00Z")
+
+
+def test_counts_of_anonymous_projects_are_withheld_once_they_are_deleted(caller: Caller) -> None:
+    event = emit_event(
+        EventType.ANALYSIS_COMPLETED, {"n": 3}, community=caller.community, at=NOW, rounded_to=Rounding.HOUR
+    )
+    before = page(caller)["data"]
+
+    delete_bodies(at=NOW)
+
+    assert Event.objects.get().body is None
+    assert page(caller)["data"] == [{**orjson.loads(event.body or ""), "data": None}]
+    assert page(caller)["data"] == [{**each, "data": None} for each in before]
+
+
+def test_a_community_lists_its_own_events(caller: Caller) -> None:
+    [theirs] = emit_at(Caller(), 1)
+    [own] = emit_at(caller, 1)
+
+    assert ids(caller) == [own]
+    assert refusal(caller.get(f"/events?after={theirs}")) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("query", "violation"),
+    [
+        ("type=project.exploded", ("type", "invalid_choice")),
+        ("type=*", ("type", "invalid_choice")),
+        ("since=yesterday", ("since", "invalid")),
+        ("until=2026-01-31T10:00:00", ("until", "invalid")),
+        ("after=0190a5d2-7c1e-7b3a-9f00-2f6b1c9d8e7a", ("after", "not_found")),
+        ("after=17", ("after", "invalid")),
+        ("page=2", ("page", "not_allowed")),
+        ("per_page=0", ("per_page", "too_small")),
+        ("per_page=101", ("per_page", "too_large")),
+    ],
+)
+def test_invalid_query_parameters_are_refused(caller: Caller, query: str, violation: tuple[str, str]) -> None:
+    response = caller.get(f"/events?{query}")
+
+    assert refusal(response) == (400, "invalid_request")
+    assert faults(response) == {violation}
+
+
+@pytest.mark.parametrize("access", ["creator", "member"])
+def test_events_require_the_role_admin(caller: Caller, access: str) -> None:
+    assert refusal(caller.beside(access).get("/events")) == (403, "forbidden")

@@ -1,0 +1,86 @@
+"""The API of events: what was emitted, whether a webhook listened or not (decisions 15.23)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.actors import Role
+from communities.errors import NotFound, refuse
+from communities.http.fields import UtcDateTimeField
+from communities.http.pagination import PerPageIn
+from communities.http.views import CommunityViewSet
+from webhooks.api import examples
+from webhooks.events import API_VERSION, EventType
+from webhooks.services import event_listing
+
+
+class EventsIn(PerPageIn):
+    """Filters and paging of the list."""
+
+    after = serializers.UUIDField(
+        required=False, help_text="An event's id: the page starts after it, at one cost at any depth."
+    )
+    type = serializers.ChoiceField(choices=EventType.values, required=False)
+    since = UtcDateTimeField(required=False, help_text="Emitted then or later.")
+    until = UtcDateTimeField(required=False, help_text="Emitted before then.")
+
+
+class EventOut(serializers.Serializer[Any]):
+    """An event, as it is delivered."""
+
+    id = serializers.UUIDField(help_text="Also the header `webhook-id` of its deliveries.")
+    type = serializers.ChoiceField(choices=EventType.values)
+    timestamp = serializers.DateTimeField(help_text="When it happened.")
+    api_version = serializers.ChoiceField(choices=[API_VERSION])
+    community_id = serializers.CharField()
+    data = serializers.DictField(  # type: ignore[assignment]  # the name is public, and hides DRF's
+        allow_null=True, help_text="As described for each type under Events."
+    )
+
+
+class EventViewSet(CommunityViewSet):
+    noun = "event"
+    least_role = {
+        "list": Role.ADMIN,
+    }
+
+    @extend_schema(
+        operation_id="events_list",
+        tags=["Events"],
+        summary="List events",
+        description=(
+            "Every event of the last 30 days, newest first by the time at which it was emitted and, at equal "
+            "times, by id; whether a webhook listened or not. The elements are the bodies that webhooks "
+            "receive. To continue where an earlier call stopped, send the last id as `after`.\n\n"
+            "Events about responses to anonymous projects have random ids, and times rounded down to the "
+            "hour, or to the day if the project rounds to days, so their order reveals nothing. `since` and "
+            "`until` compare with the rounded time, so such an event may be listed behind events that you "
+            "have read. The counts in events about analyses of anonymous projects are deleted once they are "
+            "delivered: then `data` is null. When a person's data is erased, it is removed from events too. "
+            "Needs the role admin."
+        ),
+        parameters=[EventsIn],
+        responses=EventOut(many=True),
+        examples=[OpenApiExample("A ping", examples.PAYLOAD, response_only=True)],
+    )
+    def list(self, request: Request, **kwargs: Any) -> Response:
+        query = self.query(EventsIn)
+        try:
+            page = event_listing.page(
+                community_id=self.actor.community_id,
+                type=query.get("type"),
+                since=query.get("since"),
+                until=query.get("until"),
+                after=query.get("after"),
+                per_page=query["per_page"],
+                at=self.at,
+            )
+        except NotFound:
+            refuse("after", "not_found", "`after` must be the id of an event that is still kept.")
+        pagination = {"per_page": query["per_page"], "has_more": page.has_more}
+        return Response({"data": page.events, "pagination": pagination})

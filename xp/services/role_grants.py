@@ -1,0 +1,171 @@
+"""Carries out the roles that members earned, on the chat platform, through the outbox.
+
+A role of an anonymous project has no finer time than its day. Each minute a part of those that wait is
+taken at random, so that neither our rows nor the platform's log tell when somebody answered.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, time
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from communities import rounding
+from communities.actors import Actor
+from communities.audit_actions import Action
+from communities.chat_platform import client
+from communities.chat_platform.client import Refused
+from communities.errors import Conflict, NotFound
+from communities.models import ChatInstallation, ChatTask, Identity
+from communities.rounding import Rounding
+from communities.services import audit, platform_members
+from communities.services.chat import guilds, installations, outbox, overview
+from communities.services.chat.outbox import Abandoned
+from communities.transactions import in_transaction
+from xp.models import RoleGrant
+from xp.services import roles
+
+GRANT = "xp.grant_role"
+AT_ONCE = 200
+SHARE = 1 / 20  # of the waiting roles of anonymous projects that one run, each minute, takes
+_GONE = frozenset({10007, 10013})
+_UNFIT = frozenset({10011, 50013, 50028})
+
+
+def _names_of(subjects: Collection[str]) -> Mapping[str, str]:
+    """Which role tasks are about. Not for whom: that is on the page of roles."""
+    found = RoleGrant.objects.filter(pk__in=[int(each) for each in subjects if each.isdigit()])
+    grants = {str(grant.pk): grant for grant in found}
+    communities = {grant.community_id for grant in grants.values()}
+    servers = {each: guilds.stored(community_id=each) for each in communities}
+    names = {}
+    for subject, grant in grants.items():
+        guild = servers[grant.community_id]
+        role = guild.roles.get(grant.role_id) if guild else None
+        names[subject] = role.name if role else grant.role_id
+    return names
+
+
+overview.describe(GRANT, "Role that somebody earned", _names_of)
+
+
+@in_transaction
+def put_waiting(*, at: datetime) -> int:
+    """Put the roles that wait into the outbox, for members whose community is connected. Returns how many.
+
+    Those that are there already stay as they are. Roles of people who had left the server are asked for
+    again once the platform lists them there.
+    """
+    waiting = _waiting()
+    of_a_day = Q(created_at__time=time(0, tzinfo=UTC))
+    grants = list(waiting.exclude(of_a_day).order_by("pk")[:AT_ONCE])
+    anonymous = waiting.filter(of_a_day).order_by("pk")[: AT_ONCE * 10]
+    grants += [grant for grant in anonymous if random.random() < SHARE]
+    random.shuffle(grants)  # so that tasks of one run do not stand in the order of the answers
+    for grant in grants:
+        outbox.put(community_id=grant.community_id, kind=GRANT, subject=str(grant.pk), at=at)
+    RoleGrant.objects.filter(pk__in=[grant.pk for grant in grants]).update(is_asked_for=True, skipped_at=None)
+    return len(grants)
+
+
+def _waiting() -> QuerySet[RoleGrant]:
+    connected = ChatInstallation.objects.filter(
+        community_id=OuterRef("community_id"), status=ChatInstallation.Status.CONNECTED
+    )
+    account = Identity.objects.filter(
+        user=OuterRef("member__user"), provider=Identity.Provider.CHAT, community__isnull=True
+    )
+    is_back = Q(skipped_at__isnull=True) | Q(member__roles_told_at__gt=F("skipped_at"))
+    return RoleGrant.objects.filter(
+        is_back,
+        Exists(connected),
+        Exists(account),
+        carried_out_at__isnull=True,
+        is_asked_for=False,
+        member__left_at__isnull=True,
+    ).select_for_update(skip_locked=True, of=("self",))
+
+
+def carry_out(task: ChatTask, at: datetime) -> None:
+    """Grant one role. Raises PlatformError, Abandoned with the reason."""
+    grant = RoleGrant.objects.select_related("member").filter(pk=int(task.subject)).first()
+    if grant is None or grant.carried_out_at is not None:
+        return
+    accounts = Identity.objects.filter(
+        user=grant.member.user_id, provider=Identity.Provider.CHAT, community__isnull=True
+    )
+    ids = list(accounts.order_by("pk").values_list("platform_id", flat=True))
+    if not ids:  # it was disconnected meanwhile
+        RoleGrant.objects.filter(pk=grant.pk).update(is_asked_for=False)
+    elif grant.member.left_at is not None or not any(_grant(grant, each, at) for each in ids):
+        _skip(grant, at)
+    else:
+        stored_at = rounding.down(at, _rounding_of(grant))
+        RoleGrant.objects.filter(pk=grant.pk).update(carried_out_at=stored_at, refusal="")
+
+
+def _grant(grant: RoleGrant, platform_id: str, at: datetime) -> bool:
+    """Grant a role that is still harmless and below the bot's own. False if this account is not there."""
+    guild = guilds.stored(community_id=grant.community_id)
+    if guild is None or guild.at < at - guilds.FRESH or guild.grant_fault(grant.role_id):
+        guild = guilds.refresh(community_id=grant.community_id, at=at)
+    if fault := guild.grant_fault(grant.role_id):
+        raise Abandoned(f"This role {fault}.")
+    path = f"/guilds/{grant.community_id}/members/{platform_id}/roles/{grant.role_id}"
+    reason = f"Earned in {grant.project_name}" if grant.project_name else "Earned"
+    try:
+        client.request("PUT", path, reason=reason)
+    except Refused as refusal:
+        if refusal.code in _GONE:
+            return False
+        if refusal.code in _UNFIT:
+            words = "The role is gone, or above the bot’s own, or the bot lacks Manage Roles."
+            raise Abandoned(words) from None
+        raise
+    return True
+
+
+def _skip(grant: RoleGrant, at: datetime) -> None:
+    """Leave out somebody who has left the server, until they come back."""
+    platform_members.note_gone(
+        community_id=grant.community_id,
+        user_id=grant.member.user_id,
+        at=at,
+        rounded_to=_rounding_of(grant),
+    )
+    skipped_at = rounding.up(at, _rounding_of(grant))
+    RoleGrant.objects.filter(pk=grant.pk).update(is_asked_for=False, skipped_at=skipped_at, refusal="")
+
+
+def give_up(task: ChatTask, reason: str) -> None:
+    """Note why a role cannot be granted, as its admins read it."""
+    RoleGrant.objects.filter(pk=int(task.subject)).update(refusal=reason[:300])
+
+
+@in_transaction
+def try_again(*, actor: Actor, grant_id: int, at: datetime) -> None:
+    """Ask once more for a role of the actor's community that was not granted yet.
+
+    Refuses a role that was granted, and while the community is not connected.
+    """
+    grant = RoleGrant.objects.select_for_update().filter(pk=grant_id, community_id=actor.community_id).first()
+    if grant is None:
+        raise NotFound("There is no such role to grant.")
+    if grant.carried_out_at is not None:
+        raise Conflict("This role was granted already.")
+    if not installations.is_connected(community_id=actor.community_id):
+        raise Conflict("The community is not connected with the chat platform.")
+    RoleGrant.objects.filter(pk=grant.pk).update(is_asked_for=True, skipped_at=None, refusal="")
+    outbox.put(community_id=grant.community_id, kind=GRANT, subject=str(grant.pk), at=at)
+    audit.record(
+        actor=actor,
+        action=Action.CHAT_TRIED_AGAIN,
+        on=audit.Subject(actor.community_id, "role_grant", grant.pk),
+        at=at,
+    )
+
+
+def _rounding_of(grant: RoleGrant) -> Rounding | None:
+    return Rounding.DAY if roles.is_of_a_day(grant.created_at) else None
