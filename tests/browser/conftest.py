@@ -199,6 +199,7 @@ def check_every_look(
 
 
 def _check(page: Page, axe: Axe, options: dict[str, Any]) -> None:
+    page.wait_for_load_state()  # after a click on a link the document may still be empty
     page.evaluate(END_MOTION)
     found = axe.run(page, options={"iframes": False, **options})  # a frame's page is checked by itself
     assert found.violations_count == 0, found.generate_report()
