@@ -49,6 +49,7 @@ class DeliveryForm(ScheduleForm):
         "privacy_mode": "settings.privacy_mode",
         "max_completes_per_user": "settings.max_completes_per_user",
         "change_poll": "settings.change_poll",
+        "lock_graded_answers": "settings.lock_graded_answers",
         "message": f"{_INVITATION}.message",
         "image_url": f"{_INVITATION}.image_url",
         "thumbnail_url": f"{_INVITATION}.thumbnail_url",
@@ -80,7 +81,7 @@ class DeliveryForm(ScheduleForm):
             ("privacy_mode",),
             more="admin/surveys/project/privacy.html",
         ),
-        Section("How often", "", "limit", ("max_completes_per_user", "change_poll")),
+        Section("How often", "", "limit", ("max_completes_per_user", "change_poll", "lock_graded_answers")),
         Section(
             "Invitation",
             "The post in the chat that asks people to answer. Without a chat it is not used.",
@@ -112,6 +113,12 @@ class DeliveryForm(ScheduleForm):
         label="People may change their vote",
         required=False,
         help_text="They may also take it back, as long as the poll is open.",
+    )
+    lock_graded_answers = forms.BooleanField(
+        label="Graded answers stay",
+        required=False,
+        help_text="Once people have read whether an answer is right, they cannot go back and change it. "
+        "Applies to questions with feedback, while scoring is on.",
     )
     message = forms.CharField(
         label="Message",
@@ -165,8 +172,7 @@ class DeliveryForm(ScheduleForm):
     def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
         super().__init__(data, page=page)
         self.knows_server = False
-        if not page.project.is_poll:
-            del self.fields["change_poll"]
+        del self.fields["lock_graded_answers" if page.project.is_poll else "change_poll"]
         self._offer_sources()
         self._offer_server()
         for name in PREMIUM_INVITATION:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from surveys.api.examples import BLOCK
+from surveys.engine.walk.defaults import CONTINUE
 from surveys.engine.walk.presentation import HIDDEN_KEYS
 
 _ID = "019c1234-5678-7abc-8def-0123456789ab"
@@ -16,7 +17,14 @@ ACTIVE: dict[str, Any] = {
     "status": "active",
     "session_number": None,
     "feedback": None,
-    "step": {"block": _SEEN, "progress": 0.0, "can_go_back": False},
+    "step": {
+        "block": _SEEN | {"continue": {"after": "click", "pause": None, "label": CONTINUE}},
+        "help": None,
+        "skip_label": None,
+        "is_locked": False,
+        "progress": 0.0,
+        "can_go_back": False,
+    },
     "thank_you": None,
     "outro": None,
 }

@@ -20,7 +20,7 @@ from communities.http.idempotency import Claim, is_settled, once
 from communities.http.paths import MAX_ID
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.projects import OwnWorkViewSet
-from surveys.engine.walk import answers, presentation
+from surveys.engine.walk import answers, defaults, presentation
 from surveys.services import metadata
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
@@ -153,7 +153,9 @@ class AnswerIn(serializers.Serializer[Any]):
 
 
 class SeenOptionOut(serializers.Serializer[Any]):
-    id = serializers.IntegerField()
+    id = serializers.IntegerField(
+        allow_null=True, help_text="Null for a point of a scale that the author gave no option."
+    )
     value = serializers.CharField()
     label = serializers.CharField(allow_null=True)  # type: ignore[assignment]
     emoji = serializers.CharField(allow_null=True)
@@ -163,7 +165,16 @@ class SeenOptionOut(serializers.Serializer[Any]):
 
 class SeenBlockOut(serializers.Serializer[Any]):
     """A Block as the respondent sees it: tokens are filled in and options are in this respondent's order.
-    Scores, correct answers and logic are left out."""
+    Scores, correct answers and logic are left out.
+
+    In a step, every default is filled in too, so that it can be drawn without further rules. Scales have an
+    option for each point, labelled as it is drawn, `scale.icon` (`stars` for a rating, else `numbers`) and
+    the labels of their ends (those of an `nps` are always the standard ones); `min` and `max` are 1 and 5 for
+    a rating, 0 and 10 for other scales. A multi punch tells how many options it takes: without limits of its
+    own from 1 (0 if it is optional) to all. A ranking's `rank_top_n` is the number of all items.
+    `continue.label` is `Okay` on a content or action block, `Vote` on a poll's question and `Continue` on
+    others. An `open_numeric` without limits takes any number between -10^15 and 10^15.
+    """
 
     id = serializers.IntegerField()
     name = serializers.CharField()
@@ -190,6 +201,16 @@ class SeenBlockOut(serializers.Serializer[Any]):
 
 class StepOut(serializers.Serializer[Any]):
     block = SeenBlockOut()
+    help = serializers.CharField(
+        allow_null=True, help_text="The sentence under the question that says which answers it takes."
+    )
+    skip_label = serializers.CharField(
+        allow_null=True, help_text="The button that skips an optional question; null if it needs an answer."
+    )
+    is_locked = serializers.BooleanField(
+        help_text="Whether the answer given here was graded and stays (`settings.lock_graded_answers`). Go "
+        "on with `continue`, or send the same answer."
+    )
     progress = serializers.FloatField(min_value=0, max_value=1, help_text="0 to 1.")
     can_go_back = serializers.BooleanField()
 
@@ -233,7 +254,10 @@ def as_json(view: ConversationView) -> dict[str, object]:
         "feedback": view.feedback,
         "step": step
         and {
-            "block": presentation.as_json(step.block),
+            "block": presentation.step_as_json(step.block, is_poll=view.project.is_poll),
+            "help": defaults.help_of(step.block) or None,
+            "skip_label": None if step.block.required or not step.block.asks else defaults.SKIP,
+            "is_locked": step.is_locked,
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
@@ -332,7 +356,8 @@ class ConversationViewSet(OwnWorkViewSet):
             "the conversation stays where it is. An answer to a block that is not the current one is "
             "`409 conflict`, unless it repeats the last saved answer: then nothing changes and the current "
             "state is returned. An answer to a content or action block, or after the project has closed, is "
-            "`409 conflict` too; the answers saved by then stay as a partial response."
+            "`409 conflict` too; the answers saved by then stay as a partial response. So is another answer "
+            "to a question whose feedback was seen (`step.is_locked`)."
         ),
         request=AnswerIn,
         responses=ConversationOut,
@@ -375,7 +400,7 @@ class ConversationViewSet(OwnWorkViewSet):
         summary="Go past a content or action block",
         description=(
             "Works for every `continue` of the block. If the current block is a question, this is "
-            "`409 conflict`."
+            "`409 conflict`, unless its answer stays (`step.is_locked`)."
         ),
         request=None,
         responses=ConversationOut,

@@ -80,6 +80,7 @@ PROJECT: dict[str, Any] = {
         "poll_results_mode": None,
         "reveal_results": None,
         "share_results": False,
+        "lock_graded_answers": True,
         "hidden_fields": ["utm_source"],
     },
     "delivery": None,

@@ -123,6 +123,12 @@ class ProjectSettingsIn(Group):
         help_text="Share aggregated results with every member, and on a public page at `info.results_url`. "
         "Switching this off removes the page at once; switching it on again restores it at the same address.",
     )
+    lock_graded_answers = StrictBooleanField(
+        required=False,
+        help_text="Whether an answer stays once the respondent has seen its `when_correct` or "
+        "`when_incorrect`: going back and choosing another is `409` then. On by default. Polls are not "
+        "affected: there `change_poll` decides.",
+    )
     hidden_fields = HiddenFields(
         required=False,
         help_text=(
@@ -405,6 +411,7 @@ class ProjectSettingsOut(serializers.Serializer[Any]):
     poll_results_mode = StrictChoiceField(Project.PollResultsMode.values, allow_null=True)
     reveal_results = StrictBooleanField(allow_null=True)
     share_results = StrictBooleanField()
+    lock_graded_answers = StrictBooleanField()
     hidden_fields = HiddenFields()
 
 

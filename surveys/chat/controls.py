@@ -14,7 +14,7 @@ from communities.chat_platform.references import Op, Reference
 from surveys.chat import words
 from surveys.chat.messages import PRIMARY, SECONDARY, SUCCESS, Button, Menu, MenuOption, Row
 from surveys.engine.script import Block, Option
-from surveys.engine.walk import presentation
+from surveys.engine.walk import answers, defaults
 from surveys.engine.walk.answers import Reply
 from surveys.services.conversations.drafting import Draft
 
@@ -68,15 +68,20 @@ def draw(block: Block, draft: Draft, reply: Reply | None, to: References) -> Con
             return _scale(block, str((reply or {}).get("number", "")), to)
         case "open_text" | "open_numeric":
             return _written(block, draft, to)
-    label = (block.continue_ and block.continue_.label) or presentation.ACKNOWLEDGED
-    return Control(advance=[Button(label, to.to(Op.GO_ON), PRIMARY)])
+    return Control(advance=[Button(defaults.button_of(block), to.to(Op.GO_ON), PRIMARY)])
+
+
+def locked(block: Block, reply: Reply | None, to: References) -> Control:
+    """A graded answer that stays, with a button that goes on."""
+    text = f"> {words.escape(answers.display_text(block, reply))}\n{words.LOCKED}"
+    return Control(text=text, advance=[Button(defaults.CONTINUE, to.to(Op.GO_ON), PRIMARY)])
 
 
 def vote(block: Block, to: References) -> Control:
     """The control of a poll's question under the poll itself, for everybody."""
     if block.type == "multi_punch":
         menu = _menu(block, (), to.to(Op.VOTE), least=max(1, block.min or 1), most=block.max)
-        return Control([menu], _count_in_words(block))
+        return Control([menu], defaults.help_of(block))
     if block.type == "single_punch":
         return _single(block, (), to, op=Op.VOTE, rows=limits.ROWS)
     return _scale(block, "", to, op=Op.VOTE)
@@ -148,7 +153,7 @@ def _multi(block: Block, draft: Draft, to: References) -> Control:
     if block.answer_style == "select_menu" or len(block.options) > _ROWS_ABOVE * limits.BUTTONS:
         least = max(1, block.min or 1) if block.required else block.min or 0
         return Control(
-            [_menu(block, chosen, to.to(Op.MENU), least=least, most=block.max)], _count_in_words(block)
+            [_menu(block, chosen, to.to(Op.MENU), least=least, most=block.max)], defaults.help_of(block)
         )
     buttons = []
     for n, option in enumerate(block.options):
@@ -156,7 +161,7 @@ def _multi(block: Block, draft: Draft, to: References) -> Control:
         label = f"✓ {face.label}" if is_chosen else face.label
         style = SUCCESS if is_chosen else SECONDARY
         buttons.append(Button(label, to.to(Op.TOGGLE, arg_of(option)), style, face.emoji))
-    text = "\n\n".join(filter(None, [_legend(block), _count_in_words(block)]))
+    text = "\n\n".join(filter(None, [_legend(block), defaults.help_of(block)]))
     least = max(1, block.min or 1)
     submit = Button(
         f"{words.SUBMIT} ({len(chosen)})", to.to(Op.SUBMIT), PRIMARY, is_disabled=len(chosen) < least
@@ -172,19 +177,8 @@ def _menu(
         face = _face(option, n, None)
         options.append(MenuOption(str(arg_of(option)), face.label, face.emoji, option.id in chosen))
     most = min(most or len(options), len(options))
-    placeholder = "Choose one" if most == 1 else _count_in_words(block).rstrip(".")
+    placeholder = "Choose one" if most == 1 else defaults.help_of(block).rstrip(".")
     return Menu(custom_id, options, placeholder, min(least, most), most)
-
-
-def _count_in_words(block: Block) -> str:
-    if block.type != "multi_punch":
-        return ""
-    low, high = block.min, block.max
-    if low is not None and high is not None:
-        return f"Choose {low}." if low == high else f"Choose {low} to {high}."
-    if low is not None and low > 1:
-        return f"Choose at least {low}."
-    return "Choose all that apply." if high is None else f"Choose up to {high}."
 
 
 # --- Rankings, scales, texts --------------------------------------------------------------------------------
@@ -192,7 +186,7 @@ def _count_in_words(block: Block) -> str:
 
 def _ranking(block: Block, draft: Draft, to: References) -> Control:
     ranked = [block.option_by_id[each] for each in draft.option_ids if each in block.option_by_id]
-    wanted = block.rank_top_n or len(block.options)
+    wanted = defaults.ranked_count(block)
     is_full = len(ranked) >= wanted
     left = [] if is_full else [option for option in block.options if option not in ranked]
     buttons = []
@@ -231,7 +225,7 @@ def _scale(block: Block, number: str, to: References, *, op: Op = Op.CHOOSE) -> 
         ]
         menu_op = Op.MENU if op == Op.CHOOSE else op
         return Control([Menu(to.to(menu_op), options, "Choose one")], _ends(block, low, high))
-    icon = (block.scale and block.scale.icon) or ("stars" if block.type == "rating" else "numbers")
+    icon = defaults.icon_of(block)
     buttons, legend = [], []
     for n, (point, option) in enumerate(zip(points, shown, strict=True)):
         sign = _sign_of(option) if option else ""
@@ -246,7 +240,7 @@ def _scale(block: Block, number: str, to: References, *, op: Op = Op.CHOOSE) -> 
 
 
 def _ends(block: Block, low: int, high: int) -> str:
-    left, centre, right = map(words.escape, presentation.ends_of(block))
+    left, centre, right = map(words.escape, defaults.ends_of(block))
     ends = [(low, left), ((low + high) // 2, centre), (high, right)]
     return " · ".join(f"**{point}** {label}" for point, label in ends if label)
 
@@ -263,21 +257,9 @@ def _written(block: Block, draft: Draft, to: References) -> Control:
     label = words.CHANGE_TEXT if draft.text else words.WRITE_NUMBER if is_number else words.WRITE
     text = f"> {words.escape(words.clip(draft.text, 1000))}".replace("\n", "\n> ") if draft.text else ""
     return Control(
-        text="\n\n".join(filter(None, [number_help(block), text])),
+        text="\n\n".join(filter(None, [defaults.help_of(block), text])),
         advance=[Button(label, to.to(Op.WRITE), PRIMARY, "✏️")],
     )
-
-
-def number_help(block: Block) -> str:
-    """Which numbers a question takes; empty for other questions."""
-    if block.type != "open_numeric":
-        return ""
-    low, high = block.min, block.max
-    if low is not None and high is not None:
-        return f"A number from {low:,} to {high:,}."
-    if low is not None:
-        return f"A number, at least {low:,}."
-    return "A number." if high is None else f"A number, at most {high:,}."
 
 
 # --- Rows ---------------------------------------------------------------------------------------------------

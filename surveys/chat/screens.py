@@ -102,11 +102,15 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
     block = step.block
     draft = drafting.of(view) if block.asks else Draft()
     to = References(view.conversation.pk, platform_id, block.id or 0, len(view.state.path))
-    control = controls.draw(block, draft, step.reply, to)
+    control = (
+        controls.locked(block, step.reply, to)
+        if step.is_locked
+        else controls.draw(block, draft, step.reply, to)
+    )
     last = list(control.advance)
     if step.can_go_back:
         last.append(Button(words.BACK, to.to(Op.BACK), SECONDARY, "↩️"))
-    if block.asks and not block.required:
+    if block.asks and not block.required and not step.is_locked:
         last.append(Button(words.SKIP, to.to(Op.SKIP)))
     colour = _colour_of_block(block, view.project) or colour_of(view.project)
     given = f"**{_amount(step.given, view.context.xp_name)}**" if step.given else ""

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from communities.chat_platform import limits
 from communities.chat_platform.references import Op
-from surveys.chat import controls, words
+from surveys.chat import words
 from surveys.chat.controls import References
 from surveys.chat.messages import FIELD_ID, Window
+from surveys.engine.walk import defaults
 from surveys.services.conversations import drafting
 from surveys.services.conversations.view import ConversationView
 
@@ -29,7 +30,7 @@ def draw(view: ConversationView, *, platform_id: str) -> Window:
         label="Your number" if is_number else "Your answer",
         text=block.prompt,
         value=drafting.of(view).text,
-        hint=controls.number_help(block),
+        hint=defaults.help_of(block),
         is_long=not is_number,
         is_required=bool(block.required),
         longest=_LONGEST_NUMBER if is_number else limits.INPUT,

@@ -160,6 +160,11 @@ class Project(models.Model):
     )
     reveal_results = models.BooleanField(null=True, blank=True)
     share_results = models.BooleanField(default=False)
+    lock_graded_answers = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="An answer stays once its respondent has seen whether it is right.",
+    )
     hidden_fields = models.JSONField(
         default=list,
         db_default=Value([], models.JSONField()),

@@ -33,6 +33,7 @@ _SETTINGS = (
     "poll_results_mode",
     "reveal_results",
     "share_results",
+    "lock_graded_answers",
     "hidden_fields",
 )
 _GROUPS = ("delivery", "rewards", "presentation")

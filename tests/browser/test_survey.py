@@ -64,7 +64,11 @@ def test_a_whole_survey_without_a_full_reload(windows, check_accessibility):
     step("The rules are clear.", lambda: choose(page, "Agree"))
     step("Would you recommend us?", lambda: choose(page, "10"))
     step("How many games?", lambda: page.get_by_label("How many games?").fill("12"))
-    step("Put these in order.", lambda: page.get_by_role("button", name="Move Endgames up").click())
+    step(
+        "Put these in order.",
+        lambda: page.get_by_role("button", name="Choose Openings").click(),
+        lambda: page.locator(".rank", has_text="Endgames").click(),
+    )
     step("Well done, Yes!")
     step("Any wish?", lambda: page.get_by_label("Any wish?").fill("More\nendgames."))
     question(page, "Thank you.")
@@ -157,10 +161,16 @@ def test_a_whole_survey_by_keyboard_alone(windows):
     page.keyboard.type("12")
     press("Enter")
     question(page, "Put these in order.")
-    page.get_by_role("button", name="Move Endgames up").focus()
+    page.get_by_role("button", name="Choose Endgames").focus()
     press("Space")
-    expect(page.locator("#announcer")).to_have_text("Endgames is now number 2 of 3")
-    expect(page.get_by_role("button", name="Move Endgames up")).to_be_focused()
+    expect(page.locator("#announcer")).to_have_text("Endgames is now number 1 of 2")
+    expect(page.get_by_role("button", name="Choose Openings")).to_be_focused()
+    press("Space")
+    expect(page.get_by_role("button", name="Choose Tactics")).to_have_attribute("aria-disabled", "true")
+    page.get_by_role("button", name="Move Openings up").focus()
+    press("Space")
+    expect(page.locator("#announcer")).to_have_text("Openings is now number 1 of 2")
+    expect(page.get_by_role("button", name="Move Openings up")).to_be_focused()
     page.locator("#question").focus()
     press("Enter")
     question(page, "Well done")
@@ -374,6 +384,61 @@ def test_a_ranking_is_put_in_order_by_dragging(windows):
 
     rows = Answer.objects.order_by("ordinal").values_list("option__value", flat=True)
     assert list(rows) == ["c", "a", "b"]
+
+
+def test_the_order_in_which_items_arrive_is_no_answer(windows, check_accessibility):
+    made = scenario.project({"type": "ranking", "options": ["a", "b", "c"], "required": True})
+    page = windows.open(f"/s/{made.slug}")
+
+    expect(page.locator(".position")).to_have_text(["–"] * 3)
+    go_on(page)
+    expect(page.locator("#summary")).to_contain_text("Put the items in order.")
+    check_accessibility(page)
+    page.get_by_role("button", name="This order is right").click()
+    expect(page.locator(".position")).to_have_text(["1", "2", "3"])
+    expect(page.get_by_role("button", name="This order is right")).to_be_hidden()
+    page.keyboard.press("Enter")
+    question(page, "Thank you.")
+
+    rows = Answer.objects.order_by("ordinal").values_list("option__value", flat=True)
+    assert list(rows) == ["a", "b", "c"]
+
+
+def test_an_untouched_optional_ranking_is_skipped(windows):
+    made = scenario.project({"type": "ranking", "options": ["a", "b", "c"], "required": False})
+    page = windows.open(f"/s/{made.slug}")
+
+    go_on(page)
+    question(page, "Thank you.")
+
+    assert not Answer.objects.exists()
+
+
+def test_the_best_of_a_ranking_are_chosen_taken_out_and_dragged(windows, check_accessibility):
+    options = ["a", "b", "c", "d"]
+    made = scenario.project({"type": "ranking", "options": options, "rank_top_n": 2, "required": True})
+    page = windows.open(f"/s/{made.slug}", phone=True)
+
+    page.get_by_role("button", name="Choose c").click()
+    page.get_by_role("button", name="Choose b").click()
+    check_accessibility(page)
+    page.get_by_role("button", name="Take c out").click()
+    expect(page.locator("#announcer")).to_have_text("c is not ranked")
+    expect(page.locator(".rank > .text")).to_have_text(["b", "c", "a", "d"])
+    go_on(page)
+    expect(page.locator("#summary")).to_contain_text("Choose 2 items")
+    last, first = page.locator(".position").nth(3).bounding_box(), page.locator(".rank").nth(0).bounding_box()
+    page.mouse.move(last["x"] + 8, last["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(first["x"] + 80, first["y"] + 30, steps=6)
+    page.mouse.move(first["x"] + 80, first["y"] + 2, steps=3)
+    page.mouse.up()
+    expect(page.locator(".position")).to_have_text(["1", "2", "–", "–"])
+    go_on(page)
+    question(page, "Thank you.")
+
+    rows = Answer.objects.order_by("ordinal").values_list("option__value", flat=True)
+    assert list(rows) == ["d", "b"]
 
 
 def test_a_long_text_counts_near_its_limit(windows):

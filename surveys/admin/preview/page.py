@@ -66,7 +66,7 @@ def _perform(preview: Preview, page: Page, sent: QueryDict, block: Block | None)
         case "change":
             return Moved(preview, screens.vote_again(preview.view(), page), needs_page=True)
         case do:
-            if block is None or (do == "go") == block.asks:
+            if block is None or (do != "go" and not block.asks):
                 raise Conflict("This is not the current block of the preview.")
             after = preview.proceeded() if do == "go" else preview.answered(forms.raw_answer(block, sent))
             past_change = PastChange.KEPT if preview.project.is_poll else PastChange.APPENDED

@@ -15,7 +15,7 @@ from surveys.engine.intake import fields as limits
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.rules.option import CHAT_OPTIONS
 from surveys.engine.script import Script
-from surveys.engine.walk.presentation import ACKNOWLEDGED
+from surveys.engine.walk.defaults import ACKNOWLEDGED
 from surveys.models import Project
 from surveys.services.drafts import answers as block_answers
 from surveys.services.drafts import checking, collisions, points

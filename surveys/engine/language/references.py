@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surveys.engine.language import names
 from surveys.engine.language.expressions import Expression
@@ -63,7 +63,11 @@ def check(
             suggestions -= 1
             problems.append(ReferenceProblem("unknown_reference", message, mention.column))
         elif isinstance(meaning, int):
-            problems += _misplaced(mention, script.blocks[meaning], meaning, at)
+            hint = naming_hint(mention.name, script)
+            problems += [
+                replace(problem, message=f"{problem.message} {hint}".strip())
+                for problem in _misplaced(mention, script.blocks[meaning], meaning, at)
+            ]
     return problems
 
 
@@ -78,6 +82,17 @@ def unknown_names(formula: Formula, script: Script, at: int) -> list[Mention]:
         for mention in sorted(first.values(), key=lambda mention: mention.column)
         if _has_no_value(resolve(mention.name, script), script, at)
     ]
+
+
+def naming_hint(name: str, script: Script) -> str:
+    """A sentence about a name that reads like a block's automatic name; empty if it does not.
+
+    Blocks without a name are called `q0`, `q1` …, but in expressions `q1` is a position. A capital tells the
+    name from the position.
+    """
+    if not names.is_position(name) or title_case(name) not in script.index_by_title:
+        return ""
+    return f"The block named {name} is written {title_case(name)}."
 
 
 def _has_no_value(meaning: int | str | None, script: Script, at: int) -> bool:
@@ -105,8 +120,7 @@ def _unknown(name: str, script: Script, at: int, *, suggests: bool) -> str:
     if names.is_position(name):
         count = len(script.blocks)
         message = f"{name} is a position, and the positions here are q1 to q{count}." if count else ""
-        if title_case(name) in script.index_by_title:
-            message += f" The block named {name} is written {title_case(name)}."
+        message = f"{message} {naming_hint(name, script)}"
         return message.strip() or f"{name} is a position, and the script has no blocks."
     position = names.index_of_position(name.lower())
     if position is not None and position < len(script.blocks):

@@ -111,8 +111,8 @@ def _names(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
         for mention in references.unknown_names(formula, script, at):
             message = (
                 f"`calculated_formula` refers to [{mention.name}], which has no value at this block and "
-                "counts as 0."
-            )
+                f"counts as 0. {references.naming_hint(mention.name, script)}"
+            ).rstrip()
             yield ScriptWarning(field, "unknown_variable", message, block)
         mentioned = Counter(mention.name for mention in formula.mentions)
         for token in Counter(piping.tokens(formula.source)) - mentioned:

@@ -7,11 +7,8 @@ from dataclasses import replace
 
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.script import Block, Script
-from surveys.engine.walk import runner, shuffle
+from surveys.engine.walk import defaults, runner, shuffle
 from surveys.engine.walk.runner import State
-
-NPS_ENDS = ("Not at all likely", "Extremely likely")  # the standard ends of an NPS question
-ACKNOWLEDGED = "Okay"  # the button of a statement without a label of its own (interface 2.4)
 
 # Scores, correct answers and logic (decisions 8.2), and the configuration of actions.
 HIDDEN_KEYS = (
@@ -62,23 +59,14 @@ def present(
     )
 
 
-def ends_of(block: Block) -> tuple[str, str, str]:
-    """The labels at the left end, the centre and the right end of a scale; empty where there is none.
-
-    An even number of points has no centre.
-    """
-    if block.type == "nps":
-        return NPS_ENDS[0], "", NPS_ENDS[1]
-    scale, (low, high) = block.scale, block.points
-    if scale is None:
-        return "", "", ""
-    centre = (scale.label_center or "") if (high - low) % 2 == 0 else ""
-    return scale.label_left or "", centre, scale.label_right or ""
-
-
 def as_json(block: Block) -> dict[str, object]:
     """A block returned by `present` as JSON, without the keys that respondents must not see."""
     serialized = block_as_json(block, scoring=False)
     for key in HIDDEN_KEYS:
         del serialized[key]
     return serialized
+
+
+def step_as_json(block: Block, *, is_poll: bool) -> dict[str, object]:
+    """The same for the step that waits, with every default filled in (`defaults.effective`)."""
+    return as_json(defaults.effective(block, is_poll=is_poll))

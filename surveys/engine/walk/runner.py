@@ -206,6 +206,21 @@ def feedback(script: Script, block: Block, reply: Reply) -> str | None:
     return None
 
 
+def settled_reply(script: Script, state: State) -> Reply | None:
+    """The answer to the current block, if the respondent has seen whether it is right; None otherwise.
+
+    Such an answer stays (decisions 15.13). A block with only one of the two texts says it too: by silence.
+    """
+    block = current_block(script, state)
+    if block is None or not script.scoring_enabled or script.is_poll:
+        return None
+    reply = state.replies.get(block.id or 0)
+    tells = block.when_correct or block.when_incorrect
+    if not tells or reply is None or answers.is_correct(block, reply) is None:
+        return None
+    return reply if answers.fits(block, reply) else None
+
+
 def progress(script: Script, state: State) -> float:
     """The progress through the script from 0 to 1, counted in blocks."""
     return round(state.at / len(script.blocks), 4) if script.blocks else 1.0

@@ -74,6 +74,10 @@ def _ranking(block: Block, sent: QueryDict) -> list[int]:
             raise BadForm(f"Two items have the number {rank}. Give each number once.")
         by_rank[rank] = option.id or 0
     counted = block.rank_top_n or len(block.options)
+    is_best = counted < len(block.options)
+    if not by_rank and block.required:
+        raise BadForm(f"Choose your best {counted}." if is_best else "Put the items in order.")
     if by_rank and sorted(by_rank) != list(range(1, counted + 1)):
-        raise BadForm(f"Give each number from 1 to {counted} to one item.")
+        start = f"Choose {counted} items" if is_best else "Rank every item"
+        raise BadForm(f"{start}: give each number from 1 to {counted} once.")
     return [by_rank[rank] for rank in sorted(by_rank)]

@@ -10,7 +10,7 @@ from enum import Enum
 from django.utils import dateformat
 
 from surveys.engine.script import Block
-from surveys.engine.walk import answers, runner
+from surveys.engine.walk import answers, defaults, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.runner import State
 from surveys.models import Project
@@ -206,6 +206,7 @@ def step(
             can_go_back=view.step.can_go_back,
             error=error,
             is_poll=view.project.is_poll,
+            is_locked=view.step.is_locked,
         ),
         progress=progress_of(view),
         note=note,
@@ -356,15 +357,23 @@ def _latest(view: WalkView, past_change: PastChange) -> PastStep | None:
 
 
 def _step(
-    block: Block, page: Page, typed: Typed, *, is_poll: bool, can_go_back: bool = False, error: str = ""
+    block: Block,
+    page: Page,
+    typed: Typed,
+    *,
+    is_poll: bool,
+    can_go_back: bool = False,
+    error: str = "",
+    is_locked: bool = False,
 ) -> StepWidget:
     return widgets.draw(
         block,
         typed=typed,
         can_go_back=can_go_back,
         error=error,
-        button="Vote" if is_poll else "Continue",
+        button=defaults.button_of(block, is_poll=is_poll),
         draws_colours=page.draws_colours,
+        is_locked=is_locked,
     )
 
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
-from surveys.engine.walk import presentation
+from surveys.engine.walk import defaults
 from surveys.engine.walk.answers import MAX_TEXT, Reply
 
 LONG_PROMPT = 160  # characters; longer questions are set in smaller type
 FIELDS = "respondent/fields/"
+LOCKED = "Your answer stays, because you have read whether it is right."
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -49,6 +50,7 @@ class StepWidget:
     is_group: bool = False
     is_long: bool = False
     is_optional: bool = False
+    is_locked: bool = False
     can_go_back: bool = False
     help: str = ""
     error: str = ""
@@ -76,8 +78,12 @@ def draw(
     error: str = "",
     button: str = "Continue",
     draws_colours: bool = False,
+    is_locked: bool = False,
 ) -> StepWidget:
-    """Return the widget of a block, whose prompt must be filled in and whose options must be in order."""
+    """Return the widget of a block, whose prompt must be filled in and whose options must be in order.
+
+    If it `is_locked`, it shows the answer that stays, and its button only goes on.
+    """
     common: dict[str, object] = {
         "block_id": block.id,
         "prompt": block.prompt,
@@ -93,6 +99,8 @@ def draw(
     else:
         common |= {"is_optional": not block.required}
         common |= _CONTROLS[block.type](block, typed)
+        if is_locked:
+            common |= {"is_locked": True, "is_optional": False, "do": "go", "help": LOCKED}
     return StepWidget(**common)  # type: ignore[arg-type]
 
 
@@ -115,13 +123,12 @@ def picture(address: str | None) -> str:
 
 def _statement(block: Block, draws_colours: bool) -> dict[str, object]:
     pause = block.continue_.pause if block.continue_ and block.continue_.after == "pause" else None
-    label = block.continue_.label if block.continue_ else None
     return {
         "control": "",
         "do": "go",
         "is_statement": True,
         "pause": pause,
-        "button": label or presentation.ACKNOWLEDGED,
+        "button": defaults.button_of(block),
         "colour": (block.color or "") if draws_colours else "",
     }
 
@@ -140,7 +147,7 @@ def _choices(block: Block, typed: Typed) -> dict[str, object]:
         for n, option in enumerate(block.options)
     ]
     is_single = block.type == "single_punch"
-    fields: dict[str, object] = {"choices": choices, "name": "option", "help": _choice_help(block)}
+    fields: dict[str, object] = {"choices": choices, "name": "option", "help": defaults.help_of(block)}
     if is_single and block.answer_style == "select_menu":  # a menu would hide several choices
         return fields | {"control": FIELDS + "menu.html"}
     looks = {"emoji_only": "faces", "buttons": "row"}
@@ -152,23 +159,10 @@ def _choices(block: Block, typed: Typed) -> dict[str, object]:
     }
 
 
-def _choice_help(block: Block) -> str:
-    if block.type == "single_punch":
-        return ""
-    low, high = block.min, block.max
-    if low is not None and high is not None:
-        return f"Choose {low}." if low == high else f"Choose {low} to {high}."
-    if low is not None and low > 1:
-        return f"Choose at least {low}."
-    if high is not None:
-        return f"Choose up to {high}."
-    return "Choose all that apply."
-
-
 def _scale(block: Block, typed: Typed) -> dict[str, object]:
     low, high = block.points
     by_value = {option.value: option for option in block.options}
-    icon = (block.scale and block.scale.icon) or ("stars" if block.type == "rating" else "numbers")
+    icon = defaults.icon_of(block)
     choices = [_point(number, by_value.get(str(number)), typed) for number in range(low, high + 1)]
     fields: dict[str, object] = {"choices": choices, "ends": _ends(block)}
     if block.answer_style == "select_menu":
@@ -195,15 +189,14 @@ def _star(choice: Choice, n: int, count: int) -> Choice:
 
 
 def _ends(block: Block) -> Sequence[str]:
-    left, centre, right = presentation.ends_of(block)
+    left, centre, right = defaults.ends_of(block)
     if not (left or centre or right):
         return ()
     return (left, centre, right) if centre else (left, right)
 
 
 def _ranking(block: Block, typed: Typed) -> dict[str, object]:
-    count = len(block.options)
-    counted = block.rank_top_n or count
+    counted = defaults.ranked_count(block)
     ranks = typed.ranks
     choices = []
     for option in block.options:
@@ -217,9 +210,7 @@ def _ranking(block: Block, typed: Typed) -> dict[str, object]:
         "choices": choices,
         "counted": counted,
         "ranks": [str(n) for n in range(1, counted + 1)],
-        "help": "Put all items in order, best first."
-        if counted == count
-        else f"Put your best {counted} in order. The others are not counted.",
+        "help": defaults.help_of(block),
     }
 
 
@@ -228,18 +219,14 @@ def _text(block: Block, typed: Typed) -> dict[str, object]:
 
 
 def _number(block: Block, typed: Typed) -> dict[str, object]:
-    low, high = block.min, block.max
-    if low is not None and high is not None:
-        help_text = f"A number from {low:,} to {high:,}."
-    elif low is not None:
-        help_text = f"A number, at least {low:,}."
-    elif high is not None:
-        help_text = f"A number, at most {high:,}."
-    else:
-        help_text = "A number."
     # Phones' number pads have no minus sign.
-    inputmode = "decimal" if low is not None and low >= 0 else ""
-    return {"control": FIELDS + "number.html", "typed": typed.text, "help": help_text, "inputmode": inputmode}
+    inputmode = "decimal" if block.min is not None and block.min >= 0 else ""
+    return {
+        "control": FIELDS + "number.html",
+        "typed": typed.text,
+        "help": defaults.help_of(block),
+        "inputmode": inputmode,
+    }
 
 
 def emoji(option: Option) -> str:

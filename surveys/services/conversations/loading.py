@@ -62,6 +62,13 @@ class LoadedConversation:
         return runner.current_block(self.script, self.state)
 
     @property
+    def locked_reply(self) -> Reply | None:
+        """The answer to the block that waits, if it was graded and stays; None otherwise."""
+        if not self.project.lock_graded_answers:
+            return None
+        return runner.settled_reply(self.script, self.state)
+
+    @property
     def is_completed(self) -> bool:
         return self.conversation.completed_at is not None
 

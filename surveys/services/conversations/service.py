@@ -29,6 +29,7 @@ from surveys.services.conversations.view import ConversationView
 from surveys.services.projects import schedule
 from surveys.services.scripts import editing as scripts
 
+_GRADED = "This answer was graded, so it stays. Send it again, or `continue`, to go on."
 _BEGINS_ELSEWHERE = "This respondent is beginning in another window. Please retry."
 
 
@@ -190,7 +191,9 @@ def go_on(
     block_id: int | None = None,
     step: int | None = None,
 ) -> ConversationView:
-    """Go past a content or action block. Refuses if a question waits, or nothing.
+    """Go past a content or action block, or a graded question whose answer stays.
+
+    Refuses if another question waits, or nothing.
 
     With a `block_id`, a conversation that stands elsewhere is returned as it stands (`resumed`): a form that
     was sent twice moves once. With a `step`, see `_stands_elsewhere`.
@@ -361,14 +364,16 @@ def _at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> L
 
 
 def _proceed(loaded: LoadedConversation, at: datetime) -> ConversationView:
-    """Go past the current block, which must not be a question."""
+    """Go past the current block, which must not be a question that can be answered."""
     if loaded.block is None:
         raise Conflict("This conversation is over.")
-    if loaded.block.asks:
+    reply = loaded.locked_reply
+    if loaded.block.asks and reply is None:
         raise Conflict("The current block is a question: answer it, or skip it if it is optional.")
     if not loaded.is_completed:
         _refuse_unless_live(loaded.project, at)
-    turn = runner.proceed(loaded.script, loaded.state)
+    script, state = loaded.script, loaded.state
+    turn = runner.proceed(script, state) if reply is None else runner.answer(script, state, reply)
     return view.of_conversation(loading.save(loaded, turn, at=at), at)
 
 
@@ -383,6 +388,8 @@ def _take(
         raise Conflict("The current block takes no answer: send `continue`.")
     _refuse_unless_live(loaded.project, at)
     reply = _parsed(presentation.effective_block(loaded.script, block), raw)
+    if loaded.locked_reply not in (None, reply):
+        raise Conflict(_GRADED)
     turn = runner.answer(loaded.script, loaded.state, reply)
     moved = loading.save(loaded, turn, at=at, block=block, reply=reply, is_new=is_new)
     return view.of_conversation(moved, at, feedback=turn.feedback)

@@ -32,7 +32,7 @@ class Step:
     """The block that waits for the respondent, as they see it.
 
     `reply` is their earlier answer here (engine/walk/answers: Reply), offered again after a step back; None
-    if there is none. `given` is the XP that an action block gave.
+    if there is none. It stays if `is_locked`. `given` is the XP that an action block gave.
     """
 
     block: Block
@@ -40,6 +40,7 @@ class Step:
     can_go_back: bool
     reply: Reply | None
     given: int = 0
+    is_locked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,8 @@ class WalkView(ABC):
             can_go_back=self.can_go_back,
             reply=self.state.replies.get(block.id or 0),
             given=self.context.given.get(block.id or 0, 0),
+            is_locked=self.project.lock_graded_answers
+            and runner.settled_reply(self.script, self.state) is not None,
         )
 
     @property

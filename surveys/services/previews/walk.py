@@ -17,7 +17,7 @@ from typing import Any
 from communities.errors import Conflict, InvalidRequest
 from surveys.engine.script import STATEMENTS, Block
 from surveys.engine.walk import answers, presentation, runner
-from surveys.engine.walk.answers import SKIPPED, InvalidAnswer
+from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Project
 from surveys.services.conversations import effects
@@ -28,6 +28,7 @@ from surveys.services.scripts import outro
 Json = dict[str, Any]
 Until = Callable[[Block], bool]
 
+GRADED = "This answer was graded, so it stays."
 NOT_HERE = "This is not the current block of the preview."
 
 
@@ -88,16 +89,21 @@ def answer(
         reply = answers.parse(presentation.effective_block(script, block), raw)
     except InvalidAnswer as invalid:
         raise InvalidRequest(str(invalid), violations=[invalid.violation]) from None
+    if _locked_reply(source, project, state) not in (None, reply):
+        raise Conflict(GRADED)
     turn = runner.answer(script, state, reply)
     return _after(source, project, walk, turn), turn.feedback
 
 
 def proceed(source: PreviewScript, project: Project, walk: Walk) -> Walk:
-    """Go past a block that asks nothing. Raises Conflict if a question waits, or nothing."""
+    """Go past a block that asks nothing, or whose answer stays. Raises Conflict if another waits, or none."""
     block = runner.current_block(source.script, walk.state)
-    if block is None or block.asks:
+    reply = _locked_reply(source, project, walk.state)
+    if block is None or (block.asks and reply is None):
         raise Conflict(NOT_HERE)
-    return _after(source, project, walk, runner.proceed(source.script, walk.state))
+    script, state = source.script, walk.state
+    turn = runner.proceed(script, state) if reply is None else runner.answer(script, state, reply)
+    return _after(source, project, walk, turn)
 
 
 def back(source: PreviewScript, project: Project, walk: Walk) -> Walk:
@@ -139,6 +145,11 @@ def follow(source: PreviewScript, project: Project, walk: Walk) -> Walk:
     if at is not None and current == walk.forced and followed.state.at > at:
         return _forced(source, project, followed, source.script.blocks[at])
     return followed
+
+
+def _locked_reply(source: PreviewScript, project: Project, state: State) -> Reply | None:
+    """The answer to the current block, if it was graded and stays, as on the real page."""
+    return runner.settled_reply(source.script, state) if project.lock_graded_answers else None
 
 
 # --- Parts ------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ _COPIED = (
     "poll_results_mode",
     "reveal_results",
     "share_results",
+    "lock_graded_answers",
     "hidden_fields",
     "presentation",
     "scoring_enabled",

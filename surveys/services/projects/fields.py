@@ -22,6 +22,7 @@ _PLAIN_SETTINGS = (
     "poll_results_mode",
     "reveal_results",
     "share_results",
+    "lock_graded_answers",
     "hidden_fields",
 )
 

@@ -44,6 +44,7 @@ def project_as_json(project: Project, *, at: datetime) -> dict[str, Any]:
             "poll_results_mode": project.poll_results_mode,
             "reveal_results": project.reveal_results,
             "share_results": project.share_results,
+            "lock_graded_answers": project.lock_graded_answers,
             "hidden_fields": project.hidden_fields,
         },
         "delivery": project.delivery,

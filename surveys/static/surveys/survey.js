@@ -146,62 +146,110 @@
     update();
   }
 
-  /* Rankings: the form keeps its numbered menus; buttons and dragging set their values */
+  /* Rankings: the form keeps its numbered menus; buttons and dragging set their values. The order in which the
+     items arrive is no answer: they get numbers once somebody moves or chooses one, or says that the order is right.
+     Where only the best are ranked, each is chosen; else all are numbered at once. */
 
-  const ARROWS = { up: "M6 15l6-6 6 6", down: "M6 9l6 6 6-6" };
+  const PATHS = { up: "M6 15l6-6 6 6", down: "M6 9l6 6 6-6", choose: "M12 5v14M5 12h14", remove: "M6 6l12 12M18 6L6 18" };
 
   function makeSortable(list) {
-    const rankedCount = Number(list.dataset.rankedCount);
-    const rank = (item) => Number(item.querySelector("select").value) || Infinity;
-    const items = [...list.children].sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
+    const most = Number(list.dataset.rankedCount);
+    const choosesBest = most < list.children.length;
+    const confirm = list.parentElement.querySelector("[data-order-is-right]");
     const nameOf = (item) => item.querySelector(".text").textContent;
+    const indexOf = (item) => [...list.children].indexOf(item);
+    const numberOf = (item) => Number(item.querySelector("select").value) || Infinity;
+    const items = [...list.children].sort((a, b) => (numberOf(a) === numberOf(b) ? 0 : numberOf(a) - numberOf(b)));
+    const numbered = items.filter((item) => numberOf(item) < Infinity).length;
+    let ranked = choosesBest || numbered === items.length ? numbered : 0; // how many items from the top are ranked
     list.append(...items);
     list.classList.add("sortable");
 
-    const updateRanks = () => [...list.children].forEach((item, index) => {
-      const isCounted = index < rankedCount;
-      item.querySelector("select").value = isCounted ? String(index + 1) : "";
-      item.querySelector(".position").textContent = isCounted ? index + 1 : "–";
-      item.classList.toggle("uncounted", !isCounted);
-      item.querySelector("[data-direction=up]").setAttribute("aria-disabled", index === 0);
-      item.querySelector("[data-direction=down]").setAttribute("aria-disabled", index === list.children.length - 1);
-    });
-    const announceMove = (item) => {
-      const position = [...list.children].indexOf(item) + 1;
-      announce(format(list.dataset.moved, { item: nameOf(item), n: position, all: list.children.length }));
+    const update = () => {
+      [...list.children].forEach((item, index) => {
+        const isRanked = index < ranked;
+        item.querySelector("select").value = isRanked ? String(index + 1) : "";
+        item.querySelector(".position").textContent = isRanked ? index + 1 : "–";
+        item.classList.toggle("uncounted", !isRanked);
+        item.querySelectorAll(".move").forEach((button) => {
+          const { act } = button.dataset;
+          button.hidden = choosesBest && (act === "choose" ? isRanked : !isRanked);
+          const last = choosesBest ? ranked - 1 : list.children.length - 1;
+          button.setAttribute("aria-disabled", (act === "up" && index === 0) || (act === "down" && index === last)
+            || (act === "choose" && ranked === most));
+        });
+      });
+      if (confirm) confirm.hidden = choosesBest || ranked > 0;
     };
-    const move = (item, direction, button) => {
-      const neighbour = direction === "up" ? item.previousElementSibling : item.nextElementSibling;
-      if (!neighbour) return;
-      if (direction === "up") neighbour.before(item); else neighbour.after(item);
-      updateRanks();
-      button.focus();
-      announceMove(item);
+    const say = (item) => {
+      const index = indexOf(item);
+      const text = index < ranked ? list.dataset.moved : list.dataset.unranked;
+      announce(format(text, { item: nameOf(item), n: index + 1, all: choosesBest ? most : list.children.length }));
+    };
+    const changed = (item, count) => {
+      ranked = choosesBest ? Math.min(most, count) : list.children.length;
+      update();
+      if (item) say(item);
+    };
+    const ACTS = {
+      up: (item) => { item.previousElementSibling.before(item); changed(item, ranked); },
+      down: (item) => { item.nextElementSibling.after(item); changed(item, ranked); },
+      choose: (item) => { list.children[ranked].before(item); changed(item, ranked + 1); },
+      remove: (item) => { list.children[ranked - 1].after(item); changed(item, ranked - 1); },
+    };
+    const focusNextChoice = () => {
+      const next = ranked < most && list.children[ranked].querySelector("[data-act=choose]");
+      (next || mainButton()).focus();
+    };
+    const addButton = (item, act) => {
+      const button = document.createElement("button");
+      Object.assign(button, { type: "button", className: "move" });
+      button.dataset.act = act;
+      button.setAttribute("aria-label", format(list.dataset[act], { item: nameOf(item) }));
+      button.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${PATHS[act]}"/></svg>`;
+      button.addEventListener("click", () => {
+        if (button.getAttribute("aria-disabled") === "true") return;
+        ACTS[act](item);
+        if (act === "choose") focusNextChoice();
+        else (button.hidden ? item.querySelector(".move:not([hidden])") : button).focus();
+      });
+      item.append(button);
     };
 
     items.forEach((item) => {
       item.querySelector("label").removeAttribute("for");
-      ["up", "down"].forEach((direction) => {
-        const button = document.createElement("button");
-        Object.assign(button, { type: "button", className: "move" });
-        button.dataset.direction = direction;
-        button.setAttribute("aria-label", format(list.dataset[direction], { item: nameOf(item) }));
-        button.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${ARROWS[direction]}"/></svg>`;
-        button.addEventListener("click", () => move(item, direction, button));
-        item.append(button);
+      (choosesBest ? ["up", "down", "remove", "choose"] : ["up", "down"]).forEach((act) => addButton(item, act));
+      let wasDragged = false;
+      item.addEventListener("click", (event) => { // anywhere on an item that can be chosen
+        const canChoose = choosesBest && ranked < most && indexOf(item) >= ranked;
+        if (canChoose && !wasDragged && !event.target.closest("button")) ACTS.choose(item);
       });
       item.addEventListener("pointerdown", (event) => {
+        wasDragged = false;
         // A mouse drags the whole item; a finger drags the number, so that it can scroll elsewhere.
         const isHandle = event.pointerType === "mouse"
           ? !event.target.closest("button")
           : event.target.closest(".position");
-        if (isHandle && event.button === 0) drag(list, item, event, updateRanks, announceMove);
+        if (!isHandle || event.button !== 0) return;
+        const others = ranked - (indexOf(item) < ranked ? 1 : 0); // the other ranked items stay ranked
+        const onMoved = () => {
+          wasDragged = true;
+          changed(null, others + (indexOf(item) <= others ? 1 : 0));
+        };
+        drag(list, item, event, onMoved, () => say(item));
       });
     });
-    updateRanks();
+    confirm?.addEventListener("click", () => {
+      changed(null, list.children.length);
+      announce(confirm.dataset.confirmed);
+      mainButton().focus();
+    });
+    update();
   }
 
-  function drag(list, item, start, updateRanks, announceMove) {
+  /** Moves an item with the pointer: `onMoved` after each change of the order, `onDropped` if there was one. */
+  function drag(list, item, start, onMoved, onDropped) {
+    let hasMoved = false;
     start.preventDefault();
     item.setPointerCapture(start.pointerId);
     item.classList.add("dragged");
@@ -217,12 +265,13 @@
       // Move the other items: an element that is moved in the document loses the pointer capture.
       while (index() > target) item.after(item.previousElementSibling);
       while (index() < target) item.before(item.nextElementSibling);
-      updateRanks();
+      hasMoved = true;
+      onMoved();
     };
     const onDrop = () => {
       item.classList.remove("dragged");
       item.removeEventListener("pointermove", onMove);
-      announceMove(item);
+      if (hasMoved) onDropped();
     };
     item.addEventListener("pointermove", onMove);
     item.addEventListener("lostpointercapture", onDrop, { once: true });

@@ -191,6 +191,16 @@ def test_an_automatic_name_is_no_position() -> None:
     ]
 
 
+def test_an_automatic_name_is_hinted_at_where_a_position_comes_too_early() -> None:
+    script = Script(blocks=(Block("open_text", name="q0"), Block("open_text", name="q2")))
+
+    problems = check(parse("q2 = 1"), script=script, at=1)
+
+    assert [problem.message.split(": ")[1] for problem in problems] == [
+        "its condition is evaluated before it is answered. The block named q2 is written Q2."
+    ]
+
+
 def test_every_problem_is_reported_once_in_the_order_of_the_text() -> None:
     expression = parse("Nobody = Later OR Result = Nobody AND Welcome")
 

@@ -201,3 +201,15 @@ def test_brackets_inside_text_of_a_formula_are_warned_of(formula: str, tokens: l
     assert [
         f"[{token}]" in str(warning["message"]) for token, warning in zip(tokens, warned, strict=True)
     ] == [True] * len(tokens)
+
+
+def test_a_name_in_a_formula_like_an_automatic_name_says_how_the_name_is_written() -> None:
+    first = replace(QUESTION, name="q0")
+    made = Script((first, replace(SUM, calculated_formula="[q0] + [Q0]")))
+
+    warned = warnings(made, uses_xp=False, is_anonymous=False, known_achievements=None)
+
+    assert [each["message"] for each in warned] == [
+        "`calculated_formula` refers to [q0], which has no value at this block and counts as 0. The block "
+        "named q0 is written Q0."
+    ]

@@ -44,6 +44,7 @@ SETTINGS = {
     "poll_results_mode": "voters_only",
     "reveal_results": False,
     "share_results": True,
+    "lock_graded_answers": False,
     "hidden_fields": ["utm_source"],
 }
 EVERYTHING = {

@@ -134,3 +134,32 @@ def test_twenty_items_are_ranked_one_by_one(chat):
 
 def _buttons(agent):
     return [part for row in agent.screen["components"] for part in row["components"]]
+
+
+def test_a_graded_answer_stays_and_is_shown(chat):
+    feedback = {"correct_answer_index": 1, "when_correct": "Yes!", "when_incorrect": "Long games."}
+    why = {"name": "why", "type": "open_text", "prompt": "Why?"}
+    chat.open({**GAME, **feedback}, why, scoring_enabled=True)
+    marit = chat.agent()
+    marit.press("Answer", message=chat.message())
+    marit.press("Blitz")
+    assert "Long games." in marit.text
+
+    marit.press("Back")
+
+    assert "Your answer stays" in marit.text
+    assert marit.labels == ["Continue"]
+    marit.press("Continue")
+    assert "Why?" in marit.text
+    assert stored() == [("game", "Blitz")]
+
+
+def test_a_ranking_is_chosen_and_never_filled_in(chat):
+    options = [{"value": each} for each in "abc"]
+    chat.open({"type": "ranking", "prompt": "Your order?", "options": options, "required": True})
+    marit = chat.agent()
+
+    marit.press("Answer", message=chat.message())
+
+    assert "choose number 1 of 3" in marit.text
+    assert "Submit" not in marit.labels

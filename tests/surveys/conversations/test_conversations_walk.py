@@ -224,7 +224,7 @@ def test_a_graded_answer_is_told_its_words():
     assert told.feedback == "Not red."
     assert scenario.say(first, 0).feedback == "Not red."
     assert scenario.back(told).feedback is None
-    assert scenario.say(first, 1).feedback == "green is right."
+    assert scenario.say(scenario.begin(made), 1).feedback == "green is right."
 
 
 class TestWhoResponds:

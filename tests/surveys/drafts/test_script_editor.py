@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surveys.engine.walk.presentation import ACKNOWLEDGED
+from surveys.engine.walk.defaults import ACKNOWLEDGED
 from surveys.models import Project
 from tests.support.caller import CHOICE, PICTURE, TEXT, Caller, faults
 from tests.support.staff import Staff

@@ -2,7 +2,7 @@ import pytest
 from django.http import QueryDict
 
 from surveys.engine.script import Block, Continue, Option, Scale
-from surveys.engine.walk import presentation
+from surveys.engine.walk import defaults
 from surveys.pages.respondent import forms, widgets
 from surveys.pages.respondent.widgets import Typed, draw, typed_of
 
@@ -83,7 +83,7 @@ def test_the_middle_of_a_scale_is_told_where_there_is_one():
 
     assert drawn("opinion_scale", min=1, max=5, scale=scale).ends == ("l", "c", "r")
     assert drawn("opinion_scale", min=1, max=4, scale=scale).ends == ("l", "r")
-    assert drawn("nps").ends == presentation.NPS_ENDS
+    assert drawn("nps").ends == defaults.NPS_ENDS
 
 
 def test_keys_are_numbers_and_letters_where_there_are_many():
@@ -164,8 +164,8 @@ def test_a_form_means_an_answer(kind, sent, answer):
     ("sent", "text"),
     [
         ("rank-1=1&rank-2=1", "Two items have the number 1. Give each number once."),
-        ("rank-1=1&rank-2=3", "Give each number from 1 to 3 to one item."),
-        ("rank-1=x", "Give each number from 1 to 3 to one item."),
+        ("rank-1=1&rank-2=3", "Rank every item: give each number from 1 to 3 once."),
+        ("rank-1=x", "Rank every item: give each number from 1 to 3 once."),
     ],
 )
 def test_invalid_ranks_are_refused_with_a_sentence(sent, text):

@@ -302,3 +302,15 @@ def test_a_poll_is_drawn_as_respondents_see_it():
     visitor, frame = Visitor(made).look(), PreviewVisitor(staff.client, made.pk).look()
 
     assert plain(frame) == plain(visitor)
+
+
+def test_a_graded_answer_stays_as_on_the_real_page():
+    option = {"correct_answer_index": 1, "when_incorrect": "It is green."}
+    frame = Scene(KEYED | option, TEXT | {"prompt": "Why?"}, scoring_enabled=True).frame().look()
+    frame.send(option=option_in(frame))
+    assert "Why?" in frame.page
+
+    frame.send("back")
+
+    assert "Your answer stays" in frame.page
+    assert "Why?" in frame.send("go").page

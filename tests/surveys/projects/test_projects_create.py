@@ -40,6 +40,7 @@ def test_a_new_project_is_told_with_every_field_and_its_script():
         "poll_results_mode": None,
         "reveal_results": None,
         "share_results": False,
+        "lock_graded_answers": True,
         "hidden_fields": [],
     }
     assert [made[group] for group in ("delivery", "rewards", "presentation")] == [None, None, None]

@@ -1,0 +1,122 @@
+"""What a step shows where its author left it open: one place for the pages, the chat and the interface.
+
+The texts and signs that nobody chose (interface 2.4): buttons, help under a question, the ends and icons of
+scales, and how many options an answer takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from surveys.engine.script import SCALES, STATEMENTS, Block, Continue, Option, Scale
+
+NPS_ENDS = ("Not at all likely", "Extremely likely")  # the standard ends of an NPS question
+ACKNOWLEDGED = "Okay"  # the button of a statement
+CONTINUE = "Continue"  # the button of a question
+VOTE = "Vote"  # the button of a poll's question
+SKIP = "Skip"  # beside it, where the question is optional
+
+
+def ends_of(block: Block) -> tuple[str, str, str]:
+    """The labels at the left end, the centre and the right end of a scale; empty where there is none.
+
+    An even number of points has no centre.
+    """
+    if block.type == "nps":
+        return NPS_ENDS[0], "", NPS_ENDS[1]
+    scale, (low, high) = block.scale, block.points
+    if scale is None:
+        return "", "", ""
+    centre = (scale.label_center or "") if (high - low) % 2 == 0 else ""
+    return scale.label_left or "", centre, scale.label_right or ""
+
+
+def icon_of(block: Block) -> str:
+    """How the points of a scale are drawn: `stars`, `numbers` or `emoji`."""
+    return (block.scale and block.scale.icon) or ("stars" if block.type == "rating" else "numbers")
+
+
+def choice_limits(block: Block) -> tuple[int, int]:
+    """The fewest and the most options that a multi punch takes.
+
+    The fewest is 0 if the question is optional and says nothing else: no option is a skip then.
+    """
+    least = block.min or 0
+    return max(least, 1) if block.required else least, min(
+        block.max or len(block.options), len(block.options)
+    )
+
+
+def ranked_count(block: Block) -> int:
+    """How many items of a ranking are put in order."""
+    return block.rank_top_n or len(block.options)
+
+
+def button_of(block: Block, *, is_poll: bool = False) -> str:
+    """The button with which a step is left."""
+    label = block.continue_.label if block.continue_ else None
+    if block.type in STATEMENTS:
+        return label or ACKNOWLEDGED
+    return VOTE if is_poll else CONTINUE
+
+
+def help_of(block: Block) -> str:
+    """The sentence under a question that says which answers it takes; empty where none is needed."""
+    match block.type:
+        case "multi_punch":
+            return _choice_help(block)
+        case "open_numeric":
+            return _number_help(block)
+        case "ranking":
+            count = ranked_count(block)
+            if count == len(block.options):
+                return "Put all items in order, best first."
+            return f"Choose your best {count}, best first. The others are not counted."
+    return ""
+
+
+def _choice_help(block: Block) -> str:
+    low, high = block.min, block.max
+    if low is not None and high is not None:
+        return f"Choose {low}." if low == high else f"Choose {low} to {high}."
+    if low is not None and low > 1:
+        return f"Choose at least {low}."
+    return "Choose all that apply." if high is None else f"Choose up to {high}."
+
+
+def _number_help(block: Block) -> str:
+    low, high = block.min, block.max
+    if low is not None and high is not None:
+        return f"A number from {low:,} to {high:,}."
+    if low is not None:
+        return f"A number, at least {low:,}."
+    return "A number." if high is None else f"A number, at most {high:,}."
+
+
+def effective(block: Block, *, is_poll: bool) -> Block:
+    """The block with every default filled in, so that whoever draws it needs no rules of their own."""
+    continue_ = block.continue_ or Continue()
+    block = replace(block, continue_=replace(continue_, label=button_of(block, is_poll=is_poll)))
+    if block.type in SCALES:
+        return _with_points(block)
+    if block.type == "multi_punch":
+        least, most = choice_limits(block)
+        return replace(block, min=least, max=most)
+    if block.type == "ranking":
+        return replace(block, rank_top_n=ranked_count(block))
+    return block
+
+
+def _with_points(block: Block) -> Block:
+    """A scale with its ends and with an option for each point, labelled as it is drawn."""
+    low, high = block.points
+    left, centre, right = ends_of(block)
+    by_value = {option.value: option for option in block.options}
+    points = [by_value.get(str(n)) or Option(str(n)) for n in range(low, high + 1)]
+    return replace(
+        block,
+        min=low,
+        max=high,
+        scale=Scale(icon_of(block), left or None, centre or None, right or None),
+        options=tuple(replace(point, label=point.display_text) for point in points),
+    )

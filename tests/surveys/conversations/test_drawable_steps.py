@@ -1,0 +1,144 @@
+"""A step holds all that is needed to draw it, with every default filled in (decisions 15.8, 15.26)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from surveys.engine.script import Continue, Scale
+from surveys.engine.walk.defaults import NPS_ENDS
+from tests.support.caller import Caller
+from tests.support.surveys import scenario
+
+pytestmark = pytest.mark.django_db
+
+ITEMS = {"options": ["a", "b", "c"]}
+STANDARD = {"icon": "numbers", "label_left": None, "label_center": None, "label_right": None}
+
+
+@pytest.fixture
+def caller() -> Caller:
+    return Caller("admin")
+
+
+def begun(caller: Caller, *blocks: dict[str, Any], **fields: Any) -> Any:
+    made = scenario.project(*blocks, community=caller.community, author=caller.user, **fields)
+    return caller.post(f"/projects/{made.pk}/conversations", {}).json()
+
+
+def step(caller: Caller, block: dict[str, Any], **fields: Any) -> Any:
+    return begun(caller, block, **fields)["step"]
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ({"type": "rating"}, {"min": 1, "max": 5, "scale": {**STANDARD, "icon": "stars"}}),
+        ({"type": "opinion_scale"}, {"min": 0, "max": 10, "scale": STANDARD}),
+        (
+            {"type": "opinion_scale", "min": 1, "max": 4, "scale": Scale("emoji", "Bad", "So", "Good")},
+            {
+                "min": 1,
+                "max": 4,
+                "scale": {"icon": "emoji", "label_left": "Bad", "label_center": None, "label_right": "Good"},
+            },
+        ),
+        (
+            {"type": "nps"},
+            {
+                "min": 0,
+                "max": 10,
+                "scale": {**STANDARD, "label_left": NPS_ENDS[0], "label_right": NPS_ENDS[1]},
+            },
+        ),
+        ({"type": "multi_punch", **ITEMS, "required": True}, {"min": 1, "max": 3}),
+        ({"type": "multi_punch", **ITEMS, "required": False}, {"min": 0, "max": 3}),
+        ({"type": "multi_punch", **ITEMS, "min": 2, "max": 2, "required": False}, {"min": 2, "max": 2}),
+        ({"type": "ranking", **ITEMS}, {"rank_top_n": 3}),
+        ({"type": "ranking", **ITEMS, "rank_top_n": 2}, {"rank_top_n": 2}),
+        ({"type": "open_numeric"}, {"min": None, "max": None}),
+    ],
+    ids=lambda value: value.get("type", "") if isinstance(value, dict) else "",
+)
+def test_limits_icons_and_ends_are_those_that_apply(caller, block, expected):
+    seen = step(caller, block)["block"]
+
+    assert {key: seen[key] for key in expected} == expected
+
+
+def test_every_point_of_a_scale_has_its_label_as_it_is_drawn(caller):
+    options = [{"value": "1", "label": "Never", "emoji": "👎"}, {"value": "3"}]
+    seen = step(caller, {"type": "opinion_scale", "min": 1, "max": 3, "options": options})["block"]
+
+    assert [(each["value"], each["label"], each["emoji"]) for each in seen["options"]] == [
+        ("1", "Never", "👎"),
+        ("2", "2", None),
+        ("3", "3", None),
+    ]
+    assert [each["id"] is None for each in seen["options"]] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("block", "fields", "label"),
+    [
+        ({"type": "content_block"}, {}, "Okay"),
+        ({"type": "content_block", "continue_": Continue(label="Let us begin")}, {}, "Let us begin"),
+        ({"type": "content_block", "continue_": Continue("pause", 3)}, {}, "Okay"),
+        ({"type": "open_text"}, {}, "Continue"),
+        ({"type": "single_punch", **ITEMS}, {"type": "poll"}, "Vote"),
+    ],
+)
+def test_the_button_is_named(caller, block, fields, label):
+    assert step(caller, block, **fields)["block"]["continue"]["label"] == label
+
+
+@pytest.mark.parametrize(
+    ("block", "sentence"),
+    [
+        ({"type": "open_text"}, None),
+        ({"type": "single_punch", **ITEMS}, None),
+        ({"type": "multi_punch", **ITEMS}, "Choose all that apply."),
+        ({"type": "multi_punch", **ITEMS, "min": 2}, "Choose at least 2."),
+        ({"type": "open_numeric", "min": 1, "max": 2000}, "A number from 1 to 2,000."),
+        ({"type": "ranking", **ITEMS}, "Put all items in order, best first."),
+        (
+            {"type": "ranking", **ITEMS, "rank_top_n": 2},
+            "Choose your best 2, best first. The others are not counted.",
+        ),
+    ],
+)
+def test_the_sentence_under_the_question_is_the_pages(caller, block, sentence):
+    assert step(caller, block)["help"] == sentence
+
+
+@pytest.mark.parametrize(("required", "label"), [(True, None), (False, "Skip")])
+def test_an_optional_question_names_its_skip(caller, required, label):
+    assert step(caller, {"type": "open_text", "required": required})["skip_label"] == label
+
+
+@pytest.mark.parametrize(
+    ("block", "body"),
+    [({"type": "multi_punch", **ITEMS}, {"option_ids": []}), ({"type": "ranking", **ITEMS}, {"ranking": []})],
+)
+@pytest.mark.parametrize(("required", "status"), [(True, 400), (False, 200)])
+def test_an_empty_list_is_a_skip_where_that_is_allowed(caller, block, body, required, status):
+    told = begun(caller, {**block, "required": required})
+    sent = {"block_id": told["step"]["block"]["id"], **body}
+
+    assert caller.post(f"/conversations/{told['id']}/answers", sent).status_code == status
+
+
+@pytest.mark.parametrize("required", [True, False])
+@pytest.mark.parametrize(
+    "body", [{}, {"value": None}, {"skip": False}, {"option_id": None, "ranking": None}], ids=str
+)
+@pytest.mark.parametrize("kind", ["nps", "open_text", "open_numeric"])
+def test_a_body_without_an_answer_is_refused_also_where_a_skip_is_allowed(caller, kind, body, required):
+    told = begun(caller, {"type": kind, "required": required})
+    sent = {"block_id": told["step"]["block"]["id"], **body}
+
+    refused = caller.post(f"/conversations/{told['id']}/answers", sent)
+
+    assert refused.status_code == 400
+    assert refused.json()["violations"][0]["field"] == "value"
