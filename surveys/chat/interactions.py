@@ -42,7 +42,7 @@ class Interaction:
     """One interaction. `values` are what was chosen in a menu, `fields` what was written, by field.
 
     `is_in_own_message` says that it comes from a message that only this person sees, or from a window opened
-    there, so that the answer may change that message.
+    there, so that the answer may change that message. `locale` is the language of the person's client.
     """
 
     id: str
@@ -57,6 +57,7 @@ class Interaction:
     command: str
     options: Mapping[str, Any]
     is_in_own_message: bool
+    locale: str
 
 
 def read(raw: Mapping[str, Any]) -> Interaction:
@@ -77,6 +78,7 @@ def read(raw: Mapping[str, Any]) -> Interaction:
             command=str(data.get("name") or ""),
             options={str(each["name"]): each.get("value") for each in data.get("options") or []},
             is_in_own_message=bool(int(message.get("flags") or 0) & EPHEMERAL),
+            locale=str(raw.get("locale") or "en-US"),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
         raise Malformed(type(fault).__name__) from fault

@@ -192,7 +192,8 @@ def _write(click: Click) -> Reply:
 
 def _written(click: Click) -> Reply:
     """Take what was written."""
-    return _drafted(click, drafting.submit_text, text=windows.written(click.interaction.fields))
+    text, language = windows.written(click.interaction.fields), click.interaction.locale
+    return _drafted(click, drafting.submit_text, text=text, language=language)
 
 
 def keep_written(click: Click) -> None:

@@ -68,7 +68,11 @@ def _perform(preview: Preview, page: Page, sent: QueryDict, block: Block | None)
         case do:
             if block is None or (do != "go" and not block.asks):
                 raise Conflict("This is not the current block of the preview.")
-            after = preview.proceeded() if do == "go" else preview.answered(forms.raw_answer(block, sent))
+            after = (
+                preview.proceeded()
+                if do == "go"
+                else preview.answered(forms.raw_answer(block, sent, language=page.lang))
+            )
             past_change = PastChange.KEPT if preview.project.is_poll else PastChange.APPENDED
             return Moved(after, _screen(after, page, past_change=past_change))
     return Moved(moved, _screen(moved, page))

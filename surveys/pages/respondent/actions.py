@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 from communities.errors import Conflict, InvalidRequest, NotFound
 from communities.words import plural
+from surveys.engine.script import Block
 from surveys.models import Project
 from surveys.pages import words
 from surveys.pages.respondent import (
@@ -167,7 +168,7 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
             return _again(page_request, words.ONCE_MORE)
     block = posted_block(page_request)
     if block is not None and block.asks and do != "go":  # an invalid answer does not count as one more begun
-        raw = forms.raw_answer(block, page_request.request.POST)
+        raw = _raw_answer(page_request, block)
         conversations.require_valid(project=page_request.project, block=block, raw=raw)
     if page_request.has_traps and not protection.may_begin(page_request.request):
         return _again(page_request, words.BUSY)
@@ -179,7 +180,7 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
         page_request.remember(view)
         return _standing(page_request, view, note=words.REWRITTEN)
     if page_request.project.is_poll and block.asks:
-        raw = forms.raw_answer(block, page_request.request.POST)
+        raw = _raw_answer(page_request, block)
         view = conversations.vote(project_id=project_id, respondent=respondent, raw=raw, at=at, seed=seed)
         page_request.remember(view)
         return _moved(page_request, view, PastChange.KEPT)
@@ -187,7 +188,7 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
         project_id=project_id,
         respondent=respondent,
         block_id=block.id or 0,
-        raw=None if do == "go" else forms.raw_answer(block, page_request.request.POST),
+        raw=None if do == "go" else _raw_answer(page_request, block),
         at=at,
         seed=seed,
     )
@@ -205,11 +206,16 @@ def _move(page_request: PageRequest, conversation_id: uuid.UUID, do: str) -> Out
     if do == "go":
         view = conversations.go_on(conversation_id=conversation_id, at=at, block_id=block.id)
         return _moved(page_request, view, PastChange.REPLACED if view.resumed else PastChange.APPENDED)
-    raw = forms.raw_answer(block, page_request.request.POST)
+    raw = _raw_answer(page_request, block)
     if page_request.project.is_poll:
         view = conversations.change_vote(conversation_id=conversation_id, raw=raw, at=at)
         return _moved(page_request, view, PastChange.KEPT)
     return _moved(page_request, conversations.answer(conversation_id=conversation_id, raw=raw, at=at))
+
+
+def _raw_answer(page_request: PageRequest, block: Block) -> Mapping[str, object]:
+    """The answer in the form. Raises BadForm."""
+    return forms.raw_answer(block, page_request.request.POST, language=page_request.page.lang)
 
 
 def _reopen_vote(page_request: PageRequest, conversation_id: uuid.UUID) -> Outcome:

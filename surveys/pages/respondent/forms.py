@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from django.http import QueryDict
 
+from surveys import written_numbers
 from surveys.engine.script import NUMBERS, Block
 from surveys.pages.respondent.widgets import Typed
-
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d{1,2}")
 
 
 class BadForm(ValueError):
     """The form is not a valid answer, for example a rank given twice. The message says what to do."""
 
 
-def raw_answer(block: Block, sent: QueryDict) -> Mapping[str, object]:
-    """Return the answer object (decisions 8.2) of a form. Raises BadForm."""
+def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, object]:
+    """Return the answer object (decisions 8.2) of a form; `language` is the page's. Raises BadForm."""
     answer: dict[str, object] = {"block_id": block.id}
     if sent.get("do") == "skip":
         return answer | {"skip": True}
@@ -32,8 +30,8 @@ def raw_answer(block: Block, sent: QueryDict) -> Mapping[str, object]:
         ranking = _ranking(block, sent)
         return answer | ({"ranking": ranking} if ranking else {})
     value = _clean(sent.get("value", ""))
-    if block.type in NUMBERS and _DECIMAL_COMMA.fullmatch(value.strip()):
-        value = value.replace(",", ".")
+    if block.type in NUMBERS:
+        value = written_numbers.plain(value, language=language)
     return answer | {"value": value}
 
 

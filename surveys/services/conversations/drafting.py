@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef, Q
 from communities.errors import InvalidRequest
 from communities.statements import prepared
 from communities.transactions import in_transaction
+from surveys import written_numbers
 from surveys.engine.script import CHOICES, Block
 from surveys.models import AnswerDraft, Conversation
 from surveys.services.conversations import loading, service, view
@@ -106,9 +107,12 @@ def submit(*, conversation_id: uuid.UUID, block_id: int, step: int, at: datetime
 
 @in_transaction
 def submit_text(
-    *, conversation_id: uuid.UUID, block_id: int, text: str, step: int, at: datetime
+    *, conversation_id: uuid.UUID, block_id: int, text: str, step: int, at: datetime, language: str = "en"
 ) -> ConversationView:
-    """Answer with what was typed. Refuses as `answer` does; `keep_text` then keeps what was typed."""
+    """Answer with what was typed in a language. Refuses as `answer` does; `keep_text` then keeps it."""
+    loaded = loading.locked(conversation_id=conversation_id)
+    if loaded.block is not None and loaded.block.type == "open_numeric":
+        text = written_numbers.plain(text, language=language)
     moved = service.answer(
         conversation_id=conversation_id, raw={"block_id": block_id, "value": text}, at=at, step=step
     )

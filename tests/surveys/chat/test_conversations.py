@@ -163,3 +163,14 @@ def test_a_ranking_is_chosen_and_never_filled_in(chat):
 
     assert "choose number 1 of 3" in marit.text
     assert "Submit" not in marit.labels
+
+
+def test_a_number_is_read_as_its_writers_language_has_it(chat):
+    chat.open({"name": "minutes", "type": "open_numeric", "prompt": "How many minutes?"})
+    marit = chat.agent()
+    marit.press("Answer", message=chat.message())
+    marit.press("Enter a number")
+
+    marit.write("12,500")
+
+    assert stored() == [("minutes", "12500")]

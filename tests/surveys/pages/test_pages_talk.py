@@ -441,3 +441,13 @@ def test_an_answer_takes_few_statements_and_a_short_page_wherever_it_stands(plac
 
     assert len([query for query in answer if query["sql"] not in ("BEGIN", "COMMIT")]) <= 4
     assert len(visitor.page) < 5_000
+
+
+@pytest.mark.parametrize(("locale", "number"), [("en", "12500"), ("de", "12.500")])
+def test_a_number_is_read_in_the_language_of_the_page(locale, number):
+    made = scenario.project({"type": "open_numeric"})
+    CommunitySettings.objects.update_or_create(community=made.community, defaults={"locale": locale})
+
+    Visitor(made).look().send(value="12,500")
+
+    assert [each.value for each in Answer.objects.all()] == [number]
