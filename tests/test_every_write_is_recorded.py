@@ -30,6 +30,8 @@ WRITES: dict[str, tuple[str, str, Any, Action | None]] = {
     "api_key.create": ("post", "/api_keys", {"name": "Website"}, Action.API_KEY_CREATED),
     "api_key.rotate": ("post", "/api_keys/{key}/rotate", None, Action.API_KEY_ROTATED),
     "api_key.destroy": ("delete", "/api_keys/{key}", None, Action.API_KEY_REVOKED),
+    "member.create": ("post", "/members", {"nick": "Kari"}, Action.MEMBER_CREATED),
+    "member.partial_update": ("patch", "/members/{member}", {"nick": "Kari"}, Action.MEMBER_UPDATED),
     "xp.create": ("post", "/members/{member}/xp", AWARD, Action.XP_AWARDED),
     "person.destroy": ("delete", "/members/{member}/data", None, Action.MEMBER_ERASED),
     "webhook.create": ("post", "/webhooks", {"url": HOOK, "events": ["*"]}, Action.WEBHOOK_CREATED),

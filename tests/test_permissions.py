@@ -38,6 +38,8 @@ TABLE: dict[str, tuple[str, str, Any, str]] = {
     "member.retrieve": ("get", "{member}", None, EVERYBODY),
     "leaderboard.list": ("get", "{community}/leaderboard", None, EVERYBODY),
     "achievement.list": ("get", "{community}/achievements", None, EVERYBODY),
+    "member.create": ("post", "{community}/members", {"nick": "Kari"}, ADMINS),
+    "member.partial_update": ("patch", "{member}", {"nick": "Kari"}, ADMINS),
     "xp.list": ("get", "{member}/xp", None, ADMINS),  # somebody else's
     "xp.create": ("post", "{member}/xp", {"amount": 5}, ADMINS),
     "person.retrieve": ("get", "{member}/data", None, ADMINS),

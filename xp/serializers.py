@@ -21,6 +21,7 @@ EARNED_EXAMPLE = {
 }
 MEMBER_EXAMPLE = {
     "id": "17",
+    "user_id": "52",
     "platform_id": "820000000000000042",
     "name": "Marit Solberg",
     "nick": "marit",
@@ -69,6 +70,9 @@ class MemberOut(serializers.Serializer[Any]):
     """A member of a community with their XP, rank and achievements."""
 
     id = serializers.CharField()
+    user_id = serializers.CharField(
+        help_text="The person, who may be a member of several communities: `user_id` of their responses."
+    )
     platform_id = serializers.CharField(
         allow_null=True, help_text="The member's account on the chat platform."
     )

@@ -18,8 +18,8 @@ from communities.http.fields import StrictChoiceField, StrictTextField, UtcDateT
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
-from communities.models import ApiKey
-from communities.services import keys, members
+from communities.models import ApiKey, Member
+from communities.services import key_listing, keys, members
 
 EXAMPLE = {
     "id": "7",
@@ -28,6 +28,7 @@ EXAMPLE = {
     "name": "Website",
     "description": None,
     "key_prefix": "cq_live_k3Jq0b",
+    "role": "admin",
     "is_active": True,
     "created_at": "2026-01-31T09:30:00Z",
     "last_used_at": None,
@@ -62,9 +63,17 @@ class KeyOut(serializers.Serializer[ApiKey]):
     name = serializers.CharField()
     description = serializers.CharField(allow_null=True)
     key_prefix = serializers.CharField()
+    role = StrictChoiceField(
+        choices=Member.Access.values,
+        allow_null=True,
+        help_text="What the key may do: its user's access, unless it is restricted to less. Null while its "
+        "user is no member: the key is refused then.",
+    )
     is_active = serializers.BooleanField()
     created_at = serializers.DateTimeField()
-    last_used_at = serializers.DateTimeField(allow_null=True)
+    last_used_at = serializers.DateTimeField(
+        allow_null=True, help_text="Of the last request, to the minute or so; null if it was never used."
+    )
     expires_at = serializers.DateTimeField(allow_null=True)
     rotated_at = serializers.DateTimeField(
         allow_null=True, help_text="When it got its present secret; null if it was never rotated."
@@ -91,7 +100,10 @@ class KeyViewSet(CommunityViewSet):
         "destroy": Role.ADMIN,
     }
 
-    def _as_json(self, key: ApiKey, *, names: Mapping[int, str]) -> dict[str, object]:
+    def _as_json(
+        self, key: ApiKey, *, names: Mapping[int, str], access: Mapping[int, str]
+    ) -> dict[str, object]:
+        role = access.get(key.user_id)
         return {
             "id": str(key.pk),
             "community_id": str(key.community_id),
@@ -99,6 +111,7 @@ class KeyViewSet(CommunityViewSet):
             "name": key.name,
             "description": key.description,
             "key_prefix": key.key_prefix,
+            "role": key.restricted_to if role == Member.Access.ADMIN and key.restricted_to else role,
             "is_active": key.is_active_at(self.at),
             "created_at": key.created_at,
             "last_used_at": key.last_used_at,
@@ -111,6 +124,9 @@ class KeyViewSet(CommunityViewSet):
     def _names(self, user_ids: Iterable[int | None]) -> Mapping[int, str]:
         known = {user_id for user_id in user_ids if user_id is not None}
         return members.display_names(community_id=self.actor.community_id, user_ids=known)
+
+    def _access(self, user_ids: Iterable[int]) -> Mapping[int, str]:
+        return key_listing.present_access(community_id=self.actor.community_id, user_ids=set(user_ids))
 
     @extend_schema(
         operation_id="api_keys_list",
@@ -127,8 +143,11 @@ class KeyViewSet(CommunityViewSet):
     )
     def list(self, request: Request, **kwargs: Any) -> Response:
         api_keys = ApiKey.objects.filter(community_id=self.actor.community_id).order_by("-pk")
-        names = self._names(api_keys.order_by().values_list("rotated_by", flat=True).distinct())
-        return self.page(api_keys, self.query(PageIn), as_json=partial(self._as_json, names=names))
+        people = list(api_keys.order_by().values_list("user_id", "rotated_by").distinct())
+        names = self._names(rotated_by for _, rotated_by in people)
+        access = self._access(user_id for user_id, _ in people)
+        as_json = partial(self._as_json, names=names, access=access)
+        return self.page(api_keys, self.query(PageIn), as_json=as_json)
 
     @extend_schema(
         operation_id="api_keys_create",
@@ -159,7 +178,8 @@ class KeyViewSet(CommunityViewSet):
             expires_at=body.get("expires_at"),
             at=self.at,
         )
-        return Response({**self._as_json(key, names={}), "key": secret}, status=201)
+        access = self._access([key.user_id])
+        return Response({**self._as_json(key, names={}, access=access), "key": secret}, status=201)
 
     @extend_schema(
         operation_id="api_keys_rotate",
@@ -178,7 +198,8 @@ class KeyViewSet(CommunityViewSet):
     def rotate(self, request: Request, key_id: int, **kwargs: Any) -> Response:
         key, secret = keys.rotate_key(actor=self.actor, key_id=key_id, at=self.at)
         names = self._names([key.rotated_by_id])
-        return Response({**self._as_json(key, names=names), "key": secret})
+        access = self._access([key.user_id])
+        return Response({**self._as_json(key, names=names, access=access), "key": secret})
 
     @extend_schema(
         operation_id="api_keys_revoke",

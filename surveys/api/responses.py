@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.http.fields import UtcDateTimeField
+from communities.http.fields import StrictTextField, UtcDateTimeField
 from communities.http.idempotency import once
 from communities.http.pagination import MAX_PAGE, PageIn, PerPageIn
 from communities.http.views import CommunityViewSet
@@ -54,7 +54,20 @@ class ResponsesIn(PageIn):
     updated_after = UtcDateTimeField(required=False, help_text="Changed then or later.")
     provider = serializers.ChoiceField(choices=Identity.Provider.values, required=False)
     user_id = serializers.IntegerField(
-        required=False, min_value=0, max_value=2**63 - 1, help_text="All responses of one person."
+        required=False,
+        min_value=0,
+        max_value=2**63 - 1,
+        help_text="All responses of one person. On anonymous projects, where nobody knows whose a response "
+        "is, this and the next two match nothing.",
+    )
+    member_id = serializers.IntegerField(
+        required=False, min_value=0, max_value=2**63 - 1, help_text="All responses of one member."
+    )
+    platform_id = StrictTextField(
+        required=False,
+        max_length=128,
+        help_text="All responses with this `platform_id`: an account on the chat platform, or the "
+        "`external_id` with which the conversation was begun.",
     )
     session_number = serializers.IntegerField(
         required=False,

@@ -41,6 +41,7 @@ def test_a_key_is_created_and_its_secret_is_shown_once(caller: Caller) -> None:
         "name": "Website",
         "description": "For the front page.",
         "key_prefix": secret[:14],
+        "role": "admin",
         "is_active": True,
         "last_used_at": None,
         "expires_at": None,
@@ -174,7 +175,9 @@ def test_a_key_tells_who_rotated_it_last(
     own = owner.post(f"/api_keys/{made['id']}/rotate").json()
     answer = other.post(f"/api_keys/{made['id']}/rotate").json()
 
-    with django_assert_num_queries(5):  # the key, the count, the page, who rotated, their names
+    with django_assert_num_queries(
+        6
+    ):  # the key, the count, the page, whose they are, their names, their access
         told = owner.get("/api_keys").json()["data"]
     assert [own[name] for name in ("rotated_by", "user_id")] == [str(owner.user.pk)] * 2
     assert told[0] == {name: value for name, value in answer.items() if name != "key"}

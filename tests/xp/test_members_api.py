@@ -46,6 +46,7 @@ def test_a_members_json_has_all_that_they_earned(admin):
 
     assert admin.get(f"/members/{ann.pk}").json() == {
         "id": str(ann.pk),
+        "user_id": str(ann.user_id),
         "platform_id": "820000000000000042",
         "name": "Ann Lee",
         "nick": "annie",
@@ -82,6 +83,7 @@ def test_a_new_members_json_has_zeros_and_nulls(admin):
 
     assert admin.get(f"/members/{own.pk}").json() == {
         "id": str(own.pk),
+        "user_id": str(own.user_id),
         "platform_id": None,
         "name": None,
         "nick": None,

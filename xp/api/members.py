@@ -2,23 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import OpenApiExample, PolymorphicProxySerializer, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.http.fields import StrictChoiceField
+from communities.errors import refuse
+from communities.http.fields import StrictChoiceField, StrictTextField
+from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
 from communities.models import Member
+from communities.services import memberships
+from communities.services.memberships import NewMember
 from xp.serializers import ABOUT_MEMBERS, MEMBER_EXAMPLE, TAG, MemberOut
 from xp.services import leaderboard, members
 
 FIRST_EXAMPLE = MEMBER_EXAMPLE | {"rank": 1}
+ADDED_EXAMPLE = MEMBER_EXAMPLE | {
+    "name": None,
+    "rank": 31,
+    "xp_total": 0,
+    "xp_monthly": 0,
+    "level": 0,
+    "participation": 0,
+    "achievements": [],
+}
+MAX_AT_ONCE = 100
+
+
+class NewMemberIn(serializers.Serializer[Any]):
+    """Somebody who becomes a member."""
+
+    accepted_and_ignored = frozenset(MEMBER_EXAMPLE)
+
+    nick = StrictTextField(max_length=200, help_text="Their name in this community.")
+    access = StrictChoiceField(choices=Member.Access.values, default="member")
+    platform_id = StrictTextField(
+        max_length=128,
+        required=False,
+        allow_null=True,
+        allow_blank=False,
+        help_text="Their account on the chat platform. Who signs in with it is this member.",
+    )
+
+
+class NewMembersIn(serializers.Serializer[Any]):
+    """One new member, or up to 100 in `members`."""
+
+    members = serializers.ListField(child=NewMemberIn(), min_length=1, max_length=MAX_AT_ONCE)
+
+    def validate_members(self, people: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        seen: set[str] = set()
+        for n, person in enumerate(people):
+            platform_id = person.get("platform_id")
+            if platform_id in seen:
+                message = "Another member of this request has the same `platform_id`."
+                refuse(f"members[{n}].platform_id", "duplicate", message)
+            if platform_id is not None:
+                seen.add(platform_id)
+        return people
+
+
+class MemberIn(serializers.Serializer[Any]):
+    """The fields of a member to change."""
+
+    accepted_and_ignored = frozenset(MEMBER_EXAMPLE)
+
+    nick = StrictTextField(max_length=200, required=False, help_text="Their name in this community.")
+    access = StrictChoiceField(choices=Member.Access.values, required=False)
+    platform_id = StrictTextField(
+        max_length=128,
+        required=False,
+        allow_null=True,
+        allow_blank=False,
+        help_text="Their account on the chat platform; null takes it away.",
+    )
+
+
+class MembersOut(serializers.Serializer[Any]):
+    """The members, in the order of the request."""
+
+    data = MemberOut(many=True)  # type: ignore[assignment]
 
 
 class MembersIn(PageIn):
@@ -55,6 +125,8 @@ class MemberViewSet(CommunityViewSet):
     least_role = {
         "list": Role.MEMBER,
         "retrieve": Role.MEMBER,
+        "create": Role.ADMIN,
+        "partial_update": Role.ADMIN,
     }
 
     @extend_schema(
@@ -82,6 +154,78 @@ class MemberViewSet(CommunityViewSet):
         examples=[OpenApiExample("A member", MEMBER_EXAMPLE, response_only=True)],
     )
     def retrieve(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
+        return Response(members.get(community_id=self.actor.community_id, member_id=member_id, at=self.at))
+
+    @extend_schema(
+        operation_id="members_create",
+        tags=[TAG],
+        summary="Add members",
+        description=(
+            "Adds one member, or up to 100 at once as `members`, of whom any fault refuses all. A member who "
+            "has the `platform_id` already, also one who has left, is returned unchanged: one alone with "
+            "`200`, and many with `201` if at least one is new. Needs the role admin."
+        ),
+        request=PolymorphicProxySerializer(
+            component_name="NewMemberOrMembers",
+            serializers=[NewMemberIn, NewMembersIn],
+            resource_type_field_name=None,
+        ),
+        responses={
+            201: PolymorphicProxySerializer(
+                component_name="MemberOrMembers",
+                serializers=[MemberOut, MembersOut],
+                resource_type_field_name=None,
+            ),
+            200: PolymorphicProxySerializer(
+                component_name="MemberOrMembers",
+                serializers=[MemberOut, MembersOut],
+                resource_type_field_name=None,
+            ),
+        },
+        examples=[
+            OpenApiExample("One", {"platform_id": "820000000000000042", "nick": "marit"}, request_only=True),
+            OpenApiExample(
+                "Many",
+                {"members": [{"nick": "Ola"}, {"nick": "Kari", "access": "creator"}]},
+                request_only=True,
+            ),
+            OpenApiExample("Added", ADDED_EXAMPLE, response_only=True, status_codes=["201"]),
+            OpenApiExample("There already", MEMBER_EXAMPLE, response_only=True, status_codes=["200"]),
+        ],
+    )
+    @once
+    def create(self, request: Request, **kwargs: Any) -> Response:
+        are_many = "members" in self.body
+        sent = self.read(NewMembersIn)["members"] if are_many else [self.read(NewMemberIn)]
+        people = [NewMember(each["nick"], each["access"], each.get("platform_id")) for each in sent]
+        added = memberships.add_members(actor=self.actor, people=people, at=self.at)
+        data = members.of_ids(
+            [each.member_id for each in added], community_id=self.actor.community_id, at=self.at
+        )
+        status = 201 if any(each.is_new for each in added) else 200
+        return Response({"data": data} if are_many else data[0], status=status)
+
+    @extend_schema(
+        operation_id="members_update",
+        tags=[TAG],
+        summary="Change a member",
+        description=(
+            "Changes what is sent. It is `409 conflict` for a member who has left, to take the access of the "
+            "community's only admin, and for a `platform_id` that somebody else has, or of a person who "
+            "signs in here or is a member of another community: those accounts are theirs. Needs the role "
+            "admin."
+        ),
+        request=MemberIn,
+        responses=MemberOut,
+        examples=[
+            OpenApiExample("A creator", {"access": "creator"}, request_only=True),
+            OpenApiExample("Changed", MEMBER_EXAMPLE | {"access": "creator"}, response_only=True),
+        ],
+    )
+    @once
+    def partial_update(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
+        changes = self.read(MemberIn)
+        memberships.change_member(actor=self.actor, member_id=member_id, changes=changes, at=self.at)
         return Response(members.get(community_id=self.actor.community_id, member_id=member_id, at=self.at))
 
 

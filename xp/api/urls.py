@@ -13,8 +13,8 @@ _COMMUNITY = "communities/<id:community_id>"
 _MEMBER = f"{_COMMUNITY}/members/<id:member_id>"
 
 urlpatterns = [
-    path(f"{_COMMUNITY}/members", MemberViewSet.as_view({"get": "list"})),
-    path(_MEMBER, MemberViewSet.as_view({"get": "retrieve"})),
+    path(f"{_COMMUNITY}/members", MemberViewSet.as_view({"get": "list", "post": "create"})),
+    path(_MEMBER, MemberViewSet.as_view({"get": "retrieve", "patch": "partial_update"})),
     path(f"{_MEMBER}/xp", LedgerViewSet.as_view({"get": "list", "post": "create"})),
     path(f"{_COMMUNITY}/leaderboard", LeaderboardViewSet.as_view({"get": "list"})),
     path(f"{_COMMUNITY}/achievements", AchievementViewSet.as_view({"get": "list"})),

@@ -33,8 +33,9 @@ _ORDER = {
     "joined_at": "member.joined_at, member.id",
 }
 _COLUMNS = """
-    member.id, account.platform_id, person.name, member.nick, member.avatar_url, member.access,
-    coalesce(standing.xp_total, 0), CASE WHEN standing.month = %s THEN standing.xp_in_month ELSE 0 END,
+    member.id, member.user_id, account.platform_id, person.name, member.nick, member.avatar_url,
+    member.access, coalesce(standing.xp_total, 0),
+    CASE WHEN standing.month = %s THEN standing.xp_in_month ELSE 0 END,
     coalesce(standing.participation, 0), member.joined_at, member.left_at
 """
 _ACCOUNT = """
@@ -78,6 +79,11 @@ def get(*, community_id: int, member_id: int, at: datetime) -> MemberJson:
     if not rows:
         raise NoSuchMember
     return rows[0]
+
+
+def of_ids(ids: Sequence[int], *, community_id: int, at: datetime) -> list[MemberJson]:
+    """The members with these ids, in this order, with their ranks."""
+    return _ranked(ids, community_id=community_id, at=at)
 
 
 def profile(*, community_id: int, member_id: int, at: datetime) -> MemberJson:
@@ -136,6 +142,7 @@ def _where(community_id: int, filters: Mapping[str, Any]) -> tuple[str, list[Any
 def _as_json(row: Sequence[Any], earned: list[dict[str, Any]]) -> MemberJson:
     (
         member_id,
+        user_id,
         platform_id,
         name,
         nick,
@@ -149,6 +156,7 @@ def _as_json(row: Sequence[Any], earned: list[dict[str, Any]]) -> MemberJson:
     ) = row
     return {
         "id": str(member_id),
+        "user_id": str(user_id),
         "platform_id": platform_id,
         "name": name or None,
         "nick": nick or None,

@@ -9,12 +9,13 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from django.db import connection
-from django.db.models import Sum
+from django.db.models import Q, Sum
 
 from communities import statements
 from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import NotFound, refuse
+from communities.models import Identity, Member
 from communities.transactions import in_transaction
 from surveys.models import Project, Tally
 from surveys.services import access, history
@@ -55,6 +56,8 @@ _FILTERS = {
     "updated_after": "updated_at >= %s",
     "provider": "provider = %s",
     "user_id": "user_id = %s",
+    "user_ids": "user_id = ANY(%s)",
+    "platform_id": "platform_id = %s",
     "session_number": "session_number = %s",
 }
 # Filters whose opposite can be counted too; none of them is ever null.
@@ -88,11 +91,12 @@ def list_page(
 ) -> ResponsePage:
     """A page of a project's responses, oldest first, or newest first if `descending`.
 
-    `filters` may hold `status` (`completed`, `partial`; anything else means all) and the keys of `_FILTERS`.
-    With `after`, the page starts after that response and costs the same at any depth. The total comes from
-    the project's tally, and is counted only if filters other than `status` are given. Raises InvalidRequest
-    for a page beyond MAX_PAGED_ROWS, if there are responses.
+    `filters` may hold `status` (`completed`, `partial`; anything else means all), `member_id`, and the keys
+    of `_FILTERS`. With `after`, the page starts after that response and costs the same at any depth. The
+    total comes from the project's tally, and is counted only if filters other than `status` are given. Raises
+    InvalidRequest for a page beyond MAX_PAGED_ROWS, if there are responses.
     """
+    filters = _by_user(project, filters)
     where, values = _where(project, filters)
     total, matches_most = _total(project, filters, where, values)
     direction, comparison = ("DESC", "<") if descending else ("ASC", ">")
@@ -205,6 +209,19 @@ def batches(*, project: Project, filters: Mapping[str, object]) -> Iterator[Sequ
         if len(rows) < limit and rows[-1][-1] < MAX_BATCH_BYTES:
             return
         last, limit = rows[-1][0], min(MAX_BATCH, 2 * len(rows))
+
+
+def _by_user(project: Project, filters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The filters with the users whom `member_id` and `platform_id` mean: an index finds their responses."""
+    users: list[set[int]] = []
+    if (member_id := filters.get("member_id")) is not None:
+        member = Member.objects.filter(community_id=project.community_id, pk=member_id)
+        users.append(set(member.values_list("user_id", flat=True)))
+    if (platform_id := filters.get("platform_id")) is not None:
+        here = Q(community_id=project.community_id) | Q(community__isnull=True)
+        accounts = Identity.objects.filter(here, platform_id=platform_id)
+        users.append(set(accounts.values_list("user_id", flat=True)))
+    return {**filters, "user_ids": sorted(set.intersection(*users))} if users else filters
 
 
 def _where(project: Project, filters: Mapping[str, object]) -> tuple[str, list[Any]]:
