@@ -17,6 +17,7 @@ from surveys.services import events
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.dumps import dump
 from tests.support.routes import routed_actions
+from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +43,10 @@ WRITES: dict[str, tuple[str, str, Any, Action | None]] = {
         Action.WEBHOOK_SECRET_ROTATED,
     ),
     "webhook.ping": ("post", "/webhooks/{webhook}/ping", None, Action.WEBHOOK_PINGED),
+    "webhook.redeliver": (
+        *("post", "/webhooks/{webhook}/redeliver", {"since": "2026-01-01T00:00:00Z"}),
+        Action.WEBHOOK_REDELIVERED,
+    ),
     "delivery.redeliver": ("post", "/deliveries/{delivery}/redeliver", None, Action.WEBHOOK_REDELIVERED),
     "project.create": ("post", "/projects", {"name": "Ours", "type": "convo"}, Action.PROJECT_CREATED),
     "project.update": ("put", "/projects/{project}", {"name": "Endings"}, Action.PROJECT_UPDATED),
@@ -113,6 +118,7 @@ def scene() -> Scene:
     caller.post(f"/conversations/{other['id']}/answers", {"block_id": text["id"], "value": WRITTEN})
     webhook = caller.post("/webhooks", {"url": HOOK, "events": ["*"]}).json()
     delivery = caller.post(f"/webhooks/{webhook['id']}/ping").json()
+    Delivery.objects.filter(pk=delivery["id"]).update(status="abandoned", due_at=None)
     key = caller.post("/api_keys", {"name": "Board"}).json()
     member = caller.community.members.create(user=User.objects.create(name="Bo"))
     link = caller.post(f"/projects/{project['id']}/links", {"member_id": str(member.pk)}).json()

@@ -52,6 +52,7 @@ TABLE: dict[str, tuple[str, str, Any, str]] = {
     "webhook.rotate_secret": ("post", "{webhook}/rotate_secret", None, ADMINS),
     "webhook.ping": ("post", "{webhook}/ping", None, ADMINS),
     "event.list": ("get", "{community}/events", None, ADMINS),
+    "webhook.redeliver": ("post", "{webhook}/redeliver", {"since": "2026-01-01T00:00:00Z"}, ADMINS),
     "delivery.list": ("get", "{webhook}/deliveries", None, ADMINS),
     "delivery.retrieve": ("get", "{delivery}", None, ADMINS),
     "delivery.redeliver": ("post", "{delivery}/redeliver", None, ADMINS),

@@ -12,7 +12,8 @@ from django.utils.html import format_html
 from communities.once import TicketForm
 from webhooks import addresses
 from webhooks.events import ALL, EventType
-from webhooks.models import Webhook
+from webhooks.models import Delivery, Webhook
+from webhooks.services.deliveries import NOT_ARRIVED
 from webhooks.words import EVENT_MEANINGS
 
 SOME, EVERY = "some", "all"
@@ -141,3 +142,10 @@ class RedeliverForm(forms.Form):
         if since and until and until <= since:
             self.add_error("until", "This must be later than the beginning.")
         return self.cleaned_data
+
+    @property
+    def statuses(self) -> tuple[str, ...]:
+        """The statuses of the deliveries that are sent again."""
+        return (
+            (*NOT_ARRIVED, Delivery.Status.DELIVERED) if self.cleaned_data["delivered_too"] else NOT_ARRIVED
+        )

@@ -7,7 +7,7 @@ from typing import Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 
 from communities.rounding import Rounding
 from webhooks.events import EventType
@@ -34,6 +34,12 @@ class Webhook(models.Model):
     name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 (the interface shows null)
     url = models.CharField("URL", max_length=2048)
     events = ArrayField(models.CharField(max_length=32), help_text="Types of events; * is all.")
+    project_ids = ArrayField(
+        models.BigIntegerField(),
+        null=True,
+        blank=True,
+        help_text="Only events about these projects, and those about none; null: about all.",
+    )
     sealed_secret = models.BinaryField(help_text="The signing secret, encrypted.")
     secret_prefix = models.CharField(max_length=10)
     sealed_previous_secret = models.BinaryField(null=True)
@@ -158,6 +164,11 @@ class Delivery(models.Model):
     response_body = models.TextField(null=True, blank=True)  # noqa: DJ001
     error = models.TextField(  # noqa: DJ001
         null=True, blank=True, help_text="Why the last attempt got no response."
+    )
+    attempts = models.JSONField(
+        default=list,
+        db_default=Value([], models.JSONField()),
+        help_text="Every attempt, oldest first: its time, the status of the response, and how long it took.",
     )
     is_settled = models.BooleanField(default=True)
     created_at = models.DateTimeField()

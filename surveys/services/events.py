@@ -28,6 +28,7 @@ def project_changed(
         at=at,
         happened_at=happened_at,
         about=f"project {project.pk}",
+        project_id=project.pk,
         person_id=project.author_id,
     )
 
@@ -82,6 +83,7 @@ def analysis_ended(analysis: Analysis, project: Project, *, at: datetime) -> Non
         data={"project_id": str(project.pk), "analysis": analysis_json.as_json(analysis)},
         at=at,
         about=f"analysis {analysis.pk}",
+        project_id=project.pk,
         rounded_to=rounding_of(project),
     )
 
@@ -111,6 +113,7 @@ def _emit(
         data=data,
         at=at,
         about=f"response {conversation.pk}",
+        project_id=project.pk,
         person_id=person_id,
         rounded_to=rounding_of(project),
     )

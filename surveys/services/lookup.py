@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from communities.actors import Actor
@@ -47,3 +48,9 @@ def lock(*, actor: Actor, project_id: int) -> Project:
     project = one(Project.objects.in_community(actor.community_id).select_for_update(), project_id)
     access.require_editor(actor=actor, project=project)
     return project
+
+
+def project_names(community_id: int, project_ids: Collection[int]) -> Mapping[int, str]:
+    """The names of those of these projects that the community has, by id."""
+    projects = Project.objects.in_community(community_id).filter(pk__in=project_ids)
+    return dict(projects.values_list("pk", "name"))

@@ -189,7 +189,7 @@ def test_invalid_query_parameters_are_refused(
 def test_a_single_delivery_includes_its_payload(caller: Caller, delivery: Delivery) -> None:
     body = caller.get(f"/deliveries/{delivery.pk}").json()
 
-    assert list(body) == [*FIELDS, "payload"]
+    assert list(body) == [*FIELDS, "attempts", "payload"]
     assert body["payload"] == {
         "id": str(delivery.event_id),
         "type": "project.opened",

@@ -60,6 +60,7 @@ def test_a_new_webhook_shows_its_secret_once(caller: Caller) -> None:
         ("name", "Board"),
         ("url", URL),
         ("events", ["project.opened", "response.submitted"]),
+        ("project_ids", None),
         ("secret_prefix", secret[:10]),
         ("is_active", True),
         ("created_at", created["created_at"]),

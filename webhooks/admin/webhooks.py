@@ -128,6 +128,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
             ("State", words.webhook_state(row)),
             ("Address", row.url),
             ("Events", events_in_words(row)),
+            ("About", webhooks.projects_in_words(row)),
             ("Secret begins with", row.secret_prefix),
             ("Created", moment(row.created_at)),
             ("Changed", moment(row.updated_at)),
@@ -266,7 +267,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
                     webhook_id=webhook.pk,
                     since=form.cleaned_data["since"],
                     until=form.cleaned_data["until"],
-                    delivered_too=form.cleaned_data["delivered_too"],
+                    statuses=form.statuses,
                     at=timezone.now(),
                 )
             except Refusal as error:

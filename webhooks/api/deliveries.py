@@ -5,14 +5,17 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
+from communities.errors import NotFound, refuse
+from communities.http.fields import UtcDateTimeField
 from communities.http.idempotency import once
-from communities.http.pagination import PageIn
+from communities.http.pagination import MAX_PAGE, PageIn
 from communities.http.views import CommunityViewSet
 from webhooks.api import examples
 from webhooks.events import EventType
@@ -25,8 +28,26 @@ TAG = "Webhook deliveries"
 class DeliveriesIn(PageIn):
     """Filters and pagination of the list."""
 
+    page = serializers.IntegerField(
+        min_value=1,
+        max_value=MAX_PAGE,
+        required=False,  # without a default, or generated clients would send it beside `after`
+        help_text="From 1, which is meant without it.",
+    )
+    after = serializers.UUIDField(
+        required=False,
+        help_text="A delivery's id: the page starts after it, at one cost at any depth. Without `page`.",
+    )
+    since = UtcDateTimeField(required=False, help_text="Made then or later.")
+    until = UtcDateTimeField(required=False, help_text="Made before then.")
     status = serializers.ChoiceField(choices=Delivery.Status.values, required=False)
     event_type = serializers.ChoiceField(choices=EventType.values, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "after" in attrs and "page" in self.initial_data:
+            message = "`after` cannot be sent with `page`: it already says where the page starts."
+            raise serializers.ValidationError({"after": message}, code="conflicting")
+        return {"page": 1, **attrs}
 
 
 class DeliveryOut(serializers.Serializer[Delivery]):
@@ -62,7 +83,19 @@ class DeliveryOut(serializers.Serializer[Delivery]):
     )
 
 
+class AttemptOut(serializers.Serializer[Any]):
+    """One attempt to send a delivery."""
+
+    attempted_at = serializers.DateTimeField()
+    response_status = serializers.IntegerField(
+        allow_null=True, help_text="The HTTP status of the response; null if there was none."
+    )
+    error = serializers.CharField(allow_null=True, help_text="Why there was no response.")
+    milliseconds = serializers.IntegerField(help_text="From looking up the host to the end of the response.")
+
+
 class WholeDeliveryOut(DeliveryOut):
+    attempts = AttemptOut(many=True, help_text="Every attempt, oldest first; the text only of the last.")
     payload = serializers.DictField(
         allow_null=True,
         help_text="The body that every attempt sends; null once it is deleted, after 30 days.",
@@ -97,8 +130,25 @@ class DeliveryViewSet(CommunityViewSet):
             webhook_id=webhook_id,
             status=query.get("status"),
             event_type=query.get("event_type"),
+            since=query.get("since"),
+            until=query.get("until"),
         )
+        if "after" in query:
+            return self._page_after(selection, webhook_id, query["after"], query["per_page"])
         return self.page(selection, query, as_json=deliveries.as_json)
+
+    def _page_after(
+        self, selection: QuerySet[Delivery], webhook_id: int, after: uuid.UUID, per_page: int
+    ) -> Response:
+        try:
+            older = deliveries.older_than(selection, webhook_id=webhook_id, delivery_id=after)
+        except NotFound:
+            refuse("after", "not_found", "`after` must be the id of a delivery of this webhook.")
+        rows = list(older[: per_page + 1])
+        pagination = {"per_page": per_page, "has_more": len(rows) > per_page}
+        return Response(
+            {"data": [deliveries.as_json(row) for row in rows[:per_page]], "pagination": pagination}
+        )
 
     @extend_schema(
         operation_id="deliveries_get",
@@ -107,12 +157,17 @@ class DeliveryViewSet(CommunityViewSet):
         description="Includes `payload`, the body that every attempt sends, which is kept for 30 days.",
         responses=WholeDeliveryOut,
         examples=[
-            OpenApiExample("A ping", examples.DELIVERY | {"payload": examples.PAYLOAD}, response_only=True)
+            OpenApiExample(
+                "A ping",
+                examples.DELIVERY | {"attempts": examples.ATTEMPTS, "payload": examples.PAYLOAD},
+                response_only=True,
+            )
         ],
     )
     def retrieve(self, request: Request, delivery_id: uuid.UUID, **kwargs: Any) -> Response:
         delivery = deliveries.find(community_id=self.actor.community_id, delivery_id=delivery_id)
-        return Response({**deliveries.as_json(delivery), "payload": deliveries.payload(delivery)})
+        more = {"attempts": delivery.attempts, "payload": deliveries.payload(delivery)}
+        return Response({**deliveries.as_json(delivery), **more})
 
     @extend_schema(
         operation_id="deliveries_redeliver",
@@ -121,8 +176,9 @@ class DeliveryViewSet(CommunityViewSet):
         description=(
             "Creates a new delivery of the same event to the same webhook, with the same body and "
             "`webhook-id` and a new series of attempts. Works for any status of the earlier delivery, and "
-            "while the webhook is off. Answers `409 conflict` if the body has been deleted, 30 days after "
-            "the event."
+            "while the webhook is off. Once it arrives, earlier deliveries of the event to this webhook are "
+            "`delivered` too, and are not attempted again. Answers `409 conflict` if the body has been "
+            "deleted, 30 days after the event."
         ),
         request=None,
         responses={201: DeliveryOut},

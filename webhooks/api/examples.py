@@ -9,6 +9,7 @@ WEBHOOK: dict[str, Any] = {
     "name": "Results to the club's board",
     "url": "https://example.com/colloquy",
     "events": ["project.opened", "response.submitted"],
+    "project_ids": None,
     "secret_prefix": "whsec_MfKQ",
     "is_active": True,
     "created_at": "2026-01-31T09:30:00Z",
@@ -42,6 +43,20 @@ PENDING_DELIVERY = DELIVERY | {
     "last_attempt_at": None,
     "next_retry_at": None,
 }
+ATTEMPTS = [
+    {
+        "attempted_at": "2026-01-31T10:00:00Z",
+        "response_status": None,
+        "error": "The endpoint could not be reached.",
+        "milliseconds": 12,
+    },
+    {
+        "attempted_at": "2026-01-31T10:00:06Z",
+        "response_status": 503,
+        "error": None,
+        "milliseconds": 84,
+    },
+]
 PAYLOAD = {
     "id": DELIVERY["event_id"],
     "type": DELIVERY["event_type"],

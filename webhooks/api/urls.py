@@ -21,6 +21,7 @@ urlpatterns = [
     ),
     path(f"{_WEBHOOK}/rotate_secret", WebhookViewSet.as_view({"post": "rotate_secret"})),
     path(f"{_WEBHOOK}/ping", WebhookViewSet.as_view({"post": "ping"})),
+    path(f"{_WEBHOOK}/redeliver", WebhookViewSet.as_view({"post": "redeliver"})),
     path(f"{_WEBHOOK}/deliveries", DeliveryViewSet.as_view({"get": "list"})),
     path("communities/<id:community_id>/events", EventViewSet.as_view({"get": "list"})),
     path(_DELIVERY, DeliveryViewSet.as_view({"get": "retrieve"})),

@@ -11,7 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.http.fields import StrictBooleanField, StrictChoiceField, StrictTextField
+from communities.http.fields import (
+    StrictBooleanField,
+    StrictChoiceField,
+    StrictTextField,
+    UtcDateTimeField,
+)
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
@@ -19,8 +24,9 @@ from webhooks import addresses
 from webhooks.api import examples
 from webhooks.api.deliveries import DeliveryOut
 from webhooks.events import ALL, EventType
-from webhooks.models import Webhook
+from webhooks.models import Delivery, Webhook
 from webhooks.services import deliveries, webhooks
+from webhooks.services.deliveries import NothingToSend
 
 TAG = "Webhooks"
 
@@ -38,10 +44,26 @@ class ChangedWebhookIn(serializers.Serializer[Any]):
         min_length=1,  # for the OpenAPI description, which ignores `allow_empty`
         help_text="The types of events to send; `*` means all, including types added later.",
     )
+    project_ids = serializers.ListField(
+        child=StrictTextField(max_length=20),
+        allow_null=True,
+        allow_empty=False,
+        min_length=1,
+        max_length=1000,
+        required=False,
+        help_text="Ids of projects: of events about projects, their responses and analyses, only those about "
+        "these are sent. Other events, such as `member.erased`, are sent all the same. Null means all "
+        "projects.",
+    )
     name = StrictTextField(max_length=200, allow_null=True, required=False)
     is_active = StrictBooleanField(
         required=False, help_text="A webhook that is off receives only pings and redeliveries."
     )
+
+    def validate_project_ids(self, ids: list[str] | None) -> list[int] | None:
+        return (
+            None if ids is None else [int(each) if each.isascii() and each.isdigit() else 0 for each in ids]
+        )
 
     def validate_url(self, url: str) -> str:
         try:
@@ -68,6 +90,11 @@ class WebhookOut(serializers.Serializer[Webhook]):
     name = serializers.CharField(allow_null=True)
     url = serializers.CharField()
     events = serializers.ListField(child=serializers.CharField())
+    project_ids = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="The only projects whose events are sent; null means all.",
+    )
     secret_prefix = serializers.CharField(help_text="The first 10 characters of the secret.")
     is_active = serializers.BooleanField()
     created_at = serializers.DateTimeField()
@@ -77,6 +104,31 @@ class WebhookOut(serializers.Serializer[Webhook]):
         allow_null=True,
         help_text="Why the service switched the webhook off; null if it did not.",
     )
+
+
+class RedeliverIn(serializers.Serializer[Any]):
+    """Which deliveries to send again, by when they were made."""
+
+    since = UtcDateTimeField(help_text="Made then or later.")
+    until = UtcDateTimeField(required=False, allow_null=True, help_text="Made before then; null means now.")
+    status = StrictChoiceField(
+        choices=[Delivery.Status.FAILED, Delivery.Status.ABANDONED, Delivery.Status.DELIVERED],
+        required=False,
+        allow_null=True,
+        help_text="Null means those that did not arrive: `failed` and `abandoned`.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        since, until = attrs["since"], attrs.get("until")
+        if until is not None and until <= since:
+            raise serializers.ValidationError(
+                {"until": "`until` must be later than `since`."}, code="invalid"
+            )
+        return attrs
+
+
+class RedeliveredOut(serializers.Serializer[Any]):
+    count = serializers.IntegerField(min_value=0, help_text="The number of events that will be sent again.")
 
 
 class NewWebhookOut(WebhookOut):
@@ -93,6 +145,7 @@ class WebhookViewSet(CommunityViewSet):
         "destroy": Role.ADMIN,
         "rotate_secret": Role.ADMIN,
         "ping": Role.ADMIN,
+        "redeliver": Role.ADMIN,
     }
 
     @extend_schema(
@@ -227,3 +280,40 @@ class WebhookViewSet(CommunityViewSet):
             actor=self.actor, community_id=self.actor.community_id, webhook_id=webhook_id, at=self.at
         )
         return Response(deliveries.as_json(delivery), status=201)
+
+    @extend_schema(
+        operation_id="webhooks_redeliver",
+        tags=[TAG],
+        summary="Deliver many again",
+        description=(
+            "Sends the events again whose deliveries to this webhook were made in a range of time, oldest "
+            "first, up to 20 a second, each once: for an endpoint that was down. A delivery that is `failed` "
+            "is attempted now; otherwise a new one is made, with the same body and `webhook-id`. Events that "
+            "are on their way already are left out, so asking twice sends nothing twice. Works while the "
+            "webhook is off. Bodies are kept for 30 days, and older events are left out. More than 1,000 "
+            "events are `409 conflict`: choose a shorter time."
+        ),
+        request=RedeliverIn,
+        responses={202: RedeliveredOut},
+        examples=[
+            OpenApiExample("Since a fault", {"since": "2026-01-31T10:00:00Z"}, request_only=True),
+            OpenApiExample("Accepted", {"count": 12}, response_only=True, status_codes=["202"]),
+        ],
+    )
+    @once
+    def redeliver(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
+        body = self.read(RedeliverIn)
+        status = body.get("status")
+        try:
+            count = deliveries.redeliver_range(
+                actor=self.actor,
+                community_id=self.actor.community_id,
+                webhook_id=webhook_id,
+                since=body["since"],
+                until=body.get("until"),
+                statuses=deliveries.NOT_ARRIVED if status is None else (status,),
+                at=self.at,
+            )
+        except NothingToSend:
+            count = 0
+        return Response({"count": count}, status=202)

@@ -102,6 +102,7 @@ def detail(request: HttpRequest, webhook_id: int) -> HttpResponse:
         "webhook": webhook,
         "state": words.webhook_state(webhook),
         "events": words.events_in_words(webhook),
+        "projects": webhooks.projects_in_words(webhook),
         "recent": recent[:RECENT],
         "earlier_signs": bool(
             webhook.previous_secret_expires_at and webhook.previous_secret_expires_at > timezone.now()

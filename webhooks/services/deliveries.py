@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
 
 import orjson
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from communities import rounding
 from communities.actors import Actor
@@ -20,8 +20,14 @@ from webhooks.models import Delivery, Event
 from webhooks.services import history, webhooks
 from webhooks.services.outbox import DELIVER
 
+NOT_ARRIVED = (Delivery.Status.FAILED, Delivery.Status.ABANDONED)
 MAX_REDELIVERED = 1_000  # in one request
+PACE = timedelta(milliseconds=50)  # between two deliveries that are sent again: 20 a second
 MAX_READ = 5_000  # deliveries of a range: an event may have several
+
+
+class NothingToSend(Conflict):
+    """No delivery that was asked for can be sent again."""
 
 
 def as_json(delivery: Delivery) -> dict[str, object]:
@@ -44,16 +50,44 @@ def as_json(delivery: Delivery) -> dict[str, object]:
 
 
 def deliveries_of(
-    *, community_id: int, webhook_id: int, status: str | None = None, event_type: str | None = None
+    *,
+    community_id: int,
+    webhook_id: int,
+    status: str | None = None,
+    event_type: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
 ) -> QuerySet[Delivery]:
-    """A webhook's deliveries, newest first. Refuses a webhook that the community does not have."""
+    """A webhook's deliveries, newest first. Refuses a webhook that the community does not have.
+
+    `since` is inclusive, `until` is not.
+    """
     webhook = webhooks.find(community_id=community_id, webhook_id=webhook_id)
     deliveries = Delivery.objects.filter(webhook_id=webhook.pk)
     if status is not None:
         deliveries = deliveries.filter(status=status)
     if event_type is not None:
         deliveries = deliveries.filter(event__type=event_type)
+    if since is not None:
+        deliveries = deliveries.filter(created_at__gte=since)
+    if until is not None:
+        deliveries = deliveries.filter(created_at__lt=until)
     return deliveries.select_related("event").defer("event__body").order_by("-created_at", "-pk")
+
+
+def older_than(
+    deliveries: QuerySet[Delivery], *, webhook_id: int, delivery_id: uuid.UUID
+) -> QuerySet[Delivery]:
+    """Those that come after a delivery of the webhook in the order of the list. Refuses an unknown one."""
+    of_webhook = Delivery.objects.filter(webhook_id=webhook_id, pk=delivery_id)
+    created_at = of_webhook.values_list("created_at", flat=True).first()
+    if created_at is None:
+        raise NotFound("There is no such delivery.")
+    # The first condition is implied by the second; the index is entered by it.
+    return deliveries.filter(
+        Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=delivery_id),
+        created_at__lte=created_at,
+    )
 
 
 def find(*, community_id: int, delivery_id: uuid.UUID) -> Delivery:
@@ -82,19 +116,18 @@ def redeliver_range(
     webhook_id: int,
     since: datetime,
     until: datetime | None,
-    delivered_too: bool,
+    statuses: Collection[str] = NOT_ARRIVED,
     at: datetime,
 ) -> int:
-    """Send a webhook's events of a range of time again, oldest first, each once. Returns how many.
+    """Send a webhook's events of a range of time again, oldest first, each once, at a PACE. Returns how many.
 
-    Those that have not arrived, and on request those that have. A delivery that waits for another attempt is
-    attempted now; for events that were given up or delivered, a new delivery is made with the same event id.
-    Events that are on their way and those whose body was deleted are left out. Refuses a range without any,
-    and one with over MAX_REDELIVERED.
+    Those with a delivery in one of these `statuses`. A delivery that waits for another attempt is attempted
+    now; for events that were given up or delivered, a new delivery is made with the same event id. Events
+    that are on their way and those whose body was deleted are left out. Refuses a range without any
+    (NothingToSend), and one with over MAX_REDELIVERED.
     """
     webhook = webhooks.find(community_id=community_id, webhook_id=webhook_id)
-    statuses, no_need = [Delivery.Status.FAILED, Delivery.Status.ABANDONED], [Delivery.Status.PENDING]
-    (statuses if delivered_too else no_need).append(Delivery.Status.DELIVERED)
+    no_need = {Delivery.Status.PENDING, Delivery.Status.FAILED, Delivery.Status.DELIVERED} - set(statuses)
     deliveries = Delivery.objects.filter(webhook=webhook)
     of_same_event = deliveries.filter(event_id=OuterRef("event_id"))
     candidates = deliveries.filter(
@@ -107,7 +140,7 @@ def redeliver_range(
     in_order = chosen.order_by("created_at", "pk").values_list("event_id", flat=True)[: MAX_READ + 1]
     event_ids, is_cut_off = set(in_order), len(in_order) > MAX_READ
     if not event_ids:
-        raise Conflict("No message of this time can be sent again.")
+        raise NothingToSend("No message of this time can be sent again.")
     if len(event_ids) > MAX_REDELIVERED or is_cut_off:
         raise Conflict(f"There are more than {MAX_REDELIVERED:,} messages. Choose a shorter time.")
     events = Event.objects.select_for_update(no_key=True).filter(pk__in=event_ids, body__isnull=False)
@@ -119,9 +152,12 @@ def redeliver_range(
     for row in rows.defer("response_body").order_by("created_at", "pk"):
         if row.event_id not in by_event or row.status == Delivery.Status.FAILED:
             by_event[row.event_id] = row
-    again = [_again(row, rounding_of[row.event_id], at=at) for row in by_event.values()]
+    again = [
+        _again(row, rounding_of[row.event_id], at=at, due_at=at + n * PACE)
+        for n, row in enumerate(by_event.values())
+    ]
     if not again:
-        raise Conflict("These messages are on their way already.")
+        raise NothingToSend("These messages are on their way already.")
     Delivery.objects.bulk_create([each for each in again if each.attempt_count == 0])
     Delivery.objects.bulk_update([each for each in again if each.attempt_count], ["due_at", "even_if_off"])
     history.record(
@@ -143,17 +179,17 @@ def _coarsest(roundings: Iterable[str | None]) -> Rounding | None:
     return next((each for each in (Rounding.DAY, Rounding.HOUR) if each.value in values), None)
 
 
-def _again(row: Delivery, rounded_to: str | None, *, at: datetime) -> Delivery:
-    """The delivery to send: a failed one itself, now; else a new one of the same event."""
-    created_at = rounding.down(at, rounded_to)
+def _again(row: Delivery, rounded_to: str | None, *, at: datetime, due_at: datetime) -> Delivery:
+    """The delivery to send: a failed one itself; else a new one of the same event."""
+    created_at, due_at = rounding.down(at, rounded_to), rounding.down(due_at, rounded_to)
     if row.status == Delivery.Status.FAILED:
-        row.due_at, row.even_if_off = created_at, True
+        row.due_at, row.even_if_off = due_at, True
         return row
     return Delivery(
         webhook_id=row.webhook_id,
         event_id=row.event_id,
         lane=row.lane,
-        due_at=created_at,
+        due_at=due_at,
         even_if_off=True,
         is_settled=rounded_to is None,
         created_at=created_at,

@@ -20,6 +20,7 @@ def shown(webhook: Webhook) -> Shown:
         "name": webhook.name,
         "url": _origin(webhook.url),
         "events": webhook.events,
+        "project_ids": webhook.project_ids,
         "is_active": webhook.is_active,
     }
 

@@ -25,7 +25,9 @@ _EMIT = """
         SELECT id FROM webhooks_webhook
         WHERE community_id = %(community_id)s
             AND (id = %(only_id)s::bigint OR %(only_id)s::bigint IS NULL
-                AND is_active AND deleted_at IS NULL AND events && %(subscriptions)s::varchar[])
+                AND is_active AND deleted_at IS NULL AND events && %(subscriptions)s::varchar[]
+                AND (project_ids IS NULL OR %(project_id)s::bigint IS NULL
+                    OR %(project_id)s::bigint = ANY(project_ids)))
     ), event AS (
         INSERT INTO webhooks_event
             (id, community_id, type, body, person_id, rounding, is_settled, created_at)
@@ -39,7 +41,7 @@ _EMIT = """
     FROM listening
     RETURNING id, webhook_id, lane
 """
-_DEFAULTS = {"only_id": None, "person_id": None, "rounding": None, "is_settled": True}
+_DEFAULTS = {"only_id": None, "project_id": None, "person_id": None, "rounding": None, "is_settled": True}
 
 
 def emit(
@@ -50,6 +52,7 @@ def emit(
     at: datetime,
     happened_at: datetime | None = None,
     about: str,
+    project_id: int | None = None,
     person_id: int | None = None,
     rounded_to: Rounding | None = None,
 ) -> None:
@@ -57,13 +60,15 @@ def emit(
 
     The body is frozen here. `happened_at` is the time of the change if that was before `at`. `about` names
     the object: events about one object are sent in order, unless an attempt fails or the event is about an
-    anonymous response. `person_id` is the user that `data` names, if any. `rounded_to` is set for events
+    anonymous response. `project_id` is the project that the event is about, if any: webhooks may listen to
+    some only. `person_id` is the user that `data` names, if any. `rounded_to` is set for events
     about anonymous responses, which store no exact time.
     """
     created_at = rounding.down(happened_at or at, rounded_to)
     event = _event(community_id, type, data, created_at)
     values = {
         "lane": _partition_of(about),
+        "project_id": project_id,
         "person_id": person_id,
         "rounding": rounded_to and rounded_to.value,
         "is_settled": rounded_to is None,

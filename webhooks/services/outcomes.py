@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import orjson
+
 from communities import rounding
 from communities.retry_after import read_retry_after
+from communities.rounding import Rounding
 from communities.statements import prepared
 from webhooks import retries
 from webhooks.models import Delivery, Webhook
@@ -25,7 +28,8 @@ _WRITE = """
         response_body = CASE
             WHEN %(person_id)s::bigint IS NULL OR EXISTS (SELECT FROM named) THEN %(response_body)s::text
         END,
-        last_attempt_at = %(last_attempt_at)s, is_settled = %(is_settled)s
+        last_attempt_at = %(last_attempt_at)s, is_settled = %(is_settled)s,
+        attempts = attempts || jsonb_build_array(%(attempt)s::jsonb)
     WHERE id = %(id)s AND attempt_count = %(attempt_count)s AND due_at IS NOT NULL
 """
 _NAMED = """
@@ -34,12 +38,21 @@ _NAMED = """
     )
 """
 _DELIVERY_ONLY = f"WITH {_NAMED} {_WRITE}"
+# What was sent again has arrived, so its other deliveries to this webhook need no further attempt.
+_SETTLED = """
+    settled AS (
+        UPDATE webhooks_delivery
+        SET status = 'delivered', due_at = NULL, is_settled = %(is_settled)s
+        WHERE event_id = %(event_id)s AND webhook_id = %(webhook_id)s AND id <> %(id)s
+            AND status IN ('failed', 'abandoned')
+    )
+"""
 # Clears `failing_since` even if the batch did not show it: another partition may have failed since then.
 _DELIVERED = f"""
     WITH {_NAMED}, webhook AS (
         UPDATE webhooks_webhook SET failing_since = NULL
         WHERE id = %(webhook_id)s AND url = %(url)s AND failing_since IS NOT NULL
-    ) {_WRITE}
+    ), {_SETTLED} {_WRITE}
 """
 _NOT_DELIVERED = f"""
     WITH {_NAMED}, webhook AS (
@@ -105,6 +118,16 @@ def judge(attempt: Attempt, *, attempts: int, jitter: float) -> DeliveryOutcome:
     return DeliveryOutcome(Delivery.Status.ABANDONED if wait is None else Delivery.Status.FAILED, wait)
 
 
+def _kept(attempt: Attempt, rounded_to: str | None) -> dict[str, object]:
+    """What stays of an attempt. Without the response's text, which may repeat what the event says."""
+    return {
+        "attempted_at": rounding.down(attempt.began_at, rounded_to),
+        "response_status": attempt.response.status if attempt.response else None,
+        "error": attempt.error,
+        "milliseconds": round(attempt.seconds * 1000),
+    }
+
+
 def write(delivery: PendingDelivery, attempt: Attempt, outcome: DeliveryOutcome) -> bool:
     """Write an outcome. False if the delivery is gone or over, or another worker has attempted it too.
 
@@ -127,9 +150,10 @@ def write(delivery: PendingDelivery, attempt: Attempt, outcome: DeliveryOutcome)
         "error": attempt.error,
         "last_attempt_at": rounding.down(attempt.began_at, delivery.rounding),
         "is_settled": delivery.rounding is None,
+        "attempt": orjson.dumps(_kept(attempt, delivery.rounding)).decode(),
         "is_gone": attempt.is_gone,
         # Never more precise than an hour, because the failed delivery may be about an anonymous response.
-        "failing_since": rounding.up(attempt.ended_at, delivery.rounding or rounding.Rounding.HOUR),
+        "failing_since": rounding.up(attempt.ended_at, delivery.rounding or Rounding.HOUR),
         "disable_before": attempt.ended_at - DISABLED_AFTER,
     }
     with prepared() as cursor:

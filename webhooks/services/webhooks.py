@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
 from communities.actors import Actor
 from communities.audit_actions import Action
-from communities.errors import Conflict, NotFound
+from communities.errors import Conflict, NotFound, refuse
 from communities.models import Community
 from communities.transactions import in_transaction
 from communities.undo_period import UNDO_PERIOD
-from webhooks import signatures
+from webhooks import projects, signatures
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
 from webhooks.services import history, outbox, sealed_secrets
 
+T = TypeVar("T")
 MOST_WEBHOOKS = 20  # of a community
 PREVIOUS_SECRET_LIFETIME = timedelta(hours=24)
 _DELETED = ("deleted_at", "updated_at", "was_active", "is_active")
@@ -32,6 +33,7 @@ def as_json(webhook: Webhook) -> dict[str, object]:
         "name": webhook.name,
         "url": webhook.url,
         "events": webhook.events,
+        "project_ids": None if webhook.project_ids is None else list(map(str, webhook.project_ids)),
         "secret_prefix": webhook.secret_prefix,
         "is_active": webhook.is_active,
         "created_at": webhook.created_at,
@@ -54,9 +56,14 @@ def register(
     events: Iterable[str],
     name: str | None,
     is_active: bool,
+    project_ids: Sequence[int] | None = None,
     at: datetime,
 ) -> tuple[Webhook, str]:
-    """Create a webhook. Returns it with its signing secret. Refuses the 21st of a community."""
+    """Create a webhook. Returns it with its signing secret. Refuses the 21st of a community.
+
+    With `project_ids`, of events about projects it receives only those about these.
+    """
+    _require_projects(community_id, project_ids)
     # Locked so that two concurrent requests cannot both create the 20th.
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
     _require_room(community_id)
@@ -66,6 +73,7 @@ def register(
         name=name,
         url=url,
         events=_without_duplicates(events),
+        project_ids=project_ids and _without_duplicates(project_ids),
         sealed_secret=sealed_secrets.seal(secret, community_id=community_id),
         secret_prefix=secret[: signatures.PREFIX_LENGTH],
         is_active=is_active,
@@ -80,18 +88,19 @@ def register(
 def change(
     *, actor: Actor | None, community_id: int, webhook_id: int, fields: Mapping[str, Any], at: datetime
 ) -> Webhook:
-    """Change the given fields: url, events, name, is_active.
+    """Change the given fields: url, events, name, is_active, project_ids.
 
     A new URL, or switching the webhook on, resets the count of failures and the reason it was disabled.
     """
     webhook = _locked(community_id, webhook_id)
     if not fields:
         return webhook
+    _require_projects(community_id, fields.get("project_ids"))
     before, has_new_url = history.shown(webhook), fields.get("url", webhook.url) != webhook.url
     if fields.get("is_active") or has_new_url:
         webhook.failing_since = webhook.disabled_reason = None
     for name, value in fields.items():
-        setattr(webhook, name, _without_duplicates(value) if name == "events" else value)
+        setattr(webhook, name, _without_duplicates(value) if isinstance(value, list) else value)
     webhook.updated_at = at
     webhook.save(update_fields=[*fields, "failing_since", "disabled_reason", "updated_at"])
     history.record_change(webhook, actor=actor, at=at, before=before, has_new_url=has_new_url)
@@ -221,5 +230,20 @@ def _existing(webhook: Webhook | None) -> Webhook:
     return webhook
 
 
-def _without_duplicates(events: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(events))
+def projects_in_words(webhook: Webhook) -> str:
+    """The projects that a webhook hears of, by their names."""
+    if webhook.project_ids is None:
+        return "All projects"
+    names = projects.names_of(community_id=webhook.community_id, project_ids=webhook.project_ids)
+    return ", ".join(names.get(each, f"a deleted project ({each})") for each in webhook.project_ids)
+
+
+def _require_projects(community_id: int, project_ids: Sequence[int] | None) -> None:
+    known = projects.names_of(community_id=community_id, project_ids=project_ids) if project_ids else {}
+    for n, project_id in enumerate(project_ids or ()):
+        if project_id not in known:
+            refuse(f"project_ids[{n}]", "not_found", "There is no such project.")
+
+
+def _without_duplicates(values: Iterable[T]) -> list[T]:
+    return list(dict.fromkeys(values))
