@@ -216,7 +216,8 @@ def _warning() -> Schema:
             "counts as 0. `unfilled_token`: a token inside quoted text in a formula, which is not filled in. "
             "`unknown_achievement`: an achievement without a description. `tells_the_answers`: on an "
             "anonymous project, an award that depends on a score or a condition would reveal answers, so "
-            "nothing is given."
+            "nothing is given. `undeclared_field`: a condition compares a `field.…` that "
+            "`settings.hidden_fields` does not declare, so the page does not take it from its address."
         ),
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {

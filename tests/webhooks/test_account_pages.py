@@ -17,6 +17,7 @@ from tests.factories import CommunityFactory, DeliveryFactory, MemberFactory, We
 from tests.support.accounts import Person
 from tests.support.staff import hidden, text_of
 from tests.support.webhooks.outbox import create_webhook
+from webhooks.api.examples import ATTEMPTS
 from webhooks.models import Delivery, Webhook
 from webhooks.services import webhooks
 
@@ -205,6 +206,7 @@ def test_a_delivery_shows_what_was_sent_and_answered(club: Community) -> None:
         attempt_count=1,
         response_status=202,
         response_body="<b>thanks</b>",
+        attempts=ATTEMPTS,
     )
 
     source = grace.get("account_delivery", delivery.pk).content.decode()
@@ -213,6 +215,8 @@ def test_a_delivery_shows_what_was_sent_and_answered(club: Community) -> None:
     assert "&#34;n&#34;: 1" in source
     assert "202" in source
     assert "on its way" not in source
+    assert source.index("Answered 503") < source.index("The endpoint could not be reached.")
+    assert "(84 ms)" in source
 
 
 def test_an_event_is_sent_again_as_another_delivery(club: Community) -> None:

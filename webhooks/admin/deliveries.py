@@ -92,6 +92,10 @@ class DeliveryAdmin(CommunityModelAdmin[Delivery]):
             "progress_address": self.address("progress", full.pk) if is_waiting else "",
             "redeliver_address": self.address("redeliver", full.pk),
             "can_redeliver": payload is not None,
+            "attempts": [
+                {"words": f"{moment(each.at)}: {each.outcome} ({each.milliseconds} ms)"}
+                for each in deliveries.attempts_of(full)
+            ],
             "payload": orjson.dumps(payload, option=orjson.OPT_INDENT_2).decode() if payload else "",
             "facts": [
                 ("State", words.delivery_state(full)),

@@ -73,6 +73,7 @@ def delivery(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
         "meaning": words.EVENT_MEANINGS[EventType(found.event.type)],
         "state": words.delivery_state(found),
         "is_waiting": found.status == Delivery.Status.PENDING,
+        "attempts": deliveries.attempts_of(found),
         "payload": "" if payload is None else orjson.dumps(payload, option=orjson.OPT_INDENT_2).decode(),
         "list": list_address(community),
     }

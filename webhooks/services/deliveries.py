@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import orjson
@@ -100,6 +101,27 @@ def find(*, community_id: int, delivery_id: uuid.UUID) -> Delivery:
     if delivery is None:
         raise NotFound("There is no such delivery.")
     return delivery
+
+
+@dataclass(frozen=True, slots=True)
+class PastAttempt:
+    """One attempt: when it began, what came of it in words, and how long it took."""
+
+    at: datetime
+    outcome: str
+    milliseconds: int
+
+
+def attempts_of(delivery: Delivery) -> list[PastAttempt]:
+    """The attempts of a delivery, newest first. Those from before attempts were stored are not among them."""
+    return [
+        PastAttempt(
+            datetime.fromisoformat(each["attempted_at"]),
+            each["error"] or f"Answered {each['response_status']}",
+            each["milliseconds"],
+        )
+        for each in reversed(delivery.attempts)
+    ]
 
 
 def payload(delivery: Delivery) -> object:

@@ -9,6 +9,7 @@
     unfilled_token       a token inside quoted text of a formula, where tokens are not filled in
     unknown_achievement  an achievement that has no description
     tells_the_answers    an award on an anonymous project that would reveal answers, so nothing is given
+    undeclared_field     a field in a condition that the project's page does not take from its address
 
 `field` is the path in the script as a read returns it.
 """
@@ -19,7 +20,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from surveys.engine.language import formulas, piping, references
+from surveys.engine.language import expressions, formulas, names, piping, references
 from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.script import CALCULATED, Block, Script
@@ -33,6 +34,7 @@ CODES = (
     "unfilled_token",
     "unknown_achievement",
     "tells_the_answers",
+    "undeclared_field",
 )
 
 
@@ -56,18 +58,26 @@ class ScriptWarning:
 
 
 def warnings(
-    script: Script, *, uses_xp: bool, is_anonymous: bool, known_achievements: Collection[int] | None
+    script: Script,
+    *,
+    uses_xp: bool,
+    is_anonymous: bool,
+    known_achievements: Collection[int] | None,
+    declared_fields: Collection[str] | None = None,
 ) -> list[dict[str, object]]:
     """All warnings about a script, in the order of its blocks.
 
     `uses_xp`: the project gives XP at its end (`rewards.use_xp`). `known_achievements` are the numbers that
-    have a description in the community; None skips that check.
+    have a description in the community; `declared_fields` those that the project's page takes from its
+    address. None skips these checks.
     """
     warned = list(_on_the_whole(script))
     for n, block in enumerate(script.blocks):
         path = f"blocks[{n}]"
         warned += _scores(script, block, path)
         warned += _names(script, n, path)
+        if declared_fields is not None:
+            warned += _fields(block, path, declared_fields)
         if block.type == "action_block":
             warned += _actions(block, path, uses_xp, known_achievements)
             if is_anonymous:
@@ -123,6 +133,23 @@ def _names(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
         reason = "" if script.scoring_enabled else ", because scoring is off"
         message = f"`source_key` {source} is not a variable of this script{reason}: no XP is given."
         yield ScriptWarning(f"{path}.action_config.source_key", "unknown_variable", message, block)
+
+
+def _fields(block: Block, path: str, declared: Collection[str]) -> Iterator[ScriptWarning]:
+    if block.precondition is None:
+        return
+    try:
+        mentions = expressions.parse(block.precondition).mentions
+    except ParseError:  # stored before expressions were checked
+        return
+    shown = next((key for key in ("show_when", "hide_when") if getattr(block, key)), "precondition")
+    for key in dict.fromkeys(names.field_key(mention.name) for mention in mentions):
+        if key is not None and key not in declared:
+            message = (
+                f"field.{key} is not in `settings.hidden_fields`, so the page does not take it from its "
+                "address: it is empty unless the conversation is begun over the interface."
+            )
+            yield ScriptWarning(f"{path}.{shown}", "undeclared_field", message, block)
 
 
 def _formula(block: Block) -> Formula | None:

@@ -39,7 +39,15 @@ def warnings_about(project: Project, script: Script) -> list[dict[str, object]]:
         uses_xp=project.uses_xp,
         is_anonymous=project.is_anonymous,
         known_achievements=_known_achievements(project, script),
+        declared_fields=_declared_fields(project),
     )
+
+
+def _declared_fields(project: Project) -> frozenset[str] | None:
+    """The fields that the page takes from its address; None where responses come by chat."""
+    if project.response_channel == Project.ResponseChannel.CHAT:
+        return None
+    return frozenset(project.hidden_fields)
 
 
 def all_blocks(project: Project, script: Script) -> list[dict[str, object]]:
@@ -87,6 +95,7 @@ def _rendered_warnings(project: Project, cached: CachedScript) -> bytes:
         uses_xp=project.uses_xp,
         is_anonymous=project.is_anonymous,
         known_achievements=_known_achievements(project, cached.script),
+        declared_fields=_declared_fields(project),
     )
 
 

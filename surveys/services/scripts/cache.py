@@ -69,7 +69,7 @@ class Catalogue:
 class CachedScript:
     stored: StoredScript
     _rendered: dict[tuple[bool, bool], bytes] = field(default_factory=dict)
-    _warned: dict[tuple[bool, bool, frozenset[int]], bytes] = field(default_factory=dict)
+    _warned: dict[tuple[object, ...], bytes] = field(default_factory=dict)
 
     @property
     def script(self) -> Script:
@@ -97,10 +97,15 @@ class CachedScript:
         return known
 
     def rendered_warnings(
-        self, *, uses_xp: bool, is_anonymous: bool, known_achievements: frozenset[int]
+        self,
+        *,
+        uses_xp: bool,
+        is_anonymous: bool,
+        known_achievements: frozenset[int],
+        declared_fields: frozenset[str] | None,
     ) -> bytes:
         """The array of warnings as JSON, cached for the latest arguments."""
-        key = (uses_xp, is_anonymous, known_achievements)
+        key = (uses_xp, is_anonymous, known_achievements, declared_fields)
         known = self._warned.get(key)
         if known is None:
             found = warnings(
@@ -108,6 +113,7 @@ class CachedScript:
                 uses_xp=uses_xp,
                 is_anonymous=is_anonymous,
                 known_achievements=known_achievements,
+                declared_fields=declared_fields,
             )
             self._warned.clear()  # earlier arguments hardly come again
             known = self._warned[key] = orjson.dumps(found)

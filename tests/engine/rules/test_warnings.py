@@ -213,3 +213,25 @@ def test_a_name_in_a_formula_like_an_automatic_name_says_how_the_name_is_written
         "`calculated_formula` refers to [q0], which has no value at this block and counts as 0. The block "
         "named q0 is written Q0."
     ]
+
+
+@pytest.mark.parametrize(
+    ("precondition", "shown", "declared", "field"),
+    [
+        ('field.customer = "vip"', None, (), "blocks[0].precondition"),
+        ('field.customer = "vip"', {"variable": "field.customer"}, ("campaign",), "blocks[0].show_when"),
+        ('field.customer = "vip"', None, ("customer",), None),
+        ('field.customer = "vip"', None, None, None),
+    ],
+)
+def test_a_condition_on_a_field_that_the_page_does_not_take_is_warned_of(
+    precondition: str, shown: Any, declared: Any, field: str | None
+) -> None:
+    made = Script((replace(QUESTION, precondition=precondition, show_when=shown),))
+
+    warned = warnings(
+        made, uses_xp=False, is_anonymous=False, known_achievements=None, declared_fields=declared
+    )
+
+    assert [each["field"] for each in warned] == ([field] if field else [])
+    assert {each["code"] for each in warned} <= {"undeclared_field"}

@@ -79,6 +79,7 @@ class TestGrading:
                 points("x", 1, 2, correct_answer_index=1, **self.FEEDBACK),
                 points("y", 4, 1, correct_answer_index=0, **self.FEEDBACK),
                 TELL,
+                settings={"lock_graded_answers": False},
             ),
         )
 
