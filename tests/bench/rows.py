@@ -292,6 +292,7 @@ def listing(bench: Bench, filled: Iterable[tuple[int, Project]]) -> list[Result]
             note = f"{value / first:.2f} times the first"
             results.append(Result("8", what, value, beside, 10, 6, note=note))
         results += _filtered(bench, project, size)
+        results += _fed(bench, project, size, first)
     return results
 
 
@@ -307,6 +308,23 @@ def _filtered(bench: Bench, project: Project, size: int) -> Iterable[Result]:
         value = _filtered_page(bench, project, query)
         what, note = f"100 of {size:,} responses, {name}, over unfiltered", f"{value:.2f} ms"
         yield Result("8", what, value / everything, goal=2, stretch=1.2, unit="times", note=note)
+
+
+def _fed(bench: Bench, project: Project, size: int, listed: float | None) -> Iterable[Result]:
+    """Pages of the feed: the first, and one deep in it, beside the first page of the listing."""
+    client, times = bench.colloquy.client(), max(50, bench.repetitions // 5)
+    path = bench.api(f"/projects/{project.pk}/responses/changes?per_page=100")
+    first = None
+    cursor, depth = "", min(size // 2, 2_000)
+    for name, skipped in (("first page", 0), (f"after {depth:,}", depth)):
+        for _ in range(skipped // 100):
+            page: Any = client.call("GET", f"{path}{cursor}", headers=bench.headers()).json()
+            assert len(page["data"]) == 100, "The feed is not what was loaded."
+            cursor = f"&cursor={page['cursor']}"
+        value = _warmed(bench.colloquy, partial(_read, bench, client, f"{path}{cursor}"), times)
+        first = value if first is None else first
+        note = f"{value / first:.2f} times the first"
+        yield Result("8", f"100 changes of {size:,} responses, {name}", value, listed, note=note)
 
 
 def _filtered_page(bench: Bench, project: Project, query: str) -> float:

@@ -238,11 +238,12 @@ def _load(
         f"""
         WITH made AS (
             INSERT INTO surveys_conversation (id, project_id, provider, respondent, session_number, seed,
-                state, packed, is_listed, started_at, updated_at, completed_at)
+                state, packed, is_listed, started_at, updated_at, completed_at, changed_in)
             SELECT (lpad(to_hex(1750000000000 + n), 12, '0') || '7' || substr(hash, 1, 3) || 'a'
                     || substr(hash, 4, 15))::uuid,
                 %s, 'web', hash || hash, 1, n, %s, %s, true,
-                to_timestamp(1750000000 + n), to_timestamp(1750000060 + n), to_timestamp(1750000060 + n)
+                to_timestamp(1750000000 + n), to_timestamp(1750000060 + n), to_timestamp(1750000060 + n),
+                pg_current_xact_id()::text::bigint
             FROM generate_series(%s::bigint, %s::bigint) n, md5(n || ' of ' || %s) hash
             RETURNING id
         )
