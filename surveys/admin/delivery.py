@@ -172,7 +172,10 @@ class DeliveryForm(ScheduleForm):
     def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
         super().__init__(data, page=page)
         self.knows_server = False
-        del self.fields["lock_graded_answers" if page.project.is_poll else "change_poll"]
+        if not page.project.is_poll:
+            del self.fields["change_poll"]
+        if page.project.is_poll or not page.project.scoring_enabled:
+            del self.fields["lock_graded_answers"]
         self._offer_sources()
         self._offer_server()
         for name in PREMIUM_INVITATION:

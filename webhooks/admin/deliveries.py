@@ -93,7 +93,7 @@ class DeliveryAdmin(CommunityModelAdmin[Delivery]):
             "redeliver_address": self.address("redeliver", full.pk),
             "can_redeliver": payload is not None,
             "attempts": [
-                {"words": f"{moment(each.at)}: {each.outcome} ({each.milliseconds} ms)"}
+                {"at": moment(each.at), "outcome": each.outcome, "milliseconds": each.milliseconds}
                 for each in deliveries.attempts_of(full)
             ],
             "payload": orjson.dumps(payload, option=orjson.OPT_INDENT_2).decode() if payload else "",

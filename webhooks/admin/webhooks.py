@@ -28,6 +28,7 @@ from webhooks.services import deliveries, webhooks
 from webhooks.words import events_in_words
 
 RECENT = 10  # deliveries on a webhook's page
+NOTHING_TO_SEND = "No message of this time can be sent again: all have arrived, or are on their way already."
 Page = Callable[[HttpRequest, Actor, Webhook], HttpResponse]
 
 
@@ -273,8 +274,10 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
             except Refusal as error:
                 refusal = error.message
             else:
-                messages.success(request, f"{plural(count, 'message')} will be sent again, oldest first.")
-                return self._back(webhook)
+                if count:
+                    messages.success(request, f"{plural(count, 'message')} will be sent again, oldest first.")
+                    return self._back(webhook)
+                refusal = NOTHING_TO_SEND
         context = {
             "title": f"Send again to {webhook.name or webhook.url}",
             "form": form,

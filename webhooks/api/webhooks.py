@@ -26,7 +26,6 @@ from webhooks.api.deliveries import DeliveryOut
 from webhooks.events import ALL, EventType
 from webhooks.models import Delivery, Webhook
 from webhooks.services import deliveries, webhooks
-from webhooks.services.deliveries import NothingToSend
 
 TAG = "Webhooks"
 
@@ -304,16 +303,13 @@ class WebhookViewSet(CommunityViewSet):
     def redeliver(self, request: Request, webhook_id: int, **kwargs: Any) -> Response:
         body = self.read(RedeliverIn)
         status = body.get("status")
-        try:
-            count = deliveries.redeliver_range(
-                actor=self.actor,
-                community_id=self.actor.community_id,
-                webhook_id=webhook_id,
-                since=body["since"],
-                until=body.get("until"),
-                statuses=deliveries.NOT_ARRIVED if status is None else (status,),
-                at=self.at,
-            )
-        except NothingToSend:
-            count = 0
+        count = deliveries.redeliver_range(
+            actor=self.actor,
+            community_id=self.actor.community_id,
+            webhook_id=webhook_id,
+            since=body["since"],
+            until=body.get("until"),
+            statuses=deliveries.NOT_ARRIVED if status is None else (status,),
+            at=self.at,
+        )
         return Response({"count": count}, status=202)

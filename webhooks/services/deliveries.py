@@ -27,10 +27,6 @@ PACE = timedelta(milliseconds=50)  # between two deliveries that are sent again:
 MAX_READ = 5_000  # deliveries of a range: an event may have several
 
 
-class NothingToSend(Conflict):
-    """No delivery that was asked for can be sent again."""
-
-
 def as_json(delivery: Delivery) -> dict[str, object]:
     """A delivery as the interface shows it (interface 2.10), and its error. Needs its event loaded."""
     is_retried = delivery.status == Delivery.Status.FAILED
@@ -145,8 +141,8 @@ def redeliver_range(
 
     Those with a delivery in one of these `statuses`. A delivery that waits for another attempt is attempted
     now; for events that were given up or delivered, a new delivery is made with the same event id. Events
-    that are on their way and those whose body was deleted are left out. Refuses a range without any
-    (NothingToSend), and one with over MAX_REDELIVERED.
+    that are on their way and those whose body was deleted are left out. Refuses a range with over
+    MAX_REDELIVERED.
     """
     webhook = webhooks.find(community_id=community_id, webhook_id=webhook_id)
     no_need = {Delivery.Status.PENDING, Delivery.Status.FAILED, Delivery.Status.DELIVERED} - set(statuses)
@@ -162,7 +158,7 @@ def redeliver_range(
     in_order = chosen.order_by("created_at", "pk").values_list("event_id", flat=True)[: MAX_READ + 1]
     event_ids, is_cut_off = set(in_order), len(in_order) > MAX_READ
     if not event_ids:
-        raise NothingToSend("No message of this time can be sent again.")
+        return 0
     if len(event_ids) > MAX_REDELIVERED or is_cut_off:
         raise Conflict(f"There are more than {MAX_REDELIVERED:,} messages. Choose a shorter time.")
     events = Event.objects.select_for_update(no_key=True).filter(pk__in=event_ids, body__isnull=False)
@@ -179,7 +175,7 @@ def redeliver_range(
         for n, row in enumerate(by_event.values())
     ]
     if not again:
-        raise NothingToSend("These messages are on their way already.")
+        return 0
     Delivery.objects.bulk_create([each for each in again if each.attempt_count == 0])
     Delivery.objects.bulk_update([each for each in again if each.attempt_count], ["due_at", "even_if_off"])
     history.record(
