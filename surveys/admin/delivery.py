@@ -50,6 +50,7 @@ class DeliveryForm(ScheduleForm):
         "max_completes_per_user": "settings.max_completes_per_user",
         "change_poll": "settings.change_poll",
         "lock_graded_answers": "settings.lock_graded_answers",
+        "address_fields": "settings.hidden_fields",
         "message": f"{_INVITATION}.message",
         "image_url": f"{_INVITATION}.image_url",
         "thumbnail_url": f"{_INVITATION}.thumbnail_url",
@@ -82,6 +83,12 @@ class DeliveryForm(ScheduleForm):
             more="admin/surveys/project/privacy.html",
         ),
         Section("How often", "", "limit", ("max_completes_per_user", "change_poll", "lock_graded_answers")),
+        Section(
+            "Values from the address",
+            "What the link to the survey may say about where somebody comes from, such as ?campaign=mail.",
+            "link",
+            ("address_fields",),
+        ),
         Section(
             "Invitation",
             "The post in the chat that asks people to answer. Without a chat it is not used.",
@@ -119,6 +126,14 @@ class DeliveryForm(ScheduleForm):
         required=False,
         help_text="Once people have read whether an answer is right, they cannot go back and change it. "
         "Applies to questions with feedback, while scoring is on.",
+    )
+    address_fields = forms.CharField(
+        label="Names",
+        required=False,
+        help_text="One a line, of small letters, digits and _. The values are stored with each response; "
+        "prompts show them as [field.campaign], conditions compare field.campaign. Anonymous projects also "
+        "need the values that are allowed, as in campaign: mail, poster.",
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "campaign"}),
     )
     message = forms.CharField(
         label="Message",
@@ -223,6 +238,8 @@ class DeliveryForm(ScheduleForm):
     def shown(self, name: str, value: Any) -> Any:
         if name == "verified_source_ids":
             return [str(each) for each in value or []]
+        if name == "address_fields" and isinstance(value, dict):
+            return "\n".join(f"{field}: {', '.join(values)}" for field, values in value.items())
         return super().shown(name, value)
 
     @property
@@ -239,7 +256,21 @@ class DeliveryForm(ScheduleForm):
             return [int(each) for each in value]
         if name == "required_role_ids" and self.knows_server:
             return list(value)
+        if name == "address_fields":
+            return _declared(value)
         return super().sent(name, value)
+
+
+def _declared(text: str) -> list[str] | dict[str, list[str]]:
+    """The names of fields, one a line; with their allowed values if any line has some after a colon."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not any(":" in line for line in lines):
+        return list(dict.fromkeys(lines))
+    parts = [line.partition(":") for line in lines]
+    return {
+        name.strip(): [value.strip() for value in values.split(",") if value.strip()]
+        for name, _, values in parts
+    }
 
 
 def _when_times_apply(page: ProjectPage) -> str:

@@ -68,6 +68,18 @@ def send(staff: Staff, project: Project, page: str, /, **changes: Any) -> Any:
         ),
         ("delivery", {"privacy_mode": "semi-private"}, "settings.privacy_mode", "semi-private"),
         ("delivery", {"max_completes_per_user": "2"}, "settings.max_completes_per_user", 2),
+        (
+            "delivery",
+            {"address_fields": "source\n campaign \n\nsource"},
+            "settings.hidden_fields",
+            ["source", "campaign"],
+        ),
+        (
+            "delivery",
+            {"address_fields": "campaign: mail, poster"},
+            "settings.hidden_fields",
+            {"campaign": ["mail", "poster"]},
+        ),
         ("delivery", {"message": "Come!"}, "delivery.invitation.message", "Come!"),
         ("delivery", {"border_color": "4b4fcc"}, "delivery.invitation.border_color", "4b4fcc"),
         ("delivery", {"info_display": "embed"}, "delivery.invitation.embed_config.info_display", "embed"),
@@ -427,3 +439,32 @@ def test_saving_another_field_keeps_the_seconds_of_a_time(staff: Staff) -> None:
 
     assert told(project)["delivery"]["opening"] == opening
     assert told(project)["delivery"]["invitation"]["message"] == "Come!"
+
+
+def test_values_from_the_address_are_shown_as_they_were_written_and_faults_stand_at_them(
+    staff: Staff,
+) -> None:
+    made = draft(privacy_mode="anonymous", hidden_fields={"campaign": ["mail", "poster"]})
+
+    assert form_of(staff.client.get(tab(made.pk, "delivery")))["address_fields"] == "campaign: mail, poster"
+    for wrong, message in (
+        ("campaign", "allowed values"),
+        ("Campaign: mail", "a-z"),
+        ("a: ", "1 to 20 values"),
+    ):
+        page = send(staff, made, "delivery", address_fields=wrong).content.decode()
+        assert message in page
+        assert f">\n{wrong}" in page or f">{wrong}" in page
+    assert told(made)["settings"]["hidden_fields"] == {"campaign": ["mail", "poster"]}
+
+
+def test_graded_answers_stay_unless_the_author_lets_them_be_changed(staff: Staff) -> None:
+    quiz, survey = draft(scoring_enabled=True), draft()
+
+    assert form_of(staff.client.get(tab(quiz.pk, "delivery")))["lock_graded_answers"] == "on"
+    assert "lock_graded_answers" not in form_of(staff.client.get(tab(survey.pk, "delivery")))
+    send(staff, quiz, "delivery", lock_graded_answers=None)
+    send(staff, survey, "delivery", message="Come!")
+
+    assert told(quiz)["settings"]["lock_graded_answers"] is False
+    assert told(survey)["settings"]["lock_graded_answers"] is True
