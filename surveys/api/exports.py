@@ -23,6 +23,9 @@ from surveys.services.exports import service as exports
 from surveys.services.results.figures import Selection
 
 CSV, XLSX, NDJSON = "text/csv", exports.MEDIA_TYPES["xlsx"], exports.MEDIA_TYPES["ndjson"]
+PARQUET, SAV = exports.MEDIA_TYPES["parquet"], exports.MEDIA_TYPES["sav"]
+# Formats that know only the default of a parameter.
+_WITHOUT = {"values": ("json", "ndjson"), "form": ("json", "ndjson", "sav")}
 _DESCRIPTION = (
     "All responses of the listing, in its order, as a file. Keys that may read the listing may export it. "
     "`json` and `ndjson` contain the same objects as the listing.\n\n"
@@ -35,6 +38,19 @@ _DESCRIPTION = (
     "the chosen option's label, the number, or the text; for multi punch `1` if the option was chosen, `0` "
     "if not, for a ranking the rank. Cells without an answer are empty. A text or header that a spreadsheet "
     "could read as a formula starts with an apostrophe.\n\n"
+    "`form=long` has the same first columns, then `block_id`, `block` (its name), `prompt`, `item` (the "
+    "ranked item of a ranking), `value` (the chosen option's label, the number, the text, or the rank), "
+    "`number` (the value, if it is a number) and with `values=codes` the option's `code`. A multi punch has "
+    "a row for each chosen option, a ranking one for each ranked item.\n\n"
+    "`parquet` has the columns of `csv` with types: numbers and timestamps (UTC) instead of texts, and texts "
+    "exactly as they were given. Columns of calculated results are texts if any result is. A cell that is "
+    "not of its column's type, an answer from when the question had another type, is empty.\n\n"
+    "`sav` is for SPSS. Variables are named after the blocks, as far as SPSS accepts their names; variable "
+    "labels are the prompts. A single punch is its option's position from 1, with the options' labels as "
+    "value labels, so both `values` give the same file. Times are UTC without a zone. Texts are cut after "
+    "32,767 bytes, variable labels after 255 and value labels after 120, which is what SPSS holds. A table "
+    "of more than 2,000,000 cells, or 1,000 MB before compression, is refused: export fewer responses at a "
+    "time, or use `parquet` or `csv`.\n\n"
     "`csv` is UTF-8 with lines ended by CR LF. `xlsx` continues in another sheet after 1,048,575 responses, "
     "and is refused if it needs more than 16,384 columns. The file is written while it is sent, so there is "
     "no `Content-Length`, and the connection breaks off if an error occurs in the middle."
@@ -54,6 +70,34 @@ class ExportIn(serializers.Serializer[Any]):
         default="0",
         help_text="`1` begins a `csv` with a byte order mark, by which Excel knows it for UTF-8.",
     )
+
+    values = serializers.ChoiceField(
+        choices=["labels", "codes"],
+        default="labels",
+        help_text=(
+            "`codes` adds the option's position, from 1, beside each label: in wide form a column "
+            "`<header>.code` beside each single punch, in long form the column `code`. Removed options are "
+            "counted after the others. The cells of multi punch, ranking, rating, opinion scale and NPS "
+            "are numbers already and need no code. Not for `json` and `ndjson`."
+        ),
+    )
+    form = serializers.ChoiceField(
+        choices=["wide", "long"],
+        default="wide",
+        help_text=(
+            "`wide` has a row for each response, `long` one for each answer, and none for a response without "
+            "answers. `long` is for `csv`, `xlsx` and `parquet`."
+        ),
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        refused = {}
+        for name, formats in _WITHOUT.items():
+            if attrs["format"] in formats and attrs[name] != self.fields[name].default:
+                refused[name] = f"`{name}` must be `{self.fields[name].default}` for `{attrs['format']}`."
+        if refused:
+            raise serializers.ValidationError(refused, code="not_allowed")
+        return attrs
 
 
 class ExportOut(serializers.Serializer[Any]):
@@ -78,6 +122,8 @@ class ExportViewSet(CommunityViewSet):
             (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="The file."),
             (200, XLSX): OpenApiResponse(OpenApiTypes.BINARY, description="The file."),
             (200, "application/json"): OpenApiResponse(ExportOut, description="The file."),
+            (200, PARQUET): OpenApiResponse(OpenApiTypes.BINARY, description="The file."),
+            (200, SAV): OpenApiResponse(OpenApiTypes.BINARY, description="The file."),
             (200, NDJSON): OpenApiResponse(OpenApiTypes.STR, description="The file."),
         },
         examples=[
@@ -104,6 +150,8 @@ class ExportViewSet(CommunityViewSet):
                 provider=query.get("provider"),
             ),
             with_bom=query["bom"] == "1",
+            codes=query["values"] == "codes",
+            is_long=query["form"] == "long",
             solutions=access.may_read_solutions(actor=self.actor),
         )
         response = download(

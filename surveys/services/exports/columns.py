@@ -8,29 +8,30 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import Any
 
-from communities import spreadsheets, statements
-from surveys.engine.script import NUMBERS, Block, Option, Script
+from communities import statements
+from surveys.engine.script import NUMBERS, SCALES, Block, Option, Script
 from surveys.models import Project
+from surveys.services.exports.cells import (
+    FIXED,
+    FIXED_COLUMNS,
+    SHEET,
+    Cell,
+    CellStyle,
+    Kind,
+    NumberText,
+    ResponseTable,
+    TableColumn,
+    fixed_cells,
+    number,
+)
 from surveys.services.representations.response import calculated_blocks, read_part, result_value
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.storage import StoredScript
 
-FIXED = (
-    "id",
-    "status",
-    "session_number",
-    "started_at",
-    "submitted_at",
-    "user_id",
-    "platform_id",
-    "provider",
-)
 MULTI_COLUMN_TYPES = frozenset({"multi_punch", "ranking"})  # one column for each option
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?").fullmatch
 # Archived blocks with answers, and current ones with answers from a time when they were of another type.
 _ANSWERED_BLOCKS = """
     SELECT b.id, b.is_archived FROM surveys_block b
@@ -44,19 +45,17 @@ _FIELDS = """
     SELECT DISTINCT jsonb_object_keys(state -> 'fields') AS name FROM surveys_conversation
     WHERE project_id = %s AND is_listed AND state ? 'fields' ORDER BY name
 """
+# Calculated blocks whose formula gave a text to somebody.
+_TEXT_RESULTS = """
+    SELECT DISTINCT result.key FROM surveys_conversation, jsonb_each(state -> 'results') AS result
+    WHERE project_id = %s AND is_listed AND state ? 'results' AND NOT result.value ? 'number'
+"""
 # Where a row of `responses.batches` holds these.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
-
-
-class NumberText(str):
-    """The text of a number, which a workbook stores as a number."""
-
-    __slots__ = ()
-
-
-Cell = str | None
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
+_is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
+_CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +81,27 @@ class ExportColumn:
             return self.name, "", f"block {self.block.id}"
         return self.name, self.option.value, f"option {self.option.id}"
 
+    @property
+    def has_codes(self) -> bool:
+        """Whether its cells are labels of options. Those of other closed questions are numbers."""
+        return self.option is None and self.block.type == "single_punch"
 
-@dataclass(frozen=True, slots=True)
-class ResponseTable:
-    """Headers, and a function that turns a row of `responses.batches` into the cells below them."""
+    @property
+    def kind(self) -> Kind:
+        if self.option is not None or self.block.type in SCALES:
+            return Kind.INTEGER
+        return Kind.NUMBER if self.block.type in NUMBERS else Kind.TEXT
 
-    headers: Sequence[str]
-    cells: Callable[[Sequence[Any]], list[Cell]]
+    def described(self, header: str) -> TableColumn:
+        """The column in a table, below this header."""
+        name, choices = self.name, {}
+        if self.option is not None:
+            name = f"{name}_{1 + [option.id for option in self.block.options].index(self.option.id)}"
+            choices = _CHOSEN_LABELS if self.block.type == "multi_punch" else {}
+        elif self.block.type in SCALES:
+            points = (option for option in self.block.options if option.label and _is_whole(option.value))
+            choices = {int(option.value): option.display_text for option in points}
+        return TableColumn(header, self.kind, name, self.text, choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +114,13 @@ class DerivedColumn:
     header: str
     place: int
     key: str
+    kind: Kind
 
-    def cell(self, parts: Mapping[int, Mapping[str, Any]]) -> Cell:
+    @property
+    def described(self) -> TableColumn:
+        return TableColumn(self.header, self.kind, self.header, self.header)
+
+    def cell(self, parts: Mapping[int, Mapping[str, Any]], style: CellStyle) -> Cell:
         """The cell of a row whose parts of the state have been read."""
         value = parts[self.place].get(self.key)
         if self.place == SCORES:
@@ -111,58 +129,102 @@ class DerivedColumn:
             value = result_value(value)
         if value is None:
             return None
-        return spreadsheets.neutralise(value) if isinstance(value, str) else NumberText(value)
+        if self.kind == Kind.TEXT and style is not SHEET:
+            return str(value)
+        return style.text(value) if isinstance(value, str) else NumberText(value)
 
 
-def response_table(project: Project, *, solutions: bool = True) -> ResponseTable:
+def response_table(
+    project: Project, *, solutions: bool = True, codes: bool = False, style: CellStyle = SHEET
+) -> ResponseTable:
     """The table of a project's responses: questions in script order, then removed ones with answers.
 
-    At the end stands what was calculated and sent along; scores only for who may know the `solutions`.
+    At the end stands what was calculated and sent along; scores only for who may know the `solutions`. With
+    `codes`, a column `<header>.code` with the options' positions stands beside each column of labels.
     """
     cached = script_cache.get(project.pk, project.revision)
     columns = list(_columns(project, cached.stored))
-    derived = list(_derived_columns(project, cached.script, solutions))
-    answer_cells = _cells_of(project, columns, cached.catalogue.labels)
-    more = [column.header for column in derived]
+    derived = list(_derived_columns(project, cached.script, solutions, style))
+    described = list(_described(columns, [column.header for column in derived], codes, style))
+    answer_cells = _cells_of(project, columns, cached.catalogue.labels, codes, style)
     places = {column.place for column in derived}
 
-    def cells(row: Sequence[Any]) -> list[Cell]:
+    def rows(row: Sequence[Any]) -> Sequence[Sequence[Cell]]:
         parts = {place: read_part(row[place]) or {} for place in places}
-        return [*answer_cells(row), *(column.cell(parts) for column in derived)]
+        return [[*answer_cells(row), *(column.cell(parts, style) for column in derived)]]
 
-    return ResponseTable((*FIXED, *headers(columns, others=(*FIXED, *more)), *more), cells)
+    return ResponseTable([*FIXED_COLUMNS, *described, *(column.described for column in derived)], rows)
 
 
-def _derived_columns(project: Project, script: Script, solutions: bool) -> Iterator[DerivedColumn]:
+def _derived_columns(
+    project: Project, script: Script, solutions: bool, style: CellStyle
+) -> Iterator[DerivedColumn]:
     if solutions and script.scoring_enabled:
         for key in script.bucket_keys:
-            yield DerivedColumn(f"score.{key}", SCORES, key)
-    if solutions:
-        for block_id, name in calculated_blocks(script).items():
-            yield DerivedColumn(f"variable.{spreadsheets.neutralise(name)}", RESULTS, block_id)
+            yield DerivedColumn(f"score.{key}", SCORES, key, Kind.NUMBER)
+    calculated = calculated_blocks(script) if solutions else {}
+    texts = set(calculated)
+    if calculated and style is not SHEET:
+        texts = {key for (key,) in statements.fetch_rows(_TEXT_RESULTS, [project.pk])}
+    for block_id, name in calculated.items():
+        kind = Kind.TEXT if block_id in texts else Kind.NUMBER
+        yield DerivedColumn(f"variable.{style.text(name)}", RESULTS, block_id, kind)
     for (name,) in statements.fetch_rows(_FIELDS, [project.pk]):
-        yield DerivedColumn(f"field.{name}", FIELDS, name)
+        yield DerivedColumn(f"field.{name}", FIELDS, name, Kind.TEXT)
+
+
+def _described(
+    columns: Sequence[ExportColumn], others: Sequence[str], codes: bool, style: CellStyle
+) -> Iterator[TableColumn]:
+    """The columns of the questions, below headers that differ from one another and from `others`."""
+    taken = (*FIXED, *others)
+    while True:
+        texts = headers(columns, others=taken, style=style)
+        coded = [text for text, column in zip(texts, columns, strict=True) if codes and column.has_codes]
+        equal = [text for text in coded if f"{text}.code" in (*texts, *FIXED, *others)]
+        if not equal:
+            break
+        taken = (*taken, *equal, *(f"{text}.code" for text in equal))
+    place = len(FIXED)
+    for text, column in zip(texts, columns, strict=True):
+        described = column.described(text)
+        place += 1
+        if not (codes and column.has_codes):
+            yield described
+            continue
+        yield replace(described, codes=place)
+        place += 1
+        choices = {n: option.display_text for n, option in enumerate(column.block.options, 1)}
+        yield TableColumn(f"{text}.code", Kind.INTEGER, column.name, column.text, choices)
 
 
 def _columns(project: Project, stored: StoredScript) -> Iterator[ExportColumn]:
     rows = statements.fetch_rows(_ANSWERED_BLOCKS, [project.pk, list(MULTI_COLUMN_TYPES)])
     archived = {block_id for block_id, is_archived in rows if is_archived}
     retyped = {block_id for block_id, is_archived in rows if not is_archived}
-    removed = stored.archived_options or {}
     blocks = (*stored.script.blocks, *(block for block in stored.archived if block.id in archived))
     for block in blocks:
         if not block.asks:
             continue
+        complete = with_removed_options(block, stored)
         if block.type not in MULTI_COLUMN_TYPES or block.id in retyped:
-            yield ExportColumn(block)
+            yield ExportColumn(complete)
         if block.type in MULTI_COLUMN_TYPES:
-            for option in (*block.options, *removed.get(block.id or 0, ())):
-                yield ExportColumn(block, option)
+            for option in complete.options:
+                yield ExportColumn(complete, option)
 
 
-def headers(columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED) -> list[str]:
+def with_removed_options(block: Block, stored: StoredScript) -> Block:
+    """The block with the options that it no longer has, but that were chosen, at the end."""
+    removed = (stored.archived_options or {}).get(block.id or 0, ())
+    return replace(block, options=(*block.options, *removed)) if removed else block
+
+
+def headers(
+    columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED, style: CellStyle = SHEET
+) -> list[str]:
     """The columns' headings. Those that would equal one another or one of `others` are extended to differ."""
-    texts = [spreadsheets.neutralise(column.text) for column in columns]
+    texts = [style.text(column.text) for column in columns]
     for level in range(2):
         texts = _disambiguated(texts, [column.distinctions[level] for column in columns], others)
     while len({*texts, *others}) < len(texts) + len(others):
@@ -179,27 +241,36 @@ def _disambiguated(texts: Sequence[str], distinctions: Sequence[str], others: Se
 
 
 def _cells_of(
-    project: Project, columns: Sequence[ExportColumn], labels: Mapping[int, str]
+    project: Project,
+    columns: Sequence[ExportColumn],
+    labels: Mapping[int, str],
+    codes: bool,
+    style: CellStyle,
 ) -> Callable[[Sequence[Any]], list[Cell]]:
-    of_block = {column.block.id: n for n, column in enumerate(columns, len(FIXED)) if column.option is None}
-    of_option = {column.option.id: n for n, column in enumerate(columns, len(FIXED)) if column.option}
+    of_block, of_option, of_codes = _places(columns, codes)
+    positions = {
+        option.id: NumberText(n)
+        for column in columns
+        if column.block.id in of_codes
+        for n, option in enumerate(column.block.options, 1)
+    }
     type_of = {column.block.id: column.block.type for column in columns}
-    shown = {option_id: spreadsheets.neutralise(label) for option_id, label in labels.items()}
-    unanswered: list[Cell] = [None] * len(columns)
+    shown = {option_id: style.text(label) for option_id, label in labels.items()}
+    unanswered: list[Cell] = [None] * (len(columns) + len(of_codes))
     choices: dict[int | None, list[int]] = defaultdict(list)
-    for n, column in enumerate(columns, len(FIXED)):
+    for column in columns:
         if column.option and column.block.type == "multi_punch":
-            choices[column.block.id].append(n)
+            choices[column.block.id].append(of_option[column.option.id])
 
     def single_cell(block_id: int, option_id: int | None, text: str, before: Cell) -> Cell:
         """The cell of a question with one column; it joins several answers from when it had another type."""
-        cell = shown.get(option_id) if option_id is not None else None
+        cell: Cell = shown.get(option_id) if option_id is not None else None
         if cell is None:
-            cell = _number(text) if type_of[block_id] in NUMBERS else spreadsheets.neutralise(text)
+            cell = number(text, style) if type_of[block_id] in NUMBERS else style.text(text)
         return cell if before is None else f"{before}, {cell}"
 
     def cells(row: Sequence[Any]) -> list[Cell]:
-        row_cells = [*_fixed_cells(row, project.is_anonymous), *unanswered]
+        row_cells = [*fixed_cells(row, project.is_anonymous, style), *unanswered]
         blocks, options, texts = (each or () for each in row[ANSWERS])
         for block_id, option_id, text in zip(blocks, options, texts, strict=True):
             place = of_option.get(option_id)
@@ -207,34 +278,33 @@ def _cells_of(
                 place = of_block.get(block_id)
                 if place is not None:  # None for a block that was added after the columns were determined
                     row_cells[place] = single_cell(block_id, option_id, text, row_cells[place])
+                    if block_id in of_codes:
+                        row_cells[of_codes[block_id]] = positions.get(option_id)
                 continue
             if row_cells[place] is None:
                 for other in choices.get(block_id, ()):
                     row_cells[other] = NOT_CHOSEN
-            row_cells[place] = _number(text) if type_of[block_id] == "ranking" else CHOSEN
+            row_cells[place] = number(text, style) if type_of[block_id] == "ranking" else CHOSEN
         return row_cells
 
     return cells
 
 
-def _number(text: str) -> Cell:
-    return NumberText(text) if _NUMBER(text) else spreadsheets.neutralise(text)
-
-
-def _fixed_cells(row: Sequence[Any], is_anonymous: bool) -> list[Cell]:
-    key, session_number, completed_at, user_id, platform_id, provider, started_at = row[:7]
-    return [
-        str(key),
-        "partial" if completed_at is None else "completed",
-        None if is_anonymous or session_number is None else NumberText(session_number),
-        _time(started_at),
-        _time(completed_at),
-        None if is_anonymous else user_id,
-        None if is_anonymous or platform_id is None else spreadsheets.neutralise(platform_id),
-        provider,
-    ]
-
-
-def _time(at: datetime | None) -> Cell:
-    """As `communities.wire` writes it."""
-    return None if at is None else at.isoformat(timespec="seconds").replace("+00:00", "Z")
+def _places(
+    columns: Sequence[ExportColumn], codes: bool
+) -> tuple[dict[int | None, int], dict[int | None, int], dict[int | None, int]]:
+    """Where cells stand: of blocks with one column, of options, and of the codes of a block's options."""
+    of_block: dict[int | None, int] = {}
+    of_option: dict[int | None, int] = {}
+    of_codes: dict[int | None, int] = {}
+    place = len(FIXED)
+    for column in columns:
+        if column.option is not None:
+            of_option[column.option.id] = place
+        else:
+            of_block[column.block.id] = place
+        place += 1
+        if codes and column.has_codes:
+            of_codes[column.block.id] = place
+            place += 1
+    return of_block, of_option, of_codes

@@ -1,4 +1,4 @@
-"""Responses as a file: CSV, XLSX, JSON or NDJSON, written while it is sent (decisions 8.15, 14.5, 14.6)."""
+"""Responses as a file: CSV, XLSX, Parquet, SPSS, JSON or NDJSON (decisions 8.15, 14.5, 14.6, 15.25)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from communities import wire
 from communities.actors import Actor
@@ -15,7 +15,9 @@ from communities.spreadsheets import csv_line
 from communities.transactions import in_transaction
 from surveys.models import Project
 from surveys.services import history
+from surveys.services.exports import answer_rows
 from surveys.services.exports import columns as export_columns
+from surveys.services.exports.cells import SHEET, TYPED, CellStyle, ResponseTable
 from surveys.services.representations import response as response_json
 from surveys.services.responses import service as responses
 from surveys.services.results.figures import ALL, Selection
@@ -25,6 +27,8 @@ MEDIA_TYPES = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "json": "application/json",
     "ndjson": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+    "sav": "application/x-spss-sav",
 }
 CHUNK_BYTES = 65_536  # bytes
 MAX_NAME_BYTES = 120  # bytes
@@ -52,10 +56,16 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """Whether CSV begins with a byte order mark, and whether scores and calculated results are included."""
+    """How a file is written.
+
+    Whether CSV begins with a byte order mark, whether scores and calculated results are included, whether a
+    table has the codes of options beside their labels, and whether it has a row for each answer.
+    """
 
     with_bom: bool = False
     solutions: bool = True
+    codes: bool = False
+    is_long: bool = False
 
 
 def export(
@@ -65,18 +75,22 @@ def export(
     selection: Selection = ALL,
     with_bom: bool = False,
     solutions: bool = True,
+    codes: bool = False,
+    is_long: bool = False,
     note: Progress | None = None,
 ) -> Export:
     """A project's responses in one of `MEDIA_TYPES`, oldest first. `with_bom` adds a byte order mark to CSV.
 
-    With `solutions` it includes scores and calculated results, which reveal the right answers.
+    With `solutions` it includes scores and calculated results, which reveal the right answers. Tables have
+    the codes of options beside their labels with `codes`, and a row for each answer if `is_long`.
 
     `note` is called from time to time with the number of responses written so far, and at the end.
-    Refuses a workbook with more columns than a spreadsheet can hold.
+    Refuses a workbook with more columns than a spreadsheet can hold. The first chunk of an SPSS file that
+    would be too large is refused.
     """
     filters = _filters(selection)
     rows = _noted(responses.batches(project=project, filters=filters), note)
-    options = FileOptions(with_bom, solutions)
+    options = FileOptions(with_bom, solutions, codes, is_long)
     return Export(
         MEDIA_TYPES[format], file_name(project.name, format), _FORMATS[format](project, rows, options)
     )
@@ -114,14 +128,23 @@ def _filters(selection: Selection) -> Mapping[str, object]:
     return {"status": filters.pop("covers"), **filters}
 
 
+def _table(project: Project, options: FileOptions, style: CellStyle) -> ResponseTable:
+    if options.is_long:
+        return answer_rows.answer_table(project, codes=options.codes, style=style)
+    return export_columns.response_table(
+        project, solutions=options.solutions, codes=options.codes, style=style
+    )
+
+
 def _csv(project: Project, rows: Rows, options: FileOptions) -> Chunks:
-    table = export_columns.response_table(project, solutions=options.solutions)
+    table = _table(project, options, SHEET)
 
     def lines() -> Iterator[bytes]:
         yield BYTE_ORDER_MARK if options.with_bom else b""
         yield csv_line(table.headers)
         for row in rows:
-            yield csv_line(table.cells(row))
+            for cells in table.rows(row):
+                yield csv_line(cells)  # type: ignore[arg-type] # sheets have texts only
 
     return in_chunks(lines())
 
@@ -151,18 +174,34 @@ def _serialized(project: Project, rows: Rows, options: FileOptions) -> Iterator[
 def _xlsx(project: Project, rows: Rows, options: FileOptions) -> Chunks:
     from surveys.services.exports import xlsx as export_xlsx  # noqa: PLC0415 - 12 MB of memory, needed for workbooks only
 
-    table = export_columns.response_table(project, solutions=options.solutions)
+    table = _table(project, options, SHEET)
     if len(table.headers) > export_xlsx.MAX_COLUMNS:
         message = (
             f"`format` cannot be xlsx: the responses need {len(table.headers):,} columns, and a sheet holds "
             f"{export_xlsx.MAX_COLUMNS:,}. Use csv instead."
         )
         refuse("format", "too_many", message)
-    cells = (table.cells(row) for row in rows)
+    cells = (each for row in rows for each in table.rows(row))
     return file_chunks(lambda: export_xlsx.workbook(table.headers, cells, name="Responses"))
 
 
-def file_chunks(make: Callable[[], BinaryIO]) -> Chunks:
+def _parquet(project: Project, rows: Rows, options: FileOptions) -> Chunks:
+    from surveys.services.exports import parquet as export_parquet  # noqa: PLC0415 - 60 MB of memory
+
+    table = _table(project, options, TYPED)
+    cells = (each for row in rows for each in table.rows(row))
+    return file_chunks(lambda: export_parquet.parquet_file(table.columns, cells))
+
+
+def _sav(project: Project, rows: Rows, options: FileOptions) -> Chunks:
+    from surveys.services.exports import spss  # noqa: PLC0415 - 60 MB of memory
+
+    table = export_columns.response_table(project, solutions=options.solutions, codes=True, style=TYPED)
+    cells = (each for row in rows for each in table.rows(row))
+    return file_chunks(lambda: spss.spss_file(table.columns, cells))
+
+
+def file_chunks(make: Callable[[], IO[bytes]]) -> Chunks:
     with make() as file:
         while chunk := file.read(CHUNK_BYTES):
             yield chunk
@@ -185,4 +224,6 @@ _FORMATS: Mapping[str, Callable[[Project, Rows, FileOptions], Chunks]] = {
     "xlsx": _xlsx,
     "json": _json,
     "ndjson": _ndjson,
+    "parquet": _parquet,
+    "sav": _sav,
 }

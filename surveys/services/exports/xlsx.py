@@ -15,7 +15,7 @@ from xlsxwriter import Workbook
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from surveys.services.exports.columns import Cell, NumberText
+from surveys.services.exports.cells import Cell, NumberText
 
 MAX_COLUMNS = 16_384  # in a sheet
 MAX_ROWS = 1_048_576
@@ -77,7 +77,7 @@ def _write(sheet: Worksheet, n: int, cells: Sequence[Cell]) -> None:
         if isinstance(cell, NumberText):
             _check_written(sheet.write_number(n, column, float(cell)))
         else:
-            _check_written(sheet.write_string(n, column, cell))
+            _check_written(sheet.write_string(n, column, str(cell)))
 
 
 def _check_written(error: int) -> None:

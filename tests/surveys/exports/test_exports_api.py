@@ -25,7 +25,10 @@ FORMATS = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "json": "application/json",
     "ndjson": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+    "sav": "application/x-spss-sav",
 }
+PACKED = ("xlsx", "parquet", "sav")
 
 
 @pytest.fixture
@@ -72,7 +75,7 @@ def test_each_format_is_a_file_with_all_headers_of_the_interface(admin, made, th
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert set(answer.headers) >= set(RATE_HEADERS)
     assert "Content-Length" not in answer.headers
-    assert three[1].encode() in answer.getvalue() or format == "xlsx"
+    assert three[1].encode() in answer.getvalue() or format in PACKED
 
 
 def test_a_csv_is_made_where_nothing_else_is_asked_for(admin, made, three):
@@ -132,6 +135,52 @@ def test_filters_are_those_of_the_listing(admin, made, three, query, places):
 )
 def test_what_a_query_cannot_mean_is_refused(admin, made, query):
     assert refusal(export(admin, made, f"?{query}")) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("format=json&values=codes", "values"),
+        ("format=ndjson&values=codes", "values"),
+        ("format=json&form=long", "form"),
+        ("format=ndjson&form=long", "form"),
+        ("format=sav&form=long", "form"),
+        ("values=numbers", "values"),
+        ("form=tall", "form"),
+    ],
+)
+def test_what_a_format_has_no_form_or_values_for_is_refused_by_name(admin, made, query, field):
+    answer = export(admin, made, f"?{query}")
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert [each["field"] for each in answer.json()["violations"]] == [field]
+
+
+def test_the_defaults_may_be_sent_to_every_format(admin, made, three):
+    for format in FORMATS:
+        assert export(admin, made, f"?format={format}&form=wide&values=labels").status_code == 200
+
+
+def test_codes_and_the_long_form_are_asked_for_over_http(admin, made, three):
+    codes = lines(export(admin, made, "?values=codes").getvalue())
+    answers = lines(export(admin, made, "?form=long&values=codes").getvalue())
+
+    assert codes[0][8:] == ["Prompt 0.", "Prompt 0..code", "Prompt 1."]
+    assert codes[1][8:] == ["red", "1", "a"]
+    assert answers[0][8:] == ["block_id", "block", "prompt", "item", "value", "number", "code"]
+    assert [line[9:] for line in answers[1:3]] == [
+        ["q0", "Prompt 0.", "", "red", "", "1"],
+        ["q1", "Prompt 1.", "", "a", "", ""],
+    ]
+
+
+def test_an_spss_file_that_would_be_too_large_is_refused_with_what_to_do(admin, made, three, monkeypatch):
+    monkeypatch.setattr("surveys.services.exports.spss.MAX_CELLS", 20)
+
+    answer = export(admin, made, "?format=sav")
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert "use parquet or csv" in answer.json()["message"]
 
 
 def test_a_byte_order_mark_is_there_where_it_is_asked_for(admin, made, three):

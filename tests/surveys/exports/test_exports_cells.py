@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from communities import spreadsheets
 from surveys.services.exports import xlsx as export_xlsx
-from surveys.services.exports.columns import NumberText
+from surveys.services.exports.cells import NumberText
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import answered, content, in_sheet, lines, questions, sheets
 from tests.support.surveys.scenario import TEXT

@@ -1,0 +1,74 @@
+"""The long form of a table of responses: a row for each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from surveys.engine.script import NUMBERS
+from surveys.models import Project
+from surveys.services.exports.cells import (
+    FIXED_COLUMNS,
+    Cell,
+    CellStyle,
+    Kind,
+    NumberText,
+    ResponseTable,
+    TableColumn,
+    fixed_cells,
+    number,
+)
+from surveys.services.exports.columns import ANSWERS, with_removed_options
+from surveys.services.scripts import cache as script_cache
+
+_COLUMNS = (
+    TableColumn("block_id", Kind.INTEGER),
+    TableColumn("block"),
+    TableColumn("prompt"),
+    TableColumn("item"),
+    TableColumn("value"),
+    TableColumn("number", Kind.NUMBER),
+)
+_CODE = TableColumn("code", Kind.INTEGER)
+
+
+def answer_table(project: Project, *, codes: bool = False, style: CellStyle) -> ResponseTable:
+    """A row for each answer: one for each chosen option of a multi punch, for each ranked item of a ranking.
+
+    `value` is the label of an option, the number, the text, or the rank of `item`. With `codes` there is also
+    the position of the option.
+    """
+    cached = script_cache.get(project.pk, project.revision)
+    catalogue, stored = cached.catalogue, cached.stored
+    blocks = {block_id: with_removed_options(block, stored) for block_id, block in catalogue.blocks.items()}
+    of_block: dict[int, list[Cell]] = {}
+    for block_id, block in blocks.items():
+        prompt = " ".join(block.prompt.split())
+        of_block[block_id] = [NumberText(block_id), style.text(block.name or ""), style.text(prompt)]
+    labels = {option_id: style.text(label) for option_id, label in catalogue.labels.items()}
+    positions = {
+        option.id: NumberText(n) for block in blocks.values() for n, option in enumerate(block.options, 1)
+    }
+    rank = catalogue.rank
+
+    def answer_cells(block_id: int, option_id: int | None, text: str) -> list[Cell]:
+        block = blocks[block_id]
+        label: Cell = None if option_id is None else labels.get(option_id)
+        item: Cell = None
+        if block.type == "ranking":
+            item, label = label, None
+        read = number(text, style) if block.type in NUMBERS or item is not None else None
+        value = label or read or style.text(text)
+        as_number = read if isinstance(read, NumberText) else None
+        code = [positions.get(option_id)] if codes else []
+        return [*of_block[block_id], item, value, as_number, *code]
+
+    def rows(row: Sequence[Any]) -> Iterator[Sequence[Cell]]:
+        first = fixed_cells(row, project.is_anonymous, style)
+        blocks_of_row, options, texts = (each or () for each in row[ANSWERS])
+        answers = zip(blocks_of_row, options, texts, strict=True)
+        for block_id, option_id, text in sorted(answers, key=lambda answer: rank.get(answer[0], len(rank))):
+            if block_id in blocks:  # otherwise it was added after the columns were determined
+                yield [*first, *answer_cells(block_id, option_id, text)]
+
+    return ResponseTable([*FIXED_COLUMNS, *_COLUMNS, *([_CODE] if codes else [])], rows)

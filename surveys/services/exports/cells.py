@@ -1,0 +1,114 @@
+"""Cells of exported tables, their columns, and the first columns, which are the same in each table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from communities import spreadsheets
+
+
+class NumberText(str):
+    """The text of a number, which a workbook stores as a number."""
+
+    __slots__ = ()
+
+
+Cell = str | datetime | None
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?").fullmatch
+
+
+class Kind(StrEnum):
+    """What the cells of a column are, for files with types."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    NUMBER = "number"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class CellStyle:
+    """How texts and times become cells. Numbers are `NumberText` in every style."""
+
+    text: Callable[[str], str]
+    time: Callable[[datetime], Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column of a table. `name`, `label` and `choices` describe it in statistics programs.
+
+    `name` is unique only once it has been made valid there. `choices` are the labels of codes. `codes` is the
+    place of the column that holds the code of this column's cells.
+    """
+
+    header: str
+    kind: Kind = Kind.TEXT
+    name: str = ""
+    label: str = ""
+    choices: Mapping[int, str] = field(default_factory=dict)
+    codes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseTable:
+    """Columns, and a function that turns a row of `responses.batches` into the rows of cells below them."""
+
+    columns: Sequence[TableColumn]
+    rows: Callable[[Sequence[Any]], Iterable[Sequence[Cell]]]
+
+    @property
+    def headers(self) -> list[str]:
+        return [column.header for column in self.columns]
+
+
+def _time(at: datetime) -> str:
+    """As `communities.wire` writes it."""
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _exact(text: str) -> str:
+    return text
+
+
+def _whole_second(at: datetime) -> datetime:
+    return at.replace(microsecond=0)
+
+
+SHEET = CellStyle(spreadsheets.neutralise, _time)  # for programs that look for formulas in texts
+TYPED = CellStyle(_exact, _whole_second)
+FIXED_COLUMNS = (
+    TableColumn("id"),
+    TableColumn("status"),
+    TableColumn("session_number", Kind.INTEGER),
+    TableColumn("started_at", Kind.TIME),
+    TableColumn("submitted_at", Kind.TIME),
+    TableColumn("user_id"),
+    TableColumn("platform_id"),
+    TableColumn("provider"),
+)
+FIXED = tuple(column.header for column in FIXED_COLUMNS)
+
+
+def fixed_cells(row: Sequence[Any], is_anonymous: bool, style: CellStyle) -> list[Cell]:
+    key, session_number, completed_at, user_id, platform_id, provider, started_at = row[:7]
+    return [
+        str(key),
+        "partial" if completed_at is None else "completed",
+        None if is_anonymous or session_number is None else NumberText(session_number),
+        style.time(started_at),
+        None if completed_at is None else style.time(completed_at),
+        None if is_anonymous else user_id,
+        None if is_anonymous or platform_id is None else style.text(platform_id),
+        provider,
+    ]
+
+
+def number(text: str, style: CellStyle) -> Cell:
+    """The cell of a text that should be a number."""
+    return NumberText(text) if _NUMBER(text) else style.text(text)

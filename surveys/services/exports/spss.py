@@ -1,0 +1,147 @@
+"""Rows of cells as an SPSS file.
+
+The library takes the whole table as a frame and much memory, so a file has a limit, and this module is
+imported only when such a file is written.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+import pandas
+import pyreadstat
+
+from communities.errors import refuse
+from surveys.services.exports.cells import Cell, Kind, NumberText, TableColumn
+
+MAX_CELLS = 2_000_000
+MAX_BYTES = 1_000_000_000  # of the file before it is compressed: each text takes as much as the longest
+MAX_TEXT = 32_767  # bytes; as are the next
+MAX_NAME, MAX_LABEL, MAX_VALUE_LABEL = 64, 255, 120
+FOLDER = "colloquy-export-"
+_RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
+_NOT_IN_NAMES = re.compile("[^A-Za-z0-9_]+")
+_DTYPES = {
+    Kind.TEXT: "str",
+    Kind.INTEGER: "float64",
+    Kind.NUMBER: "float64",
+    Kind.TIME: "datetime64[ms]",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Variable:
+    """A column of the file, and its place among the cells of a row."""
+
+    name: str
+    column: TableColumn
+    place: int
+
+
+def spss_file(columns: Sequence[TableColumn], rows: Iterator[Sequence[Cell]]) -> IO[bytes]:
+    """A compressed SPSS file in a temporary file, which is deleted when it is closed or the process ends.
+
+    Columns of labels are left out where there are codes, which carry the labels. Refuses more than MAX_CELLS
+    cells or MAX_BYTES.
+    """
+    variables = _variables(columns)
+    frame = _frame(variables, rows)
+    with TemporaryDirectory(prefix=FOLDER) as folder:
+        path = Path(folder) / "responses.sav"
+        pyreadstat.write_sav(
+            frame,
+            path,
+            column_labels=[_cut(each.column.label or each.column.header, MAX_LABEL) for each in variables],
+            variable_value_labels={
+                each.name: {code: _cut(text, MAX_VALUE_LABEL) for code, text in each.column.choices.items()}
+                for each in variables
+                if each.column.choices
+            },
+            variable_measure={each.name: _measure(each.column) for each in variables},
+            row_compress=True,
+        )
+        return path.open("rb")
+
+
+def _variables(columns: Sequence[TableColumn]) -> list[_Variable]:
+    shown = [(place, column) for place, column in enumerate(columns) if column.codes is None]
+    names = variable_names([column.name or column.header for _, column in shown])
+    return [_Variable(name, column, place) for name, (place, column) in zip(names, shown, strict=True)]
+
+
+def variable_names(wanted: Iterable[str]) -> list[str]:
+    """Names that SPSS accepts: letters, digits and `_`, a letter first, at most MAX_NAME bytes.
+
+    All of them differ, and SPSS takes upper and lower case for the same.
+    """
+    names: list[str] = []
+    used = set(_RESERVED)
+    for text in wanted:
+        ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+        plain = _NOT_IN_NAMES.sub("_", ascii_text).strip("_")
+        plain = plain if plain[:1].isalpha() else f"v_{plain}".rstrip("_")
+        name, n = plain[:MAX_NAME].rstrip("_"), 1
+        while name.upper() in used:
+            n += 1
+            name = f"{plain[: MAX_NAME - 8].rstrip('_')}_{n}"
+        used.add(name.upper())
+        names.append(name)
+    return names
+
+
+def _frame(variables: Sequence[_Variable], rows: Iterator[Sequence[Cell]]) -> Any:
+    """The table as a frame. Refuses one that is too large as soon as that is known."""
+    series: list[list[Any]] = [[] for _ in variables]
+    widths = [8 for _ in variables]
+    for count, row in enumerate(rows, 1):
+        for n, variable in enumerate(variables):
+            value = _value(row[variable.place], variable.column.kind)
+            series[n].append(value)
+            if isinstance(value, str) and 4 * len(value) > widths[n]:
+                widths[n] = max(widths[n], len(value.encode()))
+        if count * len(variables) > MAX_CELLS or count * sum(widths) > MAX_BYTES:
+            _refuse_size()
+    data = {
+        variable.name: pandas.Series(values, dtype=_DTYPES[variable.column.kind])
+        for variable, values in zip(variables, series, strict=True)
+    }
+    return pandas.DataFrame(data)
+
+
+def _refuse_size() -> None:
+    message = (
+        f"`format` cannot be sav: the responses make a table of more than {MAX_CELLS:,} cells or "
+        f"{MAX_BYTES // 1_000_000:,} MB, which SPSS files are limited to here. Export fewer responses at a "
+        "time with `submitted_after` and `submitted_before`, or use parquet or csv."
+    )
+    refuse("format", "too_many", message)
+
+
+def _value(cell: Cell, kind: Kind) -> Any:
+    if cell is None:
+        return "" if kind == Kind.TEXT else None
+    if kind == Kind.TEXT:
+        return _cut(str(cell), MAX_TEXT)
+    if kind == Kind.TIME:
+        assert isinstance(cell, datetime)
+        return cell.replace(tzinfo=None)  # UTC; SPSS knows no zones
+    return float(cell) if isinstance(cell, NumberText) else None
+
+
+def _cut(text: str, size: int) -> str:
+    if 4 * len(text) <= size:
+        return text
+    return text.encode()[:size].decode(errors="ignore")
+
+
+def _measure(column: TableColumn) -> str:
+    if column.kind == Kind.TEXT or column.choices:
+        return "nominal"
+    return "scale"

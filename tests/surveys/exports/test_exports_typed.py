@@ -1,0 +1,275 @@
+"""Tables for statistics programs: codes, the long form, Parquet and SPSS, read back with what reads them."""
+
+import io
+from datetime import UTC, timedelta
+from typing import Any
+
+import pandas
+import pyarrow
+import pyreadstat
+import pytest
+from pyarrow import parquet
+
+from surveys.services.conversations import admission
+from surveys.services.conversations import service as conversations
+from surveys.services.exports import parquet as export_parquet
+from surveys.services.exports import spss
+from tests.support.moments import LUNCHTIME
+from tests.support.surveys import scenario
+from tests.support.surveys.exports import (
+    FIXED,
+    answered,
+    content,
+    fill,
+    in_sheet,
+    lines,
+    questions,
+    write_again,
+)
+from tests.support.surveys.scenario import CHOICE, TEXT
+
+pytestmark = pytest.mark.django_db
+
+SINGLE = {"type": "single_punch", "options": [{"value": "r", "label": "Red"}, "green"]}
+MULTI = {"type": "multi_punch", "options": [{"value": "r", "label": "Red"}, "green", "blue"]}
+RANKING = {"type": "ranking", "options": [{"value": "a", "label": "Apple"}, "pear", "plum"], "rank_top_n": 2}
+RATING = {"type": "rating", "options": [{"value": str(n), "label": f"Point {n}"} for n in range(1, 6)]}
+NUMERIC = {"type": "open_numeric"}
+EACH: list[dict[str, Any]] = [SINGLE, MULTI, RANKING, RATING, NUMERIC, TEXT]
+ANSWERS = [1, [2, 0], [2, 0], "4", "-4.5", "=1+1"]
+DOUBLED = {"type": "calculated_block", "calculated_formula": "[Q4] * 2", "name": "doubled", "prompt": ""}
+
+
+def from_parquet(made, **options):
+    return pandas.read_parquet(io.BytesIO(content(made, "parquet", **options)))
+
+
+def from_sav(made, folder, **options):
+    path = folder / "responses.sav"
+    path.write_bytes(content(made, "sav", **options))
+    return pyreadstat.read_sav(path)
+
+
+# Codes.
+
+
+def test_codes_stand_beside_the_labels_of_a_single_punch_alone():
+    made = scenario.project(*EACH)
+    answered(made, *ANSWERS)
+
+    plain, coded = questions(made), questions(made, codes=True)
+
+    assert coded[0] == [plain[0][0], "Prompt 0..code", *plain[0][1:]]
+    assert coded[1] == ["green", "2", *plain[1][1:]]
+    assert in_sheet(made, codes=True)[1][:2] == ["green", 2]
+
+
+def test_removed_options_are_counted_after_the_others():
+    made = scenario.project(SINGLE)
+    answered(made, 0)
+    answered(made, 1)
+    block = scenario.script(made).blocks[0]
+    kept = {"id": block.options[1].id, "value": "green"}
+    write_again(
+        made, {"id": block.id, "type": "single_punch", "prompt": "P", "options": [kept, {"value": "blue"}]}
+    )
+
+    assert questions(made, codes=True) == [["P", "P.code"], ["Red", "3"], ["green", "1"]]
+
+
+def test_a_question_headed_like_a_code_is_told_apart():
+    made = scenario.project({**SINGLE, "prompt": "Colour"}, {**TEXT, "prompt": "Colour.code"})
+
+    headers = questions(made, codes=True)[0]
+
+    assert len(set(headers)) == 3
+    assert headers[1] == f"{headers[0]}.code"
+
+
+# The long form.
+
+
+def test_the_long_form_has_a_row_for_each_answer_in_script_order():
+    made = scenario.project(*EACH)
+    member = scenario.member("Ann", chat_id="4711")
+    person = admission.member(community_id=1, member_id=str(member.pk))
+    told = scenario.say(conversations.begin(project_id=made.pk, respondent=person, at=LUNCHTIME), *ANSWERS)
+    blocks = [str(block.id) for block in scenario.script(made).blocks]
+
+    header, *rows = lines(content(made, is_long=True, codes=True))
+
+    assert header == [*FIXED, "block_id", "block", "prompt", "item", "value", "number", "code"]
+    wide = lines(content(made))[1][: len(FIXED)]
+    assert wide[0] == str(told.conversation.pk)
+    assert {tuple(row[: len(FIXED)]) for row in rows} == {tuple(wide)}
+    assert [row[len(FIXED) :] for row in rows] == [
+        [blocks[0], "q0", "Prompt 0.", "", "green", "", "2"],
+        [blocks[1], "q1", "Prompt 1.", "", "Red", "", "1"],
+        [blocks[1], "q1", "Prompt 1.", "", "blue", "", "3"],
+        [blocks[2], "q2", "Prompt 2.", "plum", "1", "1", "3"],
+        [blocks[2], "q2", "Prompt 2.", "Apple", "2", "2", "1"],
+        [blocks[3], "q3", "Prompt 3.", "", "4", "4", ""],
+        [blocks[4], "q4", "Prompt 4.", "", "-4.5", "-4.5", ""],
+        [blocks[5], "q5", "Prompt 5.", "", "'=1+1", "", ""],
+    ]
+    assert lines(content(made, is_long=True))[1:] == [row[:-1] for row in rows]
+
+
+def test_the_long_form_of_a_response_without_an_answer_has_no_row():
+    made = scenario.project({**TEXT, "required": False})
+    answered(made, None)
+
+    assert len(lines(content(made))) == 2
+    assert len(lines(content(made, is_long=True))) == 1
+
+
+# Parquet.
+
+
+def test_parquet_has_numbers_times_and_exact_texts():
+    made = scenario.project(*EACH, DOUBLED, scoring_enabled=True)
+    member = scenario.member("Ann", chat_id="4711")
+    person = admission.member(community_id=1, member_id=str(member.pk))
+    scenario.say(conversations.begin(project_id=made.pk, respondent=person, at=LUNCHTIME), *ANSWERS)
+    answered(made, 0)
+
+    schema = parquet.read_schema(io.BytesIO(content(made, "parquet", codes=True)))
+    frame = from_parquet(made, codes=True)
+
+    types = dict(zip(schema.names, schema.types, strict=True))
+    assert types["started_at"] == types["submitted_at"] == pyarrow.timestamp("ms", tz="UTC")
+    assert types["Prompt 0..code"] == types["Prompt 1.: Red"] == types["Prompt 3."] == pyarrow.int64()
+    assert types["Prompt 4."] == types["variable.doubled"] == pyarrow.float64()
+    assert types["Prompt 0."] == types["Prompt 5."] == types["user_id"] == pyarrow.string()
+    first, second = frame.to_dict("records")
+    assert first["started_at"].to_pydatetime() == LUNCHTIME.astimezone(UTC).replace(microsecond=0)
+    assert [
+        first[name] for name in ("Prompt 0.", "Prompt 0..code", "Prompt 1.: Red", "Prompt 1.: green")
+    ] == [
+        "green",
+        2,
+        1,
+        0,
+    ]
+    assert [first[name] for name in ("Prompt 2.: Apple", "Prompt 3.", "Prompt 4.", "Prompt 5.")] == [
+        2,
+        4,
+        -4.5,
+        "=1+1",
+    ]
+    assert (first["variable.doubled"], first["session_number"], first["user_id"]) == (
+        -9,
+        1,
+        str(member.user_id),
+    )
+    assert second["Prompt 0..code"] == 1
+    assert all(pandas.isna(second[name]) for name in ("submitted_at", "Prompt 3.", "Prompt 5."))
+
+
+def test_calculated_texts_make_a_column_of_texts():
+    formula = 'if [Q0] > 1 then "many" else 1'
+    made = scenario.project(
+        NUMERIC, {"type": "calculated_block", "calculated_formula": formula, "name": "size", "prompt": ""}
+    )
+    answered(made, "5")
+    answered(made, "1")
+
+    assert list(from_parquet(made)["variable.size"]) == ["many", "1"]
+
+
+def test_the_long_form_in_parquet_has_numbers_in_a_column_of_their_own():
+    made = scenario.project(*EACH)
+    answered(made, *ANSWERS)
+
+    frame = from_parquet(made, is_long=True, codes=True)
+
+    assert list(frame["value"]) == ["green", "Red", "blue", "1", "2", "4", "-4.5", "=1+1"]
+    assert list(frame["number"].dropna()) == [1, 2, 4, -4.5]
+    assert list(frame["code"].dropna()) == [2, 1, 3, 3, 1]
+    assert frame["block_id"].dtype == "int64"
+
+
+def test_many_rows_come_in_groups(monkeypatch):
+    monkeypatch.setattr(export_parquet, "ROWS_IN_BATCH", 50)
+    monkeypatch.setattr(export_parquet, "ROWS_IN_GROUP", 100)
+    made = scenario.project(CHOICE, {"type": "nps"}, TEXT)
+    fill(made, 250)
+
+    file = parquet.ParquetFile(io.BytesIO(content(made, "parquet")))
+
+    assert [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)] == [100, 100, 50]
+    assert list(file.read().to_pandas()["id"]) == [line[0] for line in lines(content(made))[1:]]
+
+
+def test_a_project_without_responses_has_the_columns(tmp_path):
+    made = scenario.project(*EACH)
+
+    frame = from_parquet(made)
+
+    assert (len(frame), list(frame.columns)) == (0, lines(content(made))[0])
+    read, _ = from_sav(made, tmp_path)
+    assert (len(read), len(read.columns)) == (0, len(frame.columns))
+
+
+# SPSS.
+
+
+def test_spss_has_codes_with_labels_and_prompts(tmp_path):
+    made = scenario.project(*EACH, DOUBLED, {**TEXT, "prompt": "é" * 300, "name": "Où est-il"})
+    answered(made, *ANSWERS, "日本")
+    answered(made, 0)
+
+    frame, meta = from_sav(made, tmp_path)
+
+    first, second = frame.to_dict("records")
+    assert list(frame.columns)[len(FIXED) :] == [
+        "q0",
+        *("q1_1", "q1_2", "q1_3"),
+        *("q2_1", "q2_2", "q2_3"),
+        *("q3", "q4", "q5"),
+        "Ou_est_il",
+        "variable_doubled",
+    ]
+    assert [first[name] for name in ("q0", "q1_1", "q1_2", "q2_1", "q3", "q4", "q5", "Ou_est_il")] == [
+        *(2, 1, 0, 2, 4, -4.5),
+        *("=1+1", "日本"),
+    ]
+    assert first["started_at"].to_pydatetime() == LUNCHTIME.astimezone(UTC).replace(
+        tzinfo=None, microsecond=0
+    )
+    assert pandas.isna(second["q3"])
+    assert second["q5"] == ""
+    assert meta.variable_value_labels["q0"] == {1: "Red", 2: "green"}
+    assert meta.variable_value_labels["q1_1"] == {0: "Not chosen", 1: "Chosen"}
+    assert meta.variable_value_labels["q3"] == {n: f"Point {n}" for n in range(1, 6)}
+    labels = meta.column_names_to_labels
+    assert (labels["q0"], labels["q1_1"]) == ("Prompt 0.", "Prompt 1.: Red")
+    assert labels["Ou_est_il"] == "é" * 127
+
+
+def test_spss_names_are_valid_and_differ():
+    names = spss.variable_names(["all", "Q-1", "q 1", "1st", "日本", "x" * 80, "x" * 90, "_", "a."])
+
+    assert names == [
+        *("all_2", "Q_1", "q_1_2", "v_1st", "v"),
+        *("x" * 64, f"{'x' * 56}_2", "v_2", "a"),
+    ]
+
+
+def test_the_longest_text_of_spss_is_cut_between_characters(tmp_path):
+    made = scenario.project(TEXT)
+    answered(made, "\U0001f600" * 10_000)
+
+    frame, _ = from_sav(made, tmp_path)
+
+    assert frame["q0"][0] == "\U0001f600" * (32_767 // 4)
+
+
+def test_times_have_no_parts_of_seconds():
+    made = scenario.project(TEXT)
+    moment = LUNCHTIME + timedelta(microseconds=999_999)
+    scenario.say(scenario.begin(made, at=moment), "a", at=moment)
+
+    frame = from_parquet(made)
+
+    assert frame["submitted_at"][0].microsecond == 0
