@@ -7,6 +7,7 @@ import uuid
 from typing import ClassVar
 
 from django.contrib.auth.models import AbstractUser, UserManager
+from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector
 from django.db import models
@@ -44,6 +45,12 @@ class User(AbstractUser):
         editable=False,
         help_text="Browsers remembered before are asked for a code again.",
     )
+    merged_ids = ArrayField(
+        models.BigIntegerField(),
+        null=True,
+        editable=False,
+        help_text="Ids of users merged into this one, by which anonymous projects still know them.",
+    )
 
     objects: ClassVar = Users()
 
@@ -57,6 +64,7 @@ class User(AbstractUser):
             ),
             models.Index(fields=["-id"], condition=Q(is_staff=True), name="user_newest_staff"),
             models.Index(fields=["-id"], condition=Q(is_active=False), name="user_newest_inactive"),
+            GinIndex(fields=["merged_ids"], condition=Q(merged_ids__isnull=False), name="user_by_merged_id"),
         ]
 
     def __str__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -45,6 +45,7 @@ class KnownPerson:
 
     `member_id` is None for somebody who is no present member. `role_ids` are their roles on the chat platform
     as it last told at `roles_told_at`; None: it never did. `accounts` begin with that on the chat platform.
+    `merged_ids` are users who were merged into this one.
     """
 
     user_id: int
@@ -53,6 +54,7 @@ class KnownPerson:
     role_ids: frozenset[str] = frozenset()
     roles_told_at: datetime | None = None
     accounts: tuple[Account, ...] = ()
+    merged_ids: tuple[int, ...] = ()
 
     def account_on(self, provider: str | None) -> Account | None:
         return next((each for each in self.accounts if each.provider == provider), None)
@@ -65,7 +67,7 @@ COLUMNS_OF_PERSON = """
         SELECT own.provider || ' ' || own.platform_id FROM communities_identity own
         WHERE own.user_id = person.id AND own.community_id IS NULL
         ORDER BY own.provider <> 'chat', own.id
-    )
+    ), person.merged_ids
 """
 PERSON_HERE = """
     communities_user person LEFT JOIN communities_member here
@@ -92,7 +94,7 @@ def _known_person(where: str, values: dict[str, int]) -> KnownPerson | None:
 
 def person_of(row: Sequence[Any]) -> KnownPerson:
     """The person in a row of `COLUMNS_OF_PERSON`."""
-    user_id, name, member_id, role_ids, roles_told_at, accounts = row
+    user_id, name, member_id, role_ids, roles_told_at, accounts, merged_ids = row
     return KnownPerson(
         user_id,
         name,
@@ -100,6 +102,7 @@ def person_of(row: Sequence[Any]) -> KnownPerson:
         frozenset(role_ids or ()),
         roles_told_at,
         tuple(Account(*account.split(" ", 1)) for account in accounts),
+        tuple(merged_ids or ()),
     )
 
 
@@ -125,11 +128,20 @@ def find_member_id(*, community_id: int, user_id: int) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
+class CurrentUser:
+    """A user as they are after all merges: their own id, and those of the users merged into them."""
+
+    user_id: int
+    merged_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LockedMember:
-    """A present member under a lock, with the community's settings."""
+    """A present member under a lock, with the community's settings and the users merged into theirs."""
 
     member_id: int
     settings: CommunitySettings
+    user: CurrentUser
 
 
 def lock_member(*, community_id: int, user_id: int) -> LockedMember | None:
@@ -143,7 +155,8 @@ def lock_member(*, community_id: int, user_id: int) -> LockedMember | None:
 def _present_member(community_id: int, user_id: int, locking: str) -> LockedMember | None:
     with prepared() as cursor:
         cursor.execute(
-            f"SELECT m.id, {columns_of(CommunitySettings, 's')} FROM communities_member m"
+            f"SELECT m.id, u.merged_ids, {columns_of(CommunitySettings, 's')} FROM communities_member m"
+            " JOIN communities_user u ON u.id = m.user_id"
             " LEFT JOIN communities_communitysettings s ON s.community_id = m.community_id"
             f" WHERE m.community_id = %s AND m.user_id = %s AND m.left_at IS NULL {locking}",
             [community_id, user_id],
@@ -151,9 +164,11 @@ def _present_member(community_id: int, user_id: int, locking: str) -> LockedMemb
         row = cursor.fetchone()
     if row is None:
         return None
-    if row[1] is None:
-        return LockedMember(row[0], CommunitySettings(community_id=community_id))
-    return LockedMember(row[0], instance_of(CommunitySettings, row[1:]))
+    member_id, merged_ids, *columns = row
+    user = CurrentUser(user_id, tuple(merged_ids or ()))
+    if columns[0] is None:
+        return LockedMember(member_id, CommunitySettings(community_id=community_id), user)
+    return LockedMember(member_id, instance_of(CommunitySettings, columns), user)
 
 
 def hold_member(*, community_id: int, user_id: int) -> LockedMember | None:
@@ -163,6 +178,37 @@ def hold_member(*, community_id: int, user_id: int) -> LockedMember | None:
     """
     lock_user(user_id=user_id)
     return _present_member(community_id, user_id, "")
+
+
+def lock_current(
+    lock: Callable[[int], LockedMember | None], *, user_id: int
+) -> tuple[CurrentUser, LockedMember | None]:
+    """Lock a user who may have been merged into another one since; None if they are no present member.
+
+    `lock` locks the membership of the user with this id. The merge may commit while it waits for the lock, so
+    the user is looked up after it.
+    """
+    while True:
+        locked = lock(user_id)
+        if locked is not None:
+            return locked.user, locked
+        user = current_user(user_id=user_id)
+        if user is None or user.user_id == user_id:
+            return user or CurrentUser(user_id), None
+        user_id = user.user_id
+
+
+def current_user(*, user_id: int) -> CurrentUser | None:
+    """Return a user, or the one into whom they were merged; None if neither exists."""
+    with prepared() as cursor:
+        cursor.execute(
+            "SELECT id, merged_ids FROM communities_user WHERE id = %s"
+            " UNION ALL SELECT id, merged_ids FROM communities_user WHERE merged_ids @> ARRAY[%s]::bigint[]"
+            " LIMIT 1",
+            [user_id, user_id],
+        )
+        row = cursor.fetchone()
+    return CurrentUser(row[0], tuple(row[1] or ())) if row else None
 
 
 def lock_user(*, user_id: int) -> None:

@@ -5,7 +5,7 @@ Each app exports and erases its own data about a person. `surveys.services.peopl
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from allauth.account.models import EmailAddress
@@ -28,22 +28,29 @@ Json = dict[str, object]
 class Person:
     """Somebody whom a community knows: a member, present or not, or, without a `member_id`, a respondent.
 
-    `external_ids` are the ids that API callers use for them as a respondent.
+    `external_ids` are the ids that API callers use for them as a respondent, `merged_ids` the users who were
+    merged into theirs.
     """
 
     community_id: int
     member_id: int | None
     user_id: int
-    external_ids: tuple[str, ...]
+    external_ids: tuple[str, ...] = ()
+    merged_ids: tuple[int, ...] = ()
+
+    @property
+    def user_ids(self) -> tuple[int, ...]:
+        """The user's id, and the ids by which anonymous projects may know them still."""
+        return (self.user_id, *self.merged_ids)
 
 
 def get_person(*, community_id: int, member_id: int) -> Person:
     """Return the person behind a member. Raises NoSuchMember."""
     members = Member.objects.filter(community_id=community_id, pk=member_id)
-    user_id = members.values_list("user_id", flat=True).first()
-    if user_id is None:
+    row = members.values_list("user_id", "user__merged_ids").first()
+    if row is None:
         raise NoSuchMember
-    return _person(community_id, member_id, user_id)
+    return _person(community_id, member_id, *row)
 
 
 def leaving_person(*, user_id: int, community_id: int) -> Person:
@@ -57,7 +64,8 @@ def leaving_person(*, user_id: int, community_id: int) -> Person:
     if member is not None and is_only_admin(member):
         name = Community.objects.values_list("name", flat=True).get(pk=community_id)
         raise Conflict(f"You are the only admin of {name}: make somebody else an admin first.")
-    return _person(community_id, member.pk if member else None, user_id)
+    merged_ids = User.objects.filter(pk=user_id).values_list("merged_ids", flat=True).first()
+    return _person(community_id, member.pk if member else None, user_id, merged_ids)
 
 
 def communities_of(*, user_id: int) -> set[int]:
@@ -67,11 +75,14 @@ def communities_of(*, user_id: int) -> set[int]:
     return {*members, *(each for each in named.values_list("community_id", flat=True) if each is not None)}
 
 
-def _person(community_id: int, member_id: int | None, user_id: int) -> Person:
+def _person(
+    community_id: int, member_id: int | None, user_id: int, merged_ids: Sequence[int] | None
+) -> Person:
     external = Identity.objects.filter(
         user_id=user_id, community_id=community_id, provider=Identity.Provider.WEB
     )
-    return Person(community_id, member_id, user_id, tuple(external.values_list("platform_id", flat=True)))
+    external_ids = tuple(external.values_list("platform_id", flat=True))
+    return Person(community_id, member_id, user_id, external_ids, tuple(merged_ids or ()))
 
 
 # --- Exporting ----------------------------------------------------------------------------------------
@@ -122,6 +133,7 @@ def _user_as_json(member: Member) -> Json:
         "email": user.email or None,
         "is_active": user.is_active,
         "is_staff": user.is_staff,
+        "merged_user_ids": list(map(str, user.merged_ids or ())),
         "joined_at": user.date_joined,
         "last_login_at": user.last_login,
     }

@@ -43,6 +43,7 @@ EXAMPLE: dict[str, Any] = {
         "email": None,
         "is_active": True,
         "is_staff": False,
+        "merged_user_ids": [],
         "joined_at": "2025-05-01T09:00:00Z",
         "last_login_at": None,
     },

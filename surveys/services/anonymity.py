@@ -15,7 +15,7 @@ import hmac
 import os
 import struct
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -81,6 +81,11 @@ _REWRITE = f"""
 """
 
 
+def respondent_hashes(*, project_id: int, user_ids: Iterable[int]) -> tuple[str, ...]:
+    """The keyed hashes of users in one project, in their order."""
+    return tuple(respondent_hash(project_id=project_id, who=f"user:{each}") for each in user_ids)
+
+
 def respondent_hash(*, project_id: int, who: str) -> str:
     """A keyed hash of a respondent: the same for one person on one project, different on every other project.
 
@@ -106,6 +111,11 @@ def completion_hash(*, project_id: int, respondent: str, number: int) -> str:
 def action_hash(*, project_id: int, action: str, scope: str) -> str:
     """A keyed hash of an action in its scope, unrelated to that of any other action in the same scope."""
     return _hash(project_id, "action", f"{action}:{scope}")
+
+
+def decoy() -> str:
+    """A random key that looks like a hash. A row under it hides that an action has fired before."""
+    return os.urandom(32).hex()
 
 
 def new_id(*, project: Project) -> uuid.UUID:

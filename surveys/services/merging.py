@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -33,8 +32,6 @@ from communities.services import people as membership_data
 from communities.transactions import in_transaction
 from surveys.models import Completion, Conversation, PersonalLink, Project, ResponseDeletion, ScriptDraft
 from surveys.services import anonymity, feed_order, people
-from surveys.services.conversations import gifts, traces
-from surveys.services.conversations.traces import Trace
 from xp.services import people as rewards
 
 _ACCESS = (Member.Access.MEMBER, Member.Access.CREATOR, Member.Access.ADMIN)
@@ -109,7 +106,8 @@ def merge_users(*, keep_id: int, drop_id: int, at: datetime) -> None:
     _move_accounts(keep, drop)
     keep.is_staff = keep.is_staff or drop.is_staff
     keep.name = keep.name or drop.name
-    keep.save(update_fields=["is_staff", "name"])
+    keep.merged_ids = [*(keep.merged_ids or ()), *(drop.merged_ids or ()), drop.pk]
+    keep.save(update_fields=["is_staff", "name", "merged_ids"])
     membership_data.give_up_account(user_id=drop_id)
     if not membership_data.erase_user(user_id=drop_id):
         raise people.StillReferredTo(drop_id)
@@ -131,8 +129,7 @@ def merge_proven_users(*, keep_id: int, drop_id: int, identity_id: int, at: date
 
 def _merge_in_community(community_id: int, keep_id: int, drop_id: int, at: datetime) -> None:
     key_versions.announce([community_id])
-    person = membership_data.Person(community_id, None, drop_id, ())
-    conversations = people.conversations_of(person)
+    conversations = people.named_conversations_of(membership_data.Person(community_id, None, drop_id))
     people.lock_conversations(conversations)
     for user_id in sorted([keep_id, drop_id]):
         members.lock_user(user_id=user_id)
@@ -194,12 +191,14 @@ def _take_over(own: Member, other: Member) -> None:
 def _move_answers(
     community_id: int, keep_id: int, drop_id: int, ids: Sequence[uuid.UUID], at: datetime
 ) -> None:
-    """Responses, limits on completions, and what fired, under the kept user's keyed hashes."""
+    """Responses, limits on completions, and what fired, under the kept user's keyed hashes.
+
+    Rows of anonymous projects stay as they are, and so do running conversations there: this transaction also
+    writes rows about the person (decisions 15.7). They are found by the kept user's `merged_ids`.
+    """
     project_ids = list(Project.with_deleted.in_community(community_id).values_list("pk", flat=True))
     hashes = _Hashes(keep_id, drop_id, project_ids)
     moved: dict[str, Any] = {"keep": keep_id, "at": at}
-    traces.hand_on(hashes.traces())
-    gifts.hand_on(community_id=community_id, keep_id=keep_id, drop_id=drop_id)
     with connection.cursor() as cursor:
         # Sessions before completions: a session's number goes on from the kept user's last.
         cursor.execute(_MOVE_FIRED, hashes.of_sessions())
@@ -208,8 +207,6 @@ def _move_answers(
         cursor.execute(_MOVE_COMPLETIONS, hashes.of_person())
         # Those begun with a session of the browser, or that gave way above, have no hash to find them by.
         cursor.execute(_MOVE_NAMED, {**moved, "drop": drop_id, "projects": project_ids})
-    for key, project_id in people.sealed_of(membership_data.Person(community_id, None, drop_id, ())):
-        _reseal(key, project_id, keep_id)
 
 
 class _Hashes:
@@ -219,12 +216,6 @@ class _Hashes:
         self._project_ids = project_ids
         self._old = [_hash(project_id, drop_id) for project_id in project_ids]
         self._new = [_hash(project_id, keep_id) for project_id in project_ids]
-
-    def traces(self) -> list[tuple[Trace, Trace]]:
-        """Pairs of what is stored of the dropped user and of the kept one in each project."""
-        old = traces.find(list(zip(self._project_ids, self._old, strict=True)))
-        new = traces.find(list(zip(self._project_ids, self._new, strict=True)))
-        return list(zip(old, new, strict=True))
 
     def of_person(self) -> dict[str, Any]:
         return {"projects": list(self._project_ids), "old": self._old, "new": self._new}
@@ -250,23 +241,6 @@ class _Hashes:
 
 def _hash(project_id: int, user_id: int) -> str:
     return anonymity.respondent_hash(project_id=project_id, who=f"user:{user_id}")
-
-
-def _reseal(conversation_id: uuid.UUID, project_id: int, keep_id: int) -> None:
-    """Let a running anonymous conversation remember the kept user."""
-    conversation = Conversation.objects.get(pk=conversation_id)
-    remembered = anonymity.unseal(
-        project_id=project_id,
-        conversation_id=conversation_id,
-        sealed=bytes(conversation.sealed_respondent or b""),
-    )
-    if remembered is None:
-        return
-    kept = replace(remembered, respondent=_hash(project_id, keep_id), user_id=keep_id)
-    conversation.sealed_respondent = anonymity.seal(
-        project_id=project_id, conversation_id=conversation_id, remembered=kept
-    )
-    conversation.save(update_fields=["sealed_respondent"])
 
 
 def _move_what_they_made(community_id: int, keep_id: int, drop_id: int) -> None:

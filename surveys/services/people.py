@@ -240,7 +240,7 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
     traces.forget(own_traces)
-    gifts.forget(community_id=community_id, user_id=user_id)
+    gifts.forget(community_id=community_id, user_ids=person.user_ids)
     drafts.erase(community_id=community_id, user_id=user_id)
     if member_id is not None:
         links.erase(community_id=community_id, member_id=member_id, user_id=user_id)
@@ -266,7 +266,8 @@ def _is_known_elsewhere(user_id: int) -> bool:
 
 def _names(person: Person) -> list[str]:
     """The names that the person's keyed hashes are made from."""
-    return [f"user:{person.user_id}", *(f"external:{name}" for name in person.external_ids)]
+    users = [f"user:{each}" for each in person.user_ids]
+    return [*users, *(f"external:{name}" for name in person.external_ids)]
 
 
 def _whose(person: Person) -> list[tuple[int, str]]:
@@ -300,13 +301,18 @@ def _scopes(person: Person, conversations: Mapping[uuid.UUID, int]) -> tuple[lis
 
 def conversations_of(person: Person) -> dict[uuid.UUID, int]:
     """The person's conversations with their project ids: those that name them, and sealed anonymous ones."""
+    return named_conversations_of(person) | dict(_sealed_of(person))
+
+
+def named_conversations_of(person: Person) -> dict[uuid.UUID, int]:
+    """The person's conversations, with their project ids, except anonymous ones."""
     named = Conversation.objects.filter(
         user_id=person.user_id, project__community_id=person.community_id
     ).values_list("pk", "project_id")
-    return dict(named) | dict(sealed_of(person))
+    return dict(named)
 
 
-def sealed_of(person: Person) -> Iterator[tuple[uuid.UUID, int]]:
+def _sealed_of(person: Person) -> Iterator[tuple[uuid.UUID, int]]:
     """Running anonymous conversations of this person.
 
     Every running one has to be decrypted. They are few, because silent respondents are forgotten after a day.
@@ -352,7 +358,7 @@ def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
     when the person answered.
     """
     # Read before the counts below, so that a move in between cannot make them negative.
-    waiting = list(gifts.of_user(community_id=person.community_id, user_id=person.user_id))
+    waiting = list(gifts.of_users(community_id=person.community_id, user_ids=person.user_ids))
     own_traces = traces.find(_whose(person))
     with connection.cursor() as cursor:
         cursor.execute(_COMPLETED, _hashes(person))

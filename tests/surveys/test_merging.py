@@ -119,21 +119,6 @@ def test_of_two_open_conversations_the_kept_users_goes_on_and_the_other_stays_pa
     assert (left.user_id, left.respondent, left.completed_at) == (keep.user_id, None, None)
 
 
-def test_a_running_anonymous_conversation_gives_its_xp_to_the_kept_user(keep: Member, drop: Member) -> None:
-    made = scenario.project(TEXT, TEXT, privacy_mode="anonymous")
-    begun = _answer(made, drop, "one")
-
-    _merge(keep, drop)
-
-    sealed = Conversation.objects.get(pk=begun.pk).sealed_respondent
-    remembered = anonymity.unseal(project_id=made.pk, conversation_id=begun.pk, sealed=bytes(sealed or b""))
-    assert remembered is not None
-    assert (remembered.user_id, remembered.respondent) == (
-        keep.user_id,
-        anonymity.respondent_hash(project_id=made.pk, who=f"user:{keep.user_id}"),
-    )
-
-
 def test_xp_are_added_by_one_entry_and_the_month_counts_what_it_did(keep: Member, drop: Member) -> None:
     _award(keep, 10)
     _award(drop, 100, days_ago=40)

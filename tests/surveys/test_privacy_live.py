@@ -5,6 +5,7 @@ Looks at all tables: at which transaction wrote or locked each row, and at rows 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -99,7 +100,7 @@ def test_over_the_interface_no_step_writes_about_the_person(caller: Caller) -> N
         finder.look()
 
     assert finder.steps == 8
-    assert SealedGifts.objects.count() == 3
+    assert SealedGifts.objects.count() == 4  # the action before the step back was reached twice
 
 
 def test_the_finder_finds_what_projects_that_are_not_anonymous_join(caller: Caller) -> None:
@@ -204,9 +205,37 @@ def test_no_two_rows_tell_that_they_are_of_one_person(caller: Caller) -> None:
 
     assert list(Completion.objects.values_list("completions", "last_session")) == [(1, 1)] * 5
     scopes = list(FiredAction.objects.values_list("scope", flat=True))
-    assert len(scopes) == len(set(scopes)) == 6
+    assert len(scopes) == len(set(scopes)) == 10
     known = anonymity.respondent_hash(project_id=int(made["id"]), who=f"user:{USER_ID}")
     assert known not in "".join(row.text for row in stored_rows())
+
+
+def test_nothing_tells_who_answers_a_second_time_within_the_hour(caller: Caller) -> None:
+    member = ann(caller.community)
+    each_time = giving(xp_amount=3, fire_scope="session")
+    blocks = (QUESTION, giving(xp_amount=1), each_time, giving("give_achievement", xp_role_id=7), QUESTION)
+    made = caller.make_open(*blocks, rewards=REWARDS, privacy_mode="anonymous")
+    written = []
+
+    for _ in range(3):
+        before = stored_rows()
+        Talk(caller, made, member_id=str(member.pk)).through()
+        written.append(_written_since(before))
+
+    assert written[0]["surveys_firedaction"] == 6  # three on the way, three at the end
+    assert written[1] == written[2] == written[0]
+    once_the_hour_is_over()
+    assert sorted(XpEntry.objects.values_list("delta", flat=True)) == [1, 3, 3, 3, 20]
+
+
+def _written_since(before: list[StoredRow]) -> Counter[str]:
+    """How many rows of each table of answers are new."""
+    old = {(row.table, row.place) for row in before}
+    return Counter(
+        row.table
+        for row in stored_rows()
+        if row.table in OF_ANSWERS - {"surveys_tally"} and (row.table, row.place) not in old
+    )
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])

@@ -87,6 +87,12 @@ class Respondent:
         return self.person.name if self.person else ""
 
     @property
+    def names(self) -> list[str]:
+        """The names by which limits know them: `who`, and those of users merged into theirs."""
+        merged = self.person.merged_ids if self.person else ()
+        return [self.who, *map(_named, merged)] if self.who else []
+
+    @property
     def is_member(self) -> bool:
         return self.person is not None and self.person.member_id is not None
 
@@ -240,6 +246,10 @@ def _by(respondent: Respondent, account: Account) -> Respondent:
 
 def _of(person: KnownPerson, provider: str | None = None) -> Respondent:
     """A person, shown by the account that they signed in with, else by that on the chat platform."""
-    respondent = Respondent(who=f"user:{person.user_id}", person=person)
+    respondent = Respondent(who=_named(person.user_id), person=person)
     account = person.account_on(provider) or person.account_on("chat")
     return _by(respondent, account) if account else respondent
+
+
+def _named(user_id: int) -> str:
+    return f"user:{user_id}"

@@ -2,7 +2,7 @@
 
     complete               counts a completion up to the limit, and fires the actions of the end with it
     complete_anonymously   the same on an anonymous project
-    fire, unfire           one action
+    fire, unfire           one action; fire_anonymously on an anonymous project
     sessions               how many sessions a respondent has completed
 
 On anonymous projects each completion and each action is stored under a keyed hash of its own
@@ -11,7 +11,7 @@ On anonymous projects each completion and each action is stored under a keyed ha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from communities.statements import prepared
 from surveys.services import anonymity
 
 NEAR = 3  # read with the project; most projects allow one, and who has completed more is rare
+_POWERS = 16  # of four: more completions than anybody can make
+_PROBES = 12  # numbers looked at in one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,76 +72,141 @@ def complete(
 def complete_anonymously(
     *,
     project_id: int,
-    respondent: str,
+    respondents: Sequence[str],
     at_most: int | None,
     actions: Collection[tuple[str, str]] = (),
 ) -> CountedCompletion | None:
     """Count a completion of an anonymous project in a row of its own, and fire actions, as `complete` does.
 
-    Returns None at the limit. The row's key is a keyed hash of the respondent and the first number that they
-    have not used (`anonymity.completion_hash`). So the limit holds among concurrent completions, and nothing
-    shows which rows belong to one respondent.
+    `respondents` are the respondent's own keyed hash, which counts from now on, and those of the users merged
+    into theirs, which count too. Returns None at the limit. The row's key is a keyed hash of the respondent
+    and the first number that they have not used (`anonymity.completion_hash`). So the limit holds among
+    concurrent completions, and nothing shows which rows belong to one respondent.
+
+    An action that has fired before leaves a row too, under a random key. So nothing shows which completions
+    are the respondent's first.
     """
-    names, scopes = [action for action, _ in actions], [scope for _, scope in actions]
-    first, length = 1, NEAR
-    while at_most is None or first <= at_most:
-        last = first + length - 1 if at_most is None else min(first + length - 1, at_most)
-        hashes = _completion_hashes(project_id, respondent, first, last)
+    own, *merged = respondents
+    if at_most is not None:
+        at_most -= sum(sessions(project_id=project_id, respondent=each) for each in merged)
+    numbers = list(range(1, NEAR + 1 if at_most is None else min(NEAR, at_most) + 1))
+    while numbers and (at_most is None or numbers[0] <= at_most):
         with prepared() as cursor:
             cursor.execute(
                 _COMPLETE_ANONYMOUSLY,
                 {
                     "project": project_id,
-                    "respondent": respondent,
-                    "hashes": hashes,
-                    "numbers": list(range(first, last + 1)),
-                    "actions": names,
-                    "hidden": _action_hashes(project_id, actions),
-                    "scopes": scopes,
+                    "respondent": own,
+                    "hashes": [_completion_hash(project_id, own, number) for number in numbers],
+                    "numbers": numbers,
+                    **_anonymous_actions(project_id, respondents, actions),
                 },
             )
-            is_free, is_counted, fired = cursor.fetchone()
+            is_counted, fired, earlier = cursor.fetchone()
         if is_counted:
             return CountedCompletion(None, fired)
-        if not is_free:  # otherwise a concurrent completion has just taken the number
-            first, length = last + 1, length * 4
+        numbers = [_last_number(project_id, own, after=earlier) + 1]
     return None
 
 
-_COMPLETE_ANONYMOUSLY = """
-    WITH free AS (
-        SELECT each.hash FROM unnest(%(hashes)s::text[], %(numbers)s::int[]) AS each(hash, number)
-        WHERE NOT EXISTS (
+# Actions that have fired already leave a row with a random key.
+_FIRED = """
+    INSERT INTO surveys_firedaction (project_id, action, scope)
+    SELECT %(project)s, due.action, CASE WHEN EXISTS (
+        SELECT FROM unnest(%(known_actions)s::text[], %(known_scopes)s::text[]) AS known(action, scope)
+        JOIN surveys_firedaction earlier
+            ON (earlier.project_id, earlier.action, earlier.scope)
+                = (%(project)s, known.action, known.scope)
+        WHERE known.action = due.action
+    ) THEN due.decoy ELSE due.hidden END
+    FROM unnest(%(actions)s::text[], %(hidden)s::text[], %(decoys)s::text[]) AS due(action, hidden, decoy)
+"""
+_COMPLETE_ANONYMOUSLY = f"""
+    WITH earlier AS (
+        SELECT coalesce(max(completions), 0) AS count FROM surveys_completion
+        WHERE project_id = %(project)s AND respondent = %(respondent)s
+    ), free AS (
+        SELECT each.hash FROM earlier, unnest(%(hashes)s::text[], %(numbers)s::int[]) AS each(hash, number)
+        WHERE number > earlier.count AND NOT EXISTS (
             SELECT FROM surveys_completion WHERE project_id = %(project)s AND respondent = each.hash
-        ) AND number > coalesce((
-            SELECT completions FROM surveys_completion
-            WHERE project_id = %(project)s AND respondent = %(respondent)s
-        ), 0)
+        )
         ORDER BY number LIMIT 1
     ), counted AS (
         INSERT INTO surveys_completion (project_id, respondent, completions, last_session)
         SELECT %(project)s, hash, 1, 1 FROM free
         ON CONFLICT DO NOTHING RETURNING 1
     ), fired AS (
-        INSERT INTO surveys_firedaction (project_id, action, scope)
-        SELECT %(project)s, due.action, due.hidden
-        FROM counted, unnest(%(actions)s::text[], %(hidden)s::text[], %(scopes)s::text[])
-            AS due(action, hidden, scope)
-        WHERE NOT EXISTS (
-            SELECT FROM surveys_firedaction earlier
-            WHERE (earlier.project_id, earlier.action, earlier.scope) = (%(project)s, due.action, due.scope)
-        )
-        ON CONFLICT DO NOTHING RETURNING action
+        {_FIRED} WHERE EXISTS (SELECT FROM counted)
+        ON CONFLICT DO NOTHING RETURNING action, scope
     )
-    SELECT EXISTS (SELECT FROM free), EXISTS (SELECT FROM counted), ARRAY(SELECT action FROM fired)
+    SELECT EXISTS (SELECT FROM counted),
+        ARRAY(SELECT action FROM fired WHERE scope = ANY(%(hidden)s)),
+        (SELECT count FROM earlier)
+"""
+_FIRE_ANONYMOUSLY = f"""
+    WITH fired AS ({_FIRED} ON CONFLICT DO NOTHING RETURNING scope)
+    SELECT EXISTS (SELECT FROM fired WHERE scope = ANY(%(hidden)s))
 """
 
 
-def _completion_hashes(project_id: int, respondent: str, first: int, last: int) -> list[str]:
-    return [
-        anonymity.completion_hash(project_id=project_id, respondent=respondent, number=number)
-        for number in range(first, last + 1)
+def _anonymous_actions(
+    project_id: int, respondents: Sequence[str], actions: Collection[tuple[str, str]]
+) -> dict[str, list[str]]:
+    """The keys under which actions fire on an anonymous project, and all those under which they may have.
+
+    An action may also have fired for a user merged into the respondent, and before the project's privacy
+    changed, which is known under the plain scope.
+    """
+    known = [
+        (action, key)
+        for action, scope in actions
+        for each in (respondents if scope == respondents[0] else [scope])
+        for key in (each, anonymity.action_hash(project_id=project_id, action=action, scope=each))
     ]
+    return {
+        "actions": [action for action, _ in actions],
+        "hidden": _action_hashes(project_id, actions),
+        "decoys": [anonymity.decoy() for _ in actions],
+        "known_actions": [action for action, _ in known],
+        "known_scopes": [key for _, key in known],
+    }
+
+
+def _completion_hash(project_id: int, respondent: str, number: int) -> str:
+    return anonymity.completion_hash(project_id=project_id, respondent=respondent, number=number)
+
+
+def _last_number(project_id: int, respondent: str, *, after: int) -> int:
+    """The last number in use of those that follow `after` without a gap; `after` itself if none does.
+
+    Numbers are taken one after the other. So this looks at powers of four, and then between two of them: a
+    few statements with a dozen hashes each, however often somebody has completed the project.
+    """
+    powers = [after + 4**exponent for exponent in range(_POWERS)]
+    used = _used(project_id, respondent, powers)
+    last, missing = after, powers[-1]
+    for number in powers:
+        if number not in used:
+            missing = number
+            break
+        last = number
+    while missing - last > 1:
+        step = max(1, (missing - last) // _PROBES)
+        probes = list(range(last + step, missing, step))
+        used = _used(project_id, respondent, probes)
+        missing = next((number for number in probes if number not in used), missing)
+        last = max((number for number in probes if number < missing), default=last)
+    return last
+
+
+def _used(project_id: int, respondent: str, numbers: Sequence[int]) -> set[int]:
+    hashes = {_completion_hash(project_id, respondent, number): number for number in numbers}
+    with prepared() as cursor:
+        cursor.execute(
+            "SELECT respondent FROM surveys_completion WHERE project_id = %s AND respondent = ANY(%s)",
+            [project_id, list(hashes)],
+        )
+        return {hashes[row[0]] for row in cursor.fetchall()}
 
 
 def _action_hashes(project_id: int, actions: Iterable[tuple[str, str]]) -> list[str]:
@@ -148,42 +215,56 @@ def _action_hashes(project_id: int, actions: Iterable[tuple[str, str]]) -> list[
     ]
 
 
-def fire(*, project_id: int, action: str, scope: str, is_anonymous: bool = False) -> bool:
-    """Record that an action fires; False if it has already. Waits for a concurrent firing to commit.
-
-    On anonymous projects (`is_anonymous`) the key is unrelated to those of the respondent's other actions.
-    """
+def fire(*, project_id: int, action: str, scope: str) -> bool:
+    """Record that an action fires; False if it has already. Waits for a concurrent firing to commit."""
     [hidden] = _action_hashes(project_id, [(action, scope)])
-    stored, other = (hidden, scope) if is_anonymous else (scope, hidden)
     with prepared() as cursor:
         cursor.execute(
             "INSERT INTO surveys_firedaction (project_id, action, scope)"
-            " SELECT %(project)s, %(action)s::text, %(stored)s::text WHERE NOT EXISTS ("
+            " SELECT %(project)s, %(action)s::text, %(scope)s::text WHERE NOT EXISTS ("
             "   SELECT FROM surveys_firedaction"
-            "   WHERE project_id = %(project)s AND action = %(action)s::text AND scope = %(other)s"
+            "   WHERE project_id = %(project)s AND action = %(action)s::text AND scope = %(hidden)s"
             " ) ON CONFLICT DO NOTHING",
-            {"project": project_id, "action": action, "stored": stored, "other": other},
+            {"project": project_id, "action": action, "scope": scope, "hidden": hidden},
         )
         return bool(cursor.rowcount)
 
 
+def fire_anonymously(*, project_id: int, respondents: Sequence[str], action: str, scope: str) -> bool:
+    """The same on an anonymous project, under a key that is unrelated to those of the respondent's others.
+
+    `respondents` as for `complete_anonymously`. Leaves a row in any case.
+    """
+    with prepared() as cursor:
+        cursor.execute(
+            _FIRE_ANONYMOUSLY,
+            {
+                "project": project_id,
+                **_anonymous_actions(project_id, respondents, [(action, scope)]),
+            },
+        )
+        return bool(cursor.fetchone()[0])
+
+
 def sessions(*, project_id: int, respondent: str) -> int:
     """How many sessions of a project a respondent has completed, including deleted ones."""
-    found: int = 0
-    first, length = 1, NEAR
-    hashes = [respondent]
-    while True:
-        hashes += _completion_hashes(project_id, respondent, first, first + length - 1)
-        with prepared() as cursor:
-            cursor.execute(
-                "SELECT coalesce(sum(last_session), 0)::int FROM surveys_completion"
-                " WHERE project_id = %s AND respondent = ANY(%s)",
-                [project_id, hashes],
-            )
-            found += cursor.fetchone()[0]
-        if found < first + length - 1:
-            return found
-        first, length, hashes = first + length, length * 4, []
+    numbers = range(1, NEAR + 1)
+    hashes = {_completion_hash(project_id, respondent, number): number for number in numbers}
+    with prepared() as cursor:
+        cursor.execute(
+            "SELECT respondent, completions, last_session FROM surveys_completion"
+            " WHERE project_id = %s AND respondent = ANY(%s)",
+            [project_id, [respondent, *hashes]],
+        )
+        rows = cursor.fetchall()
+    used = {hashes[row[0]] for row in rows if row[0] != respondent}
+    numbered = next((number - 1 for number in numbers if number not in used), NEAR)
+    if numbered == NEAR:
+        numbered = _last_number(project_id, respondent, after=NEAR)
+    counted, last_session = next((row[1:] for row in rows if row[0] == respondent), (0, 0))
+    if counted > numbered:  # their numbers begin after what was counted before
+        numbered += _last_number(project_id, respondent, after=counted) - counted
+    return int(last_session + numbered)
 
 
 def unfire(*, project_id: int, action: str, scope: str) -> None:
@@ -197,4 +278,4 @@ def unfire(*, project_id: int, action: str, scope: str) -> None:
 
 def hashes_near(*, project_id: int, respondent: str) -> list[str]:
     """The hashes of a respondent's first completions of an anonymous project, `NEAR` of them."""
-    return _completion_hashes(project_id, respondent, 1, NEAR)
+    return [_completion_hash(project_id, respondent, number) for number in range(1, NEAR + 1)]

@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 
 from communities import rounding
 from communities.models import CommunitySettings
@@ -49,10 +50,18 @@ NO_CONFIG = ActionConfig()
 
 @dataclass(frozen=True, slots=True)
 class Earner:
-    """Somebody who may earn something here: a user, and their keyed hash in this project."""
+    """Somebody who may earn something here: a user, and their keyed hash in this project.
+
+    `merged` are the hashes of users who were merged into theirs, on anonymous projects.
+    """
 
     user_id: int
     respondent: str
+    merged: tuple[str, ...] = ()
+
+    @property
+    def respondents(self) -> tuple[str, ...]:
+        return (self.respondent, *self.merged)
 
 
 @dataclass(slots=True)
@@ -61,12 +70,15 @@ class Recipient:
 
     project: Project
     conversation: Conversation
-    user_id: int
+    earner: Earner
     member_id: int
     settings: CommunitySettings
-    respondent: str
     at: datetime
     participation: int = 0
+
+    @property
+    def respondent(self) -> str:
+        return self.earner.respondent
 
     def session(self, *, ends: int = 0) -> str:
         """A hash that identifies this session of the respondent.
@@ -82,14 +94,9 @@ class Recipient:
 
     def fire(self, block: Block) -> bool:
         """Record that an action block fires for the member; False if it has already."""
-        action, is_anonymous = f"block:{block.id}", self.project.is_anonymous
-        scope = _scope(self, block)
-        if not completions.fire(
-            project_id=self.project.pk, action=action, scope=scope, is_anonymous=is_anonymous
-        ):
-            return False
-        self.record_fired([action])
-        return True
+        return completions.fire(
+            project_id=self.project.pk, action=f"block:{block.id}", scope=_scope(self, block)
+        )
 
     def record_fired(self, actions: Iterable[str]) -> None:
         """Record which actions this move fired. Only deferred gifts need to know."""
@@ -141,10 +148,24 @@ class DeferredRecipient(Recipient):
     """A member who receives the effects of an anonymous project once the hour of the answer is over."""
 
     _gifts: SealedMove = field(init=False)
+    _has_reached: bool = False
 
     def __post_init__(self) -> None:
         day = rounding.down(self.at, Rounding.DAY)
-        self._gifts = SealedMove(user_id=self.user_id, at=day, project_name=self.project.name)
+        self._gifts = SealedMove(user_id=self.earner.user_id, at=day, project_name=self.project.name)
+
+    def fire(self, block: Block) -> bool:
+        action = f"block:{block.id}"
+        self._has_reached = True
+        has_fired = completions.fire_anonymously(
+            project_id=self.project.pk,
+            respondents=self.earner.respondents,
+            action=action,
+            scope=_scope(self, block),
+        )
+        if has_fired:
+            self.record_fired([action])
+        return has_fired
 
     def record_fired(self, actions: Iterable[str]) -> None:
         self._gifts = replace(self._gifts, actions=(*self._gifts.actions, *actions))
@@ -155,6 +176,7 @@ class DeferredRecipient(Recipient):
         return amount
 
     def participate(self) -> None:
+        self._has_reached = True
         self._gifts = replace(self._gifts, completions=self.participation)
 
     def grant_achievement(self, gift: AchievementGift) -> None:
@@ -164,8 +186,8 @@ class DeferredRecipient(Recipient):
         self._gifts = replace(self._gifts, role_ids=(*self._gifts.role_ids, role_id))
 
     def finish(self) -> None:
-        """Store what the move gives, encrypted."""
-        if self._gifts:
+        """Store what the move gives, encrypted, also if all of it was given before."""
+        if self._has_reached:
             deferred.store(project=self.project, move=self._gifts, at=self.at)
 
 
@@ -180,20 +202,35 @@ class Gift:
 
 
 def recipient_of(
-    *, conversation: Conversation, earner: Earner | None, held: LockedMember | None = None, at: datetime
+    *, conversation: Conversation, earner: Earner, held: LockedMember | None, at: datetime
 ) -> Recipient | None:
-    """The member who receives the effects of a conversation; None if the earner is not a present member.
-
-    `held` is the member, if they are locked already.
-    """
-    if earner is None:
-        return None
-    project = conversation.project
-    held = held or lock_member(project, earner.user_id)
+    """The member who receives the effects of a conversation; None if the earner is not a present member."""
     if held is None:
         return None
+    project = conversation.project
     kind = DeferredRecipient if project.is_anonymous else Recipient
-    return kind(project, conversation, earner.user_id, held.member_id, held.settings, earner.respondent, at)
+    return kind(project, conversation, earner, held.member_id, held.settings, at)
+
+
+def lock_earner(
+    project: Project, earner: Earner, held: LockedMember | None = None
+) -> tuple[Earner, LockedMember | None]:
+    """Lock the earner's membership; None with it if they are not a present member.
+
+    `held` is the member, if they are locked already. On anonymous projects a running conversation may know
+    the earner by a user who has been merged into another one since: it is not rewritten, because the merge's
+    transaction would join it to the person (decisions 15.7). So the earner is looked up here.
+    """
+    if not project.is_anonymous:
+        return earner, held or lock_member(project, earner.user_id)
+    if held is None:
+        user, held = members.lock_current(partial(lock_member, project), user_id=earner.user_id)
+    else:
+        user = held.user
+    own, *merged = anonymity.respondent_hashes(
+        project_id=project.pk, user_ids=(user.user_id, *user.merged_ids)
+    )
+    return Earner(user.user_id, own, tuple(merged)), held
 
 
 def lock_member(project: Project, user_id: int) -> LockedMember | None:

@@ -2,8 +2,7 @@
 
     store      stores what a move gives, in the move's transaction
     settle     gives what is due, together with the other gifts of the same hour; runs every minute
-    of_user    lists the gifts that wait for one user
-    hand_on    gives them to another user after a merge
+    of_users   lists the gifts that wait for a user, or for users who were merged into them
     forget     deletes them when the user is erased
 
 A gift writes rows about a member. In the transaction of the answer, or in the next one, those rows would let
@@ -14,7 +13,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import orjson
@@ -24,6 +23,7 @@ from django.db.models import QuerySet
 
 from communities import rounding
 from communities.services import members
+from communities.services.members import LockedMember
 from communities.statements import prepared
 from communities.transactions import in_transaction
 from surveys.models import Project, SealedGifts
@@ -56,7 +56,10 @@ class AchievementGift:
 
 @dataclass(frozen=True, slots=True)
 class SealedMove:
-    """Everything that one move gives a user. `at` is its day; `actions` are the actions that fired."""
+    """Everything that one move gives a user. `at` is its day; `actions` are the actions that fired.
+
+    A move that reached an action which has fired before gives nothing, and is stored like the others.
+    """
 
     user_id: int
     at: datetime
@@ -66,9 +69,6 @@ class SealedMove:
     achievements: tuple[AchievementGift, ...] = ()
     role_ids: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.completions or self.xp or self.achievements or self.role_ids or self.actions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,22 +112,15 @@ def settle(*, at: datetime) -> int:
     return sum(_settle_community(due.filter(community_id=each), at=at) for each in communities)
 
 
-def of_user(*, community_id: int, user_id: int) -> Iterator[WaitingMove]:
-    """List what waits for a user. Decrypts everything that waits in the community: at most that of a day."""
+def of_users(*, community_id: int, user_ids: Collection[int]) -> Iterator[WaitingMove]:
+    """List what waits for users. Decrypts everything that waits in the community: at most that of a day."""
     rows = SealedGifts.objects.filter(community_id=community_id).order_by("pk").iterator()
-    return (waiting for waiting in _opened(rows) if waiting.move.user_id == user_id)
+    return (waiting for waiting in _opened(rows) if waiting.move.user_id in user_ids)
 
 
-def hand_on(*, community_id: int, keep_id: int, drop_id: int) -> None:
-    """Give one user what waits for another, after the two were merged."""
-    for waiting in list(of_user(community_id=community_id, user_id=drop_id)):
-        waiting.row.sealed = _sealed(waiting.row, replace(waiting.move, user_id=keep_id))
-        waiting.row.save(update_fields=["sealed"])
-
-
-def forget(*, community_id: int, user_id: int) -> None:
-    """Delete what waits for a user. The caller holds the user's lock, so nothing is added meanwhile."""
-    ids = [waiting.row.pk for waiting in of_user(community_id=community_id, user_id=user_id)]
+def forget(*, community_id: int, user_ids: Collection[int]) -> None:
+    """Delete what waits for users. The caller holds their lock, so nothing is added meanwhile."""
+    ids = [waiting.row.pk for waiting in of_users(community_id=community_id, user_ids=user_ids)]
     SealedGifts.objects.filter(pk__in=ids).delete()
 
 
@@ -153,9 +146,7 @@ def _settle(rows: Collection[SealedGifts], *, at: datetime) -> int:
     done = [row for row in rows if row.pk in readable or row.due_at < at - UNREADABLE_KEPT]
     # Members are locked before rows, in the same order as by an erasure.
     held = {
-        waiting.move.user_id: members.lock_member(
-            community_id=waiting.row.community_id, user_id=waiting.move.user_id
-        )
+        waiting.move.user_id: _lock_member(waiting.row.community_id, waiting.move.user_id)
         for waiting in opened
     }
     with prepared() as cursor:
@@ -171,6 +162,14 @@ def _settle(rows: Collection[SealedGifts], *, at: datetime) -> int:
         if member is not None and waiting.row.pk in deleted:
             _give(waiting, member.member_id)
     return len(deleted)
+
+
+def _lock_member(community_id: int, user_id: int) -> LockedMember | None:
+    def lock(current_id: int) -> LockedMember | None:
+        return members.lock_member(community_id=community_id, user_id=current_id)
+
+    _, held = members.lock_current(lock, user_id=user_id)
+    return held
 
 
 def _give(waiting: WaitingMove, member_id: int) -> None:

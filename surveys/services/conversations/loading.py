@@ -23,7 +23,7 @@ from surveys.services import access, anonymity, events, metadata
 from surveys.services.anonymity import RememberedRespondent
 from surveys.services.conversations import completions, effects, repository
 from surveys.services.conversations.admission import Respondent
-from surveys.services.conversations.effects import Recipient
+from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.repository import MoveChanges, TallyChange
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
@@ -177,11 +177,13 @@ def save(
     dropped = {hidden_block.id or 0: earlier for hidden_block, earlier in hidden}
 
     state = _without(turn.state, dropped)
-    recipient = _recipient(loaded, at) if reached or completes else None
+    earner, recipient = None, None
+    if reached or completes:
+        earner, recipient = recipient_of(conversation, remembered=loaded.remembered, held=loaded.held, at=at)
     if recipient is not None:
         state = effects.reach(recipient, script, state, reached)
     if completes:
-        state = _complete(loaded, state, recipient, at)
+        state = _complete(loaded, state, earner, recipient, at)
     if recipient is not None:
         recipient.finish()
     moved = replace(loaded, state=state, remembered=None if completes else loaded.remembered)
@@ -210,17 +212,25 @@ def save(
     return moved
 
 
-def _recipient(loaded: LoadedConversation, at: datetime) -> Recipient | None:
-    """The member who receives what the move gives; None if the respondent is not a member."""
-    return effects.recipient_of(
-        conversation=loaded.conversation,
-        earner=earner(loaded.conversation, loaded.remembered),
-        held=loaded.held,
-        at=at,
-    )
+def recipient_of(
+    conversation: Conversation,
+    *,
+    remembered: RememberedRespondent | None = None,
+    held: LockedMember | None = None,
+    at: datetime,
+) -> tuple[Earner | None, Recipient | None]:
+    """Who answers, if they are a user, and the member who receives what a move gives, if they are one.
+
+    `held` is the member, if they are locked already.
+    """
+    earner = _earner(conversation, remembered)
+    if earner is None:
+        return None, None
+    earner, held = effects.lock_earner(conversation.project, earner, held)
+    return earner, effects.recipient_of(conversation=conversation, earner=earner, held=held, at=at)
 
 
-def earner(conversation: Conversation, remembered: RememberedRespondent | None) -> effects.Earner | None:
+def _earner(conversation: Conversation, remembered: RememberedRespondent | None) -> Earner | None:
     """The user who may earn something by this conversation: a respondent admitted as a member.
 
     An anonymous conversation knows its respondent only while it runs. A respondent named by an `external_id`
@@ -229,11 +239,11 @@ def earner(conversation: Conversation, remembered: RememberedRespondent | None) 
     if remembered is not None:
         if remembered.user_id is None:
             return None
-        return effects.Earner(remembered.user_id, remembered.respondent)
+        return Earner(remembered.user_id, remembered.respondent)
     is_external = conversation.provider == Identity.Provider.WEB and conversation.platform_id is not None
     if conversation.user_id is None or conversation.respondent is None or is_external:
         return None
-    return effects.Earner(conversation.user_id, conversation.respondent)
+    return Earner(conversation.user_id, conversation.respondent)
 
 
 def most_completions(project: Project) -> int | None:
@@ -244,10 +254,15 @@ def most_completions(project: Project) -> int | None:
 
 
 def _actions_reached(loaded: LoadedConversation, turn: Turn) -> list[Block]:
-    """Action blocks that this turn reaches or leaves. Leaving counts if a changed script left one unfired."""
+    """Action blocks that this turn reaches or leaves. Leaving counts if a changed script left one unfired.
+
+    On anonymous projects only then, as each block that may fire leaves rows.
+    """
     if not loaded.script.has_actions:
         return []
-    reached = {block.id: block for block in (loaded.block, turn.show) if block is not None}
+    is_changed = loaded.conversation.state.get("revision") != loaded.project.revision
+    left = loaded.block if is_changed or not loaded.project.is_anonymous else None
+    reached = {block.id: block for block in (left, turn.show) if block is not None}
     return [block for block in reached.values() if block.action_kind is not None]
 
 
@@ -258,7 +273,13 @@ def _without(state: State, dropped: Mapping[int, Reply]) -> State:
     return replace(state, replies=replies)
 
 
-def _complete(loaded: LoadedConversation, state: State, recipient: Recipient | None, at: datetime) -> State:
+def _complete(
+    loaded: LoadedConversation,
+    state: State,
+    earner: Earner | None,
+    recipient: Recipient | None,
+    at: datetime,
+) -> State:
     """Complete the conversation, count it for its respondent and give what the end gives; the state after it.
 
     Refuses a completion over the limit. There is no limit for nameless respondents, nor for respondents that
@@ -272,10 +293,18 @@ def _complete(loaded: LoadedConversation, state: State, recipient: Recipient | N
         return state
     gifts = effects.due_at_end(recipient, loaded.script, state) if recipient else []
     due = [(gift.action, gift.scope) for gift in gifts]
-    count = completions.complete_anonymously if project.is_anonymous else completions.complete
-    completed = count(
-        project_id=project.pk, respondent=respondent, at_most=most_completions(project), actions=due
-    )
+    limit = most_completions(project)
+    if project.is_anonymous:
+        completed = completions.complete_anonymously(
+            project_id=project.pk,
+            respondents=earner.respondents if earner else [respondent],
+            at_most=limit,
+            actions=due,
+        )
+    else:
+        completed = completions.complete(
+            project_id=project.pk, respondent=respondent, at_most=limit, actions=due
+        )
     if completed is None:
         raise LimitReached
     conversation.session_number = completed.session_number

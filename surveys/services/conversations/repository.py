@@ -70,17 +70,20 @@ class RespondentHistory:
     completions: int
 
 
-def find_for_respondent(*, project_id: int, respondent: str | None) -> RespondentHistory | None:
-    """The project, locked against deletion, and the respondent's open conversation there, else their last."""
-    return _for_respondent(project_id, respondent, "FOR KEY SHARE OF p")
+def find_for_respondent(*, project_id: int, respondents: Sequence[str]) -> RespondentHistory | None:
+    """The project, locked against deletion, and the respondent's open conversation there, else their last.
+
+    `respondents` are their own keyed hash, and those of users merged into theirs; none for nameless ones.
+    """
+    return _for_respondent(project_id, respondents, "FOR KEY SHARE OF p")
 
 
-def look_for_respondent(*, project_id: int, respondent: str | None) -> RespondentHistory | None:
+def look_for_respondent(*, project_id: int, respondents: Sequence[str]) -> RespondentHistory | None:
     """The same without a lock, for reading."""
-    return _for_respondent(project_id, respondent, "")
+    return _for_respondent(project_id, respondents, "")
 
 
-def _for_respondent(project_id: int, respondent: str | None, locking: str) -> RespondentHistory | None:
+def _for_respondent(project_id: int, respondents: Sequence[str], locking: str) -> RespondentHistory | None:
     sql = f"""
         SELECT done.completions, {columns_of(Project, "p")}, {columns_of(Conversation, "c")}
         FROM surveys_project p
@@ -94,11 +97,12 @@ def _for_respondent(project_id: int, respondent: str | None, locking: str) -> Re
         ) c ON TRUE
         WHERE p.id = %s AND p.deleted_at IS NULL {locking}
     """
-    hashes = []
-    if respondent:
-        hashes = [respondent, *completions.hashes_near(project_id=project_id, respondent=respondent)]
+    hashes = [*respondents]
+    for each in respondents:
+        hashes += completions.hashes_near(project_id=project_id, respondent=each)
+    own = respondents[0] if respondents else None
     with prepared() as cursor:
-        cursor.execute(sql, [hashes, respondent, project_id])
+        cursor.execute(sql, [hashes, own, project_id])
         row = cursor.fetchone()
     if row is None:
         return None

@@ -8,7 +8,7 @@ on their own page, whose access `admission` decides.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -142,11 +142,11 @@ def look(*, project_id: int, respondent: Respondent, at: datetime) -> tuple[Conv
     Works whether the project is open or not, and changes nothing. On anonymous projects there is no
     conversation to find.
     """
-    key = _respondent_key(project_id, respondent)
-    history = repository.look_for_respondent(project_id=project_id, respondent=key)
+    keys = _respondent_keys(project_id, respondent)
+    history = repository.look_for_respondent(project_id=project_id, respondents=keys)
     if history is None:
         raise NotFound(access.NO_PROJECT)
-    is_at_limit = _is_at_limit(history, key)
+    is_at_limit = _is_at_limit(history, keys)
     if history.conversation is None or history.project.is_anonymous:
         return None, is_at_limit
     return view.of_conversation(loading.of(history.conversation), at, resumed=True), is_at_limit
@@ -248,8 +248,7 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
     is_vote = conversation.project.is_poll and conversation.completed_at is not None
     voter = None
     if is_vote:  # the member is locked before the limit, in the same order as by a completion
-        earner = loading.earner(conversation, None)
-        voter = effects.recipient_of(conversation=conversation, earner=earner, at=at)
+        _, voter = loading.recipient_of(conversation, at=at)
     repository.delete(conversation=conversation, at=at)
     if voter is not None:
         effects.unwind(voter)
@@ -271,8 +270,8 @@ def _admitted(
 
     Checks the state, then access (decisions 14.15).
     """
-    key = _respondent_key(project_id, respondent)
-    history = repository.find_for_respondent(project_id=project_id, respondent=key)
+    keys = _respondent_keys(project_id, respondent)
+    history = repository.find_for_respondent(project_id=project_id, respondents=keys)
     if history is None:
         raise NotFound(access.NO_PROJECT)
     if actor is not None:
@@ -282,24 +281,24 @@ def _admitted(
     respondent = admission.check(project=history.project, respondent=respondent, at=at)
     earlier = _resumable(history)
     has_changeable_vote = earlier is not None and earlier.completed_at is not None
-    if not has_changeable_vote and _is_at_limit(history, key):
+    if not has_changeable_vote and _is_at_limit(history, keys):
         raise LimitReached
     return history, respondent
 
 
-def _respondent_key(project_id: int, respondent: Respondent) -> str | None:
-    """The keyed hash that identifies a respondent in one project; None for nameless respondents."""
-    if not respondent.who:
-        return None
-    return anonymity.respondent_hash(project_id=project_id, who=respondent.who)
+def _respondent_keys(project_id: int, respondent: Respondent) -> list[str]:
+    """The keyed hashes that identify a respondent in one project, the own first; none for nameless ones."""
+    return [anonymity.respondent_hash(project_id=project_id, who=name) for name in respondent.names]
 
 
-def _is_at_limit(history: RespondentHistory, respondent: str | None) -> bool:
+def _is_at_limit(history: RespondentHistory, respondents: Sequence[str]) -> bool:
     most, count = loading.most_completions(history.project), history.completions
-    if most is None or respondent is None:
+    if most is None or not respondents:
         return False
     if history.project.is_anonymous and completions.NEAR <= count < most:
-        count = completions.sessions(project_id=history.project.pk, respondent=respondent)
+        count = sum(
+            completions.sessions(project_id=history.project.pk, respondent=each) for each in respondents
+        )
     return count >= most
 
 
@@ -329,8 +328,9 @@ def _started(
 def _begun_elsewhere(loaded: LoadedConversation) -> LoadedConversation:
     """The conversation that a concurrent request of the same respondent has begun."""
     conversation = loaded.conversation
+    assert conversation.respondent is not None  # nobody else can have begun a nameless one
     history = repository.find_for_respondent(
-        project_id=conversation.project_id, respondent=conversation.respondent
+        project_id=conversation.project_id, respondents=[conversation.respondent]
     )
     if history is None or history.conversation is None:
         raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)

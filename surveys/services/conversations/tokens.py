@@ -5,7 +5,7 @@ Each value is looked up only if a text names its token.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -77,8 +77,8 @@ def for_visitor(
     """The context of a visitor who sees the first step. Nothing is saved and no action has fired yet."""
     given: Mapping[int, int] = {}
     if respondent.is_member and respondent.who:
-        key = anonymity.respondent_hash(project_id=project.pk, who=respondent.who)
-        given = _expected_gifts(project, script, state, key)
+        keys = [anonymity.respondent_hash(project_id=project.pk, who=name) for name in respondent.names]
+        given = _expected_gifts(project, script, state, keys)
     return TokenContext(project, None if project.is_anonymous else respondent.user_id, at, given)
 
 
@@ -134,14 +134,21 @@ def _expected_gifts_of(loaded: LoadedConversation) -> Mapping[int, int]:
     remembered = loaded.remembered
     if remembered is None or remembered.user_id is None:
         return {}
-    return _expected_gifts(loaded.project, loaded.script, loaded.state, remembered.respondent)
+    if not loaded.script.has_actions:
+        return {}
+    user = members.current_user(user_id=remembered.user_id)
+    user_ids = (user.user_id, *user.merged_ids) if user else (remembered.user_id,)
+    keys = anonymity.respondent_hashes(project_id=loaded.project.pk, user_ids=user_ids)
+    return _expected_gifts(loaded.project, loaded.script, loaded.state, keys)
 
 
-def _expected_gifts(project: Project, script: Script, state: State, respondent: str) -> Mapping[int, int]:
+def _expected_gifts(
+    project: Project, script: Script, state: State, respondents: Sequence[str]
+) -> Mapping[int, int]:
     """The XP that action blocks so far give a member, by block id; in later sessions only what repeats."""
     if not script.has_actions or not communities.get_settings(community_id=project.community_id).gives_xp:
         return {}
-    is_first = not completions.sessions(project_id=project.pk, respondent=respondent)
+    is_first = not any(completions.sessions(project_id=project.pk, respondent=each) for each in respondents)
     reached = {*state.path, *(block.id for block in script.blocks[state.at : state.at + 1])}
     return {
         block.id or 0: effects.xp_amount(project, script, state, block.action_config) or 0

@@ -55,16 +55,6 @@ _FORGET_FIRED = """
     USING unnest(%s::bigint[], %s::text[], %s::text[]) AS theirs(project_id, action, scope)
     WHERE (fired.project_id, fired.action, fired.scope) = (theirs.project_id, theirs.action, theirs.scope)
 """
-_COMPLETE = """
-    INSERT INTO surveys_completion (project_id, respondent, completions, last_session)
-    SELECT project_id, respondent, 1, 1
-    FROM unnest(%s::bigint[], %s::text[]) AS theirs(project_id, respondent)
-    ON CONFLICT DO NOTHING
-"""
-_FIRE = """
-    INSERT INTO surveys_firedaction (project_id, action, scope)
-    SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[]) ON CONFLICT DO NOTHING
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,38 +125,6 @@ def forget(of: Sequence[Trace]) -> None:
     _run(_FORGET_COMPLETIONS, [key for each in of for key in each.completions])
 
 
-def hand_on(pairs: Sequence[tuple[Trace, Trace]]) -> None:
-    """Move the rows of the first respondent of each pair to the second, after a merge of the two.
-
-    The caller adds up the rows that count earlier completions.
-    """
-    actions = _actions({old.project_id for old, _ in pairs})
-    moved: dict[tuple[int, str, str], tuple[int, str, str]] = {}
-    for old, new in pairs:
-        respondents = [(old.respondent, new.respondent)]
-        respondents += [
-            (_session(old, number), _session(new, new.total + number)) for number in range(old.total + 1)
-        ]
-        for action in actions.get(old.project_id, ()):
-            for was, now in respondents:
-                theirs = (old.project_id, action, _action(old, action, was))
-                moved[theirs] = (old.project_id, action, _action(old, action, now))
-    present = _select(_FIRED, list(moved))
-    _run(_FORGET_FIRED, present)
-    _run(_FIRE, [moved[row] for row in present])
-    _run(_FORGET_COMPLETIONS, [key for pair in pairs for each in pair for key in each.completions])
-    merged = (
-        Trace(
-            new.project_id,
-            new.respondent,
-            old.earlier + new.earlier,
-            range(old.earlier + new.earlier + 1, old.total + new.total + 1),
-        )
-        for old, new in pairs
-    )
-    _run(_COMPLETE, [key for each in merged for key in each.completions])
-
-
 def _possible(of: Sequence[Trace]) -> list[tuple[int, str, str]]:
     """The keys of all actions that can have fired for these respondents."""
     actions = _actions({each.project_id for each in of})
@@ -189,10 +147,6 @@ def _actions(project_ids: Iterable[int]) -> dict[int, list[str]]:
 
 def _completion(project_id: int, respondent: str, number: int) -> str:
     return anonymity.completion_hash(project_id=project_id, respondent=respondent, number=number)
-
-
-def _session(of: Trace, number: int) -> str:
-    return anonymity.session_hash(project_id=of.project_id, session=f"{of.respondent}:{number}")
 
 
 def _action(of: Trace, action: str, scope: str) -> str:
