@@ -39,6 +39,7 @@ def main() -> None:
             crowds,
             deliveries,
             exports,
+            feeds,
             figures,
             listeners,
             people,
@@ -78,6 +79,11 @@ def main() -> None:
                 data.settle()
                 results += rows.listing(bench, filled)
                 report.say_progress(results, begun)
+            if "23" in asked.rows:
+                project = world.project_with_responses(data.database_url, asked.responses)
+                data.settle()
+                results += feeds.read(bench, project, asked.responses)
+                report.say_progress(results, begun)
             if {"9", "10", "11", "20"} & {*asked.rows}:
                 filled = [
                     (size, world.project_with_responses(data.database_url, size)) for size in asked.sizes
@@ -106,7 +112,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description="Measures rows of the table.")
-    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,24,25"
+    rows = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25"
     parser.add_argument("--rows", default=os.environ.get("ROWS") or rows, help=f"Which, of {rows}.")
     parser.add_argument("--responses", type=int, default=int(os.environ.get("RESPONSES") or 0))
     parser.add_argument("--repetitions", type=int, default=int(os.environ.get("REPETITIONS") or 1_000))

@@ -73,7 +73,7 @@ def cost(site: Served, jobs: Sequence[Callable[[], object]]) -> float:
     return (site.cpu_ms() - before) / len(jobs)
 
 
-def _warmed(site: Served, job: Callable[[], object], times: int) -> float:
+def warmed(site: Served, job: Callable[[], object], times: int) -> float:
     for _ in range(40):
         job()
     return cost(site, [job] * times)
@@ -112,8 +112,8 @@ def _plain_votes(bench: Bench) -> tuple[float, float]:
     path, client = f"/polls/{bench.world.poll.pk}", bench.minimal.client()
     option = client.call("GET", path).body.partition(b'value="')[2].partition(b'"')[0]
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    page = _warmed(bench.minimal, lambda: client.call("GET", path), bench.repetitions)
-    vote = _warmed(
+    page = warmed(bench.minimal, lambda: client.call("GET", path), bench.repetitions)
+    vote = warmed(
         bench.minimal,
         lambda: client.call("POST", path, b"option=" + option, headers=headers),
         bench.repetitions,
@@ -242,9 +242,9 @@ def gate(bench: Bench) -> list[Result]:
     def gated(**more: str) -> object:
         return client.call("POST", "/bench/gated", body, headers=bench.headers(**more))
 
-    bare = _warmed(bench.colloquy, lambda: client.call("POST", "/bench/bare", body), bench.repetitions)
-    without = _warmed(bench.colloquy, gated, bench.repetitions)
-    with_once = _warmed(
+    bare = warmed(bench.colloquy, lambda: client.call("POST", "/bench/bare", body), bench.repetitions)
+    without = warmed(bench.colloquy, gated, bench.repetitions)
+    with_once = warmed(
         bench.colloquy, lambda: gated(**{"Idempotency-Key": str(uuid.uuid4())}), bench.repetitions
     )
     note = f"key and rate limit {without - bare:.2f}, idempotency {with_once - without:.2f}"
@@ -259,20 +259,20 @@ def creation(bench: Bench) -> list[Result]:
     body = orjson.dumps({"name": "Measured", "type": "convo", "script": {"blocks": questions(20)}})
     client, plain = bench.colloquy.client(), bench.minimal.client()
     path, plain_path = bench.api("/projects"), f"/communities/{bench.world.community_id}/projects"
-    value = _warmed(
+    value = warmed(
         bench.colloquy, lambda: client.call("POST", path, body, headers=bench.headers(), expect=201), times
     )
-    beside = _warmed(bench.minimal, lambda: plain.call("POST", plain_path, body, expect=201), times)
+    beside = warmed(bench.minimal, lambda: plain.call("POST", plain_path, body, expect=201), times)
     return [Result("6", "create a project with 20 blocks", value, beside, 15, 8)]
 
 
 def reading(bench: Bench) -> list[Result]:
     client, plain, project = bench.colloquy.client(), bench.minimal.client(), bench.world.script
     path = bench.api(f"/projects/{project.pk}/script")
-    value = _warmed(
+    value = warmed(
         bench.colloquy, lambda: client.call("GET", path, headers=bench.headers()), bench.repetitions
     )
-    beside = _warmed(
+    beside = warmed(
         bench.minimal, lambda: plain.call("GET", f"/projects/{project.pk}/script"), bench.repetitions
     )
     return [Result("7", "read a script of 20 blocks", value, beside, 4, 2)]
@@ -292,7 +292,6 @@ def listing(bench: Bench, filled: Iterable[tuple[int, Project]]) -> list[Result]
             note = f"{value / first:.2f} times the first"
             results.append(Result("8", what, value, beside, 10, 6, note=note))
         results += _filtered(bench, project, size)
-        results += _fed(bench, project, size, first)
     return results
 
 
@@ -310,30 +309,13 @@ def _filtered(bench: Bench, project: Project, size: int) -> Iterable[Result]:
         yield Result("8", what, value / everything, goal=2, stretch=1.2, unit="times", note=note)
 
 
-def _fed(bench: Bench, project: Project, size: int, listed: float | None) -> Iterable[Result]:
-    """Pages of the feed: the first, and one deep in it, beside the first page of the listing."""
-    client, times = bench.colloquy.client(), max(50, bench.repetitions // 5)
-    path = bench.api(f"/projects/{project.pk}/responses/changes?per_page=100")
-    first = None
-    cursor, depth = "", min(size // 2, 2_000)
-    for name, skipped in (("first page", 0), (f"after {depth:,}", depth)):
-        for _ in range(skipped // 100):
-            page: Any = client.call("GET", f"{path}{cursor}", headers=bench.headers()).json()
-            assert len(page["data"]) == 100, "The feed is not what was loaded."
-            cursor = f"&cursor={page['cursor']}"
-        value = _warmed(bench.colloquy, partial(_read, bench, client, f"{path}{cursor}"), times)
-        first = value if first is None else first
-        note = f"{value / first:.2f} times the first"
-        yield Result("8", f"100 changes of {size:,} responses, {name}", value, listed, note=note)
-
-
 def _filtered_page(bench: Bench, project: Project, query: str) -> float:
     client, times = bench.colloquy.client(), max(50, bench.repetitions // 5)
     path = bench.api(f"/projects/{project.pk}/responses?per_page=100{query}")
     told = client.call("GET", path, headers=bench.headers()).json()["data"]
     assert isinstance(told, list)
     assert len(told) == 100, "The filter does not match what was loaded."
-    return _warmed(bench.colloquy, lambda: client.call("GET", path, headers=bench.headers()), times)
+    return warmed(bench.colloquy, lambda: client.call("GET", path, headers=bench.headers()), times)
 
 
 def _page(bench: Bench, project: Project, after: int | None) -> tuple[float, float]:
@@ -347,8 +329,8 @@ def _page(bench: Bench, project: Project, after: int | None) -> tuple[float, flo
     told = client.call("GET", path, headers=bench.headers()).json()["data"]
     assert isinstance(told, list)
     assert (len(told), len(told[0]["answers"])) == (100, QUESTIONS), "The listing is not what was loaded."
-    value = _warmed(bench.colloquy, lambda: client.call("GET", path, headers=bench.headers()), times)
-    return value, _warmed(bench.minimal, lambda: plain.call("GET", plain_path), times)
+    value = warmed(bench.colloquy, lambda: client.call("GET", path, headers=bench.headers()), times)
+    return value, warmed(bench.minimal, lambda: plain.call("GET", plain_path), times)
 
 
 # 17 and 18: members
@@ -368,8 +350,8 @@ def members(bench: Bench, count: int) -> list[Result]:
         assert (len(told), len(told[0]["achievements"])) == (25, 1), (
             "These are not the members that were loaded."
         )
-        value = _warmed(bench.colloquy, partial(_read, bench, client, address), times)
-        beside = _warmed(
+        value = warmed(bench.colloquy, partial(_read, bench, client, address), times)
+        beside = warmed(
             bench.minimal,
             partial(plain.call, "GET", f"/communities/{bench.world.community_id}{plain_path}"),
             times,
