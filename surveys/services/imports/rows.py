@@ -26,8 +26,6 @@ from surveys.services.imports.people import Person
 from surveys.services.imports.sent import SentResponse
 from surveys.services.representations.response import StoredAnswers
 
-_MILLISECONDS, _BITS_OF_LINE = 2**48 - 1, 12
-
 
 @dataclass(frozen=True, slots=True)
 class NewResponse:
@@ -46,15 +44,21 @@ class NewResponse:
 
 
 def conversation_of(
-    *, project: Project, sent: SentResponse, person: Person | None, session_number: int | None, at: datetime
+    *,
+    project: Project,
+    sent: SentResponse,
+    place: int,
+    person: Person | None,
+    session_number: int | None,
+    at: datetime,
 ) -> Conversation:
-    """The conversation of a response, without its state.
+    """The conversation of a response, without its state; `place` is that among the responses of the import.
 
     A partial one has no `respondent`, so that nobody goes on with it. `updated_at` is the present: those who
     read what has changed since some time have not seen it.
     """
     return Conversation(
-        id=uuid.uuid4() if project.is_anonymous else _id(sent),
+        id=uuid.uuid4() if project.is_anonymous else _id(sent.started_at, place),
         project=project,
         provider=Conversation.Provider.IMPORT,
         user_id=person.user_id if person else None,
@@ -141,12 +145,11 @@ def _answer_rows(response: NewResponse) -> Iterator[Sequence[Any]]:
         yield response.conversation.pk, block_id, row.ordinal, row.option_id, row.value, row.number
 
 
-def _id(sent: SentResponse) -> uuid.UUID:
+def _id(started_at: datetime, place: int) -> uuid.UUID:
     """A time-ordered id (UUID v7) of when the response began, as if it had been given here.
 
-    So listings show it at its place, oldest first. Behind the time stands the line: responses of one second
-    stay in the order in which they were sent.
+    So listings show it where it belongs, oldest first. Behind the time stands its place in the import:
+    responses of one second stay in the order in which they were sent.
     """
-    milliseconds = max(0, int(sent.started_at.timestamp() * 1000)) & _MILLISECONDS
-    line = min(sent.line, 2**_BITS_OF_LINE - 1)
-    return uuid.UUID(int=milliseconds << 80 | 7 << 76 | line << 64 | 2 << 62 | secrets.randbits(62))
+    milliseconds = max(0, int(started_at.timestamp() * 1000))
+    return uuid.UUID(int=milliseconds << 80 | 7 << 76 | place << 64 | 2 << 62 | secrets.randbits(62))

@@ -100,13 +100,13 @@ def _walked(
 
 
 def _faults_of_times(sent: SentResponse, at: datetime) -> list[Violation]:
-    times = {"started_at": sent.started_at, "submitted_at": sent.submitted_at or sent.started_at}
+    times = {"started_at": sent.started_at, "submitted_at": sent.submitted_at}
     faults = [
         Violation(name, "too_large", f"`{name}` must not be in the future.")
         for name, time in times.items()
-        if time > at
+        if time is not None and time > at
     ]
-    if times["submitted_at"] < times["started_at"]:
+    if sent.submitted_at is not None and sent.submitted_at < sent.started_at:
         message = "`submitted_at` must not be before `started_at`."
         faults.append(Violation("submitted_at", "conflicting", message))
     return faults
@@ -142,9 +142,8 @@ class _Import:
         """Write the responses with everything that follows from them."""
         held = self._locked_members() if self.wanted.gives_xp else {}
         numbers = limits.count(project=self.project, sent=self.sent, people=self.people)
-        responses = [
-            self._new(each, walk, numbers, held) for each, walk in zip(self.sent, self.walks, strict=True)
-        ]
+        walks = zip(self.sent, self.walks, strict=True)
+        responses = [self._new(place, each, walk, numbers, held) for place, (each, walk) in enumerate(walks)]
         rows.insert(project=self.project, responses=responses)
         if self.wanted.emits_events:
             for each in responses:
@@ -165,6 +164,7 @@ class _Import:
 
     def _new(
         self,
+        place: int,
         sent: SentResponse,
         walk: Replay,
         numbers: Mapping[int, int],
@@ -174,6 +174,7 @@ class _Import:
         conversation = rows.conversation_of(
             project=self.project,
             sent=sent,
+            place=place,
             person=person,
             session_number=self._session_number(sent, numbers),
             at=self.at,
@@ -195,9 +196,9 @@ class _Import:
         self, conversation: Conversation, person: Person | None, held: Mapping[int, LockedMember]
     ) -> Recipient | None:
         """The member who gets what the response gives; None if it gives nothing, or to nobody."""
-        if person is None or person.user_id is None or person.user_id not in held:
+        if person is None or person.member_id is None or person.user_id is None:
             return None
-        if person.member_id is None:
+        if person.user_id not in held:
             return None
         return effects.recipient_of(
             conversation=conversation,

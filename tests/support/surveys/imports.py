@@ -62,7 +62,7 @@ def listed(caller: Caller, project: Any, query: str = "") -> list[Any]:
     return list(answer.json()["data"])
 
 
-def faults(answer: Any) -> list[tuple[int, str, str]]:
+def faults(answer: Any) -> list[tuple[int | None, str, str]]:
     """Line, field and code of each violation of a refused import."""
     assert answer.status_code == 400, answer.content
     return [(each.get("line"), each["field"], each["code"]) for each in answer.json()["violations"]]

@@ -195,6 +195,18 @@ def test_who_a_project_admits_does_not_matter(caller: Caller) -> None:
     assert len(imported(caller, private, past(ONE, platform_id="ann"))) == 1
 
 
+def test_imported_responses_are_among_a_persons_data_and_go_with_them(caller: Caller, project: Any) -> None:
+    ann = member(caller)
+    imported(caller, project, past(ONE, platform_id="p-1"))
+    told = caller.get(f"/members/{ann.pk}/data").json()["responses"]
+
+    caller.delete(f"/members/{ann.pk}/data")
+
+    assert [each["provider"] for each in told] == ["import"]
+    rows: Any = Conversation.objects.values_list("user_id", "platform_id", "respondent")
+    assert set(rows) == {(None, None, None)}
+
+
 # --- Polls ---------------------------------------------------------------------------------------------
 
 
