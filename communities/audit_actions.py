@@ -62,5 +62,6 @@ class Action(TextChoices):
     RESPONSE_DELETED = "response.deleted", "Response deleted"
     RESPONSE_DELETION_PLANNED = "response.deletion_planned", "Response to be deleted in ten minutes"
     RESPONSE_DELETION_UNDONE = "response.deletion_undone", "Deletion of a response undone"
+    RESPONSES_IMPORTED = "responses.imported", "Responses imported"
     RESPONSES_EXPORTED = "responses.exported", "Responses exported"
     ANALYSIS_REQUESTED = "analysis.requested", "Analysis requested"

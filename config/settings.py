@@ -351,7 +351,7 @@ SECURE_REDIRECT_EXEMPT = [
 ]  # requested inside the network, without TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_REFERRER_POLICY = "same-origin"
-DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8_388_608  # anywhere; `communities.http.bodies` limits each address
 SILENCED_SYSTEM_CHECKS = [
     "security.W002",  # Content-Security-Policy controls framing, with exceptions for embeddable pages
     "security.W005",  # subdomains belong to the operator, who may serve them without TLS

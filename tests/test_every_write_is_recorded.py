@@ -23,6 +23,7 @@ pytestmark = pytest.mark.django_db
 
 WRITTEN, NOTE, PATH = "the-answer-of-somebody", "a-note-about-somebody", "a-token-in-the-path"
 HOOK = f"https://example.com/{PATH}?and=more"
+PAST = {"started_at": "2025-01-01T00:00:00Z", "submitted_at": "2025-01-01T00:00:00Z", "answers": []}
 AWARD = {"amount": 5, "note": NOTE}
 
 # action: method, path, body, and what the audit trail calls it; None for what respondents do.
@@ -69,6 +70,7 @@ WRITES: dict[str, tuple[str, str, Any, Action | None]] = {
     ),
     "link.create": ("post", "/projects/{project}/links", {"member_id": "{member}"}, Action.LINK_CREATED),
     "link.destroy": ("delete", "/projects/{project}/links/{link}", None, Action.LINK_REVOKED),
+    "response.create": ("post", "/projects/{project}/responses", {"data": [PAST]}, Action.RESPONSES_IMPORTED),
     "response.destroy": ("delete", "/responses/{response}", None, Action.RESPONSE_DELETED),
     "analysis.create": ("post", "/projects/{project}/analysis", None, Action.ANALYSIS_REQUESTED),
     "conversation.create": ("post", "/projects/{project}/conversations", {}, None),

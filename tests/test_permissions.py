@@ -22,6 +22,8 @@ CREATORS = "no yes yes yes"
 OWN_OR_ANY = "no yes no yes"
 ADMINS = "no no no yes"
 
+PAST = {"started_at": "2025-01-01T00:00:00Z", "submitted_at": "2025-01-01T00:00:00Z", "answers": []}
+
 # action: method, path, body, and who may. The project is active and transparent, so everybody sees it.
 TABLE: dict[str, tuple[str, str, Any, str]] = {
     "community.list": ("get", "/v1/communities", None, EVERYBODY),
@@ -84,6 +86,7 @@ TABLE: dict[str, tuple[str, str, Any, str]] = {
     "response.changes": ("get", "{project}/responses/changes", None, EVERYBODY),
     "response.all_changes": ("get", "{community}/responses/changes", None, EVERYBODY),
     "response.retrieve": ("get", "{response}", None, EVERYBODY),
+    "response.create": ("post", "{project}/responses", {"data": [PAST]}, OWN_OR_ANY),
     "response.destroy": ("delete", "{response}", None, OWN_OR_ANY),
     "analysis.create": ("post", "{project}/analysis", None, OWN_OR_ANY),
     "analysis.retrieve": ("get", "{project}/analysis", None, EVERYBODY),

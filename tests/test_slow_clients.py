@@ -231,6 +231,7 @@ BODIES: list[tuple[bytes, int, bytes, int]] = [
     (b"/v1/communities", 12 * MEBIBYTE, b"application/json", 413),
     (b"/v1/communities", 12 * MEBIBYTE, b"multipart/form-data; boundary=x", 415),
     (b"/v1/communities", 1_000, b"multipart/form-data; boundary=x", 415),
+    (b"/v1/communities/1/projects/2/responses", 12 * MEBIBYTE, b"application/x-ndjson", 413),
     (b"/s/no-such-page", MEBIBYTE // 4 + 1, b"application/x-www-form-urlencoded", 413),
     (b"/s/no-such-page", 12 * MEBIBYTE, b"multipart/form-data; boundary=x", 415),
     (b"/s/no-such-page", 100_000, b"Multipart/Form-Data; boundary=x", 415),
@@ -263,6 +264,20 @@ def test_what_is_too_large_and_files_are_refused_while_the_client_still_sends(si
         else:
             assert (b"We cannot take files here." if status == 415 else b"too much to read") in told
         assert (b"Connection: keep-alive" if size <= limit else b"Connection: close") in header
+
+
+def test_an_import_of_responses_is_read_as_a_whole(site: Installation) -> None:
+    request = (
+        b"POST /v1/communities/1/projects/2/responses" + HOST + b"Content-Type: application/x-ndjson\r\n"
+    )
+    with connect(site, request + b"Content-Length: %d\r\n\r\n" % (8 * MEBIBYTE)) as connection:
+        connection.sendall(bytes(8 * MEBIBYTE))
+        connection.shutdown(socket.SHUT_WR)
+        header, _, told = rest(connection).partition(b"\r\n\r\n")
+
+    assert statuses(header) == [401]
+    assert json.loads(told)["error"] == "missing_api_key"
+    assert b"Connection: keep-alive" in header
 
 
 def test_a_form_in_chunks_is_read(site: Installation) -> None:

@@ -9,26 +9,38 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import orjson
 from django.http import HttpRequest, UnreadablePostError
 from gunicorn.http.errors import ParseException
 
-from communities.errors import InvalidRequest, Refusal, ViolationJson, refuse_all
+from communities.errors import InvalidRequest, Refusal, ViolationJson, refuse_all, violation
 from communities.http.validation import field_violation
 
 MAX_BODY = 1_048_576  # bytes
 MAX_FORM = 262_144  # bytes
+MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported
+MAX_VIOLATIONS = 1_000  # of values that cannot be stored
+_PATH_OF_LINES = re.compile(r"/v1/communities/[0-9]+/projects/[0-9]+/responses").fullmatch
 _PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/")
 MAX_DEPTH = 200  # of nested objects and lists: conditions may be nested 50 deep, with two levels each
 MEDIA_TYPE = "application/json"
+LINES_MEDIA_TYPE = "application/x-ndjson"
 TOO_LARGE = "The body is larger than 1 MiB."
+TOO_LARGE_LINES = "The body is larger than 8 MiB."
 NOT_JSON = "Content-Type must be application/json in UTF-8."
-_MEDIA_TYPES = re.compile(r'application/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?', re.IGNORECASE)
+NOT_LINES = "Content-Type must be application/json or application/x-ndjson in UTF-8."
+_IN_UTF_8 = r'\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?'
+_MEDIA_TYPES = re.compile(f"application/json{_IN_UTF_8}", re.IGNORECASE)
+_LINES_MEDIA_TYPES = re.compile(f"{LINES_MEDIA_TYPE}{_IN_UTF_8}", re.IGNORECASE)
 # What orjson accepts and we may not: null characters, and integers that it would round to a float.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
+_LINES = re.compile(rb"[^\s][^\n]*")
+_PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -42,6 +54,8 @@ class NotJson(Refusal):
 
 def limit(path: str) -> int:
     """The largest body in bytes that is read at this address: for the interface and the admin, or a page."""
+    if _PATH_OF_LINES(path):
+        return MAX_LINES_BODY
     return MAX_BODY if path.startswith(_PATHS_OF_LARGE_BODIES) else MAX_FORM
 
 
@@ -64,17 +78,24 @@ def admit(request: HttpRequest) -> None:
         length = len(body)
         request._body = body
     if length > most:
-        raise TooLarge(TOO_LARGE)
+        raise TooLarge(TOO_LARGE_LINES if most == MAX_LINES_BODY else TOO_LARGE)
 
 
-def read_raw(request: HttpRequest) -> bytes:
+def has_lines(request: HttpRequest) -> bool:
+    """Whether the body of a request is lines of JSON, by its media type."""
+    return _LINES_MEDIA_TYPES.fullmatch(request.META.get("CONTENT_TYPE", "").strip()) is not None
+
+
+def read_raw(request: HttpRequest, *, takes_lines: bool = False) -> bytes:
     """Return the raw body of an admitted request, empty if there is none."""
     try:
         raw = request.body
     except UnreadablePostError:
         raise InvalidRequest("The connection closed before the whole body arrived.") from None
     if raw:
-        _require_json(request.META.get("CONTENT_TYPE", ""), request.META.get("HTTP_CONTENT_ENCODING", ""))
+        if not (takes_lines and has_lines(request)):
+            _require_json(request.META.get("CONTENT_TYPE", ""), NOT_LINES if takes_lines else NOT_JSON)
+        _require_uncompressed(request.META.get("HTTP_CONTENT_ENCODING", ""))
     return raw
 
 
@@ -94,9 +115,12 @@ def _read_chunks(request: HttpRequest, size: int) -> bytes:
     return body
 
 
-def _require_json(content_type: str, content_encoding: str) -> None:
+def _require_json(content_type: str, message: str) -> None:
     if not _MEDIA_TYPES.fullmatch(content_type.strip()):
-        raise NotJson(NOT_JSON)
+        raise NotJson(message)
+
+
+def _require_uncompressed(content_encoding: str) -> None:
     if content_encoding.strip().lower() not in {"", "identity"}:
         raise NotJson("Content-Encoding is not supported: send the body uncompressed.")
 
@@ -121,6 +145,57 @@ def parse(raw: bytes) -> dict[str, Any]:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One of many objects in a body, from line 1 on. `path` leads to it; `violations` say why it is none."""
+
+    line: int
+    path: str
+    value: dict[str, Any]
+    violations: Sequence[ViolationJson] = ()
+
+
+def parse_lines(raw: bytes) -> Iterator[Element]:
+    """Yield the JSON object of each line that is not blank. Blank lines count."""
+    line, end = 1, 0
+    for found in _LINES.finditer(raw):
+        line += raw.count(b"\n", end, found.start())
+        end = found.start()
+        yield _element(found.group(), line)
+
+
+def _element(raw: bytes, line: int) -> Element:
+    try:
+        return Element(line, "", parse(raw))
+    except InvalidRequest as refused:
+        message = refused.message.replace("The body", "The line").replace(", at line 1 column", ", at column")
+        violations = refused.violations or [violation("", "invalid", message)]
+        return Element(line, "", {}, violations)
+
+
+def parse_elements(raw: bytes) -> list[Element]:
+    """Return the objects in `data` of a JSON object. The n-th has the line n."""
+    try:
+        body = parse(raw)
+    except InvalidRequest as refused:
+        for each in refused.violations:
+            if (place := _PLACE_IN_DATA.match(each["field"])) is not None:
+                each["line"] = int(place.group(1)) + 1
+        raise
+    data = body.get("data")
+    if not isinstance(data, list):
+        code, words = ("invalid_type", "must be a list.") if "data" in body else ("required", "is required.")
+        refuse_all([field_violation("data", code, words)])
+    return [_element_of_list(each, n) for n, each in enumerate(data)]
+
+
+def _element_of_list(value: object, index: int) -> Element:
+    path = f"data[{index}]"
+    if isinstance(value, dict):
+        return Element(index + 1, path, value)
+    return Element(index + 1, path, {}, [field_violation(path, "invalid_type", "must be an object.")])
+
+
 def _require_shallow(value: object) -> None:
     level = [value]
     for _ in range(MAX_DEPTH):
@@ -142,7 +217,7 @@ def _refuse_unstorable(raw: bytes) -> None:
     except (ValueError, RecursionError):
         return
     _require_shallow(value)
-    violations = list(_unstorable(value, ""))
+    violations = list(islice(_unstorable(value, ""), MAX_VIOLATIONS))
     if violations:
         refuse_all(violations)
 

@@ -59,6 +59,20 @@ class StrictBooleanField(serializers.BooleanField):
         return data
 
 
+class FlagField(serializers.BooleanField):
+    """A query parameter that is `true` or `false`, and nothing else; false without it."""
+
+    default_error_messages = {"invalid": "must be true or false."}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(default=False, **kwargs)
+
+    def to_internal_value(self, data: object) -> bool:
+        if data not in ("true", "false"):
+            self.fail("invalid")
+        return data == "true"
+
+
 @extend_schema_field({"type": "string", "format": "date-time"})
 class UtcDateTimeField(serializers.Field[datetime, object, str, Any]):
     """A time with its offset in ISO 8601, as UTC. Fractions of a second are dropped."""

@@ -25,6 +25,7 @@ from communities.actors import Actor, Role
 from communities.errors import Forbidden, InvalidRequest, NotFound, ViolationJson
 from communities.http import authentication, bodies, envelope, permissions, throttling
 from communities.http.authentication import Caller
+from communities.http.bodies import Element
 from communities.http.envelope import MethodNotAllowed, RateLimited
 from communities.http.pagination import Rows, paginate
 from communities.http.throttling import Allowance
@@ -53,13 +54,15 @@ class CommunityViewSet(viewsets.ViewSet):
     An action gets the request and the values in the path, reads its input with `read` and `query`, calls one
     service and returns a DRF `Response` with plain data. `noun` names what the viewset is about, as in
     `project.list`, and `least_role` gives the role that each action needs. `with_query` lists the writes that
-    take query parameters; `reads_conflict` makes the OpenAPI description say that reading may be refused
-    because of the object's state. Actions raise refusals.
+    take query parameters, `with_lines` those whose body may be lines of JSON (`elements`); `reads_conflict`
+    makes the OpenAPI description say that reading may be refused because of the object's state. Actions raise
+    refusals.
     """
 
     noun: ClassVar[str]
     least_role: ClassVar[Mapping[str, Role]]
     with_query: ClassVar[frozenset[str]] = frozenset()
+    with_lines: ClassVar[frozenset[str]] = frozenset()
     reads_conflict: ClassVar[bool] = False
     key: Caller
     actor: Actor
@@ -115,10 +118,10 @@ class CommunityViewSet(viewsets.ViewSet):
         if request.method not in SAFE_METHODS:
             if request.GET and action not in self.with_query:
                 self.query(NoParameters)  # before anything is written
-            self.raw_body = bodies.read_raw(request)
+            self.raw_body = bodies.read_raw(request, takes_lines=action in self.with_lines)
         handler = getattr(self, action)
         # Parses the body, so that invalid JSON is refused even if the action reads nothing of it.
-        self._body_is_read = not self._sent
+        self._body_is_read = action in self.with_lines or not self._sent
         response = handler(request, **kwargs)
         if request.GET and not self._query_is_read and request.method in SAFE_METHODS:
             self.query(NoParameters)
@@ -179,6 +182,11 @@ class CommunityViewSet(viewsets.ViewSet):
         if not is_valid:
             raise _refusal(serializer_violations(serializer))
         return cast(dict[str, Any], serializer.validated_data)
+
+    def elements(self) -> Iterable[Element]:
+        """The objects that were sent as lines, or in `data` of a JSON object. For actions in `with_lines`."""
+        is_lines = bodies.has_lines(self.request)
+        return bodies.parse_lines(self.raw_body) if is_lines else bodies.parse_elements(self.raw_body)
 
     def query(self, shape: Shape) -> dict[str, Any]:
         """Validate the query parameters. Refuses unknown and repeated ones (decisions 1.2)."""

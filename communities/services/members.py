@@ -264,6 +264,81 @@ def user_for_external_id(*, community_id: int, external_id: str) -> int:
     return user_id
 
 
+def users_for_external_ids(*, community_id: int, external_ids: Collection[str]) -> Mapping[str, int]:
+    """Return the users behind many ids of a caller's own, as `user_for_external_id` does for one."""
+    known = _users_by_external_id(community_id, external_ids)
+    missing = sorted(set(external_ids) - known.keys())  # in one order, or concurrent calls could deadlock
+    if not missing:
+        return known
+    with in_transaction:
+        users = User.objects.bulk_create(User() for _ in missing)
+        named = zip(missing, users, strict=True)
+        Identity.objects.bulk_create(
+            [
+                Identity(
+                    user=user,
+                    provider=Identity.Provider.WEB,
+                    platform_id=external_id,
+                    community_id=community_id,
+                )
+                for external_id, user in named
+            ],
+            ignore_conflicts=True,
+        )
+        found = _users_by_external_id(community_id, external_ids)
+        taken = set(found.values())
+        if spare := [user.pk for user in users if user.pk not in taken]:
+            User.objects.filter(pk__in=spare).delete()
+    return found
+
+
+def _users_by_external_id(community_id: int, external_ids: Collection[str]) -> dict[str, int]:
+    identities = Identity.objects.filter(
+        provider=Identity.Provider.WEB, platform_id__in=external_ids, community_id=community_id
+    )
+    return dict(identities.values_list("platform_id", "user_id"))
+
+
+@dataclass(frozen=True, slots=True)
+class AccountOfMember:
+    """A present member with one of their accounts."""
+
+    account: Account
+    user_id: int
+    member_id: int
+
+
+def find_by_accounts(*, community_id: int, platform_ids: Collection[str]) -> Sequence[AccountOfMember]:
+    """Return the present members whom any platform knows by one of these ids, those on the chat first."""
+    with prepared() as cursor:
+        cursor.execute(
+            "SELECT own.provider, own.platform_id, here.user_id, here.id FROM communities_identity own"
+            " JOIN communities_member here ON here.user_id = own.user_id"
+            " WHERE own.provider = ANY(%s) AND own.platform_id = ANY(%s) AND own.community_id IS NULL"
+            " AND here.community_id = %s AND here.left_at IS NULL ORDER BY own.provider <> 'chat', own.id",
+            [Identity.Provider.values, list(platform_ids), community_id],
+        )
+        rows = cursor.fetchall()
+    return [
+        AccountOfMember(Account(provider, platform_id), user_id, member_id)
+        for provider, platform_id, user_id, member_id in rows
+    ]
+
+
+def keep_members(*, member_ids: Collection[int]) -> Collection[int]:
+    """Have no present member of these erased until the transaction ends. Returns who is still there.
+
+    Nobody who answers has to wait for it, unlike with `lock_member`.
+    """
+    with prepared() as cursor:
+        cursor.execute(
+            "SELECT id FROM communities_member WHERE id = ANY(%s) AND left_at IS NULL"
+            " ORDER BY id FOR KEY SHARE",
+            [sorted(member_ids)],
+        )
+        return {row[0] for row in cursor.fetchall()}
+
+
 @in_transaction
 def create_member(*, community_id: int, name: str, access: str, at: datetime) -> Member:
     """Create a user and make them a member of a community, at the command line."""

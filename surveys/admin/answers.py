@@ -19,7 +19,7 @@ from communities.admin_site import listing
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order, Walk
 from communities.admin_site.texts import moment
 from communities.errors import Forbidden
-from communities.sources import platforms
+from surveys import response_sources
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
@@ -81,7 +81,7 @@ def _listing(
     def load(rows: Sequence[Any]) -> None:
         names.update(names_of(project, rows))
 
-    filters = [Filter("provider", "Source", list(platforms.LABELS.items()), _as_selected)]
+    filters = [Filter("provider", "Source", list(response_sources.LABELS.items()), _as_selected)]
     if not project.is_poll:
         filters.insert(0, Filter("status", "Status", STATUSES, _as_selected))
     return Listing(

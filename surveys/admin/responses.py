@@ -29,7 +29,7 @@ from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment, number
 from communities.errors import Forbidden, NotFound
 from communities.services import members
-from communities.sources import platforms
+from surveys import response_sources
 from surveys.admin import exporting, results
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
@@ -96,7 +96,7 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         "leaving": leaving.get(response_id),
         "restore_address": _address(page, "response_restore", response_id),
         "status": _status(details.conversation),
-        "source": platforms.LABELS.get(details.conversation.provider or "", "–"),
+        "source": response_sources.LABELS.get(details.conversation.provider or "", "–"),
         "answered": sum(step.kind == "answered" for step in details.steps) + len(details.loose),
     }
     return page.render(request, ONE, context)
@@ -163,7 +163,7 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
         first.update(response_list.first_answers(ids=ids, project=project))
         names.update(names_of(project, rows))
 
-    filters = [Filter("provider", "Source", list(platforms.LABELS.items()), _by_provider)]
+    filters = [Filter("provider", "Source", list(response_sources.LABELS.items()), _by_provider)]
     columns = [
         Column(noun.capitalize(), lambda row: title_of(project, row, names), is_title=True),
         Column("Vote" if project.is_poll else "First answers", lambda row: _in_short(first.get(row.pk, ()))),
@@ -171,7 +171,7 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
         Column("Begun", lambda row: moment(row.started_at)),
         Column("Last answer", lambda row: moment(row.updated_at)),
         Column("Answers", lambda row: number(answered.get(row.pk, 0)), is_number=True),
-        Column("Source", lambda row: platforms.LABELS.get(row.provider or "", "–")),
+        Column("Source", lambda row: response_sources.LABELS.get(row.provider or "", "–")),
     ]
     if project.is_poll:
         columns = [each for each in columns if each.label not in ("Status", "Begun", "Answers")]

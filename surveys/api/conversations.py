@@ -9,7 +9,6 @@ from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.exceptions import ErrorDetail
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -19,6 +18,7 @@ from communities.http.fields import StrictBooleanField, StrictIntegerField, Stri
 from communities.http.idempotency import Claim, is_settled, once
 from communities.http.paths import MAX_ID
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
+from surveys.api.metadata import Metadata
 from surveys.api.projects import OwnWorkViewSet
 from surveys.engine.walk import answers, defaults, presentation
 from surveys.services import metadata
@@ -29,44 +29,6 @@ from surveys.services.conversations.view import ConversationView
 
 TAG = "Conversations"
 _NOT_ASKED = "A platform that knows this respondent could not be asked. Please retry shortly."
-
-
-@extend_schema_field(
-    {
-        "type": "object",
-        "additionalProperties": {"type": "string", "maxLength": metadata.MAX_VALUE},
-        "maxProperties": metadata.MAX_FIELDS,
-    }
-)
-class Metadata(serializers.Field[Any, Any, Any, Any]):
-    """Texts by their keys."""
-
-    def to_internal_value(self, data: Any) -> dict[str, str]:
-        if not isinstance(data, dict):
-            raise serializers.ValidationError("`metadata` is an object of texts.", code="invalid_type")
-        if len(data) > metadata.MAX_FIELDS:
-            message = f"`metadata` can hold at most {metadata.MAX_FIELDS} texts."
-            raise serializers.ValidationError(message, code="too_many")
-        faults = {key: _fault_of_field(key, value) for key, value in data.items()}
-        found = {key: fault for key, fault in faults.items() if fault}
-        if found:
-            raise serializers.ValidationError(found)
-        return data
-
-    def to_representation(self, value: Any) -> Any:
-        return value
-
-
-def _fault_of_field(key: str, value: object) -> list[ErrorDetail]:
-    """What is wrong with one text of the metadata; empty if nothing is."""
-    if not metadata.is_key(key):
-        message = f"Keys are 1 to {metadata.MAX_KEY} of a-z, 0-9 and _."
-        return [ErrorDetail(message, "invalid")]
-    if not isinstance(value, str):
-        return [ErrorDetail("Values are texts.", "invalid_type")]
-    if len(value) > metadata.MAX_VALUE:
-        return [ErrorDetail(f"Values have at most {metadata.MAX_VALUE} characters.", "too_long")]
-    return []
 
 
 class ConversationIn(serializers.Serializer[Any]):

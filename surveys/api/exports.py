@@ -14,10 +14,9 @@ from communities.actors import Role
 from communities.http.downloads import download
 from communities.http.fields import UtcDateTimeField
 from communities.http.views import CommunityViewSet
-from communities.models import Identity
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import TAG, ResponseOut
-from surveys.models import Project
+from surveys.models import Conversation, Project
 from surveys.services import access, lookup
 from surveys.services.exports import service as exports
 from surveys.services.results.figures import Selection
@@ -64,7 +63,7 @@ class ExportIn(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
-    provider = serializers.ChoiceField(choices=Identity.Provider.values, required=False)
+    provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
     bom = serializers.ChoiceField(
         choices=["0", "1"],
         default="0",

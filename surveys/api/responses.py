@@ -1,24 +1,33 @@
-"""Responses: listed, read and deleted (interface 2.7, decisions 8.4)."""
+"""Responses: listed, imported, read and deleted (interface 2.7, decisions 8.4 and 15.20)."""
 
 from __future__ import annotations
 
 import uuid
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, PolymorphicProxySerializer, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiRequest,
+    PolymorphicProxySerializer,
+    extend_schema,
+)
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
+from communities.http import bodies
 from communities.http.fields import StrictTextField, UtcDateTimeField
 from communities.http.idempotency import once
 from communities.http.pagination import MAX_PAGE, PageIn, PerPageIn
-from communities.http.views import CommunityViewSet
-from communities.models import Identity
+from surveys.api import imports
 from surveys.api.conversation_examples import RESPONSE
-from surveys.models import Project
+from surveys.api.projects import OwnWorkViewSet
+from surveys.models import Conversation, Project
 from surveys.services import access, lookup
+from surveys.services.imports import service
+from surveys.services.imports.service import Wanted
 from surveys.services.responses import changes
 from surveys.services.responses import service as responses
 from surveys.services.responses.changes import ChangesPage
@@ -52,7 +61,7 @@ class ResponsesIn(PageIn):
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
     updated_after = UtcDateTimeField(required=False, help_text="Changed then or later.")
-    provider = serializers.ChoiceField(choices=Identity.Provider.values, required=False)
+    provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
     user_id = serializers.IntegerField(
         required=False,
         min_value=0,
@@ -130,7 +139,7 @@ class ResponseOut(serializers.Serializer[Any]):
     )
     user_id = serializers.CharField(allow_null=True)
     platform_id = serializers.CharField(allow_null=True)
-    provider = serializers.ChoiceField(choices=Identity.Provider.choices, allow_null=True)
+    provider = serializers.ChoiceField(choices=Conversation.Provider.choices, allow_null=True)
     metadata = serializers.DictField(
         child=serializers.CharField(),
         allow_null=True,
@@ -210,15 +219,18 @@ _CHANGES = OpenApiExample(
 )
 
 
-class ResponseViewSet(CommunityViewSet):
+class ResponseViewSet(OwnWorkViewSet):
     noun = "response"
     least_role = {
         "changes": Role.MEMBER,
         "all_changes": Role.MEMBER,
         "list": Role.MEMBER,
         "retrieve": Role.MEMBER,
+        "create": Role.CREATOR,
         "destroy": Role.CREATOR,
     }
+    with_query = frozenset({"create"})
+    with_lines = frozenset({"create"})
 
     @extend_schema(
         operation_id="responses_list",
@@ -257,6 +269,38 @@ class ResponseViewSet(CommunityViewSet):
         if page.page is not None:
             pagination = {"page": page.page, **pagination}
         return Response({"data": page.data, "pagination": pagination})
+
+    @extend_schema(
+        operation_id="responses_import",
+        tags=[TAG],
+        summary="Import past responses",
+        description=imports.DESCRIPTION,
+        parameters=[imports.ImportIn],
+        request={
+            "application/json": imports.ResponsesIn,
+            bodies.LINES_MEDIA_TYPE: OpenApiRequest(OpenApiTypes.STR, examples=[imports.AS_LINES]),
+        },
+        responses={201: imports.ImportedOut, 200: imports.ImportedOut, 400: imports.REFUSED},
+        examples=imports.EXAMPLES,
+    )
+    @once
+    def create(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
+        query = self.query(imports.ImportIn)
+        batch = imports.read(self.elements())
+        self.ignore(batch.ignored)
+        count = service.import_responses(
+            actor=self.actor,
+            project_id=project_id,
+            sent=batch.sent,
+            faults=batch.faults,
+            wanted=Wanted(
+                is_dry_run=query["dry_run"],
+                gives_xp=query["give_xp"],
+                emits_events=query["emit_events"],
+            ),
+            at=self.at,
+        )
+        return Response({"imported": count}, status=200 if query["dry_run"] else 201)
 
     @extend_schema(
         operation_id="responses_changes",

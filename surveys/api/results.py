@@ -14,11 +14,10 @@ from communities.actors import Role
 from communities.errors import Forbidden
 from communities.http.fields import UtcDateTimeField
 from communities.http.paths import MAX_ID
-from communities.models import Identity
 from surveys.api.analysis_examples import RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut
 from surveys.api.projects import OwnWorkViewSet
-from surveys.models import Project, ResultsCount
+from surveys.models import Conversation, Project, ResultsCount
 from surveys.services import access, lookup
 from surveys.services.results import figures, very_large
 from surveys.services.results import shared as shared_results
@@ -41,7 +40,7 @@ class ResultsIn(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=STATUSES, default="all")
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
-    provider = serializers.ChoiceField(choices=Identity.Provider.values, required=False)
+    provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
     segment_by = serializers.IntegerField(
         required=False,
         min_value=1,
@@ -56,7 +55,7 @@ class FiltersOut(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=STATUSES)
     submitted_after = serializers.DateTimeField(allow_null=True)
     submitted_before = serializers.DateTimeField(allow_null=True)
-    provider = serializers.ChoiceField(choices=Identity.Provider.choices, allow_null=True)
+    provider = serializers.ChoiceField(choices=Conversation.Provider.choices, allow_null=True)
 
 
 class SegmentOut(EntryOut):

@@ -48,7 +48,11 @@ urlpatterns = [
     path(f"{_PROJECT}/links", LinkViewSet.as_view({"get": "list", "post": "create"}), name="links"),
     path(f"{_PROJECT}/links/export", LinkViewSet.as_view({"get": "export"}), name="links-export"),
     path(f"{_PROJECT}/links/<uuid:link_id>", LinkViewSet.as_view({"delete": "destroy"}), name="link"),
-    path(f"{_PROJECT}/responses", ResponseViewSet.as_view({"get": "list"}), name="responses"),
+    path(
+        f"{_PROJECT}/responses",
+        ResponseViewSet.as_view({"get": "list", "post": "create"}),
+        name="responses",
+    ),
     path(f"{_PROJECT}/responses/changes", ResponseViewSet.as_view({"get": "changes"}), name="changes"),
     path(
         "communities/<id:community_id>/responses/changes",

@@ -21,13 +21,24 @@ class Conversation(models.Model):
     JSON form of `surveys.engine.walk.runner.State`.
     """
 
+    class Provider(models.TextChoices):
+        """The kind of account that a respondent came with, or that somebody imported the response."""
+
+        CHAT = Identity.Provider.CHAT.value
+        VIDEO = Identity.Provider.VIDEO.value
+        STREAMING = Identity.Provider.STREAMING.value
+        GAME_STORE = Identity.Provider.GAME_STORE.value
+        MEMBERSHIP = Identity.Provider.MEMBERSHIP.value
+        WEB = Identity.Provider.WEB.value
+        IMPORT = "import"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="conversations", db_index=False)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
     platform_id = models.CharField(max_length=128, null=True, blank=True)  # noqa: DJ001
-    provider = models.CharField(max_length=10, choices=Identity.Provider, default=Identity.Provider.WEB)
+    provider = models.CharField(max_length=10, choices=Provider, default=Provider.WEB)
     respondent = models.CharField(  # noqa: DJ001
         max_length=64,
         null=True,

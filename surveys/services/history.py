@@ -153,6 +153,18 @@ def record_export(project: Project, *, actor: Actor, format: str, at: datetime) 
     )
 
 
+def record_import(project: Project, *, actor: Actor, count: int, at: datetime) -> None:
+    """Write an entry about an import; on anonymous projects its exact time is not stored."""
+    audit.record(
+        actor=actor,
+        action=Action.RESPONSES_IMPORTED,
+        on=subject_of(project),
+        at=at,
+        after={"imported": count},
+        rounded_to=rounding_of(project),
+    )
+
+
 # --- Scripts ----------------------------------------------------------------------------------------
 
 

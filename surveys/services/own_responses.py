@@ -119,7 +119,8 @@ def open_projects(*, community_id: int, user_id: int, at: datetime) -> list[Open
 
 def unfinished(*, user_id: int, at: datetime) -> list[OwnResponse]:
     """The newest conversations that a person can continue now."""
-    begun = _own(user_id).filter(completed_at__isnull=True).order_by("-pk")[:PAGE_LENGTH]
+    own = _own(user_id).exclude(provider=Conversation.Provider.IMPORT)  # those stay as they are
+    begun = own.filter(completed_at__isnull=True).order_by("-pk")[:PAGE_LENGTH]
     return [_listed(each, at) for each in begun if each.project.is_live_at(at)][:MAX_UNFINISHED]
 
 

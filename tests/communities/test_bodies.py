@@ -11,7 +11,19 @@ from gunicorn.http.unreader import IterUnreader
 
 from communities import wire
 from communities.errors import InvalidRequest
-from communities.http.bodies import MAX_BODY, MAX_DEPTH, MAX_FORM, NotJson, TooLarge, admit, parse, read_raw
+from communities.http.bodies import (
+    MAX_BODY,
+    MAX_DEPTH,
+    MAX_FORM,
+    MAX_LINES_BODY,
+    MAX_VIOLATIONS,
+    NotJson,
+    TooLarge,
+    admit,
+    parse,
+    parse_lines,
+    read_raw,
+)
 from communities.models import CommunitySettings
 from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal
@@ -208,6 +220,46 @@ def test_one_mebibyte_and_a_byte_more(caller: Caller) -> None:
     assert refusal(patch(caller, named('"' + "x" * (MAX_BODY - frame + 1) + '"'))) == (413, "invalid_request")
 
 
+# --- Lines of JSON ---------------------------------------------------------------------------------
+
+
+def test_each_line_that_is_not_blank_is_an_object_with_its_number() -> None:
+    lines = list(parse_lines(b' \n{"a": 1}\r\n\n\t\n  {"b": 2}  \n{"c": 3}'))
+
+    assert [(each.line, each.value) for each in lines] == [(2, {"a": 1}), (5, {"b": 2}), (6, {"c": 3})]
+
+
+@pytest.mark.parametrize("text", [b"", b"\n", b" \r\n\t"])
+def test_blank_lines_alone_are_nothing(text: bytes) -> None:
+    assert list(parse_lines(text)) == []
+
+
+def test_a_line_that_cannot_be_read_does_not_hide_the_next() -> None:
+    deep = b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)
+    texts = [b"{", b"[1]", b'{"a": %s}' % deep, b'{"a": "\\u0000"}', b'{"a": 1}']
+
+    lines = list(parse_lines(b"\n".join(texts)))
+
+    assert [(each.line, [fault["field"] for fault in each.violations]) for each in lines] == [
+        (1, [""]),
+        (2, [""]),
+        (3, [""]),
+        (4, ["a"]),
+        (5, []),
+    ]
+    assert [each.violations[0]["message"] for each in lines[1:3]] == [
+        "The line must be a JSON object.",
+        f"The line is nested more than {MAX_DEPTH} deep.",
+    ]
+
+
+def test_very_many_values_that_cannot_be_stored_are_not_all_named() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse(b'{"a": [' + b"NaN," * (MAX_VIOLATIONS + 5) + b"1]}")
+
+    assert len(refused.value.violations) == MAX_VIOLATIONS
+
+
 class Stream(BytesIO):
     """A body that counts how much of it was read."""
 
@@ -235,10 +287,21 @@ def test_a_body_in_chunks_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "most"), [("/v1/", MAX_BODY), ("/admin/x", MAX_BODY), ("/s/x", MAX_FORM), ("/", MAX_FORM)]
+    ("path", "most"),
+    [
+        ("/v1/", MAX_BODY),
+        ("/v1/communities/1/projects/2/responses", MAX_LINES_BODY),
+        ("/v1/communities/1/projects/2/responses/", MAX_BODY),
+        ("/v1/communities/1/projects/2/responses/export", MAX_BODY),
+        ("/v1/communities/1/projects/x/responses", MAX_BODY),
+        ("/x/v1/communities/1/projects/2/responses", MAX_FORM),
+        ("/admin/x", MAX_BODY),
+        ("/s/x", MAX_FORM),
+        ("/", MAX_FORM),
+    ],
 )
 def test_of_a_body_that_is_too_large_no_more_is_read_than_has_to_be(path: str, most: int) -> None:
-    in_chunks, declared = Stream(b" " * 3 * MAX_BODY), Stream(b" " * 3 * MAX_BODY)
+    in_chunks, declared = Stream(b" " * 2 * MAX_LINES_BODY), Stream(b" " * 2 * MAX_LINES_BODY)
 
     admit(streamed(Stream(b" " * most), HTTP_TRANSFER_ENCODING="chunked", PATH_INFO=path))
     admit(streamed(Stream(b""), CONTENT_LENGTH=str(most), PATH_INFO=path))

@@ -30,6 +30,7 @@ class State:
     path. `results` are those of the calculated blocks before it, in the form of replies. `fired` are the
     actions that ran, with the XP that each gave; they stay after a step back. `fields` are the texts that
     were sent along when the conversation began, by key, and `display_name` what the respondent is called.
+    `earns` is false for an imported response that gives its respondent nothing.
     """
 
     at: int = 0
@@ -39,6 +40,7 @@ class State:
     fired: Mapping[int, int] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     display_name: str = ""
+    earns: bool = True
 
     def as_json(self) -> dict[str, object]:
         raw: dict[str, object] = {
@@ -54,6 +56,8 @@ class State:
             raw["fields"] = dict(self.fields)
         if self.display_name:
             raw["display_name"] = self.display_name
+        if not self.earns:
+            raw["earns"] = False
         return raw
 
     @classmethod
@@ -68,6 +72,7 @@ class State:
             fired=_by_id(raw.get("fired")),
             fields=_texts(raw.get("fields")),
             display_name=str(raw.get("display_name", "")),
+            earns=raw.get("earns", True) is True,
         )
 
 

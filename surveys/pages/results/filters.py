@@ -11,7 +11,7 @@ from django import forms
 from django.core.validators import MaxValueValidator
 from django.http import QueryDict
 
-from communities.sources import platforms
+from surveys import response_sources
 from surveys.engine.flow.wording import heading
 from surveys.engine.statistics import SEGMENT_TYPES
 from surveys.services.results.figures import Selection
@@ -34,7 +34,7 @@ class ResultsForm(forms.Form):
     def __init__(self, data: QueryDict, catalogue: Catalogue, *, zone: ZoneInfo) -> None:
         super().__init__(data)
         self.zone = zone
-        self._choices("provider", [("", "All"), *platforms.LABELS.items()])
+        self._choices("provider", [("", "All"), *response_sources.LABELS.items()])
         questions = [
             (str(pk), _short(heading(block.prompt, catalogue.script)))
             for pk, block in catalogue.blocks.items()

@@ -2,6 +2,7 @@
 
     complete               counts a completion up to the limit, and fires the actions of the end with it
     complete_anonymously   the same on an anonymous project
+    counts, complete_many  the completions of many respondents at once
     fire, unfire           one action; fire_anonymously on an anonymous project
     sessions               how many sessions a respondent has completed
 
@@ -11,7 +12,7 @@ On anonymous projects each completion and each action is stored under a keyed ha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +68,46 @@ def complete(
         cursor.execute(sql, [*limit, project_id, names, scopes, hidden, project_id])
         row = cursor.fetchone()
     return CountedCompletion(*row) if row else None
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many of a respondent's completions count for the limit, and the number of their last session."""
+
+    completions: int = 0
+    last_session: int = 0
+
+
+def counts(*, project_id: int, respondents: Collection[str]) -> dict[str, Count]:
+    """The completions of these respondents, of those who have any. Not for anonymous projects."""
+    with prepared() as cursor:
+        cursor.execute(
+            "SELECT respondent, completions, last_session FROM surveys_completion"
+            " WHERE project_id = %s AND respondent = ANY(%s)",
+            [project_id, list(respondents)],
+        )
+        return {respondent: Count(*count) for respondent, *count in cursor.fetchall()}
+
+
+def complete_many(*, project_id: int, numbers: Mapping[str, int]) -> dict[str, Count]:
+    """Count so many completions of each respondent, whatever the limit is. Returns the counts afterwards.
+
+    The caller refuses what is over the limit. The rows stay locked until the transaction ends, and are locked
+    in one order, so that concurrent calls do not deadlock.
+    """
+    respondents = sorted(numbers)
+    with prepared() as cursor:
+        cursor.execute(
+            "INSERT INTO surveys_completion AS done (project_id, respondent, completions, last_session)"
+            " SELECT %s, each.respondent, each.number, each.number"
+            " FROM unnest(%s::text[], %s::int[]) AS each(respondent, number)"
+            " ON CONFLICT (project_id, respondent) DO UPDATE"
+            " SET completions = done.completions + excluded.completions,"
+            " last_session = done.last_session + excluded.last_session"
+            " RETURNING respondent, completions, last_session",
+            [project_id, respondents, [numbers[each] for each in respondents]],
+        )
+        return {respondent: Count(*count) for respondent, *count in cursor.fetchall()}
 
 
 def complete_anonymously(

@@ -106,7 +106,7 @@ def new(
         project=project,
         provider=respondent.provider,
         seed=secrets.randbits(63) if seed is None else seed,
-        state=_storable_state(script, turn.state, project),
+        state=storable_state(script, turn.state, project),
         packed=packing.pack(turn.state.replies),
         is_settled=not project.is_anonymous,
         started_at=moment,
@@ -119,7 +119,8 @@ def new(
 def locked(*, conversation_id: uuid.UUID, actor: Actor | None = None) -> LoadedConversation:
     """A conversation under a row lock. An `actor` must be allowed to edit its project; None needs no check.
 
-    Refuses one whose project has changed its privacy since it began.
+    Refuses one whose project has changed its privacy since it began, and an imported one without an end: it
+    tells what somebody answered elsewhere.
     """
     conversation = repository.lock(conversation_id=conversation_id)
     if conversation is None:
@@ -130,6 +131,8 @@ def locked(*, conversation_id: uuid.UUID, actor: Actor | None = None) -> LoadedC
         raise Conflict(
             "The privacy of this project has changed since this conversation began. Begin a new conversation."
         )
+    if conversation.provider == Conversation.Provider.IMPORT and conversation.completed_at is None:
+        raise Conflict("This response was imported: it takes no further answers.")
     return of(conversation)
 
 
@@ -234,14 +237,15 @@ def _earner(conversation: Conversation, remembered: RememberedRespondent | None)
     """The user who may earn something by this conversation: a respondent admitted as a member.
 
     An anonymous conversation knows its respondent only while it runs. A respondent named by an `external_id`
-    has a user too, but responds on the web and earns nothing.
+    has a user too, but responds on the web and earns nothing. An imported response says whether it earns.
     """
     if remembered is not None:
         if remembered.user_id is None:
             return None
         return Earner(remembered.user_id, remembered.respondent)
     is_external = conversation.provider == Identity.Provider.WEB and conversation.platform_id is not None
-    if conversation.user_id is None or conversation.respondent is None or is_external:
+    earns = conversation.state.get("earns", True) and not is_external
+    if conversation.user_id is None or conversation.respondent is None or not earns:
         return None
     return Earner(conversation.user_id, conversation.respondent)
 
@@ -317,7 +321,7 @@ def _complete(
 def _update_row(loaded: LoadedConversation, at: datetime) -> None:
     """Set the row's columns from the state, as far as privacy allows."""
     conversation, project, state = loaded.conversation, loaded.project, loaded.state
-    conversation.state = _storable_state(loaded.script, state, project)
+    conversation.state = storable_state(loaded.script, state, project)
     conversation.packed = packing.pack(state.replies)
     conversation.is_listed = loaded.is_completed or any(map(answers.is_answer, state.replies.values()))
     conversation.is_settled = not project.is_anonymous
@@ -327,7 +331,7 @@ def _update_row(loaded: LoadedConversation, at: datetime) -> None:
         conversation.sealed_respondent = remembered and _sealed(conversation, replace(remembered, seen_at=at))
 
 
-def _storable_state(script: Script, state: State, project: Project) -> dict[str, object]:
+def storable_state(script: Script, state: State, project: Project) -> dict[str, object]:
     """The state as JSON, without gifts on anonymous projects: they would mark a member's answers.
 
     With the scores as they stand now, which a later script could not tell any more (decisions 15.10).

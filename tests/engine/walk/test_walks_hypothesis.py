@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from surveys.engine.script import Bucket
-from surveys.engine.walk import runner
+from surveys.engine.walk import answers, runner
+from surveys.engine.walk.replay import GivenAnswer, replay
 from tests.support.effort import examples
 from tests.support.engine import script_builder
 
@@ -141,3 +142,42 @@ def test_a_walk_with_steps_back_ends_where_the_straight_walk_ends(script, data):
     assert wandered.results == direct.results
     assert runner.score_variables(script, wandered) == runner.score_variables(script, direct)
     assert runner.realign(script, wandered) == wandered
+
+
+@settings(
+    max_examples=examples(150),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(script=scripts(), data=st.data())
+def test_the_stored_answers_of_any_walk_replay_to_the_same_state(script, data):
+    by_id = data.draw(st.booleans())
+    turn, rows = runner.begin(script), []
+    is_completed = data.draw(st.booleans())
+    while turn.show is not None:
+        block = turn.show
+        if not block.asks:
+            turn = runner.proceed(script, turn.state)
+            continue
+        reply = data.draw(replies(block))
+        if "option_ids" in reply:
+            reply = {"option_ids": sorted(reply["option_ids"])}
+        names = {"block_id": block.id} if by_id else {"block_name": block.name}
+        rows += [
+            GivenAnswer(**names, value=row.value, option_id=row.option_id if by_id else None)
+            for row in answers.rows(block, reply)
+        ]
+        turn = runner.answer(script, turn.state, reply)
+        if not is_completed and rows and turn.show is not None and data.draw(st.booleans()):
+            break
+    is_completed = turn.show is None
+
+    walk, violations = replay(script, data.draw(st.permutations(rows)), is_completed=is_completed, fields={})
+
+    assert violations == []
+    if is_completed:
+        assert walk.state == turn.state
+    else:  # skips after the last answer leave no trace
+        assert list(runner.answers_on_path(script, walk.state)) == list(
+            runner.answers_on_path(script, turn.state)
+        )
+        assert turn.state.path[: len(walk.state.path)] == walk.state.path

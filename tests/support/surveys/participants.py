@@ -43,12 +43,12 @@ def once_the_hour_is_over() -> None:
 class Talk:
     """One participant's conversation over the interface; `told` is its latest answer."""
 
-    def __init__(self, caller: Caller, project: dict[str, Any], **who: str) -> None:
+    def __init__(self, caller: Caller, project: dict[str, Any], **who: Any) -> None:
         self.caller, self.project = caller, project
         self.told: Any = None
         self.begin(**who)
 
-    def begin(self, **who: str) -> Any:
+    def begin(self, **who: Any) -> Any:
         answer = self.caller.post(f"/projects/{self.project['id']}/conversations", who)
         assert answer.status_code in (200, 201), answer.content
         self.told = answer.json()

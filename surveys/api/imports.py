@@ -1,0 +1,290 @@
+"""Responses as they are imported: their shapes, and the description of the endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema_field
+from rest_framework import serializers
+
+from communities.errors import ViolationJson, refuse
+from communities.http.bodies import LINES_MEDIA_TYPE, Element
+from communities.http.fields import (
+    FlagField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictTextField,
+    UtcDateTimeField,
+)
+from communities.http.validation import bound_serializer, ignored_paths, serializer_violations
+from communities.wire import render
+from surveys.api.conversation_examples import RESPONSE
+from surveys.api.metadata import Metadata
+from surveys.engine.walk.answers import MAX_TEXT
+from surveys.engine.walk.replay import GivenAnswer
+from surveys.models import Conversation
+from surveys.services.imports.sent import MOST_FAULTS, SentResponse, located
+
+MAX_RESPONSES = 1_000
+MAX_ANSWERS = 100_000  # in all: as many as 8 MiB hold of real ones; their shapes take 35 µs each
+MAX_IGNORED = 100  # paths of unknown fields that are named
+
+DESCRIPTION = (
+    f"Takes over responses that were given elsewhere or before, at most {MAX_RESPONSES:,} with "
+    f"{MAX_ANSWERS:,} answers at once, and 8 MiB: as `{LINES_MEDIA_TYPE}`, a Response a line, or as "
+    "`application/json`, a list in `data`. Both are what "
+    "exports (`ndjson`, `json`) give. The project may be open, closed, or a draft with a script.\n\n"
+    "**Checks.** The script is walked with the answers, as a respondent would: an answer to a block that the "
+    "other answers hide, an option of another block, a wrong count or number is refused. A completed "
+    "response must come to the end, with all required questions answered; a partial one ends at its last "
+    "answer. Any fault refuses all responses. Every fault has its `line` from 1: in NDJSON the line of the "
+    "body (blank lines are skipped and counted), in JSON the place in `data`. Of one response at most "
+    f"{MOST_FAULTS} are listed. `dry_run=true` only checks, and answers `200`.\n\n"
+    "**Copies.** A block is found by its `block_id`, or else by its `block_name`; an option by its "
+    "`option_id`, or else by its `value`, a ranked item by its `label`. So the export of a project can be "
+    "imported into a copy of it, where the ids differ. If both names are known and contradict each other, "
+    "the answer is refused.\n\n"
+    "**What is stored.** Responses get new ids, by the time at which they began, so that listings show them "
+    "at their place; sending one twice stores it twice, so send an `Idempotency-Key`. `provider` becomes "
+    "`import`, `updated_at` is the time of the import. Scores, variables and session numbers are computed "
+    "anew. A partial response is kept as it is: its respondent begins anew. Roles, sources and the "
+    "`private` setting, which decide who may respond, do not matter here.\n\n"
+    "**People.** `platform_id` names who gave a response: a current member with this account on the platform "
+    "that `provider` names (on any, if it is `import`, null or missing), otherwise, and always for "
+    "`web`, somebody by your own name for them, as `external_id` of a conversation does. `user_id` is "
+    "ignored, because other communities have other users. `max_completes_per_user` counts these completions "
+    "with all others; a response beyond it is refused. Without `platform_id` nobody is known.\n\n"
+    "**Anonymous projects** ignore what names a person, round the times, and keep only metadata that "
+    "`settings.hidden_fields` allows. A limit of completions is not kept for responses of nobody. The feed "
+    "tells them once the hour (or day) of the import is over."
+)
+
+_LINE = {
+    name: RESPONSE[name]
+    for name in ("status", "started_at", "submitted_at", "platform_id", "provider", "metadata")
+} | {
+    "answers": [
+        {"block_name": "first_move", "value": "other"},
+        {"block_name": "q1", "value": "The English"},
+    ]
+}
+AS_LINES = OpenApiExample("Two lines", "\n".join([render(RESPONSE).decode(), render(_LINE).decode()]))
+REFUSED = OpenApiResponse(
+    {"$ref": "#/components/schemas/Error"},
+    description="A value breaks a rule; `violations` names each wrong field with its line.",
+    examples=[
+        OpenApiExample(
+            "Faults of two lines",
+            {
+                "error": "invalid_request",
+                "message": "Line 3: This script has no such block, by its id or its name. There is 1 more "
+                "violation.",
+                "violations": [
+                    {
+                        "field": "answers[0].block_name",
+                        "code": "not_found",
+                        "message": "This script has no such block, by its id or its name.",
+                        "line": 3,
+                    },
+                    {
+                        "field": "submitted_at",
+                        "code": "conflicting",
+                        "message": "`submitted_at` must not be before `started_at`.",
+                        "line": 7,
+                    },
+                ],
+            },
+        )
+    ],
+)
+
+
+class ImportIn(serializers.Serializer[Any]):
+    """What the import does besides storing."""
+
+    dry_run = FlagField(help_text="Only check: nothing is stored, and the answer is `200`.")
+    give_xp = FlagField(
+        help_text=(
+            "Give members what completing now would give them (XP, achievements, roles, participation), each "
+            "once as always. Not for anonymous projects, nor for partial responses."
+        )
+    )
+    emit_events = FlagField(help_text="Emit `response.submitted` for each completed response.")
+
+
+@extend_schema_field({"type": ["string", "number", "null"]})
+class AnswerText(serializers.Field[Any, Any, Any, Any]):
+    """A text, or a number in its place."""
+
+    default_error_messages = {
+        "invalid_type": "must be text or a number.",
+        "too_long": f"must be at most {MAX_TEXT:,} characters.",
+    }
+
+    def to_internal_value(self, data: object) -> str:
+        if isinstance(data, bool) or not isinstance(data, str | int | float):
+            self.fail("invalid_type")
+        text = str(data)
+        if len(text.strip()) > MAX_TEXT:
+            self.fail("too_long")
+        return text
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class ImportedAnswerIn(serializers.Serializer[Any]):
+    """One answer, as exports give it: one for each chosen option and each ranked item."""
+
+    accepted_and_ignored = frozenset({"themes", "sentiment"})
+
+    block_id = StrictIntegerField(required=False, allow_null=True, help_text="The block.")
+    block_name = StrictTextField(
+        required=False,
+        allow_null=True,
+        max_length=200,
+        help_text="The block's name, if `block_id` is missing or not of this script.",
+    )
+    value = AnswerText(
+        required=False,
+        allow_null=True,
+        help_text="The option's value, the number, the text; for a ranking the rank, 1 first.",
+    )
+    option_id = StrictIntegerField(
+        required=False,
+        allow_null=True,
+        help_text="The chosen option or ranked item; if missing or not of this script, `value` names the "
+        "option, and `label` the item.",
+    )
+    label = StrictTextField(  # type: ignore[assignment]
+        required=False,
+        allow_null=True,
+        max_length=MAX_TEXT,
+        help_text="Names a ranked item without `option_id`; else it is ignored.",
+    )
+
+
+class ImportedResponseIn(serializers.Serializer[Any]):
+    """A Response, as exports give it. Its read-only fields are ignored."""
+
+    accepted_and_ignored = frozenset(
+        {"id", "project_id", "session_number", "updated_at", "user_id", "scores", "variables"}
+    )
+
+    status = StrictChoiceField(
+        choices=["completed", "partial"],
+        required=False,
+        help_text="Must fit `submitted_at`, from which it follows if it is missing.",
+    )
+    started_at = UtcDateTimeField(help_text="Not in the future.")
+    submitted_at = UtcDateTimeField(
+        required=False,
+        allow_null=True,
+        help_text="When it was completed, at `started_at` or later; null for a partial response.",
+    )
+    platform_id = StrictTextField(
+        required=False, allow_null=True, max_length=128, help_text="Who gave it; null for nobody known."
+    )
+    provider = StrictChoiceField(
+        choices=Conversation.Provider.values,
+        required=False,
+        allow_null=True,
+        help_text="The platform of `platform_id`. The stored response has `import`.",
+    )
+    metadata = Metadata(required=False, allow_null=True, help_text="As `metadata` of a conversation.")
+    answers = serializers.ListField(child=ImportedAnswerIn(), help_text="The answers, in any order.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        is_completed = attrs.get("submitted_at") is not None
+        expected = "completed" if is_completed else "partial"
+        if attrs.get("status", expected) != expected:
+            words = "is needed by" if attrs["status"] == "completed" else "must be null with"
+            message = f"`submitted_at` {words} the status `{attrs['status']}`."
+            raise serializers.ValidationError({"submitted_at": message}, code="conflicting")
+        return attrs
+
+
+class ResponsesIn(serializers.Serializer[Any]):
+    """Responses to import."""
+
+    data = serializers.ListField(  # type: ignore[assignment]
+        child=ImportedResponseIn(), min_length=1, max_length=MAX_RESPONSES
+    )
+
+
+class ImportedOut(serializers.Serializer[Any]):
+    """What was imported."""
+
+    imported = serializers.IntegerField(help_text="How many responses; in a dry run, how many would be.")
+
+
+EXAMPLES = [
+    OpenApiExample(
+        "As exported and by names",
+        {"data": [RESPONSE, _LINE]},
+        request_only=True,
+        media_type="application/json",
+    ),
+    OpenApiExample("Imported", {"imported": 2}, response_only=True, status_codes=["201"]),
+    OpenApiExample("A dry run", {"imported": 2}, response_only=True, status_codes=["200"]),
+]
+
+
+_TOO_MANY = f"At most {MAX_RESPONSES:,} responses with {MAX_ANSWERS:,} answers can be imported at once."
+
+
+@dataclass(slots=True)
+class Batch:
+    """The responses of a body that have the right shape, the faults of the others, and unknown fields."""
+
+    sent: list[SentResponse] = field(default_factory=list)
+    faults: list[ViolationJson] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+
+
+def read(elements: Iterable[Element]) -> Batch:
+    """Read the responses of a body. Raises InvalidRequest for none or too many."""
+    batch, ignored, count, answers = Batch(), dict[str, None](), 0, 0
+    for element in elements:
+        count += 1
+        given = element.value.get("answers")
+        answers += len(given) if isinstance(given, list) else 0
+        if count > MAX_RESPONSES or answers > MAX_ANSWERS:
+            refuse("data", "too_many", _TOO_MANY)
+        _read(element, batch, ignored)
+    if not count:
+        refuse("data", "too_few", "There is no response to import.")
+    batch.ignored = list(ignored)
+    return batch
+
+
+def _read(element: Element, batch: Batch, ignored: dict[str, None]) -> None:
+    if element.violations:
+        found = islice(element.violations, MOST_FAULTS)
+        batch.faults += [{**each, "line": element.line} for each in found]
+        return
+    serializer = bound_serializer(ImportedResponseIn, element.value)
+    is_valid = serializer.is_valid()
+    unknown = ignored_paths(serializer, element.value)
+    ignored.update(dict.fromkeys(islice(unknown, max(0, MAX_IGNORED - len(ignored)))))
+    if is_valid:
+        batch.sent.append(_sent(element, serializer.validated_data))
+    else:
+        found = islice(serializer_violations(serializer), MOST_FAULTS)
+        batch.faults += [located(each, line=element.line, path=element.path) for each in found]
+
+
+def _sent(element: Element, fields: Mapping[str, Any]) -> SentResponse:
+    return SentResponse(
+        line=element.line,
+        path=element.path,
+        started_at=fields["started_at"],
+        submitted_at=fields.get("submitted_at"),
+        provider=fields.get("provider"),
+        platform_id=fields.get("platform_id"),
+        metadata=fields.get("metadata") or {},
+        answers=[GivenAnswer(**answer) for answer in fields["answers"]],
+    )

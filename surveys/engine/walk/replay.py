@@ -1,0 +1,247 @@
+"""A response that was given elsewhere: its answers are matched to the script, and the script is walked again.
+
+    replay(script, answers, …)    the walk, or everything that is wrong with the answers
+
+Answers come as exports give them: one for each chosen option and each ranked item. A block is known by its id
+or its name, an option by its id, its value or, in a ranking, its label. So what was exported from a project
+fits a copy of it too, where the ids are others. Nothing is taken that a respondent could not have answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from surveys.engine.script import CHOICES, WITH_ITEMS, Block, Option, Script, Violation, title_case
+from surveys.engine.walk import answers, presentation, runner
+from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
+from surveys.engine.walk.runner import State
+
+MAX_DIGITS = 4  # of a rank
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """One answer as an export gives it. `value` is the option's value, the number, the text, or the rank."""
+
+    block_id: int | None = None
+    block_name: str | None = None
+    value: str | None = None
+    option_id: int | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A walk with all answers. `reached` are the action blocks on the way, each with the state there."""
+
+    state: State
+    reached: Sequence[tuple[Block, State]] = ()
+
+
+@dataclass(slots=True)
+class _Matched:
+    """The replies by block id, where among the answers each begins, and what is wrong with the answers."""
+
+    replies: dict[int, Reply] = field(default_factory=dict)
+    first: dict[int, int] = field(default_factory=dict)
+    faults: list[Violation] = field(default_factory=list)
+
+
+def replay(
+    script: Script, given: Sequence[GivenAnswer], *, is_completed: bool, fields: Mapping[str, str]
+) -> tuple[Replay, list[Violation]]:
+    """Walk the script with these answers. Returns the walk, and what is wrong; the walk counts if nothing is.
+
+    A completed response comes to the end: questions without an answer were skipped, which only optional ones
+    can be. Any other ends at its last answer. `fields` are the texts that were sent along.
+    """
+    matched = _match(script, given)
+    if matched.faults:
+        return Replay(State()), matched.faults
+    return _walk(script, matched, is_completed, fields)
+
+
+# --- Matching -------------------------------------------------------------------------------------
+
+
+def _match(script: Script, given: Sequence[GivenAnswer]) -> _Matched:
+    matched = _Matched()
+    by_block: dict[int, list[tuple[int, GivenAnswer]]] = {}
+    for index, answer in enumerate(given):
+        try:
+            block = _block_of(script, answer)
+        except InvalidAnswer as invalid:
+            matched.faults.append(_at(index, invalid.violation))
+        else:
+            by_block.setdefault(block.id or 0, []).append((index, answer))
+    for block_id, rows in by_block.items():
+        block = presentation.effective_block(script, script.blocks[script.index_by_id[block_id]])
+        matched.first[block_id] = rows[0][0]
+        try:
+            matched.replies[block_id] = _reply(block, rows)
+        except _InvalidRow as invalid:
+            matched.faults.append(_at(invalid.index, invalid.violation))
+    return matched
+
+
+def _at(index: int, violation: Violation) -> Violation:
+    return Violation(f"answers[{index}].{violation.field}", violation.code, violation.message)
+
+
+class _InvalidRow(InvalidAnswer):
+    """An answer that does not fit, with its place among the answers."""
+
+    def __init__(self, index: int, field: str, code: str, message: str) -> None:
+        super().__init__(field, code, message)
+        self.index = index
+
+
+def _block_of(script: Script, answer: GivenAnswer) -> Block:
+    """The question that an answer names. Both of its names may be there; they must not contradict."""
+    by_id = script.index_by_id.get(answer.block_id) if answer.block_id is not None else None
+    by_name = script.index_by_title.get(title_case(answer.block_name)) if answer.block_name else None
+    if by_id is not None and by_name is not None and by_id != by_name:
+        message = "`block_id` and `block_name` are two different blocks of this script: send one of them."
+        raise InvalidAnswer("block_name", "conflicting", message)
+    index = by_id if by_id is not None else by_name
+    if index is None:
+        if answer.block_id is None and not answer.block_name:
+            raise InvalidAnswer("block_id", "required", "Name the block by `block_id` or `block_name`.")
+        name = "block_id" if answer.block_id is not None else "block_name"
+        raise InvalidAnswer(name, "not_found", "This script has no such block, by its id or its name.")
+    block = script.blocks[index]
+    if not block.asks:
+        name = "block_id" if by_id is not None else "block_name"
+        raise InvalidAnswer(name, "not_allowed", f"`{block.name}` is a block that takes no answer.")
+    return block
+
+
+def _reply(block: Block, rows: Sequence[tuple[int, GivenAnswer]]) -> Reply:
+    """The reply that these answers to one block make together. Raises _InvalidRow."""
+    index, first = rows[0]
+    if block.type not in ("multi_punch", "ranking") and len(rows) > 1:
+        message = f"`{block.name}` has one answer, and this is another one to it."
+        raise _InvalidRow(rows[1][0], "value", "too_many", message)
+    if block.type not in WITH_ITEMS:
+        if first.value is None:
+            raise _InvalidRow(index, "value", "required", "`value` is required.")
+        return _parsed(block, index, {"value": first.value})
+    if block.type == "ranking":
+        return _parsed(block, index, {"ranking": _ranked(block, rows)})
+    ids = [_option_of(block, index, answer) for index, answer in rows]
+    if block.type == "single_punch":
+        return _parsed(block, index, {"option_id": ids[0]})
+    return _parsed(block, index, {"option_ids": ids})
+
+
+def _parsed(block: Block, index: int, raw: Mapping[str, object]) -> Reply:
+    try:
+        return answers.parse(block, raw)
+    except InvalidAnswer as invalid:
+        found = invalid.violation
+        name = found.field if found.field in ("value", "option_id") else "block_id"
+        raise _InvalidRow(index, name, found.code, found.message) from None
+
+
+def _ranked(block: Block, rows: Sequence[tuple[int, GivenAnswer]]) -> list[int]:
+    """The ids of the ranked items, best first: `value` is the rank of each."""
+    by_rank: dict[int, int] = {}
+    for index, answer in rows:
+        text = (answer.value or "").strip()
+        rank = int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else 0
+        if not 1 <= rank <= len(rows):
+            message = f"The `value` of a ranked item is its rank, here from 1 to {len(rows)}."
+            raise _InvalidRow(index, "value", "invalid", message)
+        if rank in by_rank:
+            raise _InvalidRow(index, "value", "duplicate", f"Two items have the rank {rank}.")
+        by_rank[rank] = _option_of(block, index, answer)
+    return [by_rank[rank] for rank in sorted(by_rank)]
+
+
+def _option_of(block: Block, index: int, answer: GivenAnswer) -> int:
+    """The id of the option that an answer names, by its id or its text."""
+    by_id = block.option_by_id.get(answer.option_id) if answer.option_id is not None else None
+    name, text = ("value", answer.value) if block.type in CHOICES else ("label", answer.label)
+    by_text = _options_called(block, text)
+    if by_id is not None and by_text and by_id not in by_text:
+        message = f"`option_id` and `{name}` are two different options of `{block.name}`: send one of them."
+        raise _InvalidRow(index, name, "conflicting", message)
+    if by_id is not None:
+        return by_id.id or 0
+    if len(by_text) > 1:
+        message = f"`{block.name}` has more than one option with this `{name}`: send `option_id`."
+        raise _InvalidRow(index, name, "conflicting", message)
+    if not by_text:
+        if answer.option_id is None and text is None:
+            message = f"Name the option of `{block.name}` by `option_id` or `{name}`."
+            raise _InvalidRow(index, "option_id", "required", message)
+        message = f"`{block.name}` has no such option, by its `option_id` or its `{name}`."
+        raise _InvalidRow(index, name if answer.option_id is None else "option_id", "not_found", message)
+    return by_text[0].id or 0
+
+
+def _options_called(block: Block, text: str | None) -> list[Option]:
+    """The options of a choice with this value; of a ranking, the items with this label, else this value."""
+    if text is None:
+        return []
+    by_value = [option for option in block.options if option.value == text]
+    if block.type in CHOICES:
+        return by_value
+    return [option for option in block.options if option.display_text == text] or by_value
+
+
+# --- Walking --------------------------------------------------------------------------------------
+
+
+def _walk(
+    script: Script, matched: _Matched, is_completed: bool, fields: Mapping[str, str]
+) -> tuple[Replay, list[Violation]]:
+    turn = runner.begin(script, fields=fields)
+    waiting, reached = set(matched.replies), list[tuple[Block, State]]()
+    while turn.show is not None and not turn.completes:
+        block = turn.show
+        if block.action_kind is not None:
+            reached.append((block, turn.state))
+        if not (waiting or is_completed):
+            break
+        if not block.asks:
+            turn = runner.proceed(script, turn.state)
+            continue
+        reply = matched.replies.get(block.id or 0)
+        if reply is None and presentation.effective_block(script, block).required:
+            return Replay(turn.state), [_unanswered(block, is_completed)]
+        waiting.discard(block.id or 0)
+        turn = runner.answer(script, turn.state, SKIPPED if reply is None else reply)
+    walk = Replay(turn.state, reached)
+    return walk, list(_faults_of_end(script, matched, waiting, walk, turn.completes, is_completed))
+
+
+def _unanswered(block: Block, is_completed: bool) -> Violation:
+    if is_completed:
+        message = f"The response is completed, but `{block.name}` needs an answer and has none."
+    else:
+        message = f"There are answers behind `{block.name}`, which needs an answer and has none."
+    return Violation("answers", "required", message)
+
+
+def _faults_of_end(
+    script: Script,
+    matched: _Matched,
+    waiting: set[int],
+    walk: Replay,
+    completes: bool,
+    is_completed: bool,
+) -> Iterator[Violation]:
+    for block_id in sorted(waiting, key=lambda each: matched.first[each]):
+        name = script.blocks[script.index_by_id[block_id]].name
+        message = f"With the other answers, a respondent does not come to `{name}`."
+        yield _at(matched.first[block_id], Violation("block_id", "not_allowed", message))
+    if is_completed or waiting:
+        return
+    if completes:
+        message = "With these answers the response is completed: `status` must be `completed`."
+        yield Violation("status", "conflicting", message)
+    elif not any(map(answers.is_answer, walk.state.replies.values())):
+        message = "A response that is not completed has at least one answer."
+        yield Violation("answers", "required", message)

@@ -1,0 +1,67 @@
+"""How often a person may complete a project, with the responses that an import adds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from communities.errors import Conflict, ViolationJson
+from surveys.engine.script import Violation
+from surveys.models import Project
+from surveys.services.conversations import completions, loading
+from surveys.services.conversations.completions import Count
+from surveys.services.imports.people import Person
+from surveys.services.imports.sent import SentResponse
+
+NOBODY = Count()
+
+
+def faults(
+    *, project: Project, sent: Sequence[SentResponse], people: Mapping[int, Person]
+) -> Iterator[ViolationJson]:
+    """A violation for each completed response beyond the limit of its person; the later ones are too many."""
+    most = loading.most_completions(project)
+    if most is None or not people:
+        return
+    keys = {person.respondent for person in people.values()}
+    known = completions.counts(project_id=project.pk, respondents=keys)
+    for each, person, number in _numbered(sent, people):
+        if known.get(person.respondent, NOBODY).completions + number > most:
+            times = "once" if most == 1 else f"{most} times"
+            message = f"With this response, this person has completed the project more than {times}."
+            yield each.fault(Violation("platform_id", "too_many", message))
+
+
+def count(
+    *, project: Project, sent: Sequence[SentResponse], people: Mapping[int, Person]
+) -> Mapping[int, int]:
+    """Count the completions, and return the number of each person's session by line.
+
+    Sessions are numbered in the order in which they were submitted, after those that the project has.
+    Raises Conflict if somebody has reached the limit since `faults` looked.
+    """
+    numbered = list(_numbered(sent, people))
+    added = Counter(person.respondent for _, person, _ in numbered)
+    if not added:
+        return {}
+    after = completions.complete_many(project_id=project.pk, numbers=added)
+    most = loading.most_completions(project)
+    if most is not None and any(counted.completions > most for counted in after.values()):
+        message = "Somebody whose response this is has just completed the project. Please retry."
+        raise Conflict(message, retry_after=1)
+    return {
+        each.line: after[person.respondent].last_session - added[person.respondent] + number
+        for each, person, number in numbered
+    }
+
+
+def _numbered(
+    sent: Sequence[SentResponse], people: Mapping[int, Person]
+) -> Iterator[tuple[SentResponse, Person, int]]:
+    """The completed responses of known people with their numbers from 1 for each person, in order of time."""
+    completed = [each for each in sent if each.submitted_at is not None and each.line in people]
+    numbers = Counter[str]()
+    for each in sorted(completed, key=lambda each: (each.submitted_at, each.line)):
+        person = people[each.line]
+        numbers[person.respondent] += 1
+        yield each, person, numbers[person.respondent]

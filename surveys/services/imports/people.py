@@ -1,0 +1,85 @@
+"""Who gave the responses of an import: members by an account, others by an id of the caller's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from communities.errors import Conflict
+from communities.models import Identity
+from communities.services import members
+from surveys.models import Project
+from surveys.services import anonymity
+from surveys.services.conversations import admission
+from surveys.services.imports.sent import SentResponse
+
+_ANY = frozenset({None, "import"})
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who gave a response. `respondent` is their keyed hash in the project.
+
+    `member_id` is None for somebody whom an id of the caller's own names, and `user_id` too until they have a
+    user.
+    """
+
+    platform_id: str
+    respondent: str
+    user_id: int | None = None
+    member_id: int | None = None
+
+
+def find(*, project: Project, sent: Sequence[SentResponse]) -> Mapping[int, Person]:
+    """The people of these responses, by line. On anonymous projects nobody is looked for.
+
+    `platform_id` is that of a present member's account, on the platform that `provider` names or on any if it
+    names none. Otherwise, and always for `web`, it is an `external_id` (decisions 8.2).
+    """
+    if project.is_anonymous:
+        return {}
+    named = [(each, each.platform_id) for each in sent if each.platform_id is not None]
+    ids = {platform_id for each, platform_id in named if each.provider != Identity.Provider.WEB}
+    accounts = members.find_by_accounts(community_id=project.community_id, platform_ids=ids) if ids else []
+    by_account: dict[tuple[str | None, str], tuple[int, int]] = {}
+    for found in accounts:
+        for provider in (found.account.provider, None):
+            key = (provider, found.account.platform_id)
+            by_account.setdefault(key, (found.user_id, found.member_id))
+    return {
+        each.line: _person(project, platform_id, by_account.get((_platform_of(each), platform_id)))
+        for each, platform_id in named
+    }
+
+
+def _platform_of(sent: SentResponse) -> str | None:
+    """The platform whose account names the person; None for any."""
+    return None if sent.provider in _ANY else sent.provider
+
+
+def _person(project: Project, platform_id: str, member: tuple[int, int] | None) -> Person:
+    user_id, member_id = member or (None, None)
+    who = f"user:{user_id}" if member else str(admission.external(external_id=platform_id).who)
+    key = anonymity.respondent_hash(project_id=project.pk, who=who)
+    return Person(platform_id, key, user_id, member_id)
+
+
+def keep(*, project: Project, people: Mapping[int, Person]) -> Mapping[int, Person]:
+    """The people with their users, created where there are none. No member among them is erased meanwhile.
+
+    Raises Conflict if one was since they were found.
+    """
+    ids = {person.member_id for person in people.values() if person.member_id is not None}
+    if ids and set(members.keep_members(member_ids=ids)) != ids:
+        message = "Somebody whose response this is has just left the community. Please retry."
+        raise Conflict(message, retry_after=1)
+    external = {person.platform_id for person in people.values() if person.member_id is None}
+    users = (
+        members.users_for_external_ids(community_id=project.community_id, external_ids=external)
+        if external
+        else {}
+    )
+    return {
+        line: replace(person, user_id=users[person.platform_id]) if person.member_id is None else person
+        for line, person in people.items()
+    }

@@ -1,0 +1,45 @@
+"""A response as a caller sends it, and what is wrong with one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from communities.errors import ViolationJson
+from surveys.engine.script import Violation
+from surveys.engine.walk.replay import GivenAnswer
+
+MOST_FAULTS = 20  # of one response
+
+
+@dataclass(frozen=True, slots=True)
+class SentResponse:
+    """One response of an import. `line` counts from 1; `path` leads to it in the body, empty for a line.
+
+    `provider` and `platform_id` name its person, if anything does. Without `submitted_at` it is partial.
+    """
+
+    line: int
+    path: str
+    started_at: datetime
+    submitted_at: datetime | None
+    provider: str | None = None
+    platform_id: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    answers: Sequence[GivenAnswer] = ()
+
+    @property
+    def is_completed(self) -> bool:
+        return self.submitted_at is not None
+
+    def fault(self, violation: Violation) -> ViolationJson:
+        """The violation, with the path and the line of this response."""
+        return located(violation.as_json(), line=self.line, path=self.path)
+
+
+def located(violation: ViolationJson, *, line: int, path: str) -> ViolationJson:
+    """A violation of one response as one of the body: with its line, and the path to it."""
+    inside = str(violation["field"])
+    joined = f"{path}.{inside}" if path and inside else path or inside
+    return {**violation, "field": joined, "line": line}

@@ -1,0 +1,196 @@
+"""What is exported from a project is imported into a copy of it, and exported alike (decisions 15.20)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.caller import Caller
+from tests.support.surveys.imports import LINES, answers_of, listed, send_lines
+from tests.support.surveys.participants import Talk
+
+pytestmark = pytest.mark.django_db
+
+COLOURS = [{"value": "red", "label": "Red"}, {"value": "green", "label": "Green"}, {"value": "blue"}]
+SCORED = [
+    {"value": "right", "score_values": {"skill": 3}},
+    {"value": "wrong", "score_values": {"skill": 1}},
+]
+# One block of each type, and one that an answer hides.
+BLOCKS: list[dict[str, Any]] = [
+    {"type": "content_block", "prompt": "Welcome."},
+    {"type": "single_punch", "name": "one", "prompt": "One?", "required": True, "options": COLOURS},
+    {"type": "multi_punch", "name": "many", "prompt": "Many?", "options": COLOURS, "min": 1, "max": 2},
+    {
+        "type": "open_text",
+        "name": "why",
+        "prompt": "Why?",
+        "show_when": {"variable": "one", "op": "eq", "value": "red"},
+    },
+    {"type": "open_numeric", "name": "count", "prompt": "How many?", "min": 0},
+    {"type": "rating", "name": "stars", "prompt": "Stars?", "required": True},
+    {"type": "opinion_scale", "name": "scale", "prompt": "Scale?"},
+    {"type": "nps", "name": "nps", "prompt": "Recommend?"},
+    {"type": "ranking", "name": "order", "prompt": "Rank.", "options": COLOURS},
+    {"type": "calculated_block", "name": "double", "prompt": "", "calculated_formula": "[count] * 2"},
+    {
+        "type": "action_block",
+        "prompt": "Here.",
+        "action_kind": "give_xp",
+        "action_config": {"xp_amount": 5},
+    },
+]
+WEB = {"delivery": {"audience": {"participation": "open_web"}}}
+SAME = ("status", "started_at", "submitted_at", "session_number", "platform_id", "user_id", "metadata")
+
+
+@pytest.fixture
+def caller() -> Caller:
+    return Caller()
+
+
+def block_of(project: dict[str, Any], name: str) -> Any:
+    return next(each for each in project["script"]["blocks"] if each["name"] == name)
+
+
+def option(project: dict[str, Any], name: str, *places: int) -> list[int]:
+    return [block_of(project, name)["options"][place]["id"] for place in places]
+
+
+def walk(caller: Caller, project: dict[str, Any], said: dict[str, Any], **who: Any) -> None:
+    """A conversation with these answers; questions without one are skipped, until `stop`."""
+    talk = Talk(caller, project, **who)
+    while talk.told["step"] is not None:
+        name = talk.block["name"]
+        if name == said.get("stop"):
+            return
+        if talk.block["type"] in ("content_block", "action_block"):
+            talk.go_on()
+            continue
+        body = {"block_id": talk.block["id"], **said.get(name, {"skip": True})}
+        talk._moved(caller.post(f"{talk.path}/answers", body))
+
+
+def answered_by_many(caller: Caller) -> dict[str, Any]:
+    project = caller.make_open(*BLOCKS, name="Original", **WEB)
+    every = {
+        "one": {"value": "red"},
+        "many": {"option_ids": option(project, "many", 2, 0)},
+        "why": {"value": "Because = “it is”,\nsaid 'she' \N{SNOWMAN}"},
+        "count": {"value": "2.50"},
+        "stars": {"value": 4},
+        "scale": {"value": 0},
+        "nps": {"value": 10},
+        "order": {"ranking": option(project, "order", 1, 2, 0)},
+    }
+    walk(caller, project, every, external_id="ann", metadata={"campaign": "mail"})
+    least = {"one": {"value": "green"}, "stars": {"value": 1}}
+    walk(caller, project, least, external_id="bob")
+    walk(caller, project, least)
+    walk(caller, project, every | {"stop": "scale"}, external_id="cem")
+    walk(caller, project, every | {"count": {"value": "1000000"}}, external_id="ann")
+    return project
+
+
+def exported(caller: Caller, project: dict[str, Any], format: str) -> bytes:
+    answer = caller.get(f"/projects/{project['id']}/responses/export?format={format}")
+    return bytes(b"".join(answer))
+
+
+def copied(caller: Caller, project: dict[str, Any]) -> Any:
+    answer = caller.post(f"/projects/{project['id']}/clone")
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+@pytest.mark.parametrize(("format", "media_type"), [("ndjson", LINES), ("json", "application/json")])
+def test_an_export_is_imported_into_a_copy_and_exported_alike(
+    caller: Caller, format: str, media_type: str
+) -> None:
+    project = answered_by_many(caller)
+    copy = copied(caller, project)
+    sent = exported(caller, project, format)
+
+    answer = caller.client.generic(
+        "POST",
+        f"/v1/communities/{caller.community.pk}/projects/{copy['id']}/responses",
+        sent,
+        media_type,
+        headers={"X-API-Key": caller.secret},
+    )
+
+    assert (answer.status_code, answer.json()) == (201, {"imported": 5}), answer.content
+    assert "X-Ignored-Fields" not in answer
+    was, now = listed(caller, project), listed(caller, copy)
+    for before, after in zip(was, now, strict=True):
+        assert answers_of(after) == answers_of(before)
+        assert {name: after[name] for name in SAME} == {name: before[name] for name in SAME}
+        assert (after["variables"], after["scores"]) == (before["variables"], before["scores"])
+        assert [each["label"] for each in after["answers"]] == [each["label"] for each in before["answers"]]
+        assert after["provider"] == "import"
+    assert {each["block_id"] for each in now[0]["answers"]}.isdisjoint(
+        each["block_id"] for each in was[0]["answers"]
+    )
+    first = [each["variables"]["double"] for each in now if each["platform_id"] == "ann"]
+    assert first == [5, 2_000_000]
+
+
+def test_an_import_is_exported_and_imported_once_more(caller: Caller) -> None:
+    project = answered_by_many(caller)
+    copy, other = copied(caller, project), copied(caller, project)
+    send_lines(caller, copy, exported(caller, project, "ndjson"))
+
+    answer = send_lines(caller, other, exported(caller, copy, "ndjson"))
+
+    assert answer.json() == {"imported": 5}
+    was, now = listed(caller, project), listed(caller, other)
+    assert [each["user_id"] for each in now] == [each["user_id"] for each in was]
+    assert list(map(answers_of, now)) == list(map(answers_of, was))
+
+
+def test_an_export_is_imported_into_the_same_project_again(caller: Caller) -> None:
+    project = answered_by_many(caller)
+
+    answer = send_lines(caller, project, exported(caller, project, "ndjson"))
+
+    assert answer.json() == {"imported": 5}
+    anns = [each["session_number"] for each in listed(caller, project) if each["platform_id"] == "ann"]
+    assert sorted(anns) == [1, 2, 3, 4]
+
+
+def test_scores_are_computed_anew(caller: Caller) -> None:
+    quiz = {"type": "single_punch", "name": "quiz", "prompt": "Quiz?", "options": SCORED}
+    scoring = {"scoring": {"enabled": True, "buckets": [{"name": "Skill", "order": 0}]}}
+    project = caller.make_open(quiz, name="Quiz", **WEB, **scoring)
+    walk(caller, project, {"quiz": {"value": "right"}})
+    walk(caller, project, {"quiz": {"value": "wrong"}})
+    copy = copied(caller, project)
+
+    send_lines(caller, copy, exported(caller, project, "ndjson"))
+
+    assert [each["scores"]["skill"]["score"] for each in listed(caller, copy)] == [3, 1]
+    assert [each["scores"] for each in listed(caller, copy)] == [
+        each["scores"] for each in listed(caller, project)
+    ]
+
+
+def test_the_figures_of_a_copy_are_those_of_the_original(caller: Caller) -> None:
+    project = answered_by_many(caller)
+    copy = copied(caller, project)
+    send_lines(caller, copy, exported(caller, project, "ndjson"))
+
+    def figures(of: Any, query: str = "") -> Any:
+        body = caller.get(f"/projects/{of['id']}/analysis/results{query}").json()
+        return [
+            {name: value for name, value in block.items() if name in ("response_count", "stats", "nps")}
+            for block in body["blocks"]
+        ]
+
+    assert figures(copy) == figures(project)
+    assert figures(copy, "?status=completed") == figures(project, "?status=completed")
+    assert figures(copy, "?provider=import") == figures(project)
+    told = caller.get(f"/projects/{copy['id']}").json()["info"]
+    was = caller.get(f"/projects/{project['id']}").json()["info"]
+    counts = ("response_count", "completion_count")
+    assert [told[name] for name in counts] == [was[name] for name in counts]

@@ -1,0 +1,246 @@
+"""What follows from imported responses is right: counts, figures, feed, order, rows; and who has to wait."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from communities.services import members
+from surveys.models import Answer, Completion, Conversation, Project
+from surveys.services.conversations import repository
+from tests.factories import IdentityFactory, MemberFactory
+from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.concurrency import BackgroundCall, run_together
+from tests.support.surveys import scenario
+from tests.support.surveys.copies import Copy, source
+from tests.support.surveys.imports import imported, listed, partial, past, send
+from tests.support.surveys.participants import Talk
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+QUESTION = {**CHOICE, "name": "one"}
+WHY = {**TEXT, "name": "why"}
+ONE, OTHER = ("one", "red"), ("one", "green")
+WEB = {"delivery": {"audience": {"participation": "open_web"}}}
+
+
+@pytest.fixture
+def caller() -> Caller:
+    return Caller()
+
+
+@pytest.fixture
+def project(caller: Caller) -> Any:
+    return caller.make_open(QUESTION, WHY, **WEB)
+
+
+def row_of(project: Any) -> Project:
+    return Project.objects.get(pk=project["id"])
+
+
+def test_counts_are_those_of_the_rows(caller: Caller, project: Any) -> None:
+    Talk(caller, project).through()
+
+    imported(caller, project, past(ONE, ("why", "So.")), past(), partial(OTHER))
+
+    counts = scenario.counts(row_of(project))
+    assert counts == scenario.recounted(row_of(project)) == {"answered": 5, "completed": 3, "listed": 4}
+
+
+def test_rows_are_those_that_a_live_response_has(caller: Caller, project: Any) -> None:
+    talk = Talk(caller, project, external_id="ann", metadata={"campaign": "mail"})
+    talk.answer("red")
+    talk.answer("So.")
+    sent = past(ONE, ("why", "So."), platform_id="bob", metadata={"campaign": "mail"})
+
+    imported(caller, project, sent)
+
+    live, other = Conversation.objects.order_by("-provider")
+    assert (live.provider, other.provider) == ("web", "import")
+    other.state.pop("earns")
+    for name in ("state", "packed", "is_listed", "is_settled", "session_number", "sealed_respondent"):
+        assert getattr(other, name) == getattr(live, name), name
+    columns = ("block_id", "ordinal", "option_id", "value", "number")
+    rows = [
+        list(Answer.objects.filter(conversation=each).order_by("block_id").values_list(*columns))
+        for each in (live, other)
+    ]
+    assert rows[0] == rows[1]
+    assert [each.completions for each in Completion.objects.all()] == [1, 1]
+
+
+def test_figures_with_and_without_filters_count_imported_responses(caller: Caller, project: Any) -> None:
+    def count(query: str = "") -> Any:
+        body = caller.get(f"/projects/{project['id']}/analysis/results{query}").json()
+        return [block["response_count"] for block in body["blocks"]]
+
+    Talk(caller, project).answer("red")
+    before = [count(), count("?provider=import"), count("?provider=web")]
+
+    imported(caller, project, past(ONE, ("why", "So.")), past(OTHER))
+
+    assert before == [[1, 0], [0, 0], [1, 0]]
+    assert [count(), count("?provider=import"), count("?provider=web")] == [[3, 1], [2, 1], [1, 0]]
+    assert len(listed(caller, project, "&provider=import")) == 2
+
+
+def test_the_feed_tells_imported_responses_to_those_who_read_on(caller: Caller, project: Any) -> None:
+    copy = Copy(caller, project)
+    Talk(caller, project).through()
+    copy.read()
+
+    responses = imported(caller, project, past(ONE), partial(OTHER))
+
+    told = copy.read()
+    assert {each["id"] for each in told} == {each["id"] for each in responses if each["provider"] == "import"}
+    assert copy.responses == source(caller, project)
+    since = responses[-1]["started_at"]
+    assert len(listed(caller, project, f"&updated_after={since}")) == 3
+
+
+def test_the_listing_shows_responses_in_the_order_of_their_times(caller: Caller, project: Any) -> None:
+    Talk(caller, project).through()
+    times = ["1969-07-20T20:17:40Z", "2025-05-02T08:00:00Z", "2025-05-01T08:00:00Z", "2025-05-02T08:00:00Z"]
+    sent = [
+        past(ONE, started_at=time, submitted_at=time, metadata={"n": str(n)}) for n, time in enumerate(times)
+    ]
+
+    responses = imported(caller, project, *sent)
+
+    order = [(each["metadata"] or {}).get("n") for each in responses]
+    assert order == ["0", "2", "1", "3", None]
+    pages = []
+    after = ""
+    while True:
+        page = caller.get(f"/projects/{project['id']}/responses?per_page=2{after}").json()
+        pages += page["data"]
+        if not page["pagination"]["has_more"]:
+            break
+        after = f"&after={page['data'][-1]['id']}"
+    assert pages == responses
+
+
+# --- At the same time --------------------------------------------------------------------------------
+
+
+def importing(caller: Caller, project: Any, *sent: Any, query: str = "") -> Any:
+    twin = caller.in_another_thread()
+    return lambda: send(twin, project, *sent, query=query).status_code
+
+
+def test_an_import_waits_for_nobody_who_answers(caller: Caller, project: Any) -> None:
+    talk = Talk(caller, project, external_id="ann")
+
+    with transaction.atomic():
+        talk.answer("red")
+        importer = BackgroundCall(importing(caller, project, past(ONE, platform_id="bob")))
+        did_wait = importer.waits_for_lock()
+
+    assert (did_wait, importer.result()) == (False, 201)
+
+
+def test_nobody_who_answers_waits_for_an_import(
+    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_written, may_end, count = Event(), Event(), repository.count
+
+    def count_later(**changes: Any) -> None:
+        is_written.set()
+        assert may_end.wait(30)
+        count(**changes)
+
+    monkeypatch.setattr(repository, "count", count_later)
+    importer = BackgroundCall(importing(caller, project, past(ONE, platform_id="bob")))
+    assert is_written.wait(30)
+    during = Talk(caller, project, external_id="ann").through()["status"]
+    may_end.set()
+
+    assert (during, importer.result()) == ("completed", 201)
+    assert scenario.counts(row_of(project)) == scenario.recounted(row_of(project))
+
+
+def test_the_script_cannot_change_during_an_import(caller: Caller) -> None:
+    project = caller.make(QUESTION, **WEB)
+    with transaction.atomic():
+        send(caller, project, past(ONE))
+        twin = caller.in_another_thread()
+        writer = BackgroundCall(lambda: twin.put(f"/projects/{project['id']}/script", {"blocks": [WHY]}))
+        did_wait = writer.waits_for_lock()
+
+    assert (did_wait, writer.result().status_code) == (True, 200)
+
+
+def test_two_imports_of_the_same_people_do_not_exceed_their_limit(caller: Caller) -> None:
+    project = caller.make_open(QUESTION, settings={"max_completes_per_user": 1}, **WEB)
+    names = [f"person-{n}" for n in range(20)]
+    there = [past(ONE, platform_id=name) for name in names]
+
+    statuses = run_together(importing(caller, project, *there), importing(caller, project, *reversed(there)))
+
+    assert statuses.count(201) == 1
+    assert set(statuses) <= {201, 400, 409}
+    assert scenario.completions(row_of(project)) == [1] * 20
+    assert scenario.counts(row_of(project)) == scenario.recounted(row_of(project))
+
+
+def test_imports_with_xp_and_answers_at_the_same_time_give_each_once(caller: Caller) -> None:
+    project = caller.make_open(QUESTION, rewards={"use_xp": True, "xp_amount": 5}, **WEB)
+    people = []
+    for n in range(5):
+        made = MemberFactory.create(community=caller.community)
+        IdentityFactory.create(user=made.user, provider="chat", platform_id=f"p{n}")
+        people.append(made)
+    sent = [past(ONE, platform_id=f"p{n}") for n in range(5)]
+
+    def answer(member: Any) -> Any:
+        twin = caller.in_another_thread()
+        return lambda: Talk(twin, project, member_id=str(member.pk)).through()["status"]
+
+    results = run_together(
+        importing(caller, project, *sent, query="?give_xp=true"),
+        importing(caller, project, *reversed(sent), query="?give_xp=true"),
+        *[answer(each) for each in people],
+    )
+
+    assert results == [201, 201, *["completed"] * 5]
+    assert scenario.completions(row_of(project)) == [3] * 5
+    numbers = Conversation.objects.order_by("user_id", "session_number").values_list(
+        "session_number", flat=True
+    )
+    assert list(numbers) == [1, 2, 3] * 5
+    assert scenario.counts(row_of(project)) == scenario.recounted(row_of(project))
+
+
+def test_a_member_who_is_erased_meanwhile_is_not_given_responses(
+    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = MemberFactory.create(community=caller.community)
+    IdentityFactory.create(user=ann.user, provider="chat", platform_id="ann")
+    find = members.find_by_accounts
+
+    def found_then_gone(**where: Any) -> Any:
+        found = find(**where)
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE communities_member SET left_at = now() WHERE id = %s", [ann.pk])
+        return found
+
+    monkeypatch.setattr(members, "find_by_accounts", found_then_gone)
+
+    answer = send(caller, project, past(ONE, platform_id="ann"))
+
+    assert (answer.status_code, answer["Retry-After"]) == (409, "1")
+    assert not Conversation.objects.exists()
+
+
+@pytest.mark.parametrize("count", [1, 50])
+def test_however_many_they_are_they_take_the_same_statements(
+    caller: Caller, project: Any, count: int
+) -> None:
+    sent = [past(ONE, ("why", "So."), platform_id=f"p{n}") for n in range(count)]
+    send(caller, project, past(ONE))  # the script is cached
+
+    with scenario.at_most(30):
+        send(caller, project, *sent)
