@@ -100,6 +100,18 @@ def test_the_address_cannot_override_it_but_adds_declared_fields(admin: Caller, 
     assert stored() == {**CARRIED, "utm_source": "mail"}
 
 
+def test_the_address_of_a_link_fills_in_answers_too(admin: Caller, project: Any) -> None:
+    told = create(admin, project).json()
+
+    visitor = arrive(told, "&q0=Well&skip=1")
+
+    assert "And else?" in visitor.page
+    assert "link=" not in visitor.response.request["QUERY_STRING"]
+    visitor.send(value="No")
+    answers = admin.get(f"/projects/{project['id']}/responses").json()["data"][0]["answers"]
+    assert [each["value"] for each in answers] == ["Well", "No"]
+
+
 def test_without_cookies_and_in_a_frame_it_comes_with_the_link(admin: Caller, project: Any) -> None:
     for more in ("&taken=1", "&embed=1"):
         told = create(admin, project, metadata=CARRIED).json()
