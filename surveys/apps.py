@@ -9,4 +9,4 @@ class SurveysConfig(AppConfig):
         from surveys.services import lookup  # noqa: PLC0415 - once the models are loaded
         from webhooks import projects  # noqa: PLC0415
 
-        projects.register(lookup.project_names)
+        projects.register(lookup.project_names, lookup.newest_project_names)

@@ -31,6 +31,11 @@ def plain(text: str, *, language: str) -> str:
     return text
 
 
+def written(number: str, *, language: str) -> str:
+    """A number with plain digits and a decimal point as it is typed in a language: `plain` reads it."""
+    return number.replace(".", _decimal_sign(language))
+
+
 def _decimal_sign(language: str) -> str:
     """The sign before decimals: `,` or `.` (what other signs there are, no keyboard types)."""
     sign = get_format("DECIMAL_SEPARATOR", lang=language, use_l10n=True)

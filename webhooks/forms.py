@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.http import QueryDict
 from django.utils.html import format_html
 
 from communities.once import TicketForm
-from webhooks import addresses
+from webhooks import addresses, projects
 from webhooks.events import ALL, EventType
 from webhooks.models import Delivery, Webhook
 from webhooks.services.deliveries import NOT_ARRIVED
 from webhooks.words import EVENT_MEANINGS
 
 SOME, EVERY = "some", "all"
+MOST_OFFERED = 50  # projects
+MAX_DIGITS = 18  # of an id: below 2**63
+_WRITTEN = {
+    "which": "events",
+    "about": "project_ids",
+    "projects": "project_ids",
+}  # fields of the form → model
 EVENTS = [
     (value, format_html("<span>{} <code>{}</code></span>", EVENT_MEANINGS[EventType(value)], value))
     for value in EventType.values
@@ -43,6 +52,17 @@ class WebhookForm(forms.Form):
     events = forms.MultipleChoiceField(
         label="Events", choices=EVENTS, required=False, widget=forms.CheckboxSelectMultiple
     )
+    about = forms.ChoiceField(
+        label="About which projects",
+        choices=[(EVERY, "All projects, also new ones"), (SOME, "Only the projects below")],
+        widget=forms.RadioSelect,
+        initial=EVERY,
+        required=False,
+        help_text="Events that are about no project, such as an erased member, are sent all the same.",
+    )
+    projects = forms.MultipleChoiceField(
+        label="Projects", required=False, widget=forms.CheckboxSelectMultiple
+    )
     is_active = forms.BooleanField(
         label="On",
         required=False,
@@ -50,10 +70,28 @@ class WebhookForm(forms.Form):
         help_text="A webhook that is off receives only pings and what you send again by hand.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None, *, community_id: int, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        chosen = [*self.initial.get("projects", ()), *(data.getlist("projects") if data else ())]
+        self._offer_projects(community_id, chosen)
         schemes = "https:// or http://" if settings.WEBHOOKS_ALLOW_HTTP else "https://"
         self.fields["url"].help_text += f" It must begin with {schemes}."
+
+    def _offer_projects(self, community_id: int, chosen: Sequence[str]) -> None:
+        """Offer the newest projects, and those that are chosen, as far as the community still has them."""
+        ids = [int(each) for each in chosen if each.isascii() and each.isdigit() and len(each) <= MAX_DIGITS]
+        newest = projects.newest(community_id=community_id, count=MOST_OFFERED + 1)
+        offered = dict(list(newest.items())[:MOST_OFFERED])
+        offered |= projects.names_of(community_id=community_id, project_ids=ids)
+        field = self.fields["projects"]
+        assert isinstance(field, forms.MultipleChoiceField)
+        field.choices = [(str(project_id), name) for project_id, name in offered.items()]
+        if len(newest) > MOST_OFFERED:
+            field.help_text = f"The newest {MOST_OFFERED}. The API takes any project."
+        if not offered:
+            field.help_text = "There are no projects yet."
+        known = {str(project_id) for project_id in offered}  # a deleted project is no change of the form
+        self.initial["projects"] = [each for each in self.initial.get("projects", ()) if each in known]
 
     def clean_name(self) -> str | None:
         return self.cleaned_data["name"].strip() or None
@@ -74,6 +112,12 @@ class WebhookForm(forms.Form):
         cleaned = self.cleaned_data
         if cleaned.get("which") == SOME and not cleaned.get("events"):
             self.add_error("events", "Choose at least one event.")
+        if cleaned.get("about") == SOME and not cleaned.get("projects") and "projects" not in self.errors:
+            self.add_error("projects", "Choose at least one project.")
+        if cleaned.get("about") == EVERY and "projects" in self.changed_data and cleaned.get("projects"):
+            self.add_error(
+                "about", "You ticked single projects. Choose “Only the projects below”, or untick them."
+            )
         if cleaned.get("which") == EVERY and "events" in self.changed_data and cleaned.get("events"):
             self.add_error(
                 "which", "You ticked single events. Choose “Only the events below”, or untick them."
@@ -89,17 +133,19 @@ class WebhookForm(forms.Form):
             "name": cleaned["name"],
             "url": cleaned["url"],
             "events": events,
+            "project_ids": [int(each) for each in cleaned["projects"]] if cleaned["about"] == SOME else None,
             "is_active": cleaned["is_active"],
         }
 
     @property
     def changes(self) -> dict[str, Any]:
         """Only the changed values, so that a colleague's change of another field stays."""
-        changed = {
-            "events" if name == "which" else name
-            for name in self.changed_data
-            if name != "events" or self.cleaned_data["which"] == SOME
-        }
+        changed = {_WRITTEN.get(name, name) for name in self.changed_data}
+        cleaned = self.cleaned_data
+        if cleaned["which"] == EVERY and "which" not in self.changed_data:
+            changed.discard("events")
+        if not cleaned["about"] or (cleaned["about"] == EVERY and "about" not in self.changed_data):
+            changed.discard("project_ids")
         return {name: value for name, value in self.values.items() if name in changed}
 
 
@@ -110,6 +156,8 @@ def initial_of(webhook: Webhook) -> dict[str, Any]:
         "url": webhook.url,
         "which": EVERY if ALL in webhook.events else SOME,
         "events": webhook.events,
+        "about": EVERY if webhook.project_ids is None else SOME,
+        "projects": [str(each) for each in webhook.project_ids or ()],
         "is_active": webhook.is_active,
     }
 

@@ -5,19 +5,34 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
 
 from django.core.cache import cache
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, JsonResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 from django_redis.exceptions import ConnectionInterrupted
 
+from communities.errors import InvalidRequest, Refusal
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.models import Project
 
-FORMATS = {"csv": "CSV", "xlsx": "Excel", "json": "JSON", "ndjson": "NDJSON"}
+FORMATS = {
+    "csv": "CSV",
+    "xlsx": "Excel",
+    "sav": "SPSS",
+    "parquet": "Parquet",
+    "json": "JSON",
+    "ndjson": "NDJSON",
+}
+TABLES = ("csv", "xlsx", "parquet", "sav")  # which may have codes, and all but SPSS a row for each answer
+_LONG_SPSS = "An SPSS file has one response in a row. Choose another file for one answer in a row."
+_LARGE_SPSS = (
+    "These responses do not fit into an SPSS file. Choose fewer days with the filters, or download Parquet "
+    "or CSV, which hold any number of responses."
+)
 LARGE = 20_000  # responses; takes some seconds
 KEPT_FOR = 600  # seconds
 _WATCH = re.compile(r"[0-9a-f-]{36}").fullmatch
@@ -25,12 +40,52 @@ _WATCH = re.compile(r"[0-9a-f-]{36}").fullmatch
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The files of what is selected. `watch` is the address of their progress; empty for small files."""
+    """The files of what is selected. `watch` is the address of their progress; empty for small files.
+
+    `address` with `filters` takes the choices of a form: the kind of file, codes, a row for each answer.
+    """
 
     count: int
     noun: str
     files: list[tuple[str, str]]
     watch: str
+    address: str = ""
+    tables: list[tuple[str, str]] = field(default_factory=list)
+    filters: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class FileChoice:
+    """What a file is to be, as the address of a download says it."""
+
+    format: str
+    codes: bool
+    is_long: bool
+    with_bom: bool
+
+
+def choice_of(query: QueryDict) -> FileChoice | None:
+    """The file that is asked for; None for one that no page offers.
+
+    Raises InvalidRequest for a row for each answer in an SPSS file, which the form lets one choose.
+    """
+    codes, is_long = query.get("values") == "codes", query.get("form") == "long"
+    choice = FileChoice(query.get("format", "csv"), codes, is_long, query.get("bom") == "1")
+    if choice.format not in FORMATS or (choice.format not in TABLES and (codes or is_long)):
+        return None
+    if choice.format == "sav" and is_long:
+        raise InvalidRequest(_LONG_SPSS)
+    return choice
+
+
+def in_words(refusal: Refusal, choice: FileChoice | None) -> Refusal:
+    """A refusal as the tab tells it: the interface's own names are no help there."""
+    is_too_large = isinstance(refusal, InvalidRequest) and any(
+        each["field"] == "format" and each["code"] == "too_many" for each in refusal.violations
+    )
+    if choice is not None and choice.format == "sav" and is_too_large:
+        return InvalidRequest(_LARGE_SPSS)
+    return refusal
 
 
 def offered(page: ProjectPage, *, query: str, count: int) -> Offer:
@@ -43,7 +98,15 @@ def offered(page: ProjectPage, *, query: str, count: int) -> Offer:
         for format, label in FORMATS.items()
     ]
     watch = reverse("admin:surveys_project_results_exported", args=[project.pk]) if count >= LARGE else ""
-    return Offer(count, "vote" if project.is_poll else "response", files, watch)
+    return Offer(
+        count=count,
+        noun="vote" if project.is_poll else "response",
+        files=files,
+        watch=watch,
+        address=address,
+        tables=[(format, FORMATS[format]) for format in TABLES],
+        filters=parse_qsl(query),
+    )
 
 
 def noter(request: HttpRequest, project: Project) -> Callable[[int], None] | None:

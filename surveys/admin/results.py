@@ -69,29 +69,35 @@ def results(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 def export(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """Stream the responses that the filters select, as a file. What prevents it is said on the tab."""
     form = results_form(request, page)
-    format = request.GET.get("format", "csv")
-    if format not in exporting.FORMATS or not form.is_valid():
+    if not form.is_valid():
         raise Http404
     try:
         access.require_responses_reader(actor=page.actor, project=page.project, at=page.at)
     except Forbidden as refusal:
         return refused(request, page, refusal)
+    choice = None
     try:
+        choice = exporting.choice_of(request.GET)
+        if choice is None:
+            raise Http404
         file = exports.export(
             project=page.project,
-            format=format,
+            format=choice.format,
             selection=form.selection,
-            with_bom=request.GET.get("bom") == "1",
+            with_bom=choice.with_bom,
+            solutions=access.may_read_solutions(actor=page.actor),
+            codes=choice.codes,
+            is_long=choice.is_long,
             note=exporting.noter(request, page.project),
         )
         response = download(
             request, content_type=file.content_type, file_name=file.file_name, chunks=file.chunks
         )
         if request.method == "GET":
-            exports.note_export(actor=page.actor, project=page.project, format=format, at=page.at)
+            exports.note_export(actor=page.actor, project=page.project, format=choice.format, at=page.at)
         return response
-    except Refusal as refusal:  # too many columns for a workbook, or too many downloads are running
-        return draw(request, page, refusal=refusal)
+    except Refusal as refusal:  # too large for its kind of file, or too many downloads are running
+        return draw(request, page, refusal=exporting.in_words(refusal, choice))
 
 
 @project_tab("results")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.http.response import HttpResponseBase
 
-from surveys.admin import delivery, links, look, opening, renaming, rewards, share
+from surveys.admin import address_values, delivery, links, look, opening, renaming, rewards, share
 
 SETTINGS_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("open/", opening.open_view, "open"),
@@ -21,5 +21,6 @@ SETTINGS_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("share/links/file/<str:format>/", links.file, "share_links_file"),
     ("share/links/<uuid:link_id>/", links.one, "share_link"),
     ("share/links/<uuid:link_id>/revoke/", links.revoke, "share_link_revoke"),
+    ("share/values/", address_values.values, "share_values"),
     ("share/new-address/", share.new_address, "share_new_address"),
 ]

@@ -12,7 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from communities.services.chat import overview
-from surveys.admin import project_forms
+from surveys.admin import address_values, project_forms
 from surveys.admin.cards import Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.opening import audience_in_words
@@ -103,6 +103,8 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "asked": audience_in_words(project),
             "is_live": project.is_live_at(page.at),
             "links_address": page.address("share_links"),
+            "values_example": address_values.example_address(project),
+            "values_address": page.address("share_values"),
             "delivery_address": page.address("delivery"),
         },
     )

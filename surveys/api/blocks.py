@@ -217,7 +217,10 @@ def _warning() -> Schema:
             "`unknown_achievement`: an achievement without a description. `tells_the_answers`: on an "
             "anonymous project, an award that depends on a score or a condition would reveal answers, so "
             "nothing is given. `undeclared_field`: a condition compares a `field.…` that "
-            "`settings.hidden_fields` does not declare, so the page does not take it from its address."
+            "`settings.hidden_fields` does not declare, so the page does not take it from its address. "
+            "`reserved_name`: a question whose name means something else in the address of the page, so that "
+            "`?name=value` does not fill it in: a parameter of the page (`again`, `at`, `change`, `embed`, "
+            "`link`, `skip`, `taken`) or a declared field."
         ),
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {

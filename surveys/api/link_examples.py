@@ -14,6 +14,7 @@ CREATED: dict[str, Any] = {
     "member_id": "52",
     "url": _URL,
     "expires_at": "2026-03-02T09:30:00Z",
+    "metadata": {"customer": "C-1042"},
 }
 CREATED_MANY: dict[str, Any] = {"data": [CREATED]}
 LISTED: dict[str, Any] = {
@@ -25,4 +26,5 @@ LISTED: dict[str, Any] = {
     "revoked_at": None,
     "used_at": "2026-02-01T18:04:11Z",
     "mailed_at": "2026-01-31T09:30:00Z",
+    "metadata": {"customer": "C-1042"},
 }

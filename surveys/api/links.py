@@ -19,11 +19,13 @@ from communities.http.downloads import download
 from communities.http.fields import StrictTextField
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
+from surveys.api.conversations import Metadata
 from surveys.api.exports import XLSX
 from surveys.api.link_examples import CREATED, CREATED_MANY, LISTED
 from surveys.api.projects import OwnWorkViewSet
 from surveys.models import PersonalLink, Project
-from surveys.services.links import addresses, files
+from surveys.services import metadata
+from surveys.services.links import addresses, fields, files
 from surveys.services.links import service as links
 
 TAG = "Personal links"
@@ -42,6 +44,28 @@ class LinksIn(serializers.Serializer[Any]):
         max_length=links.MOST_AT_ONCE,
         help_text="The ids of present members, each once.",
     )
+    metadata = Metadata(
+        required=False,
+        allow_null=True,
+        help_text=(
+            f"Up to {metadata.MAX_FIELDS} texts that the link carries along, returned as `metadata` of the "
+            f"Response. Keys have 1 to {metadata.MAX_KEY} of `a-z`, `0-9` and `_`, values up to "
+            f"{metadata.MAX_VALUE} characters. On anonymous projects only values that "
+            "`settings.hidden_fields` allows."
+        ),
+    )
+
+
+class Carried(serializers.DictField):
+    """What a link carries along."""
+
+    child = serializers.CharField()
+
+    def __init__(self) -> None:
+        super().__init__(
+            allow_null=True,
+            help_text="What it carries along; null if it carries nothing, and always on anonymous projects.",
+        )
 
 
 class NewLinkOut(serializers.Serializer[Any]):
@@ -51,6 +75,7 @@ class NewLinkOut(serializers.Serializer[Any]):
     member_id = serializers.CharField()
     url = serializers.CharField(help_text="Whoever has this address answers in the member's name.")
     expires_at = serializers.DateTimeField(help_text="30 days after it was made.")
+    metadata = Carried()
 
 
 class NewLinksOut(serializers.Serializer[Any]):
@@ -77,6 +102,7 @@ class LinkOut(serializers.Serializer[Any]):
         ),
     )
     mailed_at = serializers.DateTimeField(allow_null=True, help_text="When we last mailed it.")
+    metadata = Carried()
 
 
 class LinkExportIn(serializers.Serializer[Any]):
@@ -128,6 +154,15 @@ class LinkViewSet(OwnWorkViewSet):
             "days or until it is revoked. It admits the member past `private`; roles and verified sources "
             "that the project asks for are still asked for. It signs nobody in: it opens no other project "
             "and no account. On anonymous projects nothing joins the link to answers.\n\n"
+            "`metadata` is what the link carries along: it becomes `metadata` of the Response, is shown by "
+            "`[field.key]` and compared by `field.key`, as on `POST .../conversations`. Its reader cannot "
+            "change it, and what the page's address says of the same key does not count. The names "
+            "need not be in `settings.hidden_fields`. With `member_ids` every link carries the same. Sending "
+            "the same member again makes another link, and changes nothing about what earlier ones carry; "
+            "mails contain the member's latest link, with what it carries. A conversation that has begun "
+            "keeps the metadata that it began with. On anonymous projects a value that "
+            "`settings.hidden_fields` does not allow is `400`; what a link carries is encrypted and told to "
+            "nobody there. A project that becomes anonymous drops what its links carried.\n\n"
             "Send `member_id` for one link, or `member_ids` (1 to 1,000) for many; both or neither is `400`. "
             "An id that is not that of a present member, or is given twice, refuses all of them; the "
             "violation names its index. A member may have several links. No mail is sent."
@@ -141,6 +176,11 @@ class LinkViewSet(OwnWorkViewSet):
         examples=[
             OpenApiExample("For one member", {"member_id": "52"}, request_only=True),
             OpenApiExample("For many", {"member_ids": ["52"]}, request_only=True),
+            OpenApiExample(
+                "With what it carries along",
+                {"member_id": "52", "metadata": {"customer": "C-1042"}},
+                request_only=True,
+            ),
             OpenApiExample("One", CREATED, response_only=True, status_codes=["201"]),
             OpenApiExample("Many", CREATED_MANY, response_only=True, status_codes=["201"]),
         ],
@@ -155,7 +195,12 @@ class LinkViewSet(OwnWorkViewSet):
             refuse("member_id", code, "Send either `member_id` or `member_ids`.")
         member_ids: Sequence[str] = body["member_ids"] if is_many else [body["member_id"]]
         created = links.create(
-            actor=self.actor, project_id=project_id, member_ids=member_ids, at=self.at, many=is_many
+            actor=self.actor,
+            project_id=project_id,
+            member_ids=member_ids,
+            at=self.at,
+            many=is_many,
+            metadata=body.get("metadata"),
         )
         told = [_new_as_json(link, link.project) for link in created]
         return Response({"data": told} if is_many else told[0], status=201)
@@ -213,6 +258,7 @@ def _as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
         "revoked_at": link.revoked_at,
         "used_at": links.used_at(link, project),
         "mailed_at": link.mailed_at,
+        "metadata": fields.told(link, project),
     }
 
 
@@ -222,4 +268,5 @@ def _new_as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
         "member_id": str(link.member_id),
         "url": addresses.url_of(project=project, link_id=link.pk),
         "expires_at": link.expires_at,
+        "metadata": fields.told(link, project),
     }

@@ -397,7 +397,19 @@ class InfoOut(serializers.Serializer[Any]):
     author_name = StrictTextField(allow_null=True)
     completion_count = StrictIntegerField()
     response_count = StrictIntegerField(help_text="Answered blocks in all responses.")
-    web_url = serializers.URLField(help_text="The respondent's page.")
+    web_url = serializers.URLField(
+        help_text=(
+            "The respondent's page. `?<block name>=value` fills in a question for the respondent, who sees "
+            "and may change it: `?colour=red` (an option's value or label), `?topics=chess,go` or a repeated "
+            "parameter (several options), `?score=9`, `?first_name=Ann`. Names are compared as in scripts; a "
+            "space may be written `_`. A value that does not answer its question is left out, and so is what "
+            "goes beyond about 2,000 characters in all. With `&skip=1` a question that is filled in is "
+            "passed, and saved with the respondent's next press of a button: opening the address saves "
+            "nothing. The last question, a poll's, a ranking, a graded question of a quiz and all questions "
+            "of anonymous projects are never passed. A name in `settings.hidden_fields` is a field, not a "
+            "question, and `again`, `at`, `change`, `embed`, `link`, `skip` and `taken` belong to the page."
+        )
+    )
     scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When the pending opening takes place.")
     results_url = serializers.URLField(
         allow_null=True, help_text="The public page of the results, while `settings.share_results` is on."

@@ -29,6 +29,7 @@ class PersonalLink(models.Model):
     used_at = models.DateTimeField(null=True, blank=True, help_text="When it was first opened.")
     mailed_at = models.DateTimeField(null=True, blank=True)
     reminded_at = models.DateTimeField(null=True, blank=True)
+    sealed_metadata = models.BinaryField(null=True, blank=True, help_text="What it carries along, encrypted.")
 
     class Meta:
         indexes = [models.Index(fields=["project", "-created_at", "-id"], name="link_newest_of_project")]

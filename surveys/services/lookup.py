@@ -54,3 +54,9 @@ def project_names(community_id: int, project_ids: Collection[int]) -> Mapping[in
     """The names of those of these projects that the community has, by id."""
     projects = Project.objects.in_community(community_id).filter(pk__in=project_ids)
     return dict(projects.values_list("pk", "name"))
+
+
+def newest_project_names(community_id: int, count: int) -> Mapping[int, str]:
+    """The names of the community's newest projects by id, newest first."""
+    projects = Project.objects.in_community(community_id).order_by("-created_at", "-pk")
+    return dict(projects.values_list("pk", "name")[:count])

@@ -8,7 +8,7 @@ each field there, and any other value is dropped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from surveys.engine.script import Violation
 from surveys.models import Project
@@ -31,6 +31,12 @@ def allowed(project: Project, sent: Mapping[str, str]) -> dict[str, str]:
         return dict(sent)
     values = project.hidden_fields if isinstance(project.hidden_fields, dict) else {}
     return {key: value for key, value in sent.items() if value in values.get(key, ())}
+
+
+def declared(project: Project) -> Mapping[str, Sequence[str]]:
+    """The declared fields, with the values that each may have; none for any value."""
+    fields = project.hidden_fields
+    return fields if project.is_anonymous and isinstance(fields, dict) else dict.fromkeys(fields, ())
 
 
 def from_address(project: Project, query: Mapping[str, str]) -> dict[str, str]:

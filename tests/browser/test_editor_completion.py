@@ -173,3 +173,75 @@ def test_blocks_without_a_name_are_called_by_their_question(windows):
     page.get_by_role("button", name="Jump to this block").click()
 
     expect(page.locator(".preview-path")).to_contain_text("2 For how many years")
+
+
+def test_declared_fields_are_completed_in_logic_formulas_and_texts(windows):
+    page = editor.opened(
+        windows, WHY | {"precondition": "true"}, LEVEL, settings={"hidden_fields": ["customer", "utm_source"]}
+    )
+    editor.select(page, 0)
+    text = editor.logic(page).get_by_label("Hidden when")
+
+    text.fill("")
+    page.keyboard.type("field.")
+    expect(editor.suggestions(page)).to_contain_text(["field.customer", "field.utm_source"])
+    page.keyboard.type("u")
+    editor.press(page, "ArrowDown", "Enter")
+    page.keyboard.type(' = "mail" AND cust')
+    editor.press(page, "ArrowDown", "Enter")
+    expect(text).to_have_value('field.utm_source = "mail" AND field.customer')
+    prompt = page.get_by_role("textbox", name="Question")
+    prompt.fill("")
+    page.keyboard.type("Hello [cust")
+    editor.press(page, "Enter")
+    expect(prompt).to_have_value("Hello [field.customer]")
+    editor.select(page, 1)
+    formula = page.get_by_label("Formula")
+    formula.fill("")
+    page.keyboard.type("if [field.c")
+    editor.press(page, "Enter")
+    page.keyboard.type(' == "vip" then 2 else 1')
+
+    expect(formula).to_have_value('if [field.customer] == "vip" then 2 else 1')
+    editor.expect_kept(page)
+    expect(page.locator(".problems li.violation:visible")).to_have_count(0)
+
+
+def test_a_row_compares_a_field_with_the_values_of_an_anonymous_project(windows, check_accessibility):
+    page = editor.opened(
+        windows,
+        WHY,
+        settings={"privacy_mode": "anonymous", "hidden_fields": {"campaign": ["mail", "poster"]}},
+    )
+    editor.select(page, 0)
+    logic = editor.logic(page)
+
+    logic.get_by_text("Only when").click()
+    expect(logic.get_by_label("Block or variable").locator("option:checked")).to_have_text("Field “campaign”")
+    expect(logic.get_by_label("Value").locator("option")).to_have_text(["mail", "poster"])
+    logic.get_by_label("Value").select_option("poster")
+    check_accessibility(page)
+
+    assert editor.block(page, 0)["show_when"] == {"variable": "field.campaign", "op": "eq", "value": "poster"}
+    logic.get_by_label("Comparison").select_option("is one of")
+    logic.get_by_label("mail").check()
+    editor.expect_kept(page)
+    assert editor.block(page, 0)["show_when"]["value"] == ["mail", "poster"]
+    logic.get_by_role("button", name="Edit as text").click()
+    text = logic.get_by_label("Shown only when")
+    expect(text).to_have_value(re.compile(r"field\.campaign in \["))
+    text.fill("")
+    page.keyboard.type("field.campaign = ")
+    expect(editor.suggestions(page)).to_have_text(["mail", "poster"])
+
+
+def test_a_row_compares_a_field_with_any_text_elsewhere(windows):
+    page = editor.opened(windows, MEMBERSHIP, WHY, settings={"hidden_fields": ["customer"]})
+    editor.select(page, 1)
+    logic = editor.logic(page)
+
+    logic.get_by_text("Only when").click()
+    logic.get_by_label("Block or variable").select_option("Field “customer”")
+    logic.get_by_label("Value").fill("007")
+
+    assert editor.block(page, 1)["show_when"] == {"variable": "field.customer", "op": "eq", "value": "007"}

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from communities.models import AuditEntry, Community, IdempotentRequest
-from tests.factories import CommunityFactory, DeliveryFactory, MemberFactory, WebhookFactory
+from tests.factories import CommunityFactory, DeliveryFactory, MemberFactory, ProjectFactory, WebhookFactory
 from tests.support.accounts import Person
 from tests.support.staff import hidden, text_of
 from tests.support.webhooks.outbox import create_webhook
@@ -95,6 +95,22 @@ def test_what_is_wrong_is_said_and_nothing_made(club: Community, values: dict[st
     assert answer.status_code == 422
     assert words in text_of(answer)
     assert not Webhook.objects.exists()
+
+
+def test_the_projects_that_it_hears_of_are_chosen_by_their_names(club: Community) -> None:
+    grace, survey = Person("admin", club), ProjectFactory.create(community=club, name="Yearly survey")
+    foreign = ProjectFactory.create(name="Elsewhere")
+    page = text_of(grace.client.get(address(club)))
+
+    refused = make(grace, about="some", projects=[str(foreign.pk)])
+    make(grace, about="some", projects=[str(survey.pk)])
+
+    assert "Yearly survey" in page
+    assert "Elsewhere" not in page
+    assert refused.status_code == 422
+    webhook = Webhook.objects.get()
+    assert webhook.project_ids == [survey.pk]
+    assert "Yearly survey" in text_of(grace.get("account_webhook", webhook.pk))
 
 
 def test_one_more_than_a_community_may_have_is_refused_in_words(club: Community) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from communities.models import Community
-from tests.factories import StaffFactory
+from tests.factories import ProjectFactory, StaffFactory
 from tests.support.staff import client_of, signed_in
 from tests.support.webhooks.outbox import (
     create_delivery,
@@ -284,3 +285,108 @@ def test_the_form_says_which_addresses_are_taken(
 
     assert hint in form
     assert "<span>A project opened <code>project.opened</code></span>" in form
+
+
+# --- Which projects ----------------------------------------------------------------------------------
+
+
+ONLY = {**ALL_EVENTS, "about": "some"}
+
+
+def projects_of(community: Community, *names: str) -> list[str]:
+    made = [ProjectFactory.create(community=community, name=name) for name in names]
+    return [str(each.pk) for each in made]
+
+
+@pytest.mark.parametrize("about", [{}, {"about": "all"}])
+def test_a_webhook_hears_of_all_projects_unless_some_are_chosen(
+    admin: Client, community: Community, about: dict[str, str]
+) -> None:
+    projects_of(community, "Club")
+
+    admin.post(address("add"), {**ALL_EVENTS, **about})
+
+    assert Webhook.objects.get().project_ids is None
+
+
+def test_the_projects_that_it_hears_of_are_chosen_by_their_names(admin: Client, community: Community) -> None:
+    club, _ = projects_of(community, "Club", "Other")
+    assert "Club" in shown(admin, address("add"))
+
+    admin.post(address("add"), {**ONLY, "projects": [club]})
+
+    webhook = Webhook.objects.get()
+    assert webhook.project_ids == [int(club)]
+    edit = shown(admin, address("edit", webhook.pk))
+    assert re.search(rf'value="{club}"[^>]* checked', edit)
+    assert "Club" in shown(admin, address("change", webhook.pk))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"about": "some"}, "Choose at least one project."),
+        ({"about": "some", "projects": ["{other}"]}, "is not one of the available choices"),
+        ({"about": "some", "projects": ["9" * 30]}, "is not one of the available choices"),
+        ({"about": "some", "projects": ["x"]}, "is not one of the available choices"),
+        ({"about": "all", "projects": ["{own}"]}, "You ticked single projects."),
+        ({"about": "none"}, "is not one of the available choices"),
+    ],
+)
+def test_wrong_projects_are_told_and_nothing_is_created(
+    admin: Client, community: Community, changes: dict[str, Any], message: str
+) -> None:
+    (own,) = projects_of(community, "Own")
+    other = str(ProjectFactory.create(name="Other").pk)
+    sent = {**ALL_EVENTS, **changes}
+    if "projects" in sent:
+        sent["projects"] = [each.format(own=own, other=other) for each in sent["projects"]]
+
+    response = admin.post(address("add"), sent)
+
+    assert message in html.unescape(response.content.decode())
+    assert not Webhook.objects.exists()
+
+
+def test_a_colleague_s_choice_of_projects_stays(admin: Client, community: Community) -> None:
+    club, shop = projects_of(community, "Club", "Shop")
+    webhook = create_webhook(community, url=URL, events=["*"], project_ids=[int(club)])
+    sent = {"which": "all", "about": "some", "url": URL, "is_active": "on", "projects": [club]}
+
+    admin.post(address("edit", webhook.pk), {**sent, "name": "New"})
+    webhook.refresh_from_db()
+    assert (webhook.name, webhook.project_ids) == ("New", [int(club)])
+    admin.post(address("edit", webhook.pk), {**sent, "name": "New", "projects": [club, shop]})
+    webhook.refresh_from_db()
+    assert webhook.project_ids == [int(club), int(shop)]
+    admin.post(address("edit", webhook.pk), {**sent, "name": "New", "about": "all", "projects": []})
+    webhook.refresh_from_db()
+
+    assert webhook.project_ids is None
+
+
+def test_a_deleted_project_is_offered_no_more_and_stays_until_the_choice_changes(
+    admin: Client, community: Community
+) -> None:
+    (club,) = projects_of(community, "Club")
+    webhook = create_webhook(community, url=URL, events=["*"], project_ids=[int(club), 1])
+    sent = {"which": "all", "about": "some", "url": URL, "is_active": "on", "projects": [club], "name": "New"}
+
+    admin.post(address("edit", webhook.pk), sent)
+
+    webhook.refresh_from_db()
+    assert (webhook.name, webhook.project_ids) == ("New", [int(club), 1])
+
+
+def test_the_newest_projects_are_offered_and_those_that_are_chosen(
+    admin: Client, community: Community, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webhooks.forms.MOST_OFFERED", 2)
+    oldest, *_ = projects_of(community, "First", "Second", "Third", "Fourth")
+    webhook = create_webhook(community, url=URL, project_ids=[int(oldest)])
+
+    new, edit = shown(admin, address("add")), shown(admin, address("edit", webhook.pk))
+
+    assert "The newest 2. The API takes any project." in new
+    assert [name in new for name in ("First", "Second", "Third", "Fourth")] == [False, False, True, True]
+    assert [name in edit for name in ("First", "Second", "Third", "Fourth")] == [True, False, True, True]

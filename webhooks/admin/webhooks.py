@@ -101,7 +101,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         actor = self.actor(request)
-        form, refusal = NewWebhookForm(request.POST or None), ""
+        form, refusal = NewWebhookForm(request.POST or None, community_id=actor.community_id), ""
         if request.method == "POST" and form.is_valid():
             try:
                 with transaction.atomic():
@@ -165,7 +165,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
 
     def edit_page(self, request: HttpRequest, actor: Actor, webhook: Webhook) -> HttpResponse:
         """Change the address, the events, the name, or switch it on or off."""
-        form = WebhookForm(request.POST or None, initial=initial_of(webhook))
+        form = WebhookForm(request.POST or None, community_id=actor.community_id, initial=initial_of(webhook))
         if request.method == "POST" and form.is_valid():
             webhooks.change(
                 actor=actor,

@@ -66,7 +66,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """Make a webhook, and show its secret."""
     community = require_admin(request, request.GET.get("community"))
     require_fresh_sign_in(request)
-    form = NewWebhookForm(request.POST if request.method == "POST" else None)
+    form = NewWebhookForm(request.POST if request.method == "POST" else None, community_id=community.id)
     if request.method == "POST" and form.is_valid():
         try:
             with transaction.atomic():
@@ -120,7 +120,11 @@ def edit(request: HttpRequest, webhook_id: int) -> HttpResponse:
     """Change the address, the events, the name, or switch it on or off."""
     community, webhook = find_webhook(request, webhook_id)
     require_fresh_sign_in(request)
-    form = WebhookForm(request.POST if request.method == "POST" else None, initial=initial_of(webhook))
+    form = WebhookForm(
+        request.POST if request.method == "POST" else None,
+        community_id=community.id,
+        initial=initial_of(webhook),
+    )
     if request.method == "POST" and form.is_valid():
         webhooks.change(
             actor=community.actor,

@@ -17,6 +17,7 @@ from surveys.engine.rules.option import CHAT_OPTIONS
 from surveys.engine.script import Script
 from surveys.engine.walk.defaults import ACKNOWLEDGED
 from surveys.models import Project
+from surveys.services import metadata
 from surveys.services.drafts import answers as block_answers
 from surveys.services.drafts import checking, collisions, points
 from surveys.services.drafts import service as drafts
@@ -113,7 +114,7 @@ def _vocabulary(page: ProjectPage, script: Script) -> Json:
     described = achievements.in_community(community_id=project.community_id)[:MAX_ACHIEVEMENTS]
     is_chat = project.response_channel == Project.ResponseChannel.CHAT
     return {
-        **vocabulary.as_json(script),
+        **vocabulary.as_json(script, declared_fields=metadata.declared(project)),
         "achievements": [{"number": each.number, "name": each.name} for each in described],
         "limits": {
             "blocks": MAX_BLOCKS,

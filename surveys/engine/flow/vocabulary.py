@@ -3,6 +3,7 @@
     operators(kind)      the comparisons that make sense for a kind of answer
     variables(script)    the variables of logic and formulas, each with a sentence
     tokens(script)       the tokens of prompts and feedback, each with a sentence
+    fields(declared)     the declared fields, each with a sentence and the values that it may have
 
 The blocks that may be referred to are those before a block that have answers. The script editor finds them
 and their values in the document itself, which changes with every key.
@@ -10,7 +11,7 @@ and their values in the document itself, which changes with every key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from surveys.engine.language.names import COUNTS, SCORES, field_key
@@ -157,9 +158,21 @@ def tokens(script: Script) -> tuple[Term, ...]:
     return (_NAME, *variables(script))
 
 
-def as_json(script: Script) -> dict[str, object]:
+# --- Fields -----------------------------------------------------------------------------------------
+
+
+def fields(declared: Mapping[str, Sequence[str]]) -> Iterator[dict[str, object]]:
+    """The fields that are sent along, by key with the values that each may have; none for any value."""
+    for key, values in declared.items():
+        meaning = "What the address of the page, or a personal link, sends along."
+        term = Term(f"field.{key}", meaning, f"Field “{key}”")
+        yield {**term.as_json(), "values": list(values)}
+
+
+def as_json(script: Script, *, declared_fields: Mapping[str, Sequence[str]]) -> dict[str, object]:
     """The whole vocabulary. The tokens of XP stand apart: only action and content blocks fill them in."""
     return {
+        "fields": list(fields(declared_fields)),
         "variables": [term.as_json() for term in variables(script)],
         "tokens": [term.as_json() for term in tokens(script)],
         "xp_tokens": [term.as_json() for term in _XP],

@@ -12,6 +12,8 @@ BOOLEANS = {"true": True, "false": False}
 SCORES = ("score", "max_score", "score_correct", "max_score_correct")  # each also with _<bucket>
 COUNTS = ("correct_answers", "max_correct_answers")
 VARIABLES = frozenset({"answer", *SCORES, *COUNTS})
+# Parameters of the respondent's page itself, in lower case. An address fills in no block of such a name.
+PAGE_PARAMETERS = frozenset({"again", "at", "change", "embed", "link", "skip", "taken"})
 
 _POSITION = re.compile(r"q[0-9]+")
 
@@ -19,6 +21,11 @@ _POSITION = re.compile(r"q[0-9]+")
 def field_key(name: str) -> str | None:
     """`field.customer` → `customer`: what was sent along when the conversation began. None for others."""
     return name.removeprefix("field.") if name.startswith("field.") else None
+
+
+def is_page_parameter(name: str) -> bool:
+    """Whether an address of a page uses this name itself. Names are compared in title case."""
+    return title_case(name).lower() in PAGE_PARAMETERS
 
 
 def is_position(name: str) -> bool:

@@ -10,6 +10,7 @@
     unknown_achievement  an achievement that has no description
     tells_the_answers    an award on an anonymous project that would reveal answers, so nothing is given
     undeclared_field     a field in a condition that the project's page does not take from its address
+    reserved_name        a question whose name means something else in the page's address
 
 `field` is the path in the script as a read returns it.
 """
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from surveys.engine.language import expressions, formulas, names, piping, references
 from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import ParseError
-from surveys.engine.script import CALCULATED, Block, Script
+from surveys.engine.script import CALCULATED, Block, Script, title_case
 from surveys.engine.walk import answers
 
 CODES = (
@@ -35,6 +36,7 @@ CODES = (
     "unknown_achievement",
     "tells_the_answers",
     "undeclared_field",
+    "reserved_name",
 )
 
 
@@ -77,6 +79,7 @@ def warnings(
         warned += _scores(script, block, path)
         warned += _names(script, n, path)
         if declared_fields is not None:
+            warned += _reserved_name(block, path, declared_fields)
             warned += _fields(block, path, declared_fields)
         if block.type == "action_block":
             warned += _actions(block, path, uses_xp, known_achievements)
@@ -147,9 +150,27 @@ def _fields(block: Block, path: str, declared: Collection[str]) -> Iterator[Scri
         if key is not None and key not in declared:
             message = (
                 f"field.{key} is not in `settings.hidden_fields`, so the page does not take it from its "
-                "address: it is empty unless the conversation is begun over the interface."
+                "address: it is empty unless a personal link carries it, or the conversation is begun over "
+                "the interface."
             )
             yield ScriptWarning(f"{path}.{shown}", "undeclared_field", message, block)
+
+
+def _reserved_name(block: Block, path: str, declared: Collection[str]) -> Iterator[ScriptWarning]:
+    """A question that the page's address cannot fill in (decisions 14)."""
+    if not block.asks or not block.name:
+        return
+    if names.is_page_parameter(block.name):
+        meaning = "is a word that the page's address uses itself"
+    elif block.title in {title_case(key) for key in declared}:
+        meaning = "is a field of `settings.hidden_fields` too"
+    else:
+        return
+    message = (
+        f"The name {block.name} {meaning}, so `?{block.name}=` in the address does not fill in this "
+        "question. All else works; give the block another name if addresses are to fill it in."
+    )
+    yield ScriptWarning(f"{path}.name", "reserved_name", message, block)
 
 
 def _formula(block: Block) -> Formula | None:

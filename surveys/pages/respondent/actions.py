@@ -29,7 +29,7 @@ from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import NotAdmitted
 from surveys.services.conversations.loading import LimitReached
-from surveys.services.conversations.view import ConversationView, of_visitor
+from surveys.services.conversations.view import ConversationView, VisitorView, of_visitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ def show(page_request: PageRequest) -> Screen:
             note = "" if follows_a_form else _answered_already(project)
             return screens.end(view, votes=page_request.votes, note=note)
         if page_request.is_live:
-            return screens.step(view, page_request.page, note="" if follows_a_form else words.WELCOME_BACK)
+            note = "" if follows_a_form else words.WELCOME_BACK
+            return screens.step(view, page_request.page, note=note, ahead=page_request.ahead)
     return notices.limit_reached() if is_at_limit and page_request.is_live else _first(page_request)
 
 
@@ -133,6 +134,7 @@ def _perform(page_request: PageRequest, do: str) -> Outcome:
             return _begin(page_request, do)
         return _move(page_request, conversation_id, do)
     if conversation_id is None:
+        page_request.stop_skipping()
         return _from_the_start(page_request)
     match do:
         case "back":
@@ -161,7 +163,7 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
             request,
             is_sealed=page_request.arrival.is_sealed,
             since=page_request.visit.since,
-            is_answer=do != "go",
+            is_answer=do != "go" or page_request.ahead.skips,
             at=page_request.at,
         )
         if not is_human:
@@ -191,11 +193,12 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
         raw=None if do == "go" else _raw_answer(page_request, block),
         at=at,
         seed=seed,
+        ahead=page_request.ahead,
     )
     page_request.remember(view)
     if view.resumed:
         return _standing(page_request, view, note=words.WELCOME_BACK)
-    return _moved(page_request, view)
+    return _moved(page_request, view, _past_change(view, block))
 
 
 def _move(page_request: PageRequest, conversation_id: uuid.UUID, do: str) -> Outcome:
@@ -204,13 +207,22 @@ def _move(page_request: PageRequest, conversation_id: uuid.UUID, do: str) -> Out
     if block is None:
         raise Conflict("This question is not part of the survey any more.")
     if do == "go":
-        view = conversations.go_on(conversation_id=conversation_id, at=at, block_id=block.id)
-        return _moved(page_request, view, PastChange.REPLACED if view.resumed else PastChange.APPENDED)
+        view = conversations.go_on(
+            conversation_id=conversation_id, at=at, block_id=block.id, ahead=page_request.ahead
+        )
+        return _moved(page_request, view, _past_change(view, block))
     raw = _raw_answer(page_request, block)
     if page_request.project.is_poll:
         view = conversations.change_vote(conversation_id=conversation_id, raw=raw, at=at)
         return _moved(page_request, view, PastChange.KEPT)
-    return _moved(page_request, conversations.answer(conversation_id=conversation_id, raw=raw, at=at))
+    view = conversations.answer(conversation_id=conversation_id, raw=raw, at=at, ahead=page_request.ahead)
+    return _moved(page_request, view, _past_change(view, block))
+
+
+def _past_change(view: ConversationView, block: Block) -> PastChange:
+    """How a move from a block changes the past: by this one step, unless others were answered ahead."""
+    is_one_step = not view.resumed and view.state.path[-1:] == (block.id,)
+    return PastChange.APPENDED if is_one_step else PastChange.REPLACED
 
 
 def _raw_answer(page_request: PageRequest, block: Block) -> Mapping[str, object]:
@@ -250,6 +262,7 @@ def _moved(
     page_request: PageRequest, view: ConversationView, past_change: PastChange = PastChange.APPENDED
 ) -> Outcome:
     """A conversation as it stands after a move."""
+    page_request.remember(view)
     screen = partial(_screen_of, page_request, view, past_change=past_change)
     if view.project.is_anonymous and rewards.has_given(view):
         return Outcome(screen)
@@ -276,7 +289,7 @@ def _screen_of(
 ) -> Screen:
     if view.is_completed or view.step is None:
         return screens.end(view, votes=page_request.votes, note=note, past_change=past_change)
-    return screens.step(view, page_request.page, note=note, past_change=past_change)
+    return screens.step(view, page_request.page, note=note, past_change=past_change, ahead=page_request.ahead)
 
 
 def _first(
@@ -289,15 +302,15 @@ def _first(
         page_request.require_admitted()
     except NotAdmitted as refusal:
         return not_admitted.notice(page_request, refusal)
-    asked, fields = posted_block(page_request), page_request.visit.fields
-    if typed is None or not screens.asks_first(page_request.project, asked, fields):
-        typed = _kept(page_request)
     view = of_visitor(
         project=page_request.project,
         respondent=page_request.respondent,
         seed=page_request.visit.seed,
         at=page_request.at,
+        ahead=page_request.ahead,
     )
+    if typed is None or not screens.asks_first(view, posted_block(page_request)):
+        typed = _kept(page_request, view)
     return screens.first(
         view,
         page_request.page,
@@ -306,14 +319,15 @@ def _first(
         error=error,
         note=note,
         has_traps=page_request.has_traps,
+        ahead=page_request.ahead,
     )
 
 
-def _kept(page_request: PageRequest) -> Typed | None:
+def _kept(page_request: PageRequest, view: VisitorView) -> Typed | None:
     """What the visitor typed before they had to sign in."""
     kept = kept_forms.read(page_request.request, slug=page_request.project.slug)
     block = None if kept is None else block_of(page_request.project, kept)
-    if kept is None or not screens.asks_first(page_request.project, block, page_request.visit.fields):
+    if kept is None or not screens.asks_first(view, block):
         return None
     return forms.typed_in(block, kept)
 
@@ -337,6 +351,7 @@ def _again(page_request: PageRequest, note: str) -> Outcome:
             typed=typed if is_same else None,
             note=note,
             past_change=PastChange.KEPT,
+            ahead=page_request.ahead,
         )
     )
 

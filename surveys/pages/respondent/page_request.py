@@ -9,6 +9,7 @@ from django.http import HttpRequest, QueryDict
 
 from communities.services.verified_sources import NOBODY_ASKED, Asked
 from surveys.engine.script import Block
+from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.models import Project
 from surveys.pages.respondent import screens, visitors
 from surveys.pages.respondent.screens import Votes
@@ -25,7 +26,8 @@ from surveys.services.scripts import editing as scripts
 class PageRequest:
     """One request of one visitor. `visit` changes when a conversation begins or is left.
 
-    `guest` came by a personal link. `link_fault` says why the link of another admits nobody.
+    `guest` came by a personal link. `link_fault` says why the link of another admits nobody. `ahead` is what
+    the address filled in, until the conversation is over.
     """
 
     request: HttpRequest
@@ -38,6 +40,7 @@ class PageRequest:
     guest: Guest | None = None
     link_fault: Fault | None = None
     asked: Asked = NOBODY_ASKED  # how asking the platforms about the respondent went
+    ahead: Prefill = NOTHING
     keeps_form: bool = False  # in the browser, until the respondent has what they lack
 
     @property
@@ -67,6 +70,12 @@ class PageRequest:
     def remember(self, view: ConversationView) -> None:
         if view.conversation.pk != self.visit.conversation_id:
             self.visit = replace(self.visit, conversation_id=view.conversation.pk)
+        if view.is_completed:
+            self.ahead = NOTHING
+
+    def stop_skipping(self) -> None:
+        """Show each question that was answered ahead, for a respondent who wants to look at them."""
+        self.ahead = replace(self.ahead, skips=False)
 
     def forget(self) -> None:
         """Leave the conversation. On anonymous projects a new seed, which would join the next one to it."""

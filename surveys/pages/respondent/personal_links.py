@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from urllib.parse import urlencode
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
 from surveys.models import Project
 from surveys.pages.respondent.page_request import PageRequest
@@ -62,12 +62,21 @@ def next_address(page_request: PageRequest) -> str | None:
     request, guest = page_request.request, page_request.guest
     if guest is None or not is_here(request) or page_request.page.is_framed:
         return None
+    others = _without_link(request.GET)
     if page_request.arrival.visit.link_id == guest.link_id:
-        return page_request.page.address
+        return page_request.page.address + (f"?{others}" if others else "")
     if TAKEN in request.GET:
         return None
     sent = {addresses.PARAMETER: request.GET[addresses.PARAMETER], TAKEN: "1"}
-    return f"{page_request.page.address}?{urlencode(sent)}"
+    return f"{page_request.page.address}?{'&'.join(filter(None, [urlencode(sent), others]))}"
+
+
+def _without_link(query: QueryDict) -> str:
+    """What else the address says, such as declared fields and answers that are filled in ahead."""
+    others = query.copy()
+    for name in (addresses.PARAMETER, TAKEN):
+        others.pop(name, None)
+    return others.urlencode()
 
 
 def note_opening(page_request: PageRequest) -> None:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
+from typing import TypeVar
 
 from django.utils import dateformat
 
 from surveys.engine.script import Block
-from surveys.engine.walk import answers, defaults, runner
+from surveys.engine.walk import answers, defaults, prefill, runner
 from surveys.engine.walk.answers import Reply
+from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
 from surveys.models import Project
 from surveys.pages.respondent import rewards, widgets
 from surveys.pages.respondent.bars import ResultsView, draw_results
 from surveys.pages.respondent.rewards import Earned, Prize
-from surveys.pages.respondent.widgets import LONG_PROMPT, StepWidget, Typed, typed_of
+from surveys.pages.respondent.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
 from surveys.pages.theme import Page
-from surveys.services import metadata
 from surveys.services.conversations.view import Exchange, WalkView
 from surveys.services.results import poll as poll_results
 from surveys.services.results.poll import PollResults
@@ -117,6 +118,7 @@ class Ending:
 # The votes on a poll's question, for somebody who `has_voted` or not; None if they may not see them.
 Votes = Callable[[Block, bool], PollResults | None]
 
+View = TypeVar("View", bound=WalkView)
 NO_PROGRESS = Progress(None, 0, "")
 VOTE_ACTIONS = (Action("change", "Change my vote"), Action("retract", "Take my vote back"))
 
@@ -148,6 +150,7 @@ class Screen:
     past_change: PastChange = PastChange.REPLACED
     latest: PastStep | None = None
     past: Callable[[], Sequence[PastStep]] = _no_past
+    ahead: str = ""  # what the form carries of the answers that were filled in ahead
 
 
 def first(
@@ -159,32 +162,35 @@ def first(
     error: str = "",
     note: str = "",
     has_traps: bool = False,
+    ahead: Prefill = NOTHING,
 ) -> Screen:
-    """The first step. A poll's page shows its question together with the texts before it."""
-    past: list[PastStep] = []
-    while view.project.is_poll and view.step is not None and not view.step.block.asks:
-        past.append(PastStep(view.step.block.id, view.step.block.prompt))
-        view = view.moved(runner.proceed(view.script, view.state).state)
+    """The first step, after those that are answered `ahead`.
+
+    A poll's page shows its question together with the texts before it.
+    """
+    view = at_first(view)
     if view.step is None:
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
     past_change = PastChange.KEPT if error or note else PastChange.REPLACED
-    screen = step(view, page, typed=typed, error=error, note=note, past_change=past_change)
-    screen = replace(screen, has_traps=has_traps, past=lambda: past)
+    screen = step(view, page, typed=typed, error=error, note=note, past_change=past_change, ahead=ahead)
+    screen = replace(screen, has_traps=has_traps)
     if not view.project.is_poll:
         return screen
     question = view.step.block
     return replace(screen, progress=NO_PROGRESS, results=_results(question, votes(question, False), own=None))
 
 
-def asks_first(project: Project, block: Block | None, fields: Mapping[str, str]) -> bool:
-    """Whether a block is the first that a visitor with these fields sees: what was typed belongs to it."""
-    if block is None:
-        return False
-    script = scripts.load(project_id=project.pk, revision=project.revision)
-    turn = runner.begin(script, fields=metadata.allowed(project, fields))
-    while project.is_poll and turn.show is not None and not turn.show.asks:
-        turn = runner.proceed(script, turn.state)
-    return turn.show is not None and turn.show.id == block.id
+def at_first(view: View) -> View:
+    """The view at the step that a visitor sees first: on a poll the question, with the texts before it."""
+    while view.project.is_poll and view.step is not None and not view.step.block.asks:
+        view = view.moved(runner.proceed(view.script, view.state).state)
+    return view
+
+
+def asks_first(view: WalkView, block: Block | None) -> bool:
+    """Whether a block is the first that this visitor sees: what was typed belongs to it."""
+    current = runner.current_block(view.script, at_first(view).state)
+    return block is not None and current is not None and current.id == block.id
 
 
 def step(
@@ -195,14 +201,15 @@ def step(
     error: str = "",
     note: str = "",
     past_change: PastChange = PastChange.REPLACED,
+    ahead: Prefill = NOTHING,
 ) -> Screen:
-    """The step that waits."""
+    """The step that waits. Its control holds what was `typed`, else the earlier answer, else one `ahead`."""
     assert view.step is not None
     return Screen(
         step=_step(
             view.step.block,
             page,
-            typed or typed_of(view.step.reply),
+            typed or _answered(view, ahead, page),
             can_go_back=view.step.can_go_back,
             error=error,
             is_poll=view.project.is_poll,
@@ -217,6 +224,16 @@ def step(
         latest=_latest(view, past_change),
         past=lambda: past_steps(view),
     )
+
+
+def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:
+    """What the control of the step holds before anything is typed."""
+    assert view.step is not None
+    if view.step.reply is not None:
+        return typed_of(view.step.reply, language=page.lang)
+    block = view.script.blocks[view.state.at]
+    reply = prefill.reply_to(view.script, block, ahead)
+    return typed_ahead(block, reply, language=page.lang)
 
 
 def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error: str = "") -> Screen:

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from communities.errors import NotFound
 from surveys.models import Project
 from surveys.pages import security, theme
-from surveys.pages.respondent import actions, kept_forms, personal_links, rendering, visitors
+from surveys.pages.respondent import actions, kept_forms, personal_links, prefilled, rendering, visitors
 from surveys.pages.respondent.page_request import PageRequest
 from surveys.pages.respondent.screens import AnswersAs, Screen
 from surveys.pages.respondent.visitors import Arrival
@@ -55,6 +55,14 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
     visitors.remember(
         response, page_request.arrival, page_request.visit, slug=slug, path=page_request.page.address
     )
+    prefilled.remember(
+        request,
+        response,
+        page_request.arrival,
+        page_request.ahead,
+        slug=slug,
+        path=page_request.page.address,
+    )
     if page_request.keeps_form:
         kept_forms.keep(response, request.POST, slug=slug, path=page_request.page.address)
     elif page_request.visit.conversation_id is not None and kept_forms.COOKIE in request.COOKIES:
@@ -87,8 +95,10 @@ def _page_request(request: HttpRequest, slug: str) -> PageRequest:
     respondent = guest.respondent if guest else _respondent(request, project, arrival, at)
     if fault is not None:  # nothing that this browser holds is given up for a link that does not work
         visit = arrival.visit
-    respondent = replace(respondent, metadata=visit.fields)
-    return PageRequest(request, project, page, arrival, visit, respondent, at, guest, fault)
+    carried = guest.metadata if guest else {}  # comes before the address, which its reader can change
+    respondent = replace(respondent, metadata={**visit.fields, **carried})
+    ahead = prefilled.of_request(request, project, arrival, language=page.lang)
+    return PageRequest(request, project, page, arrival, visit, respondent, at, guest, fault, ahead=ahead)
 
 
 def _respondent(request: HttpRequest, project: Project, arrival: Arrival, at: datetime) -> Respondent:
@@ -119,9 +129,10 @@ def _with_name(page_request: PageRequest, screen: Screen) -> Screen:
 
 def _draw(page_request: PageRequest, screen: Screen, *, is_turn: bool) -> HttpResponse:
     draw = rendering.turn if is_turn else rendering.page
+    ahead = prefilled.packed(page_request.ahead, slug=page_request.project.slug)
     return draw(
         page_request.page,
-        _with_name(page_request, screen),
+        replace(_with_name(page_request, screen), ahead=ahead),
         seal=visitors.seal(page_request.visit, slug=page_request.project.slug),
         csrf="" if page_request.arrival.is_carried else rendering.token(page_request.request),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from surveys import written_numbers
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
 from surveys.engine.walk import defaults
 from surveys.engine.walk.answers import MAX_TEXT, Reply
@@ -21,6 +22,7 @@ class Typed:
 
     chosen: frozenset[str] = frozenset()
     ranks: Mapping[str, str] = field(default_factory=dict)  # by option id
+    order: Sequence[str] = ()  # option ids that a ranking shows first, without a rank
     text: str = ""
 
 
@@ -104,16 +106,27 @@ def draw(
     return StepWidget(**common)  # type: ignore[arg-type]
 
 
-def typed_of(reply: Reply | None) -> Typed:
-    """Return the control values of an earlier reply; no values if there is none."""
+def typed_of(reply: Reply | None, *, language: str = "en") -> Typed:
+    """Return the control values of an earlier reply; no values if there is none.
+
+    `language` is the page's, in which numbers are written.
+    """
     if reply is None:
         return Typed()
     ids = reply.get("option_ids")
     if isinstance(ids, list):
         ranks = {str(option_id): str(n) for n, option_id in enumerate(ids, start=1)}
         return Typed(chosen=frozenset(ranks), ranks=ranks)
-    written = str(reply.get("number") or reply.get("text") or "")
+    written = str(reply.get("text") or "")
+    if number := reply.get("number"):
+        written = written_numbers.written(str(number), language=language)
     return Typed(chosen=frozenset({written}), text=written)
+
+
+def typed_ahead(block: Block, reply: Reply | None, *, language: str) -> Typed:
+    """The same for a reply that was filled in ahead. A ranking shows its order, which is no answer yet."""
+    typed = typed_of(reply, language=language)
+    return Typed(order=tuple(typed.ranks)) if block.type == "ranking" else typed
 
 
 def picture(address: str | None) -> str:
@@ -197,9 +210,9 @@ def _ends(block: Block) -> Sequence[str]:
 
 def _ranking(block: Block, typed: Typed) -> dict[str, object]:
     counted = defaults.ranked_count(block)
-    ranks = typed.ranks
+    ranks, order = typed.ranks, {option_id: n for n, option_id in enumerate(typed.order)}
     choices = []
-    for option in block.options:
+    for option in sorted(block.options, key=lambda option: order.get(str(option.id), len(order))):
         value = str(option.id)
         choices.append(
             Choice(option.id, value, option.display_text, emoji(option), "", False, ranks.get(value, ""))

@@ -16,8 +16,9 @@ from communities.actors import Actor
 from communities.errors import Conflict, InvalidRequest, NotFound
 from communities.transactions import in_transaction
 from surveys.engine.script import Block
-from surveys.engine.walk import answers, presentation, runner
+from surveys.engine.walk import answers, prefill, presentation, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
+from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
 from surveys.services import access, anonymity, events
@@ -78,10 +79,12 @@ def begin_with_move(
     raw: Mapping[str, object] | None,
     at: datetime,
     seed: int | None = None,
+    ahead: Prefill = NOTHING,
 ) -> ConversationView:
     """Begin a conversation and take its first step, as the first form of a page does. Refuses as both do.
 
-    `raw` is the answer to the block; None continues past a block that asks nothing. If the respondent's
+    `raw` is the answer to the block; None continues past a block that asks nothing. What the page showed as
+    answered `ahead` is answered before it, and what can be passed after it is passed. If the respondent's
     conversation is at another block, because they began it elsewhere or the script has changed, it is
     returned unchanged (`resumed`).
     """
@@ -93,9 +96,10 @@ def begin_with_move(
         loaded, is_new = _started(history.project, respondent, at, seed)
         if not is_new:  # to lock it now, after the member, could deadlock with a move of the other request
             raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)
+        loaded = _passed(loaded, ahead, at)
     if loaded.block is None or loaded.block.id != block_id:
         return view.of_conversation(loaded, at, resumed=True)
-    return _proceed(loaded, at) if raw is None else _take(loaded, raw, at)
+    return _proceed(loaded, at, ahead) if raw is None else _take(loaded, raw, at, ahead=ahead)
 
 
 @in_transaction
@@ -170,16 +174,18 @@ def answer(
     at: datetime,
     actor: Actor | None = None,
     step: int | None = None,
+    ahead: Prefill = NOTHING,
 ) -> ConversationView:
     """Take the answer to the current block: `raw` has `block_id` and one way of answering (`walk.answers`).
 
-    Sending the latest answer again changes nothing. Refuses an answer to any other block, an answer that
-    does not fit, and an answer after closing. With a `step`, see `_stands_elsewhere`.
+    Questions after it that are answered `ahead` are passed too. Sending the latest answer again changes
+    nothing. Refuses an answer to any other block, an answer that does not fit, and an answer after closing.
+    With a `step`, see `_stands_elsewhere`.
     """
     loaded = loading.locked(conversation_id=conversation_id, actor=actor)
     if _stands_elsewhere(loaded, raw["block_id"], step):
         return view.of_conversation(loaded, at, resumed=True)
-    return _take(loaded, raw, at)
+    return _take(loaded, raw, at, ahead=ahead)
 
 
 @in_transaction
@@ -190,10 +196,12 @@ def go_on(
     actor: Actor | None = None,
     block_id: int | None = None,
     step: int | None = None,
+    ahead: Prefill = NOTHING,
 ) -> ConversationView:
     """Go past a content or action block, or a graded question whose answer stays.
 
-    Refuses if another question waits, or nothing.
+    Questions after it that are answered `ahead` are passed too. Refuses if another question waits, or
+    nothing.
 
     With a `block_id`, a conversation that stands elsewhere is returned as it stands (`resumed`): a form that
     was sent twice moves once. With a `step`, see `_stands_elsewhere`.
@@ -202,7 +210,7 @@ def go_on(
     is_elsewhere = block_id is not None and (loaded.block is None or loaded.block.id != block_id)
     if is_elsewhere or _stands_elsewhere(loaded, block_id, step):
         return view.of_conversation(loaded, at, resumed=True)
-    return _proceed(loaded, at)
+    return _proceed(loaded, at, ahead)
 
 
 @in_transaction
@@ -363,7 +371,7 @@ def _at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> L
     return replace(loaded, state=state)
 
 
-def _proceed(loaded: LoadedConversation, at: datetime) -> ConversationView:
+def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> ConversationView:
     """Go past the current block, which must not be a question that can be answered."""
     if loaded.block is None:
         raise Conflict("This conversation is over.")
@@ -374,13 +382,29 @@ def _proceed(loaded: LoadedConversation, at: datetime) -> ConversationView:
         _refuse_unless_live(loaded.project, at)
     script, state = loaded.script, loaded.state
     turn = runner.proceed(script, state) if reply is None else runner.answer(script, state, reply)
-    return view.of_conversation(loading.save(loaded, turn, at=at), at)
+    return view.of_conversation(_passed(loading.save(loaded, turn, at=at), ahead, at), at)
+
+
+def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedConversation:
+    """The conversation after the questions that are answered `ahead`, each saved as any answer."""
+    while (reply := prefill.passing_reply(loaded.script, loaded.state, ahead)) is not None:
+        turn = runner.answer(loaded.script, loaded.state, reply)
+        loaded = loading.save(loaded, turn, at=at, block=loaded.block, reply=reply)
+    return loaded
 
 
 def _take(
-    loaded: LoadedConversation, raw: Mapping[str, object], at: datetime, *, is_new: bool = False
+    loaded: LoadedConversation,
+    raw: Mapping[str, object],
+    at: datetime,
+    *,
+    is_new: bool = False,
+    ahead: Prefill = NOTHING,
 ) -> ConversationView:
-    """Save the answer to the current block, or accept the latest answer sent again."""
+    """Save the answer to the current block, or accept the latest answer sent again.
+
+    Where there is feedback to be read, the next question waits, also if it is answered `ahead`.
+    """
     block = loaded.block
     if block is None or block.id != raw["block_id"]:
         return _repeated(loaded, raw, at)
@@ -392,6 +416,8 @@ def _take(
         raise Conflict(_GRADED)
     turn = runner.answer(loaded.script, loaded.state, reply)
     moved = loading.save(loaded, turn, at=at, block=block, reply=reply, is_new=is_new)
+    if not turn.feedback:
+        moved = _passed(moved, ahead, at)
     return view.of_conversation(moved, at, feedback=turn.feedback)
 
 

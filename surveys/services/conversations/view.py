@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Self
 
 from surveys.engine.script import Block, Script
-from surveys.engine.walk import answers, presentation, runner
+from surveys.engine.walk import answers, prefill, presentation, runner
 from surveys.engine.walk.answers import Reply
+from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
 from surveys.services import metadata
@@ -276,7 +277,8 @@ class VisitorView(WalkView):
 
     @property
     def can_go_back(self) -> bool:
-        return False
+        """Whether questions were answered ahead, at which the visitor may look."""
+        return not self.project.is_poll and runner.can_go_back(self.state)
 
     @property
     def session_number(self) -> int | None:
@@ -303,13 +305,19 @@ def of_conversation(
     )
 
 
-def of_visitor(*, project: Project, respondent: Respondent, seed: int, at: datetime) -> VisitorView:
-    """The first step of a project for a visitor. `seed` is the one with which their conversation begins."""
+def of_visitor(
+    *, project: Project, respondent: Respondent, seed: int, at: datetime, ahead: Prefill = NOTHING
+) -> VisitorView:
+    """The first step of a project for a visitor, after those that are answered `ahead`.
+
+    `seed` is the one with which their conversation begins.
+    """
     script = scripts.load(project_id=project.pk, revision=project.revision)
+    first = runner.begin(script, fields=metadata.allowed(project, respondent.metadata)).state
     return VisitorView(
         project=project,
         script=script,
-        state=runner.begin(script, fields=metadata.allowed(project, respondent.metadata)).state,
+        state=prefill.passed(script, first, ahead),
         seed=seed,
         respondent=respondent,
         at=at,

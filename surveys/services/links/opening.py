@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -12,6 +13,7 @@ from communities.transactions import in_transaction
 from surveys.models import PersonalLink, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import Respondent
+from surveys.services.links import fields
 
 
 class Fault(Enum):
@@ -36,12 +38,13 @@ class Guest:
     """Somebody whom a link admits, as the member it was made for.
 
     The link proves that its holder may answer in the member's name, on this project and nowhere else. It is
-    no sign-in.
+    no sign-in. `metadata` is what the link carries along.
     """
 
     link_id: uuid.UUID
     respondent: Respondent
     is_known_to_be_opened: bool
+    metadata: Mapping[str, str]
 
 
 def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
@@ -51,7 +54,8 @@ def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
     its respondents is asked of them too (`admission.check`).
     """
     links = PersonalLink.objects.filter(project_id=project.pk)
-    link = links.filter(pk=link_id).only("revoked_at", "expires_at", "used_at", "member_id").first()
+    columns = ("revoked_at", "expires_at", "used_at", "member_id", "sealed_metadata")
+    link = links.filter(pk=link_id).only(*columns).first()
     if link is None:
         raise LinkRefused(Fault.UNKNOWN)
     if link.revoked_at is not None:
@@ -62,7 +66,12 @@ def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
         respondent = admission.member(community_id=project.community_id, member_id=str(link.member_id))
     except InvalidRequest:
         raise LinkRefused(Fault.LEFT) from None
-    return Guest(link.pk, respondent, is_known_to_be_opened=link.used_at is not None)
+    return Guest(
+        link.pk,
+        respondent,
+        is_known_to_be_opened=link.used_at is not None,
+        metadata=fields.of_link(link),
+    )
 
 
 @in_transaction

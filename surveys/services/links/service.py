@@ -4,6 +4,7 @@
     revoke(…)       one that admits nobody any more
     of_project(…)   all links of a project, newest first
 
+`fields` keeps what a link carries along.
 `opening` admits those who come by one, `mailing` writes to members, `files` puts the addresses in a file.
 """
 
@@ -25,6 +26,7 @@ from communities.transactions import in_transaction
 from surveys.models import PersonalLink, Project
 from surveys.services import access, lookup
 from surveys.services.conversations.admission import MOST_DIGITS
+from surveys.services.links import fields
 
 VALID_FOR = timedelta(days=30)
 MOST_AT_ONCE = 1_000
@@ -45,27 +47,43 @@ def require_editor(*, actor: Actor, project_id: int) -> Project:
 
 @in_transaction
 def create(
-    *, actor: Actor, project_id: int, member_ids: Sequence[str], at: datetime, many: bool = True
+    *,
+    actor: Actor,
+    project_id: int,
+    member_ids: Sequence[str],
+    at: datetime,
+    many: bool = True,
+    metadata: Mapping[str, str] | None = None,
 ) -> list[PersonalLink]:
-    """Make a link for each of these members, in their order.
+    """Make a link for each of these members, in their order, each carrying the same `metadata`.
 
     Refuses all of them, with a violation for each id that is not that of a present member, or that is given
-    twice: at `member_ids[n]`, or at `member_id` unless `many`.
+    twice: at `member_ids[n]`, or at `member_id` unless `many`. And, on anonymous projects, for each text of
+    the metadata that is not declared.
     """
     project = require_editor(actor=actor, project_id=project_id)
     numbers = [_number(each) for each in member_ids]
     present = communities.keep_present(
         community_id=actor.community_id, member_ids=[each for each in numbers if each is not None]
     )
-    if faults := list(_faults(numbers, present, many=many)):
+    carried = metadata or {}
+    if faults := [*_faults(numbers, present, many=many), *fields.faults(project, carried)]:
         refuse_all(faults)
-    return make(actor=actor, project=project, member_ids=[each for each in numbers if each], at=at)
+    chosen = [each for each in numbers if each]
+    return make(actor=actor, project=project, member_ids=chosen, at=at, metadata=carried)
 
 
 @in_transaction
-def make(*, actor: Actor, project: Project, member_ids: Sequence[int], at: datetime) -> list[PersonalLink]:
+def make(
+    *,
+    actor: Actor,
+    project: Project,
+    member_ids: Sequence[int],
+    at: datetime,
+    metadata: Mapping[str, str] | None = None,
+) -> list[PersonalLink]:
     """Make a link for each of these members, whom the caller keeps from being erased."""
-    links = PersonalLink.objects.bulk_create(
+    links = [
         PersonalLink(
             project=project,
             member_id=member_id,
@@ -74,7 +92,10 @@ def make(*, actor: Actor, project: Project, member_ids: Sequence[int], at: datet
             expires_at=at + VALID_FOR,
         )
         for member_id in member_ids
-    )
+    ]
+    for link in links:
+        link.sealed_metadata = fields.sealed(project, link.pk, metadata or {})
+    PersonalLink.objects.bulk_create(links)
     if links:
         link_id = links[0].pk if len(links) == 1 else None
         _record(
@@ -134,6 +155,7 @@ def personal_data(*, member_id: int) -> list[dict[str, object]]:
             "used_at": used_at(link, link.project),
             "mailed_at": link.mailed_at,
             "reminded_at": link.reminded_at,
+            "metadata": fields.told(link, link.project),
         }
         for link in links
     ]

@@ -292,8 +292,10 @@ def _change_privacy(project: Project, *, at: datetime) -> None:
     with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
         cursor.execute(_NOTE_DELETIONS, [project.community_id, at, project.pk])
         cursor.execute("DELETE FROM surveys_conversation WHERE project_id = %s", [project.pk])
-    # On anonymous projects no link tells when it was opened.
-    PersonalLink.objects.filter(project=project, used_at__isnull=False).update(used_at=None)
+    links = PersonalLink.objects.filter(project=project)
+    links.filter(used_at__isnull=False).update(used_at=None)
+    if project.is_anonymous:  # there each link stores as much as every other (`links/fields`)
+        links.filter(sealed_metadata__isnull=False).update(sealed_metadata=None)
 
 
 def _settle_scoring(

@@ -34,7 +34,17 @@ function follow(section, watch) {
   }, EVERY);
 }
 
+function watchForm(section, form) {
+  const watch = crypto.randomUUID();
+  const field = form.elements.watch ?? form.appendChild(Object.assign(document.createElement("input"), { type: "hidden", name: "watch" }));
+  field.value = watch;
+  follow(section, watch);
+}
+
 for (const section of document.querySelectorAll("[data-exports][data-watch]")) {
+  section.addEventListener("submit", (event) => {
+    if (crypto.randomUUID) watchForm(section, event.target);
+  });
   section.addEventListener("click", (event) => {
     const link = event.target.closest("a");
     if (!link || !crypto.randomUUID) return; // absent on pages without encryption

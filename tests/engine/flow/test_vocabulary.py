@@ -18,8 +18,8 @@ def names_of(terms: Any) -> set[str]:
 
 
 def test_the_variables_are_those_of_the_language() -> None:
-    plain = vocabulary.as_json(Script(()))
-    scored = vocabulary.as_json(SCORED)
+    plain = vocabulary.as_json(Script(()), declared_fields={})
+    scored = vocabulary.as_json(SCORED, declared_fields={})
 
     assert names_of(plain["variables"]) == {"answer"}
     known = references.variables(SCORED)
@@ -31,7 +31,7 @@ def test_the_variables_are_those_of_the_language() -> None:
 
 
 def test_the_tokens_of_prompts_are_those_that_are_filled_in() -> None:
-    found = vocabulary.as_json(SCORED)
+    found = vocabulary.as_json(SCORED, declared_fields={})
 
     prompt_only = names_of(found["tokens"]) - names_of(found["variables"]) | names_of(found["xp_tokens"])
     assert {name.lower() for name in prompt_only} == piping.PROMPT_VARIABLES
@@ -50,7 +50,18 @@ def test_every_operator_has_words_for_every_kind(kind: str) -> None:
 
 
 def test_buckets_have_the_name_people_see_and_their_key() -> None:
-    assert vocabulary.as_json(SCORED)["buckets"] == [
+    assert vocabulary.as_json(SCORED, declared_fields={})["buckets"] == [
         {"name": "Fire Mage", "key": "fire_mage"},
         {"name": "Ice-cold", "key": "ice-cold"},
     ]
+
+
+def test_declared_fields_have_the_name_that_the_language_knows_and_their_values() -> None:
+    found = vocabulary.as_json(Script(()), declared_fields={"customer": (), "campaign": ["mail"]})
+
+    meaning = "What the address of the page, or a personal link, sends along."
+    assert found["fields"] == [
+        {"name": "field.customer", "meaning": meaning, "called": "Field “customer”", "values": []},
+        {"name": "field.campaign", "meaning": meaning, "called": "Field “campaign”", "values": ["mail"]},
+    ]
+    assert [references.resolve("field.customer", Script(()))] == ["field.customer"]

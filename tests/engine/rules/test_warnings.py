@@ -235,3 +235,29 @@ def test_a_condition_on_a_field_that_the_page_does_not_take_is_warned_of(
 
     assert [each["field"] for each in warned] == ([field] if field else [])
     assert {each["code"] for each in warned} <= {"undeclared_field"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "declared", "is_warned"),
+    [
+        ("skip", "open_text", (), True),
+        ("Link", "open_text", (), True),
+        ("skip", "content_block", (), False),
+        ("skipped", "open_text", (), False),
+        ("My customer", "open_text", ("my_customer",), True),
+        ("customer", "open_text", ("campaign",), False),
+        ("skip", "open_text", None, False),
+    ],
+)
+def test_a_question_that_the_address_cannot_fill_in_is_warned_of(
+    name: str, kind: str, declared: Any, is_warned: bool
+) -> None:
+    made = Script((replace(QUESTION, name=name, type=kind),))
+
+    warned = warnings(
+        made, uses_xp=False, is_anonymous=False, known_achievements=None, declared_fields=declared
+    )
+
+    assert [(each["field"], each["code"]) for each in warned] == [
+        ("blocks[0].name", "reserved_name")
+    ] * is_warned

@@ -13,7 +13,7 @@ from communities.models import User
 from surveys.models import Analysis
 from surveys.services.results import figures
 from tests.factories import MemberFactory
-from tests.support.staff import signed_in
+from tests.support.staff import client_of, signed_in
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import (
     EDITORS,
@@ -439,3 +439,86 @@ def test_a_file_that_breaks_off_ends_without_the_words_of_the_fault(client, monk
     with pytest.raises(DownloadAborted) as broken:
         list(response.streaming_content)
     assert broken.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("?format=csv", ("csv", False, False)),
+        ("?format=csv&values=codes", ("csv", True, False)),
+        ("?format=xlsx&form=long", ("xlsx", False, True)),
+        ("?format=parquet&form=long&values=codes", ("parquet", True, True)),
+        ("?format=sav&form=wide&values=codes&bom=1", ("sav", True, False)),
+    ],
+)
+def test_the_form_chooses_the_kind_of_file_codes_and_rows(client, monkeypatch, query, expected):
+    asked = []
+
+    def exported(**said):
+        asked.append((said["format"], said["codes"], said["is_long"]))
+        return SimpleNamespace(content_type="text/csv", file_name="a", chunks=(chunk for chunk in [b"a"]))
+
+    monkeypatch.setattr("surveys.services.exports.service.export", exported)
+
+    response = client.get(tab(scenario.project(CHOICE).pk, "results_export") + query)
+
+    assert response.status_code == 200
+    assert asked == [expected]
+
+
+@pytest.mark.parametrize("format", ["sav", "parquet"])
+def test_every_kind_of_file_is_offered_and_comes(client, format):
+    made = scenario.project(CHOICE)
+    respond(made, 1)
+    seen = look(client, made, "?status=completed")
+
+    response = client.get(tab(made.pk, "results_export") + f"?format={format}")
+
+    start = b"".join(response.streaming_content)[:4]
+    assert start == {"sav": b"$FL2", "parquet": b"PAR1"}[format]
+    assert f"?format={format}&status=completed" in seen
+    assert '<input type="hidden" name="status" value="completed">' in seen
+    assert "Choose what is in the file" in seen
+
+
+@pytest.mark.parametrize("query", ["?format=json&values=codes", "?format=ndjson&form=long"])
+def test_a_file_that_the_form_does_not_offer_is_not_found(client, query):
+    assert client.get(tab(scenario.project(CHOICE).pk, "results_export") + query).status_code == 404
+
+
+def test_an_spss_file_has_no_row_for_each_answer(client):
+    made = scenario.project(CHOICE)
+    respond(made, 1)
+
+    response = client.get(tab(made.pk, "results_export") + "?format=sav&form=long")
+
+    assert response.status_code == 400
+    assert "An SPSS file has one response in a row." in response.content.decode()
+
+
+def test_an_spss_file_that_would_be_too_large_is_refused_in_words(client, monkeypatch):
+    made = scenario.project(CHOICE)
+    respond(made, 1)
+    monkeypatch.setattr("surveys.services.exports.spss.MAX_CELLS", 8)
+
+    response = client.get(tab(made.pk, "results_export") + "?format=sav")
+
+    assert response.status_code == 400
+    assert "These responses do not fit into an SPSS file." in response.content.decode()
+    assert "`format`" not in response.content.decode()
+
+
+def test_a_member_downloads_no_solutions(monkeypatch):
+    asked = []
+
+    def exported(**said):
+        asked.append(said["solutions"])
+        return SimpleNamespace(content_type="text/csv", file_name="a", chunks=(chunk for chunk in [b"a"]))
+
+    monkeypatch.setattr("surveys.services.exports.service.export", exported)
+    made = scenario.project(CHOICE, privacy_mode="transparent")
+
+    for access in ("member", "admin"):
+        client_of(made.community, access).get(tab(made.pk, "results_export"))
+
+    assert asked == [False, True]

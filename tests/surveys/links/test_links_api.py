@@ -50,7 +50,7 @@ def test_a_link_admits_the_member_for_30_days(admin, project):
     assert answer.status_code == 201
     told = answer.json()
     link = PersonalLink.objects.get(pk=told["id"])
-    assert set(told) == {"id", "member_id", "url", "expires_at"}
+    assert set(told) == {"id", "member_id", "url", "expires_at", "metadata"}
     assert told["member_id"] == str(marit.pk)
     assert link.expires_at - link.created_at == timedelta(days=30)
     assert told["expires_at"] == f"{link.expires_at:%Y-%m-%dT%H:%M:%SZ}"
@@ -132,7 +132,8 @@ def test_the_list_is_newest_first_and_tells_no_address(admin, project):
     assert [each["name"] for each in told["data"]] == ["Cy", "Bo"]
     assert told["pagination"] == {"page": 1, "per_page": 2, "total": 3, "has_more": True}
     assert told["data"][0].keys() == {
-        *("id", "member_id", "name", "created_at", "expires_at", "revoked_at", "used_at", "mailed_at")
+        *("id", "member_id", "name", "created_at", "expires_at", "revoked_at", "used_at", "mailed_at"),
+        "metadata",
     }
     assert b"link=" not in answer.content
 

@@ -13,10 +13,10 @@ import { findSubject, shortened, subjects, tokenForm, tokens } from "./reach.js"
 
 const MOST = 50;
 const AFTER = new Set(["when_correct", "when_incorrect"]);
-const WORD = /[\p{L}][\p{L}\p{M}\p{Nd}_]*$/u;
+const WORD = /(?<![\p{L}\p{Nd}_])field\.[a-z0-9_]*$|[\p{L}][\p{L}\p{M}\p{Nd}_]*$/u;
 const OPEN_BRACKET = /\[([^\][\n"]{0,80})$/;
 const OPEN_QUOTE = /"([^"\n]*)$/;
-const COMPARED = /([\p{L}][\p{L}\p{M}\p{Nd}_]*|\]|\([\p{L}]+\))\s*(=|==|!=|<|>|<=|>=|\bin\b)\s*(\[[^\]]*)?$/iu;
+const COMPARED = /((?<![\p{L}\p{Nd}_])field\.[a-z0-9_]+|[\p{L}][\p{L}\p{M}\p{Nd}_]*|\]|\([\p{L}]+\))\s*(=|==|!=|<|>|<=|>=|\bin\b)\s*(\[[^\]]*)?$/iu;
 const COMPARED_IN_FORMULA = /\[\s*([^\][]+?)\s*\]\s*(==|!=|<|>|<=|>=)\s*$/u;
 const WORDS = new Set(["text", "choice", "choices"]); // kinds of answers that are no numbers
 const LOGIC_WORDS = [["AND", "Both hold"], ["OR", "At least one holds"], ["NOT", "The opposite"], ["in", "Is one of a list"]];

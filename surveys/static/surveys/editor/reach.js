@@ -1,4 +1,4 @@
-/* What a block may refer to: the blocks before it and the variables, in the spellings of logic, formulas and texts.
+/* What a block may refer to: the blocks before it, the declared fields and the variables, in the spellings of logic, formulas and texts.
 
      subjects(store, key)     what a row of logic may compare: [{ id, name, called, form, kind, type, choices, says }]
      findSubject(store, key, leaf)   the one that a condition's leaf names, or a stand-in that says what is wrong
@@ -119,8 +119,16 @@ export function variables(store) {
   }));
 }
 
+/** The declared fields: what the page's address or a link sends along. Those with listed values have no others. */
+export function fields(store) {
+  return (store.vocabulary.fields ?? []).map(({ name, meaning, called, values }) => ({
+    id: `variable:${name}`, name, called, form: name, kind: "text", choices: values.map((value) => [value, value]), suggestions: [],
+    says: meaning, isVariable: true, isField: true,
+  }));
+}
+
 export function subjects(store, key) {
-  return [...blocksBefore(store, key), ...variables(store)];
+  return [...blocksBefore(store, key), ...fields(store), ...variables(store)];
 }
 
 /** What a leaf names. A position means the block that stands there; anything out of reach is a stand-in. */
@@ -166,6 +174,7 @@ export function tokens(store, key, { answered = false } = {}) {
   return [
     ...general.filter((each) => each.group === "Respondent"),
     ...own.reverse().map((each) => ({ name: tokenForm(each.name), called: each.isNamed ? null : each.called, says: each.says, group: "Answers" })),
+    ...fields(store).map(({ name, says }) => ({ name, says, group: "Fields" })),
     ...general.filter((each) => each.group === "Scores"),
     ...xp.map(({ name, meaning }) => ({ name, says: meaning, group: "XP" })),
   ];

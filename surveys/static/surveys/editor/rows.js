@@ -8,7 +8,7 @@
 
 import { describe, plainMessage } from "./field.js";
 import { attribute, h, icon, newId } from "./dom.js";
-import { blocksBefore, findSubject, operatorsOf, referenceTo, subjects, variables } from "./reach.js";
+import { blocksBefore, fields, findSubject, operatorsOf, referenceTo, subjects, variables } from "./reach.js";
 
 const MAX_DEPTH = 5; // groups within groups that can be added here
 const MAX_CHECKS = 24; // values as check boxes; more are a list to choose from
@@ -18,9 +18,9 @@ export function mountRows(element, store, options) {
   return new Rows(element, store, options);
 }
 
-/** The condition of a new row: the nearest earlier question, its first comparison and value. */
+/** The condition of a new row: the nearest earlier question, or a field, its first comparison and value. */
 export function firstRow(store, key) {
-  const subject = blocksBefore(store, key).at(-1) ?? variables(store)[0];
+  const subject = blocksBefore(store, key).at(-1) ?? fields(store)[0] ?? variables(store)[0];
   return subject ? rowOf(store, subject) : null;
 }
 
@@ -207,9 +207,11 @@ class Rows {
     const known = subjects(this.store, this.options.key);
     const select = h("select", { class: "entry logic-subject", "aria-label": "Block or variable", disabled: !this.options.isOpen });
     const blocks = known.filter((each) => !each.isVariable);
-    const others = known.filter((each) => each.isVariable);
+    const sent = known.filter((each) => each.isField);
+    const others = known.filter((each) => each.isVariable && !each.isField);
     if (!known.some((each) => each.id === current.id)) select.append(choice(current.id, current.name));
     if (blocks.length) select.append(h("optgroup", { label: "Blocks" }, blocks.map((each) => choice(each.id, `${each.called} · Block ${each.at + 1}`, each.says))));
+    if (sent.length) select.append(h("optgroup", { label: "Fields that are sent along" }, sent.map((each) => choice(each.id, each.called, each.says))));
     if (others.length) select.append(h("optgroup", { label: "Variables" }, others.map((each) => choice(each.id, each.called, each.says))));
     select.value = current.id;
     select.title = current.says;

@@ -1,0 +1,83 @@
+"""Answers that a link fills in ahead, such as `?color=red&skip=1` in the address of a page (decisions 14).
+
+A value that does not answer its question counts as absent. What is filled in waits in the control for the
+respondent, who may change it. With `skips`, questions that are answered ahead are passed, but never:
+
+- the last one, and the question of a poll: only the respondent ends a conversation or votes
+- a question that has an answer already, also a skipped one: so a respondent who went back can change it
+- a ranking: its order counts once the respondent touches it or says that it is right (decisions 15.14)
+- a graded question of a quiz: its answer could not be changed afterwards (decisions 15.13)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from surveys.engine.script import Block, Script
+from surveys.engine.walk import answers, presentation, runner
+from surveys.engine.walk.answers import InvalidAnswer, Reply
+from surveys.engine.walk.runner import State
+
+_SEVERAL = frozenset({"multi_punch", "ranking"})
+
+
+@dataclass(frozen=True, slots=True)
+class Prefill:
+    """Texts by block id, each as a respondent would type it or as an option is called."""
+
+    texts: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    skips: bool = False
+
+
+NOTHING = Prefill()
+
+
+def reply_to(script: Script, block: Block, prefill: Prefill) -> Reply | None:
+    """The reply to a question that was filled in ahead; None if there is none, or it does not fit."""
+    texts = prefill.texts.get(block.id or 0)
+    if not texts or not block.asks:
+        return None
+    try:
+        return parse(presentation.effective_block(script, block), texts)
+    except InvalidAnswer:
+        return None
+
+
+def parse(block: Block, texts: Sequence[str]) -> Reply | None:
+    """The reply that these texts are; None if they are blank. Raises InvalidAnswer if they do not fit.
+
+    Several options are several texts, or one with commas where no option has a comma. Where only one text
+    makes sense, the last one counts.
+    """
+    value: object = _names(block, texts) if block.type in _SEVERAL else texts[-1]
+    if not value or (isinstance(value, str) and not value.strip()):
+        return None
+    return answers.parse(block, {"value": value})
+
+
+def _names(block: Block, texts: Sequence[str]) -> list[str]:
+    """The options that the texts name."""
+    has_commas = any("," in option.value or "," in option.display_text for option in block.options)
+    parts = [part.strip() for text in texts for part in ([text] if has_commas else text.split(","))]
+    return [part for part in parts if part]
+
+
+def passing_reply(script: Script, state: State, prefill: Prefill) -> Reply | None:
+    """The reply with which the current question is passed; None if it waits for the respondent."""
+    block = runner.current_block(script, state)
+    if not prefill.skips or block is None or script.is_poll or block.type == "ranking":
+        return None
+    if block.id in state.replies or (script.scoring_enabled and answers.is_graded(block)):
+        return None
+    reply = reply_to(script, block, prefill)
+    if reply is None or runner.answer(script, state, reply).completes:
+        return None
+    return reply
+
+
+def passed(script: Script, state: State, prefill: Prefill) -> State:
+    """The state at the first step that waits for the respondent."""
+    while (reply := passing_reply(script, state, prefill)) is not None:
+        state = runner.answer(script, state, reply).state
+    return state

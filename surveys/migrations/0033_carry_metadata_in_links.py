@@ -1,0 +1,15 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("surveys", "0029_keep_graded_answers"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="personallink",
+            name="sealed_metadata",
+            field=models.BinaryField(null=True, blank=True, help_text="What it carries along, encrypted."),
+        ),
+    ]

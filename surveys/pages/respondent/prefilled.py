@@ -1,0 +1,92 @@
+"""What an address has filled in ahead, carried through the steps of a visit: `?color=red&skip=1`.
+
+A signed field of the form carries it, and a cookie of the page, for the redirects between plain forms. The
+server stores neither: on anonymous projects no row may hold what an address said of its reader. The cookie
+goes with the end of the conversation, with the browser's session, or after a day.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import time
+import zlib
+
+import orjson
+from django.conf import settings
+from django.core.signing import BadSignature, Signer
+from django.http import HttpRequest, HttpResponse
+
+from surveys.engine.walk.prefill import NOTHING, Prefill
+from surveys.models import Project
+from surveys.pages.respondent.visitors import Arrival
+from surveys.services.conversations import prefill
+
+FIELD = "ahead"
+COOKIE = "colloquy_ahead"
+MAX_AGE = 24 * 3600  # seconds
+_MAX_UNPACKED = 10 * prefill.MAX_BYTES
+
+
+def of_request(request: HttpRequest, project: Project, arrival: Arrival, *, language: str) -> Prefill:
+    """What was filled in ahead: by the address that is looked at, else by the form, else by the cookie."""
+    if request.method == "GET":
+        query = dict(request.GET.lists())
+        found = prefill.of_address(project=project, query=query, language=language)
+        if found != NOTHING:
+            return found
+    if sent := request.POST.get(FIELD, ""):
+        return _unpacked(sent, project.slug)
+    return NOTHING if arrival.is_carried else _in_cookie(request, project.slug)
+
+
+def packed(ahead: Prefill, *, slug: str) -> str:
+    """The signed text that a form or a cookie carries; empty if nothing was filled in."""
+    return "" if ahead == NOTHING else _packed(ahead, slug, at=int(time.time()))
+
+
+def remember(
+    request: HttpRequest, response: HttpResponse, arrival: Arrival, ahead: Prefill, *, slug: str, path: str
+) -> None:
+    """Set or delete the cookie, if it has to change. A visit that the form carries has none."""
+    if arrival.is_carried or ahead == _in_cookie(request, slug):
+        return
+    if ahead == NOTHING:
+        response.delete_cookie(COOKIE, path=path, samesite="Lax")
+        return
+    response.set_cookie(
+        COOKIE,
+        packed(ahead, slug=slug),
+        path=path,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _in_cookie(request: HttpRequest, slug: str) -> Prefill:
+    return _unpacked(request.COOKIES.get(COOKIE, ""), slug)
+
+
+def _packed(ahead: Prefill, slug: str, *, at: int) -> str:
+    texts = {str(block_id): texts for block_id, texts in ahead.texts.items()}
+    data = zlib.compress(orjson.dumps([at, ahead.skips, texts]))
+    return _signer(slug).sign(base64.urlsafe_b64encode(data).decode())
+
+
+def _unpacked(sent: str, slug: str) -> Prefill:
+    """What a signed text carries; nothing if it was not signed here for this page, or is too old."""
+    if not sent:
+        return NOTHING
+    try:
+        data = base64.urlsafe_b64decode(_signer(slug).unsign(sent))
+    except (BadSignature, binascii.Error):
+        return NOTHING
+    at, skips, texts = orjson.loads(zlib.decompressobj().decompress(data, _MAX_UNPACKED))
+    if time.time() - at > MAX_AGE:
+        return NOTHING
+    return Prefill({int(block_id): each for block_id, each in texts.items()}, skips)
+
+
+def _signer(slug: str) -> Signer:
+    return Signer(salt=f"surveys.pages.ahead.{slug}")

@@ -1,0 +1,171 @@
+"""What the address of a page fills in ahead: `?<block name>=value`, and `&skip=1` (decisions 14).
+
+    of_address(project=…, query=…, language=…)   what the page takes from its address
+    explain(project=…, query=…, language=…)      what becomes of each part, for staff who try an address
+
+Names of blocks are compared in title case (decisions 6.1), so `?favourite_colour=` fills in the block
+“Favourite colour”. A position (`q1`) is no name, unless a block is called so. A declared field
+(`settings.hidden_fields`) comes before a block of the same name, and so does what the page's address uses by
+itself (`names.PAGE_PARAMETERS`).
+
+On anonymous projects `skip` counts for nothing: an address that answers questions unseen could store who its
+reader is. For the rest see `engine/walk/prefill.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from surveys import written_numbers
+from surveys.engine.language import names
+from surveys.engine.script import NUMBERS, Block, Script, title_case
+from surveys.engine.walk import prefill, presentation
+from surveys.engine.walk.answers import InvalidAnswer
+from surveys.engine.walk.prefill import NOTHING, Prefill
+from surveys.models import Project
+from surveys.services import metadata
+from surveys.services.scripts import editing as scripts
+
+SKIP = "skip"
+MAX_BYTES = 2_000  # of all values together, so that a cookie can keep them
+_COST = 12  # bytes that each value takes beside its text
+Query = Mapping[str, Sequence[str]]
+
+
+class Use(Enum):
+    """What becomes of one parameter of an address."""
+
+    FIELD = "field"
+    FILLED = "filled"
+    SKIPS = "skips"
+    PAGE = "page"
+    UNKNOWN = "unknown"
+    INVALID = "invalid"
+    TOO_LONG = "too_long"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of an address. `reason` says why a value is left out; empty if it is taken."""
+
+    name: str
+    text: str
+    use: Use
+    block: Block | None = None
+    reason: str = ""
+
+
+def questions(project: Project, script: Script) -> Mapping[str, Block]:
+    """The blocks that an address can fill in, by their names in title case."""
+    declared = {title_case(key) for key in project.hidden_fields}
+    return {
+        block.title: block
+        for block in script.blocks
+        if block.asks and block.title not in declared and not names.is_page_parameter(block.title)
+    }
+
+
+def of_address(*, project: Project, query: Query, language: str) -> Prefill:
+    """What an address fills in. Values that no question takes, and those past MAX_BYTES, are left out."""
+    named = [name for name in query if name not in names.PAGE_PARAMETERS]
+    if not named:
+        return NOTHING
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    blocks, texts, left = questions(project, script), dict[int, list[str]](), MAX_BYTES
+    for name in named:
+        block = blocks.get(title_case(name))
+        if block is None:
+            continue
+        typed, cost = _typed(block, query[name], language)
+        if cost > left or prefill.reply_to(script, block, Prefill({block.id or 0: typed})) is None:
+            continue
+        left -= cost
+        texts[block.id or 0] = typed
+    return Prefill(texts, skips=bool(texts) and _skips(project, query)) if texts else NOTHING
+
+
+def explain(*, project: Project, query: Query, language: str) -> list[Parameter]:
+    """What becomes of each parameter of an address, in their order."""
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    blocks = questions(project, script)
+    taken = of_address(project=project, query=query, language=language).texts
+    return [_explained(project, script, blocks, taken, name, query[name], language) for name in query]
+
+
+def _explained(
+    project: Project,
+    script: Script,
+    blocks: Mapping[str, Block],
+    taken: Mapping[int, Sequence[str]],
+    name: str,
+    texts: Sequence[str],
+    language: str,
+) -> Parameter:
+    text = ", ".join(texts)
+    if name in project.hidden_fields:
+        is_taken = name in metadata.from_address(project, {name: texts[-1]})
+        return Parameter(name, text, Use.FIELD if is_taken else Use.INVALID, reason=_field_reason(is_taken))
+    if name == SKIP:
+        return Parameter(name, text, Use.SKIPS if _skips(project, {name: texts}) else Use.PAGE)
+    if name in names.PAGE_PARAMETERS:
+        return Parameter(name, text, Use.PAGE)
+    block = blocks.get(title_case(name))
+    if block is None:
+        return Parameter(name, text, Use.UNKNOWN)
+    if block.id in taken:
+        return Parameter(name, text, Use.FILLED, block)
+    if reason := _fault(script, block, _typed(block, texts, language)[0]):
+        return Parameter(name, text, Use.INVALID, block, reason)
+    return Parameter(name, text, Use.TOO_LONG, block)
+
+
+def _field_reason(is_taken: bool) -> str:
+    return "" if is_taken else "This field does not take such a value."
+
+
+def _fault(script: Script, block: Block, texts: Sequence[str]) -> str:
+    """Why texts do not answer a block; empty if they do."""
+    try:
+        reply = prefill.parse(presentation.effective_block(script, block), texts)
+    except InvalidAnswer as invalid:
+        return str(invalid)
+    return "" if reply else "There is no value."
+
+
+def _typed(block: Block, sent: Sequence[str], language: str) -> tuple[list[str], int]:
+    """The texts for a block, numbers as the engine reads them, and how many bytes they take."""
+    texts = list(sent)
+    if block.type in NUMBERS:  # as if they were typed on the page
+        texts = [written_numbers.plain(text, language=language) for text in texts[-1:]]
+    return texts, sum(len(text.encode(errors="replace")) + _COST for text in texts)
+
+
+def _skips(project: Project, query: Query) -> bool:
+    is_asked = list(query.get(SKIP, ()))[-1:] == ["1"]
+    return is_asked and not project.is_anonymous and not project.is_poll
+
+
+def examples(project: Project, script: Script) -> Iterator[tuple[Block, str, Sequence[str]]]:
+    """Each question that an address can fill in, with a parameter's name and values, in order."""
+    for block in questions(project, script).values():
+        name = re.sub(r"[ -]", "_", (block.name or "").strip())
+        yield block, name, _example(block)
+
+
+def _example(block: Block) -> Sequence[str]:
+    values = [option.value for option in block.options]
+    match block.type:
+        case "single_punch":
+            return values[:1]
+        case "multi_punch":
+            return values[: block.min or 1]
+        case "ranking":
+            return values[: block.rank_top_n]
+        case "open_text":
+            return ["Hello"]
+        case "open_numeric":
+            return [str(block.min if block.min is not None else block.max if block.max is not None else 1)]
+    return [str(block.points[-1])]

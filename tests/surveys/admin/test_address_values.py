@@ -1,0 +1,158 @@
+"""The page on which staff see what an address can fill in, and try one."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from surveys.models import Project
+from tests.support.surveys import scenario
+from tests.support.surveys.project_tabs import client_as, look, superuser, tab
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
+
+pytestmark = pytest.mark.django_db
+COLOUR = {**CHOICE, "name": "colour", "prompt": "Which colour?"}
+NAME = {**TEXT, "name": "First name", "prompt": "Your name?"}
+
+
+def survey(*blocks: Any, **fields: Any) -> Project:
+    return scenario.project(*(blocks or (SAYING, NAME, COLOUR)), **fields)
+
+
+def tried(made: Project, address: str) -> str:
+    return str(look(superuser(), made, f"?{urlencode({'address': address})}", page="share_values"))
+
+
+def test_the_tab_shows_an_example_and_leads_to_the_page() -> None:
+    made = survey(hidden_fields=["utm_source"])
+
+    seen = look(superuser(), made, page="share")
+
+    assert f"/s/{made.slug}?utm_source=mail&First_name=Hello" in seen
+    assert tab(made.pk, "share_values") in seen
+
+
+def test_a_project_that_takes_nothing_has_no_example() -> None:
+    made = survey(SAYING)
+
+    assert "Add a question first." in look(superuser(), made, page="share")
+    assert "Nothing yet." in look(superuser(), made, page="share_values")
+
+
+def test_a_project_in_the_chat_has_no_address_with_values() -> None:
+    made = survey(response_channel="chat")
+
+    assert "Address with values" not in look(superuser(), made, page="share")
+
+
+def test_every_parameter_stands_with_an_example_that_the_page_takes() -> None:
+    made = survey(
+        NAME,
+        COLOUR,
+        {"type": "multi_punch", "name": "topics", "options": ["go", "chess"], "min": 2},
+        {"type": "multi_punch", "name": "commas", "options": ["a,b", "c,d"], "min": 2},
+        {"type": "ranking", "name": "best", "options": ["x", "y", "z"], "rank_top_n": 2},
+        {"type": "nps", "name": "score"},
+        {"type": "rating", "name": "stars"},
+        {"type": "open_numeric", "name": "age", "min": 18},
+        {"type": "open_numeric", "name": "debt", "max": -1},
+        hidden_fields=["customer"],
+    )
+    examples = [
+        "customer=mail",
+        "First_name=Hello",
+        "colour=red",
+        "topics=go,chess",
+        "commas=a%2Cb&commas=c%2Cd",
+        "best=x,y",
+        "score=10",
+        "stars=5",
+        "age=18",
+        "debt=-1",
+    ]
+
+    seen = look(superuser(), made, page="share_values")
+    result = tried(made, "?" + "&".join(examples))
+
+    assert [f"<code>{each}</code>" in seen for each in examples] == [True] * len(examples)
+    assert "Left out" not in result
+    assert result.count("Fills in “") == len(examples) - 1
+
+
+def test_allowed_values_of_an_anonymous_project_are_told() -> None:
+    made = survey(privacy_mode="anonymous", hidden_fields={"campaign": ["mail", "poster"]})
+
+    seen = look(superuser(), made, page="share_values")
+
+    assert "with one of these values: mail, poster." in seen
+    assert "people see every answer before it is saved" in seen
+
+
+def test_a_question_that_no_address_fills_in_is_told_with_its_reason() -> None:
+    made = survey({**TEXT, "name": "skip"}, {**TEXT, "name": "customer"}, hidden_fields=["customer"])
+
+    seen = look(superuser(), made, page="share_values")
+
+    assert "No address fills in skip: the page uses this word itself." in seen
+    assert "No address fills in customer: a declared field has the same name." in seen
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("colour=red", "Fills in “Which colour?”."),
+        ("COLOUR=green", "Fills in “Which colour?”."),
+        ("colour=pink", "Left out: No option of this question has this value."),
+        ("colour=", "Left out: There is no value."),
+        ("other=x", "Left out: no question and no declared field has this name."),
+        ("customer=C-1", "Stored with the response as a field."),
+        ("customer=", "Left out: This field does not take such a value."),
+        ("skip=1", "Questions that are filled in are passed"),
+        ("skip=yes", "Skips nothing"),
+        ("embed=1", "Belongs to the page itself"),
+        ("first_name=" + "x" * 2_000, "Left out: the values are longer"),
+    ],
+)
+def test_trying_an_address_tells_what_becomes_of_each_value(query: str, says: str) -> None:
+    made = survey(hidden_fields=["customer"])
+
+    assert says in tried(made, f"https://colloquy.example/s/{made.slug}?{query}")
+    assert says in tried(made, query)
+
+
+@pytest.mark.parametrize("fields", [{"privacy_mode": "anonymous"}, {"type": "poll"}])
+def test_skip_is_told_to_do_nothing_where_it_does_nothing(fields: Any) -> None:
+    made = survey(COLOUR, **fields)
+
+    assert "Skips nothing" in tried(made, "colour=red&skip=1")
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("x" * 8_001, "This address is too long to be tried."),
+        ("&".join(f"a{n}=1" for n in range(1_100)), "This address is too long to be tried."),
+        ("https://[x?a=1", "This is no address."),
+        ("https://colloquy.example/s/x?", "This address has no values."),
+    ],
+)
+def test_what_is_no_address_with_values_is_told(address: str, says: str) -> None:
+    assert says in tried(survey(), address)
+
+
+def test_what_is_tried_is_no_markup() -> None:
+    query = urlencode({"address": "?<script>alert(1)</script>=<script>alert(2)</script>"})
+
+    page = superuser().get(f"{tab(survey().pk, 'share_values')}?{query}")
+
+    assert b"alert(2)" in page.content
+    assert b"<script>alert" not in page.content
+
+
+def test_others_do_not_see_the_page() -> None:
+    made = survey()
+
+    assert client_as("foreigner").get(tab(made.pk, "share_values")).status_code == 404
+    assert superuser().post(tab(made.pk, "share_values")).status_code == 405

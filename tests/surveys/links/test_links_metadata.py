@@ -1,0 +1,276 @@
+"""What a personal link carries along, from its creation to the response (decisions 14, 15.11)."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from surveys.models import Conversation, PersonalLink, Project
+from surveys.services.links import service as links
+from tests.factories import MemberFactory
+from tests.support.caller import Caller, faults, refusal
+from tests.support.dumps import dump
+from tests.support.surveys.visitor import Visitor
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_no_hurry")]
+CARRIED = {"customer": "C-1042", "tier": "gold"}
+
+
+@pytest.fixture
+def in_no_hurry(settings: Any) -> None:
+    settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
+
+
+@pytest.fixture
+def admin() -> Caller:
+    return Caller()
+
+
+@pytest.fixture
+def project(admin: Caller) -> Any:
+    return admin.make_open(script={"blocks": [TIER, TEXT]})
+
+
+TIER = {"type": "open_text", "prompt": "How is [field.tier] for you?"}
+TEXT = {"type": "open_text", "prompt": "And else?"}
+
+
+def member_id(admin: Caller) -> str:
+    return str(MemberFactory.create(community=admin.community).pk)
+
+
+def create(admin: Caller, project: Any, **body: Any) -> Any:
+    sent = {"member_id": member_id(admin), **body} if "member_ids" not in body else body
+    return admin.post(f"/projects/{project['id']}/links", sent)
+
+
+def path_of(told: Any) -> str:
+    return str(told["url"][told["url"].index("/s/") :])
+
+
+def arrive(told: Any, more: str = "") -> Visitor:
+    visitor = Visitor(PersonalLink.objects.get(pk=told["id"]).project)
+    return visitor._take(visitor.client.get(path_of(told) + more, follow=True))
+
+
+def stored() -> Any:
+    return Conversation.objects.get().state.get("fields")
+
+
+def test_what_a_link_carries_is_told_and_becomes_the_metadata_of_the_response(
+    admin: Caller, project: Any
+) -> None:
+    told = create(admin, project, metadata=CARRIED).json()
+
+    visitor = arrive(told).send(value="Fine")
+
+    assert told["metadata"] == CARRIED
+    (listed,) = admin.get(f"/projects/{project['id']}/links").json()["data"]
+    assert listed["metadata"] == CARRIED
+    assert visitor.status == 200
+    (response,) = admin.get(f"/projects/{project['id']}/responses").json()["data"]
+    assert response["metadata"] == CARRIED
+
+
+def test_the_first_page_shows_it(admin: Caller, project: Any) -> None:
+    assert "How is gold for you?" in arrive(create(admin, project, metadata=CARRIED).json()).page
+
+
+def test_a_link_without_metadata_carries_none(admin: Caller, project: Any) -> None:
+    told = create(admin, project, metadata=None).json()
+
+    arrive(told).send(value="Fine")
+
+    assert told["metadata"] is None
+    assert stored() is None
+    assert PersonalLink.objects.get().sealed_metadata is None
+
+
+def test_the_address_cannot_override_it_but_adds_declared_fields(admin: Caller, project: Any) -> None:
+    admin.patch(f"/projects/{project['id']}", {"settings": {"hidden_fields": ["tier", "utm_source"]}})
+    told = create(admin, project, metadata=CARRIED).json()
+
+    arrive(told, "&tier=iron&customer=x&utm_source=mail&other=y").send(value="Fine")
+
+    assert stored() == {**CARRIED, "utm_source": "mail"}
+
+
+def test_the_address_of_a_link_fills_in_answers_too(admin: Caller, project: Any) -> None:
+    told = create(admin, project).json()
+
+    visitor = arrive(told, "&q0=Well&skip=1")
+
+    assert "And else?" in visitor.page
+    assert "link=" not in visitor.response.request["QUERY_STRING"]
+    visitor.send(value="No")
+    answers = admin.get(f"/projects/{project['id']}/responses").json()["data"][0]["answers"]
+    assert [each["value"] for each in answers] == ["Well", "No"]
+
+
+def test_without_cookies_and_in_a_frame_it_comes_with_the_link(admin: Caller, project: Any) -> None:
+    for more in ("&taken=1", "&embed=1"):
+        told = create(admin, project, metadata=CARRIED).json()
+        visitor = Visitor(PersonalLink.objects.get(pk=told["id"]).project, is_framed="embed" in more)
+        visitor._take(Client().get(path_of(told) + more))
+
+        visitor.send(value="Fine")
+
+        assert stored() == CARRIED
+        Conversation.objects.all().delete()
+
+
+def test_many_links_carry_the_same(admin: Caller, project: Any) -> None:
+    answer = create(
+        admin, project, member_ids=[member_id(admin), member_id(admin)], metadata={"campaign": "spring"}
+    )
+
+    assert [each["metadata"] for each in answer.json()["data"]] == [{"campaign": "spring"}] * 2
+
+
+def test_a_second_link_of_a_member_changes_nothing_about_the_first(admin: Caller, project: Any) -> None:
+    ann = member_id(admin)
+    first = create(admin, project, member_id=ann, metadata={"tier": "gold"}).json()
+    second = create(admin, project, member_id=ann, metadata={"tier": "iron"}).json()
+
+    assert "How is gold" in arrive(first).page
+    assert "How is iron" in arrive(second).page
+
+
+def test_a_link_that_is_left_leaves_what_it_carried(admin: Caller, project: Any) -> None:
+    Project.objects.update(participation="open_web")
+    visitor = arrive(create(admin, project, metadata=CARRIED).json())
+
+    visitor.send("leave").send(value="Fine")
+
+    assert stored() is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"Customer": "x"}, ("metadata.Customer", "invalid")),
+        ({"customer": 7}, ("metadata.customer", "invalid_type")),
+        ({"customer": "x" * 501}, ("metadata.customer", "too_long")),
+        ({f"key{n}": "x" for n in range(21)}, ("metadata", "too_many")),
+        (["customer"], ("metadata", "invalid_type")),
+        ("customer", ("metadata", "invalid_type")),
+    ],
+)
+def test_metadata_obeys_the_rules_of_conversations(
+    admin: Caller, project: Any, sent: Any, fault: tuple[str, str]
+) -> None:
+    answer = create(admin, project, metadata=sent)
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert faults(answer) == {fault}
+    assert not PersonalLink.objects.exists()
+
+
+def test_the_largest_metadata_is_taken(admin: Caller, project: Any) -> None:
+    largest = {f"{n:040}": "é" * 500 for n in range(20)}
+
+    assert create(admin, project, metadata=largest).json()["metadata"] == largest
+
+
+def test_a_null_character_is_refused(admin: Caller, project: Any) -> None:
+    assert create(admin, project, metadata={"customer": "a\x00b"}).status_code == 400
+
+
+def test_one_link_with_metadata_and_one_without_take_as_many_statements(
+    admin: Caller, project: Any, django_assert_max_num_queries: Any
+) -> None:
+    with django_assert_max_num_queries(30):
+        assert create(admin, project, metadata=CARRIED).status_code == 201
+
+
+# --- Anonymous projects ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def anonymous(admin: Caller) -> Any:
+    settings = {"privacy_mode": "anonymous", "hidden_fields": {"tier": ["gold", "iron"]}}
+    return admin.make_open(script={"blocks": [TIER, TEXT]}, settings=settings)
+
+
+@pytest.mark.parametrize("sent", [{"tier": "Ann"}, {"customer": "C-1042"}, {"tier": "gold", "x": "y"}])
+def test_an_anonymous_project_refuses_what_it_does_not_declare(
+    admin: Caller, anonymous: Any, sent: dict[str, str]
+) -> None:
+    answer = create(admin, anonymous, metadata=sent)
+
+    bad = next(key for key, value in sent.items() if (key, value) != ("tier", "gold"))
+    assert refusal(answer) == (400, "invalid_request")
+    assert faults(answer) == {(f"metadata.{bad}", "not_allowed")}
+
+
+def test_every_fault_of_members_and_metadata_is_told(admin: Caller, anonymous: Any) -> None:
+    answer = create(admin, anonymous, member_id="7", metadata={"tier": "Ann"})
+
+    assert faults(answer) == {("member_id", "not_found"), ("metadata.tier", "not_allowed")}
+
+
+def test_an_anonymous_response_has_the_declared_value(admin: Caller, anonymous: Any) -> None:
+    told = create(admin, anonymous, metadata={"tier": "gold"}).json()
+
+    arrive(told, "&tier=iron").send(value="Fine")
+
+    assert stored() == {"tier": "gold"}
+    assert told["metadata"] is None
+    assert admin.get(f"/projects/{anonymous['id']}/links").json()["data"][0]["metadata"] is None
+
+
+def test_no_row_of_an_anonymous_project_joins_a_member_to_what_a_link_carries(
+    admin: Caller, anonymous: Any
+) -> None:
+    before = dump()
+
+    bare, gold = create(admin, anonymous).json(), create(admin, anonymous, metadata={"tier": "gold"}).json()
+
+    stored = {str(link.pk): bytes(link.sealed_metadata or b"") for link in PersonalLink.objects.all()}
+    assert len(stored[bare["id"]]) == len(stored[gold["id"]]) > 2_000
+    new = [row for table, rows in dump().items() for row in rows - before[table]]
+    assert new
+    assert not [row for row in new if "gold" in row]
+
+
+def test_a_project_that_becomes_anonymous_drops_what_its_links_carried(admin: Caller, project: Any) -> None:
+    create(admin, project, metadata=CARRIED)
+    admin.post(f"/projects/{project['id']}/close")
+
+    answer = admin.patch(f"/projects/{project['id']}", {"settings": {"privacy_mode": "anonymous"}})
+
+    assert answer.status_code == 200
+    assert PersonalLink.objects.get().sealed_metadata is None
+
+
+# --- What belongs to the member -------------------------------------------------------------------------
+
+
+def test_the_member_s_data_have_it(admin: Caller, project: Any) -> None:
+    create(admin, project, metadata=CARRIED)
+
+    (told,) = links.personal_data(member_id=PersonalLink.objects.get().member_id)
+
+    assert told["metadata"] == CARRIED
+
+
+def test_a_changed_secret_loses_it_and_admits_still(admin: Caller, project: Any, settings: Any) -> None:
+    told = create(admin, project, metadata=CARRIED).json()
+    link = PersonalLink.objects.get()
+    link.sealed_metadata = b"x" * 40
+    link.save(update_fields=["sealed_metadata"])
+
+    assert "How is  for you?" in arrive(told).page
+
+
+def test_an_expired_link_carries_nothing(admin: Caller, project: Any) -> None:
+    told = create(admin, project, metadata=CARRIED).json()
+    PersonalLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    assert json.dumps("gold") not in arrive(told).page
+    assert "How is gold" not in arrive(told).page
