@@ -1,8 +1,8 @@
 """Remembers a visitor in the frame of another site, by a token that names the visit.
 
 Where this site is https, the browser keeps the token in a partitioned cookie: one for each site that shows
-the frame, so that nobody is followed from site to site. Where it keeps none, the script of the site around the
-frame (embed.js) keeps the token and hands it back in the frame's address.
+the frame, so that nobody is followed from site to site. Where it keeps none, the script of the site around
+the frame (embed.js) keeps the token and hands it back in the frame's address.
 
 The token is encrypted, because the site around reads it, and bound to the project. It names the visit and
 nobody's name, and no two projects share a visitor. It gives what the visitor has, so the site around could go
