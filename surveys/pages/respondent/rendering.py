@@ -31,8 +31,10 @@ class Hidden:
 def page(page: Page, screen: Screen, hidden: Hidden, *, takes_focus: bool = True) -> HttpResponse:
     """The whole page.
 
-    `takes_focus`: a note or an error gets the keyboard's focus when the page has loaded.
+    `takes_focus`: a note or an error gets the keyboard's focus when the page has loaded. Browsers refuse it
+    to frames of other sites.
     """
+    takes_focus = takes_focus and not page.is_framed
     context = _context(page, screen, hidden) | {"is_turn": False, "takes_focus": takes_focus}
     return _response("respondent/page.html", context | {"past": screen.past()}, screen)
 

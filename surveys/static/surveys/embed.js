@@ -32,6 +32,7 @@
      the visit to the survey's site alone. It lasts as long as the cookie would. Without storage it lasts as long
      as this page. */
 
+  const SITE = `${PREFIX}${origin}/`;
   const name = `${PREFIX}${origin}${url.pathname}`;
   const now = () => Date.now() / 1000;
   let inMemory = null;
@@ -42,7 +43,7 @@
   } catch { /* blocked */ }
 
   function removeExpired() {
-    Object.keys(storage).filter((each) => each.startsWith(PREFIX)).forEach((each) => {
+    Object.keys(storage).filter((each) => each.startsWith(SITE)).forEach((each) => {
       if (!isCurrent(parse(storage.getItem(each)))) storage.removeItem(each);
     });
   }

@@ -149,8 +149,7 @@ class TestTheOwnerOfWhatTheBrowserKeeps:
         assert len({owner.split(".")[0] for owner in owners}) == 1
 
     def test_another_person_has_another(self):
-        made, visitor = scenario.project(TEXT), Visitor(scenario.project(TEXT))
-        visitor = Visitor(made)
+        visitor = Visitor(scenario.project(TEXT))
         owners = [self.owner(visitor.look())]
         for name in ("Ann", "Bob"):
             visitor.client.force_login(scenario.member(name).user)
