@@ -6,18 +6,12 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import host_site
-from tests.support.browser.host_site import frame_of, kept_visits
+from tests.support.browser.host_site import NO_STORAGE, frame_of, kept_visits
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# What a browser does that blocks the storage of all sites.
-NO_STORAGE = """
-for (const name of ["localStorage", "sessionStorage"]) {
-  Object.defineProperty(window, name, { get() { throw new DOMException("blocked", "SecurityError"); } });
-}
-"""
 POLL = {"type": "poll", "poll_results_mode": "public", "change_poll": True, "max_completes_per_user": 1}
 
 

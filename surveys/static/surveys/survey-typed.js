@@ -144,7 +144,8 @@ const typedText = (() => {
     const text = form.querySelector("textarea.entry, input.entry");
     if (text) text.readOnly = false;
     else if (field) field.inert = false;
-    if (document.activeElement === document.body && form.contains(focused)) focused.focus({ preventScroll: true });
+    const isLost = document.activeElement === document.body || document.activeElement === step;
+    if (isLost && form.contains(focused)) focused.focus({ preventScroll: true });
   }
 
   return { setUp, save, settle, freeze, thaw, name: () => name };

@@ -16,6 +16,12 @@ from playwright.sync_api import Frame, Page
 if TYPE_CHECKING:  # Django has no settings yet when the tests' conftest is read
     from surveys.models import Project
 
+# What a browser does that blocks the storage of all sites.
+NO_STORAGE = """
+for (const name of ["localStorage", "sessionStorage"]) {
+  Object.defineProperty(window, name, { get() { throw new DOMException("blocked", "SecurityError"); } });
+}
+"""
 SCRIPT = '<script src="{site}/static/surveys/embed.js" data-survey="{slug}"></script>'
 
 
