@@ -397,7 +397,15 @@ class InfoOut(serializers.Serializer[Any]):
     author_name = StrictTextField(allow_null=True)
     completion_count = StrictIntegerField()
     response_count = StrictIntegerField(help_text="Answered blocks in all responses.")
-    web_url = serializers.URLField(help_text="The respondent's page.")
+    web_url = serializers.URLField(
+        help_text="The respondent's page. To show it inside another page, add "
+        '`<script src="https://colloquy.example/static/surveys/embed.js" '
+        'data-survey="https://colloquy.example/s/k3Jq0bXv9TzL" async></script>` there: it adds a frame whose '
+        "height adapts, which comes into view at each step, and in which a visitor who comes back goes on. "
+        "The frame "
+        'posts `{type: "colloquy:ready"}`, `{type: "colloquy:height", height}` and '
+        '`{type: "colloquy:step", height}` to that page (heights in pixels).'
+    )
     scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When the pending opening takes place.")
     results_url = serializers.URLField(
         allow_null=True, help_text="The public page of the results, while `settings.share_results` is on."

@@ -1,6 +1,7 @@
 """A frame of another site remembers its visitor through a reload of the page around it."""
 
 import json
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -12,7 +13,12 @@ from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-POLL = {"type": "poll", "poll_results_mode": "public", "change_poll": True, "max_completes_per_user": 1}
+POLL: dict[str, Any] = {
+    "type": "poll",
+    "poll_results_mode": "public",
+    "change_poll": True,
+    "max_completes_per_user": 1,
+}
 
 
 @pytest.fixture(params=["partitioned cookie", "storage of the site around"])
