@@ -22,6 +22,7 @@ from surveys.engine.walk import runner
 from surveys.models import Project
 from surveys.pages import security, theme
 from surveys.pages.respondent import rendering, screens
+from surveys.pages.respondent.rendering import Hidden
 from surveys.services.conversations import admission, view
 
 THEME_NAMES = ("Indigo", "Teal", "Violet", "Rose", "Amber", "Green", "Ocean", "Graphite")
@@ -114,7 +115,7 @@ def preview(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     frame = theme.page_of(project=project, community=community, locale=community.locale, is_framed=False)
     walk = _walk(project, page)
     screen = screens.first(walk, frame, votes=lambda block, has_voted: None)
-    response = rendering.page(replace(frame, address=""), screen, seal="", csrf="")
+    response = rendering.page(replace(frame, address=""), screen, Hidden(seal="", csrf=""))
     security.allow_own_frames(response)
     return response
 

@@ -94,6 +94,7 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
         context=lambda form: {
             "web_url": web_url(project),
             "embed": _embed(project),
+            "web_origin": settings.BASE_URL,
             "results_url": results_url(project) if project.share_results else "",
             "new_address": page.address("share_new_address"),
             "is_public": project.participation == Project.Participation.OPEN_WEB,

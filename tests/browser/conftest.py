@@ -17,7 +17,9 @@ from axe_playwright_python.sync_playwright import Axe
 from django.core.signals import request_finished, request_started
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.support.browser import host_site
 from tests.support.browser.animations import END_MOTION
+from tests.support.browser.host_site import HostSite
 from tests.support.browser.sizes import DESK, PHONE, expect_to_fit
 
 # Playwright keeps an event loop in the thread of the tests; Django would refuse its database there.
@@ -162,6 +164,13 @@ def windows(contexts, live_server, settings, redis, busy_threads) -> Iterator[Wi
     while busy_threads - {own} and time.monotonic() < deadline:
         time.sleep(0.01)
     assert opened.complaints == []
+
+
+@pytest.fixture
+def other_site(tmp_path, live_server) -> Iterator[HostSite]:
+    """A site of others, whose page shows a survey in a frame."""
+    with host_site.served(tmp_path, site=live_server.url) as served:
+        yield served
 
 
 @pytest.fixture(scope="session")

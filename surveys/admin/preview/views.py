@@ -16,6 +16,7 @@ from surveys.admin.preview import page as previewed
 from surveys.admin.script.requests import Json, answer, open_script, script_json
 from surveys.pages import security, theme
 from surveys.pages.respondent import rendering
+from surveys.pages.respondent.rendering import Hidden
 from surveys.pages.respondent.screens import Screen
 from surveys.pages.theme import Page
 from surveys.services.previews import service as previews
@@ -85,12 +86,12 @@ def _page(opened: ProjectPage, template: str | None) -> Page:
 def _drawn(
     request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_turn: bool
 ) -> HttpResponse:
-    seal, csrf = current.seal(), rendering.token(request)
+    hidden = Hidden(seal=current.seal(), csrf=rendering.token(request))
     if is_turn:
-        response = rendering.turn(page, screen, seal=seal, csrf=csrf)
+        response = rendering.turn(page, screen, hidden)
     else:  # one that only follows the editor leaves the focus there
         is_sent = request.method == "POST"
-        response = rendering.page(page, screen, seal=seal, csrf=csrf, takes_focus=is_sent)
+        response = rendering.page(page, screen, hidden, takes_focus=is_sent)
     security.allow_own_frames(response)
     response["Cache-Control"] = "private, no-store"
     return response

@@ -20,6 +20,7 @@ from surveys.pages.respondent import (
     protection,
     rewards,
     screens,
+    unsaved,
 )
 from surveys.pages.respondent.page_request import PageRequest, block_of, posted_block
 from surveys.pages.respondent.screens import PastChange, Screen
@@ -52,7 +53,7 @@ def show(page_request: PageRequest) -> Screen:
     if _is_in_chat(page_request):
         return notices.in_chat(page_request)
     view, is_at_limit = _held(page_request), False
-    if view is None and (page_request.arrival.has_cookie or page_request.respondent.is_member):
+    if view is None and (page_request.arrival.is_known or page_request.respondent.is_member):
         view, is_at_limit = _look(page_request)
         if view and view.is_completed and request.GET.get("again") and not is_at_limit:
             view = None
@@ -270,13 +271,13 @@ def _moved(
 
 
 def _standing(page_request: PageRequest, view: ConversationView, *, note: str = "") -> Outcome:
-    """A conversation as it stands, with a note why nothing moved."""
-    outcome = _moved(page_request, view, PastChange.REPLACED)
+    """A conversation as it stands, with a note why nothing moved, and the text that was not taken."""
+    outcome, text = _moved(page_request, view, PastChange.REPLACED), unsaved.text_of(page_request, view)
     is_over = view.is_completed or view.step is None
     return replace(
         outcome,
-        screen=partial(_screen_of, page_request, view, note=note),
-        address=outcome.address if is_over or not note else None,
+        screen=lambda: unsaved.shown(_screen_of(page_request, view, note=note), text),
+        address=outcome.address if (is_over or not note) and not text else None,
     )
 
 

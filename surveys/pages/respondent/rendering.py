@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template import loader
 
+from surveys.pages.respondent.frames import Handover
 from surveys.pages.respondent.screens import PastChange, Screen
 from surveys.pages.theme import Page
 from surveys.pages.words import WORDS
 
 
-def page(page: Page, screen: Screen, *, seal: str, csrf: str, takes_focus: bool = True) -> HttpResponse:
-    """The whole page. `seal` is the signed field of its forms, `csrf` their token; empty for none.
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What a page carries besides what it shows.
 
-    `takes_focus`: a note or an error gets the keyboard's focus when the page has loaded.
+    `seal` is the signed field of its forms, `csrf` their token; empty for none. `owner` names what the
+    browser keeps of an answer that is being typed. `handover` is for the site around a frame.
     """
-    context = _context(page, screen, seal, csrf) | {"is_turn": False, "takes_focus": takes_focus}
+
+    seal: str
+    csrf: str
+    owner: str = ""
+    handover: Handover | None = None
+
+
+def page(page: Page, screen: Screen, hidden: Hidden, *, takes_focus: bool = True) -> HttpResponse:
+    """The whole page.
+
+    `takes_focus`: a note or an error gets the keyboard's focus when the page has loaded. Browsers refuse it
+    to frames of other sites.
+    """
+    takes_focus = takes_focus and not page.is_framed
+    context = _context(page, screen, hidden) | {"is_turn": False, "takes_focus": takes_focus}
     return _response("respondent/page.html", context | {"past": screen.past()}, screen)
 
 
-def turn(page: Page, screen: Screen, *, seal: str, csrf: str) -> HttpResponse:
+def turn(page: Page, screen: Screen, hidden: Hidden) -> HttpResponse:
     """What htmx puts into the page: the step, and what has changed around it."""
     past = screen.past() if screen.past_change == PastChange.REPLACED else None
-    context = _context(page, screen, seal, csrf) | {"is_turn": True, "takes_focus": False}
+    context = _context(page, screen, hidden) | {"is_turn": True, "takes_focus": False}
     return _response("respondent/turn.html", context | {"past": past}, screen)
 
 
@@ -37,8 +56,8 @@ def token(request: HttpRequest) -> str:
     return sent or get_token(request)
 
 
-def _context(page: Page, screen: Screen, seal: str, csrf: str) -> dict[str, object]:
-    return {"page": page, "screen": screen, "words": WORDS, "seal": seal, "csrf": csrf}
+def _context(page: Page, screen: Screen, hidden: Hidden) -> dict[str, object]:
+    return {"page": page, "screen": screen, "words": WORDS, "hidden": hidden}
 
 
 def _response(template: str, context: dict[str, object], screen: Screen) -> HttpResponse:

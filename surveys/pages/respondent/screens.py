@@ -94,13 +94,17 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A text in place of a question. `kept` is what was typed and could not be saved."""
+    """A text in place of a question. `kept` is what was typed and could not be saved.
+
+    `is_over`: everything was answered, so the browser keeps nothing that was typed.
+    """
 
     title: str
     text: str = ""
     moment: datetime | None = None
     kept: str = ""
     actions: Sequence[Action] = ()
+    is_over: bool = False
     leaves_the_page: bool = False  # its actions load the whole page anew
     items: Sequence[str] = ()
     links: Sequence[Link] = ()
@@ -138,6 +142,7 @@ class Screen:
     ending: Ending | None = None
     progress: Progress = NO_PROGRESS
     note: str = ""
+    unsaved: str = ""  # what was typed and not taken, for the reason in the note
     verdict: Verdict | None = None
     prize: Prize | None = None
     earned: Earned | None = None
@@ -260,7 +265,9 @@ def end(
     if view.project.is_poll:
         return _end_of_poll(view, votes=votes, note=note, past_change=past_change)
     return Screen(
-        ending=Ending(view.thank_you or "Thank you! That was the last question.", actions=_actions(view)),
+        ending=Ending(
+            view.thank_you or "Thank you! That was the last question.", actions=_actions(view), is_over=True
+        ),
         progress=Progress(100, 0, ""),
         note=note,
         verdict=verdict_of(view),
@@ -279,7 +286,7 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
     if results is None and view.is_open:
         text = text or "The results can be seen here once the poll is closed."
     return Screen(
-        ending=Ending(view.thank_you or "Thank you for voting.", text, actions=_actions(view)),
+        ending=Ending(view.thank_you or "Thank you for voting.", text, actions=_actions(view), is_over=True),
         note=note,
         verdict=verdict_of(view),
         earned=rewards.at_the_end(view, is_news=not note),

@@ -16,8 +16,18 @@ from django.views.decorators.http import require_http_methods
 from communities.errors import NotFound
 from surveys.models import Project
 from surveys.pages import security, theme
-from surveys.pages.respondent import actions, kept_forms, personal_links, prefilled, rendering, visitors
+from surveys.pages.respondent import (
+    actions,
+    frames,
+    kept_forms,
+    personal_links,
+    prefilled,
+    rendering,
+    typed_text,
+    visitors,
+)
 from surveys.pages.respondent.page_request import PageRequest
+from surveys.pages.respondent.rendering import Hidden
 from surveys.pages.respondent.screens import AnswersAs, Screen
 from surveys.pages.respondent.visitors import Arrival
 from surveys.services import metadata
@@ -52,6 +62,7 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
             response = _draw(page_request, outcome.screen(), is_turn=is_htmx)
     if page_request.page.is_framed:
         security.allow_frames(response)
+        frames.remember(response, page_request)
     visitors.remember(
         response, page_request.arrival, page_request.visit, slug=slug, path=page_request.page.address
     )
@@ -133,6 +144,15 @@ def _draw(page_request: PageRequest, screen: Screen, *, is_turn: bool) -> HttpRe
     return draw(
         page_request.page,
         replace(_with_name(page_request, screen), ahead=ahead),
-        seal=visitors.seal(page_request.visit, slug=page_request.project.slug),
+        _hidden(page_request),
+    )
+
+
+def _hidden(page_request: PageRequest) -> Hidden:
+    visit, slug = page_request.visit, page_request.project.slug
+    return Hidden(
+        seal=visitors.seal(visit, slug=slug),
         csrf="" if page_request.arrival.is_carried else rendering.token(page_request.request),
+        owner=typed_text.owner(page_request.respondent, visit.conversation_id, slug=slug),
+        handover=frames.handover(page_request) if page_request.page.is_framed else None,
     )

@@ -4,7 +4,7 @@ One cookie names the browser, for limits. One for each project holds the id of i
 that of the personal link by which somebody came. The signed
 field, the form's seal, carries the same for browsers without cookies, such as a frame inside another site.
 It also carries when the first page was shown and the seed of its options' order, since no row exists yet
-that could keep them.
+that could keep them. A frame takes none of these cookies: `frame_visits` says how it remembers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import secrets
 import uuid
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import orjson
@@ -23,7 +23,8 @@ from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest, HttpResponse
 
-from surveys.pages.respondent import protection
+from surveys.pages.respondent import frame_visits, protection
+from surveys.pages.respondent.frame_visits import FrameVisit
 
 VISITOR = "colloquy_visitor"
 CONVERSATION = "colloquy_conversation"
@@ -52,14 +53,17 @@ class Visit:
 class Arrival:
     """A visit as the request brought it.
 
-    `is_sealed` says that the form had a valid seal for this project. `is_carried` says that the form alone
-    carries the visit, because the browser sends no cookies of ours: no redirect could keep it.
+    `is_sealed` says that the form had a valid seal for this project. `is_known` says that the browser, or the
+    site around a frame, brought a visitor back. `is_carried` says that the form carries the visit, because
+    the browser sends no CSRF cookie and perhaps none at all: no redirect could keep it. `framed` is what a
+    frame was remembered by.
     """
 
     visit: Visit
     is_sealed: bool
-    has_cookie: bool
+    is_known: bool
     is_carried: bool
+    framed: FrameVisit | None = None
 
 
 def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: bool, at: datetime) -> Arrival:
@@ -71,9 +75,12 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
     """
     is_ours = request.method == "POST" and protection.is_same_origin(request)
     sealed = _unsealed(request.POST.get("seal", ""), slug) if is_ours else None
-    if is_framed or (sealed is not None and not _has_cookies(request)):
-        visit = sealed or _new(secrets.token_urlsafe(16), slug, is_anonymous, at)
-        return Arrival(visit, sealed is not None, has_cookie=False, is_carried=True)
+    if is_framed:
+        framed = frame_visits.read(request, slug=slug, at=at)
+        visit = _in_frame(framed, sealed, slug, is_anonymous, at)
+        return Arrival(visit, sealed is not None, framed is not None, is_carried=True, framed=framed)
+    if sealed is not None and not _has_cookies(request):
+        return Arrival(sealed, is_sealed=True, is_known=False, is_carried=True)
     known = _unsigned(VISITOR, request.COOKIES.get(VISITOR, ""))
     conversation_id = _uuid(_unsigned(CONVERSATION + slug, request.COOKIES.get(CONVERSATION, "")))
     link_id = _uuid(_unsigned(LINK + slug, request.COOKIES.get(LINK, "")))
@@ -83,7 +90,7 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
     else:
         visitor_id = known or secrets.token_urlsafe(16)
         visit = Visit(visitor_id, conversation_id, sealed.seed, sealed.since, link_id, sealed.fields)
-    return Arrival(visit, sealed is not None, has_cookie=known is not None, is_carried=False)
+    return Arrival(visit, sealed is not None, is_known=known is not None, is_carried=False)
 
 
 def seal(visit: Visit, *, slug: str) -> str:
@@ -103,7 +110,7 @@ def remember(response: HttpResponse, arrival: Arrival, visit: Visit, *, slug: st
     """Set the cookies that have changed. `path` is the page's. A carried visit sets none."""
     if arrival.is_carried:
         return
-    if not arrival.has_cookie:
+    if not arrival.is_known:
         _set(response, VISITOR, visit.visitor_id, VISITOR, path="/s/")
     for name, now, was in (
         (CONVERSATION, visit.conversation_id, arrival.visit.conversation_id),
@@ -151,6 +158,21 @@ def _new(visitor_id: str, slug: str, is_anonymous: bool, at: datetime) -> Visit:
         digest = hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).digest()
         seed = int.from_bytes(digest[:8], "big") >> 1
     return Visit(visitor_id, None, seed, int(at.timestamp() * 1000))
+
+
+def _in_frame(
+    framed: FrameVisit | None, sealed: Visit | None, slug: str, is_anonymous: bool, at: datetime
+) -> Visit:
+    """The visit of a frame. As on the plain page, a seal names nobody beside what is remembered."""
+    if framed is None:
+        return sealed or _new(secrets.token_urlsafe(16), slug, is_anonymous, at)
+    visit = sealed or _new(framed.visitor_id, slug, is_anonymous, at)
+    return replace(
+        visit,
+        visitor_id=framed.visitor_id,
+        conversation_id=framed.conversation_id,
+        link_id=framed.link_id,
+    )
 
 
 def _unsealed(sent: str, slug: str) -> Visit | None:

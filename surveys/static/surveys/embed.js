@@ -2,11 +2,24 @@
    <script src="https://surveys.example/static/surveys/embed.js" data-survey="https://surveys.example/s/abc"
      async></script>
 
-   `data-survey` is the survey's URL or its slug; `data-title` names the frame for screen readers. */
+   `data-survey` is the survey's URL or its slug; `data-title` names the frame for screen readers.
+   The frame has the class `colloquy`. Under a sticky header, give it room: .colloquy { scroll-margin-top: 4rem }
+
+   Messages from the frame, all with the origin of the survey's site:
+   { type: "colloquy:ready" }          its page has loaded
+   { type: "colloquy:height", height } it needs so many pixels
+   { type: "colloquy:step", height }   the next step has come
+   { type: "colloquy:visit", token, until }  keep this token until then (seconds of the epoch); null: forget it
+   and to the frame, in answer to `ready`:
+   { type: "colloquy:host", token }    what is kept, or null */
 (() => {
   "use strict";
   const MIN_HEIGHT = 120; // pixels
   const MAX_HEIGHT = 20000;
+  const MAX_TOKEN = 1000; // characters
+  const LONGEST = 366 * 24 * 3600; // seconds
+  const PREFIX = "colloquy:";
+  const VISIT = "colloquy-visit"; // in the frame's address
   const script = document.currentScript;
   const survey = script && script.dataset.survey;
   if (!survey) return;
@@ -15,17 +28,118 @@
   if (url.origin !== origin) return; // only surveys of the site that serves this script
   url.searchParams.set("embed", "1");
 
+  /* Where the browser keeps no cookie for the frame, its visitor is remembered here: by a sealed token, which names
+     the visit to the survey's site alone. It lasts as long as the cookie would. Without storage it lasts as long
+     as this page. */
+
+  const SITE = `${PREFIX}${origin}/`;
+  const name = `${PREFIX}${origin}${url.pathname}`;
+  const now = () => Date.now() / 1000;
+  let inMemory = null;
+  let storage = null;
+  try {
+    storage = localStorage;
+    removeExpired();
+  } catch { /* blocked */ }
+
+  function removeExpired() {
+    Object.keys(storage).filter((each) => each.startsWith(SITE)).forEach((each) => {
+      if (!isCurrent(parse(storage.getItem(each)))) storage.removeItem(each);
+    });
+  }
+
+  function parse(text) {
+    try { return JSON.parse(text); } catch { return null; }
+  }
+
+  function isCurrent(visit) {
+    return typeof visit?.token === "string" && visit.until > now();
+  }
+
+  function keptToken() {
+    let kept = inMemory;
+    try { kept = parse(storage.getItem(name)) || inMemory; } catch { /* blocked */ }
+    return isCurrent(kept) ? kept.token : null;
+  }
+
+  function keep({ token, until }) {
+    if (token === null) {
+      inMemory = null;
+      try { storage.removeItem(name); } catch { /* blocked */ }
+      return;
+    }
+    if (typeof token !== "string" || token.length > MAX_TOKEN || !Number.isFinite(until)) return;
+    inMemory = { token, until: Math.min(until, now() + LONGEST) };
+    try { storage.setItem(name, JSON.stringify(inMemory)); } catch { /* blocked or full */ }
+  }
+
+  const token = keptToken();
+  if (token) url.searchParams.set(VISIT, token);
+
   const frame = document.createElement("iframe");
   frame.src = url.href;
+  frame.className = "colloquy";
   frame.title = script.dataset.title || "Survey";
   frame.loading = "lazy";
   Object.assign(frame.style, { display: "block", inlineSize: "100%", blockSize: "480px", border: "0" });
   script.after(frame);
 
+  function fit(height) {
+    if (!Number.isFinite(height)) return;
+    frame.style.blockSize = `${Math.min(Math.max(height, MIN_HEIGHT), MAX_HEIGHT)}px`;
+  }
+
+  /* After a step the frame's top comes into view: it may be far above after a long question. */
+
+  const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+  const pixels = (length) => parseFloat(length) || 0; // "auto" is none
+
+  function isTopInView() {
+    const root = getComputedStyle(document.documentElement);
+    let [top, bottom] = [pixels(root.scrollPaddingTop), innerHeight];
+    for (let box = frame.parentElement; box && box !== document.body; box = box.parentElement) {
+      const style = getComputedStyle(box);
+      if (box !== document.documentElement && /auto|scroll/.test(style.overflowY)) {
+        const edges = box.getBoundingClientRect();
+        top = Math.max(top, edges.top + pixels(style.scrollPaddingTop));
+        bottom = Math.min(bottom, edges.bottom);
+      }
+    }
+    const box = frame.getBoundingClientRect();
+    const margin = pixels(getComputedStyle(frame).scrollMarginTop);
+    return box.top + 1 >= top + margin && box.top + Math.min(box.height, MIN_HEIGHT) <= bottom;
+  }
+
+  function bringIntoView() {
+    if (isTopInView()) return;
+    frame.scrollIntoView({ block: "start", behavior: reducedMotion.matches ? "instant" : "smooth" });
+  }
+
+  let hasScript = false; // in the frame; without it, a step is a page
+  let loads = 0;
+  frame.addEventListener("load", () => {
+    loads += 1;
+    if (loads > 1 && !hasScript) bringIntoView();
+  });
+
+  const ACTS = {
+    ready() {
+      hasScript = true;
+      frame.contentWindow.postMessage({ type: "colloquy:host", token: keptToken() }, origin);
+    },
+    height: ({ height }) => fit(height),
+    step({ height }) {
+      fit(height);
+      bringIntoView();
+    },
+    visit: keep,
+  };
+
   addEventListener("message", (event) => {
     if (event.origin !== origin || event.source !== frame.contentWindow) return;
     const message = event.data;
-    if (!message || message.type !== "colloquy:height" || !Number.isFinite(message.height)) return;
-    frame.style.blockSize = `${Math.min(Math.max(message.height, MIN_HEIGHT), MAX_HEIGHT)}px`;
+    if (typeof message?.type !== "string" || !message.type.startsWith(PREFIX)) return;
+    const act = message.type.slice(PREFIX.length);
+    if (Object.hasOwn(ACTS, act)) ACTS[act](message);
   });
 })();

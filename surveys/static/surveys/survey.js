@@ -1,6 +1,6 @@
 /* Progressive enhancement for the respondent's page, which also works without it: keyboard shortcuts, focus,
-   growing text fields, sortable rankings, timed statements, and answers that survive a reload or a lost connection.
-   Elements are found by id and data attributes; htmx sends the forms. */
+   growing text fields, sortable rankings, timed statements, and answers that survive a reload or a lost connection
+   (with survey-typed.js). Elements are found by id and data attributes; htmx sends the forms. */
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -35,8 +35,8 @@
     timers.forEach(clearTimeout);
     timers = [];
     showLocalTimes();
+    typedText.setUp(step);
     step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
-    keepTyped();
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
     if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
     scrollToStep(isFirst);
@@ -92,38 +92,6 @@
       waitButton.hidden = true;
       mainButton().focus();
     });
-  }
-
-  /* What is typed stays in this tab until it is sent: through a reload, a step back, or a page that is left */
-
-  const PREFIX = `colloquy:${location.pathname}:`;
-  let kept = null; // browsers that block it for frames of other sites throw on access
-  try { kept = sessionStorage; } catch { /* then it lives as long as the page */ }
-  let typedIn = ""; // the name of what the current step keeps
-
-  function keepTyped() {
-    const form = byId("answer");
-    if (!kept) return;
-    if (!form) { // the end: whoever comes next at this screen finds nothing
-      Object.keys(kept).filter((name) => name.startsWith(PREFIX)).forEach((name) => kept.removeItem(name));
-      return;
-    }
-    const who = byId("answers-as")?.querySelector("b")?.textContent ?? ""; // the next person has another name
-    typedIn = `${PREFIX}${form.elements.block.value}:${who}`;
-    const field = form.querySelector("textarea.entry, input.entry[type='text']");
-    if (!field) return;
-    const base = field.value; // what the server knows
-    const name = typedIn;
-    const found = JSON.parse(kept.getItem(name));
-    if (found && found.base === base) field.value = found.typed;
-    field.addEventListener("input", () => kept.setItem(name, JSON.stringify({ base, typed: field.value })));
-  }
-
-  /** The server has taken the answer to a step, or has been told to skip it. */
-  function forgetTyped(name, event) {
-    const sent = event.detail.requestConfig?.parameters;
-    const does = sent?.get ? sent.get("do") : sent?.do;
-    if (kept && does !== "back" && name !== typedIn) kept.removeItem(name);
   }
 
   /* Text fields grow with their text, and count the characters left when few remain */
@@ -189,6 +157,7 @@
     const changed = (item, count) => {
       ranked = choosesBest ? Math.min(most, count) : list.children.length;
       update();
+      typedText.save();
       if (item) say(item);
     };
     const ACTS = {
@@ -323,7 +292,7 @@
     errorText.textContent = isOffline ? sendError.dataset.offline : sendError.dataset.fault;
     retryButton.hidden = false;
     sendError.hidden = false;
-    root.classList.remove("sending");
+    endSending();
     clearTimeout(retryTimer);
     if (isOffline) {
       delay = Math.min(delay ? delay * 2 : FIRST_DELAY, LONGEST_DELAY);
@@ -352,7 +321,14 @@
     document.addEventListener("htmx:timeout", (event) => onSendFailed(event, true));
     document.addEventListener("htmx:responseError", (event) => onSendFailed(event, false));
   }
-  document.addEventListener("htmx:beforeRequest", () => root.classList.add("sending"));
+  document.addEventListener("htmx:beforeRequest", () => {
+    root.classList.add("sending");
+    typedText.freeze();
+  });
+  function endSending() {
+    root.classList.remove("sending");
+    typedText.thaw();
+  }
   let previousProgress = "";
   document.addEventListener("htmx:beforeSwap", (event) => {
     previousProgress = byId("progress-bar")?.getAttribute("width");
@@ -364,9 +340,9 @@
     }
   });
   document.addEventListener("htmx:afterSettle", (event) => {
-    root.classList.remove("sending");
+    endSending();
     if (byId("step") === step) return;
-    const before = typedIn;
+    const before = typedText.name();
     clearSendError();
     animateProgress(byId("progress-bar"));
     const history = byId("history");
@@ -375,7 +351,8 @@
       if (twins.length > 1) twins[0].remove();
     });
     setUpStep(false);
-    forgetTyped(before, event);
+    const sent = event.detail.requestConfig?.parameters;
+    typedText.settle(before, sent?.get ? sent.get("do") : sent?.do);
   });
 
   function animateProgress(bar) { // from its previous width, since the element is new
@@ -384,15 +361,6 @@
     bar.setAttribute("width", previousProgress);
     bar.getBoundingClientRect(); // forces a layout, so that the change of width is animated
     bar.setAttribute("width", width);
-  }
-
-  /* In a frame: report the page's height to the page around it (see embed.js) */
-
-  if (isFramed && parent !== window) {
-    new ResizeObserver(() => {
-      const height = Math.ceil(document.body.getBoundingClientRect().height);
-      parent.postMessage({ type: "colloquy:height", height }, "*");
-    }).observe(document.body);
   }
 
   setUpStep(true);

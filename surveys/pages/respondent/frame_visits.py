@@ -1,0 +1,110 @@
+"""Remembers a visitor in the frame of another site, by a token that names the visit.
+
+Where this site is https, the browser keeps the token in a partitioned cookie: one for each site that shows
+the frame, so that nobody is followed from site to site. Where it keeps none, the script of the site around
+the frame (embed.js) keeps the token and hands it back in the frame's address.
+
+The token is encrypted, because the site around reads it, and bound to the project. It names the visit and
+nobody's name, and no two projects share a visitor. It gives what the visitor has, so the site around could go
+on in the visitor's place: nothing but a cookie prevents that, which is why the cookie is preferred.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+import uuid
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Container
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from http.cookies import Morsel
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from communities import sealing
+
+COOKIE = "colloquy_frame"
+PARAMETER = "colloquy-visit"  # in the frame's address; with a hyphen, no declared field has this name
+LIFETIME = timedelta(days=365)
+MAX_LENGTH = 1000  # characters; a token of ours has about 250
+_PURPOSE = "frame visits"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameVisit:
+    """What a token names. `is_in_cookie`: the browser kept it; if not, the site around the frame did."""
+
+    visitor_id: str
+    conversation_id: uuid.UUID | None
+    link_id: uuid.UUID | None
+    is_in_cookie: bool
+
+
+class _PartitionedMorsel(Morsel[str]):
+    """A cookie with the attribute `Partitioned`, which Python's own knows from 3.14 on."""
+
+    def OutputString(self, attrs: Container[str] | None = None) -> str:
+        return f"{super().OutputString(attrs)}; Partitioned"
+
+
+def read(request: HttpRequest, *, slug: str, at: datetime) -> FrameVisit | None:
+    """The visit that the cookie names, else the token in the address; None without a valid one.
+
+    The address of a form counts for nothing: its seal names the visit.
+    """
+    found = _opened(request.COOKIES.get(COOKIE, ""), slug, at, is_in_cookie=True)
+    if found is None and request.method != "POST":
+        found = _opened(request.GET.get(PARAMETER, ""), slug, at, is_in_cookie=False)
+    return found
+
+
+def token(
+    *,
+    visitor_id: str,
+    conversation_id: uuid.UUID | None,
+    link_id: uuid.UUID | None,
+    slug: str,
+    until: datetime,
+) -> str:
+    """A token that names this visit at this project until then."""
+    parts = [int(until.timestamp()), visitor_id, *(each and str(each) for each in (conversation_id, link_id))]
+    sealed = sealing.seal(json.dumps(parts), purpose=_PURPOSE, row=slug)
+    return urlsafe_b64encode(sealed).decode()
+
+
+def set_cookie(response: HttpResponse, value: str, *, path: str) -> None:
+    """Let the browser keep a token, apart for each site that shows the frame (CHIPS)."""
+    response.set_cookie(
+        COOKIE,
+        value,
+        max_age=LIFETIME,
+        path=path,
+        secure=True,
+        httponly=True,
+        samesite="None",
+    )
+    plain, partitioned = response.cookies[COOKIE], _PartitionedMorsel()
+    partitioned.set(plain.key, plain.value, plain.coded_value)
+    partitioned.update(plain)
+    response.cookies[COOKIE] = partitioned
+
+
+def keeps_cookies() -> bool:
+    """Whether frames may have a cookie here. Browsers take a partitioned one from https alone."""
+    return settings.SESSION_COOKIE_SECURE
+
+
+def _opened(value: str, slug: str, at: datetime, *, is_in_cookie: bool) -> FrameVisit | None:
+    if not value or len(value) > MAX_LENGTH:
+        return None
+    try:
+        sealed = urlsafe_b64decode(value)
+        until, visitor_id, conversation, link = json.loads(sealing.unseal(sealed, purpose=_PURPOSE, row=slug))
+    except (sealing.Unreadable, binascii.Error, ValueError):
+        return None
+    if at.timestamp() >= until:
+        return None
+    conversation_id, link_id = (each and uuid.UUID(each) for each in (conversation, link))
+    return FrameVisit(visitor_id, conversation_id, link_id, is_in_cookie)

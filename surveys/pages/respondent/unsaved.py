@@ -1,0 +1,31 @@
+"""The text of a form that was not taken, because the conversation had moved on: it is shown, to be copied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from surveys.pages.respondent import forms
+from surveys.pages.respondent.page_request import PageRequest, posted_block
+from surveys.pages.respondent.screens import Screen
+from surveys.services.conversations.view import ConversationView
+
+_WRITTEN = ("open_text", "open_numeric")
+
+
+def text_of(page_request: PageRequest, view: ConversationView) -> str:
+    """The text in the form; empty if the conversation holds the same, and for anything that is chosen."""
+    block, sent = posted_block(page_request), page_request.request.POST
+    if sent.get("do", "answer") != "answer" or (block is not None and block.type not in _WRITTEN):
+        return ""
+    text = forms.in_words(block, sent).strip()
+    is_held = block is not None and any(
+        each.block.id == block.id and each.answer == text for each in view.history()
+    )
+    return "" if is_held else text
+
+
+def shown(screen: Screen, text: str) -> Screen:
+    """The screen with the text beside its question or its end."""
+    if screen.ending is not None:
+        return replace(screen, ending=replace(screen.ending, kept=text))
+    return replace(screen, unsaved=text)

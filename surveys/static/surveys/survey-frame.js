@@ -1,0 +1,63 @@
+/* The page in a frame of another site: tells the script around it (embed.js) its height and its steps, and hands it
+   what remembers the visitor where cookies are blocked. Without that script nothing answers, and all goes on. */
+(() => {
+  "use strict";
+  if (parent === window) return;
+  const VISIT = "colloquy-visit";
+  const byId = (id) => document.getElementById(id);
+  const height = () => Math.ceil(document.body.getBoundingClientRect().height);
+  const tell = (message) => parent.postMessage(message, "*"); // nothing in it is a secret
+
+  new ResizeObserver(() => tell({ type: "colloquy:height", height: height() })).observe(document.body);
+
+  let step = byId("step");
+  document.addEventListener("htmx:afterSettle", () => {
+    takeToken();
+    handOver();
+    if (byId("step") === step) return;
+    step = byId("step");
+    scrollTo({ top: step.getBoundingClientRect().top + scrollY - 16, behavior: "instant" }); // where the frame scrolls
+    tell({ type: "colloquy:step", height: height() });
+  });
+
+  /* What remembers the visitor goes to the site that answers, and to no other that takes its place meanwhile */
+
+  const address = new URL(location.href);
+  const wasHandedOver = address.searchParams.has(VISIT);
+  if (wasHandedOver) { // it need not stand in the address any longer
+    address.searchParams.delete(VISIT);
+    history.replaceState(null, "", address);
+  }
+
+  const { knownBy } = byId("frame-visit").dataset;
+  let host = ""; // the origin of the site around, once its script has answered
+  let visit = null; // for it to keep, not handed over yet
+  takeToken();
+
+  function takeToken() {
+    const { token, until } = byId("frame-visit").dataset;
+    if (token) visit = { token, until: Number(until) };
+  }
+
+  function handOver() {
+    if (!host || !visit) return;
+    parent.postMessage({ type: "colloquy:visit", ...visit }, host);
+    visit = null;
+  }
+
+  addEventListener("message", (event) => {
+    if (event.source !== parent || event.data?.type !== "colloquy:host" || event.origin === "null") return;
+    const isFirst = !host;
+    host = event.origin;
+    const { token } = event.data;
+    if (isFirst && token && !knownBy && !wasHandedOver && step === byId("step")) { // the frame alone was loaded anew
+      address.searchParams.set(VISIT, token);
+      location.replace(address);
+      return;
+    }
+    if (token && knownBy === "cookie") visit = { token: null, until: 0 };
+    handOver();
+  });
+
+  tell({ type: "colloquy:ready" });
+})();

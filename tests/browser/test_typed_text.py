@@ -1,0 +1,424 @@
+"""What is being answered is never lost, and never comes back to another question or person."""
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import expect
+
+from surveys.models import Answer
+from tests.support.browser.controls import choose, control, go_on, question
+from tests.support.browser.host_site import NO_STORAGE
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, TEXT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+KEPT = "Object.keys(sessionStorage).filter((name) => name.startsWith('colloquy:'))"
+FIRST, SECOND = {**TEXT, "prompt": "What?"}, {**TEXT, "prompt": "And why?"}
+MULTI = {"type": "multi_punch", "options": ["Club", "Park", "Home"], "prompt": "Where?"}
+MENU = {**CHOICE, "prompt": "Which?", "answer_style": "select_menu"}
+STARS = {"type": "rating", "prompt": "How many?"}
+NUMBER = {"type": "open_numeric", "prompt": "How much?"}
+ORDER = {"type": "ranking", "options": ["one", "two", "three"], "prompt": "In which order?"}
+
+
+def stored(made):
+    rows = Answer.objects.filter(conversation__project=made).order_by("block__position", "ordinal")
+    return list(rows.values_list("value", flat=True))
+
+
+def ranked_first(made):
+    return Answer.objects.values_list("option__value", flat=True).get(conversation__project=made, ordinal=0)
+
+
+def hold(page):
+    """Let no answer through; returns what is held, to be let go."""
+    held = []
+    page.route(
+        "**/s/*", lambda route: held.append(route) if route.request.method == "POST" else route.continue_()
+    )
+    return held
+
+
+def wait_until_sending(page):
+    page.wait_for_function("document.documentElement.classList.contains('sending')")
+
+
+class TestThroughAReload:
+    def test_choices(self, windows):
+        made = scenario.project(MULTI, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        choose(page, "Club")
+        choose(page, "Home")
+
+        page.reload()
+
+        expect(control(page, "Club")).to_be_checked()
+        expect(control(page, "Park")).not_to_be_checked()
+        expect(control(page, "Home")).to_be_checked()
+
+    def test_a_choice_that_was_taken_back(self, windows):
+        made = scenario.project(MULTI, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        choose(page, "Club")
+        control(page, "Club").uncheck(force=True)
+
+        assert page.evaluate(KEPT) == []
+
+    def test_a_menu(self, windows):
+        made = scenario.project(MENU)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("combobox").select_option("green")
+
+        page.reload()
+
+        expect(page.get_by_role("combobox").locator(":checked")).to_have_text("green")
+
+    def test_a_rating(self, windows):
+        made = scenario.project(STARS)
+        page = windows.open(f"/s/{made.slug}")
+        page.keyboard.press("4")
+
+        page.reload()
+
+        expect(page.locator("input:checked")).to_have_value("4")
+
+    def test_a_number(self, windows):
+        made = scenario.project(NUMBER)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").press_sequentially("12,50")
+
+        page.reload()
+
+        expect(page.get_by_role("textbox")).to_have_value("12,50")
+
+    def test_a_ranking(self, windows):
+        made = scenario.project(ORDER)
+        page = windows.open(f"/s/{made.slug}")
+        names = page.locator(".rank .text").all_text_contents()
+        page.get_by_role("button", name=f"Move {names[1]} up").click()
+
+        page.reload()
+
+        expect(page.locator(".rank .text")).to_have_text([names[1], names[0], names[2]])
+        go_on(page)
+        question(page, "Thank you.")
+        assert ranked_first(made) == names[1]
+
+    def test_an_untouched_ranking_stays_untouched(self, windows):
+        made = scenario.project(ORDER)
+        page = windows.open(f"/s/{made.slug}")
+
+        assert page.evaluate(KEPT) == []
+
+    def test_a_text_in_a_frame(self, windows, other_site):
+        made = scenario.project(FIRST, SECOND)
+        other_site.show(made)
+        page = windows.open(other_site.address)
+        field = page.frame_locator("iframe").get_by_role("textbox")
+        field.press_sequentially("Half a tho")
+
+        page.reload()
+
+        expect(field).to_have_value("Half a tho")
+        assert page.evaluate("Object.keys(sessionStorage)") == []
+
+    def test_a_text_of_a_later_question_in_a_frame(self, windows, other_site):
+        made = scenario.project(FIRST, SECOND)
+        other_site.show(made)
+        page = windows.open(other_site.address)
+        frame = page.frame_locator("iframe")
+        frame.get_by_role("textbox").fill("one")
+        frame.get_by_role("button", name="Continue").click()
+        expect(frame.locator("#question")).to_contain_text("And why?")
+        frame.get_by_role("textbox").press_sequentially("Half a tho")
+
+        page.reload()
+
+        expect(frame.locator("#question")).to_contain_text("And why?")
+        expect(frame.get_by_role("textbox")).to_have_value("Half a tho")
+
+
+class TestThroughThePagesOfTheBrowser:
+    def test_leaving_and_coming_back(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").press_sequentially("Half a tho")
+
+        page.goto("/account/login/")
+        page.go_back()
+        expect(page.get_by_role("textbox")).to_have_value("Half a tho")
+        page.go_forward()
+        page.goto(f"/s/{made.slug}")
+
+        expect(page.get_by_role("textbox")).to_have_value("Half a tho")
+
+    def test_a_page_that_was_quicker_than_its_script(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open()
+        held = []
+        page.route("**/survey-typed.js", lambda route: held.append(route))
+        page.goto(f"/s/{made.slug}", wait_until="commit")
+        page.get_by_role("textbox").press_sequentially("Early")
+        held[0].continue_()
+        page.wait_for_function(f"{KEPT}.length === 1")
+        page.unroute("**/survey-typed.js")
+
+        page.reload()
+
+        expect(page.get_by_role("textbox")).to_have_value("Early")
+
+
+class TestWhileSending:
+    def test_a_text_cannot_be_changed_and_can_again_where_it_failed(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").press_sequentially("Sent")
+        held = hold(page)
+        page.keyboard.press("Enter")
+        wait_until_sending(page)
+
+        page.keyboard.type(" more")
+        expect(page.get_by_role("textbox")).to_have_value("Sent")
+        held[0].fulfill(status=500, body="Oops")
+        expect(page.locator("#send-error")).to_be_visible()
+        page.keyboard.type(" again")
+
+        expect(page.get_by_role("textbox")).to_have_value("Sent again")
+        page.unroute("**/s/*")
+        page.get_by_role("button", name="Try again").click()
+        question(page, "And why?")
+        assert stored(made) == ["Sent again"]
+
+    def test_a_choice_cannot_be_changed_and_keeps_the_focus(self, windows):
+        made = scenario.project(CHOICE, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        choose(page, "red")
+        page.locator("input:checked").focus()
+        held = hold(page)
+        page.keyboard.press("Enter")
+        wait_until_sending(page)
+
+        page.keyboard.press("ArrowDown")
+        page.get_by_text("green", exact=True).click(force=True)
+        expect(control(page, "red")).to_be_checked()
+        held[0].fulfill(status=503, body="Oops")
+        expect(page.locator("#send-error")).to_be_visible()
+
+        expect(control(page, "red")).to_be_focused()
+        page.keyboard.press("ArrowDown")
+        expect(control(page, "green")).to_be_checked()
+
+    @pytest.mark.parametrize("fault", ["500", "cut"])
+    def test_a_reload_after_it_failed_brings_the_text_back(self, windows, fault):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").press_sequentially("A long thought.")
+
+        def fail(route):
+            if route.request.method == "GET":
+                route.continue_()
+            elif fault == "500":
+                route.fulfill(status=500)
+            else:
+                route.abort("connectionreset")
+
+        page.route("**/s/*", fail)
+        go_on(page)
+        expect(page.locator("#send-error")).to_be_visible()
+
+        page.reload()
+
+        question(page, "What?")
+        expect(page.get_by_role("textbox")).to_have_value("A long thought.")
+
+    def test_offline_it_stays_until_it_has_gone_out(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").press_sequentially("A long thought")
+        page.context.set_offline(True)
+        go_on(page)
+        expect(page.locator("#send-error")).to_be_visible()
+
+        page.get_by_role("textbox").press_sequentially("!")
+
+        assert "A long thought!" in page.evaluate("JSON.stringify(sessionStorage)")
+        page.context.set_offline(False)
+        question(page, "And why?")
+        assert stored(made) == ["A long thought!"]
+        assert page.evaluate(KEPT) == []
+
+    def test_a_reload_while_it_is_sent_brings_the_text_back(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").press_sequentially("A long thought.")
+        hold(page)
+        go_on(page)
+        wait_until_sending(page)
+
+        page.reload()
+
+        expect(page.get_by_role("textbox")).to_have_value("A long thought.")
+
+
+class TestInAnotherWindow:
+    def test_the_text_is_shown_and_comes_back_at_its_question(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").fill("begun")
+        go_on(page)
+        question(page, "And why?")
+        page.get_by_role("button", name="Back").click()
+        question(page, "What?")
+        other = page.context.new_page()
+        other.goto(page.url)
+        question(other, "What?")
+        other.get_by_role("textbox").press_sequentially(" and more")
+        page.get_by_role("textbox").fill("short")
+        go_on(page)
+        question(page, "And why?")
+
+        go_on(other)
+
+        expect(other.locator(".note")).to_contain_text("You answered this already")
+        expect(other.get_by_label("What you wrote")).to_have_value("begun and more")
+        other.get_by_role("button", name="Back").click()
+        question(other, "What?")
+        expect(other.get_by_role("textbox")).to_have_value("begun and more")
+
+    def test_what_was_typed_at_the_first_question_too(self, windows, check_accessibility):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        other = page.context.new_page()
+        other.goto(page.url)
+        other.get_by_role("textbox").press_sequentially("a long thought")
+        page.get_by_role("textbox").fill("short")
+        go_on(page)
+        question(page, "And why?")
+
+        other.reload()
+        question(other, "And why?")
+        expect(other.locator("#field")).to_have_value("")
+        check_accessibility(other)
+
+    def test_the_end_shows_it_and_keeps_nothing(self, windows, check_accessibility):
+        made = scenario.project(FIRST)
+        page = windows.open(f"/s/{made.slug}")
+        other = page.context.new_page()
+        other.goto(page.url)
+        other.get_by_role("textbox").press_sequentially("a long thought")
+        page.get_by_role("textbox").fill("short")
+        go_on(page)
+        question(page, "Thank you.")
+
+        go_on(other)
+
+        question(other, "Thank you.")
+        expect(other.get_by_label("What you wrote")).to_have_value("a long thought")
+        check_accessibility(other)
+        assert other.evaluate(KEPT) == []
+
+
+class TestWhatNeverComesBack:
+    def test_at_another_question(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").press_sequentially("Sent")
+        go_on(page)
+
+        question(page, "And why?")
+        expect(page.get_by_role("textbox")).to_have_value("")
+        page.reload()
+        expect(page.get_by_role("textbox")).to_have_value("")
+        assert page.evaluate(KEPT) == []
+
+    def test_when_it_is_answered_again(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").fill("one")
+        go_on(page)
+        question(page, "And why?")
+        page.get_by_role("textbox").fill("two")
+        page.get_by_role("button", name="Back").click()
+        question(page, "What?")
+        page.get_by_role("textbox").fill("one, changed")
+        go_on(page)
+        question(page, "And why?")
+        go_on(page)
+        question(page, "Thank you.")
+        assert page.evaluate(KEPT) == []
+
+        page.get_by_role("button", name="Answer again").click()
+
+        question(page, "What?")
+        expect(page.get_by_role("textbox")).to_have_value("")
+
+    def test_to_another_person_in_the_same_tab(self, windows, client):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open()
+        sign_in(page, windows, client, scenario.member("Ann").user)
+        page.goto(f"/s/{made.slug}")
+        page.get_by_role("textbox").press_sequentially("Ann’s secret")
+        page.reload()
+        expect(page.get_by_role("textbox")).to_have_value("Ann’s secret")
+
+        sign_in(page, windows, client, scenario.member("Bob").user)
+        page.reload()
+
+        expect(page.get_by_role("textbox")).to_have_value("")
+        assert page.evaluate(KEPT) == []
+        page.context.clear_cookies()
+        page.reload()
+        expect(page.get_by_role("textbox")).to_have_value("")
+
+    def test_beside_a_skip(self, windows):
+        made = scenario.project({**FIRST, "required": False}, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").press_sequentially("Never mind")
+
+        page.get_by_role("button", name="Skip").click()
+        question(page, "And why?")
+
+        assert page.evaluate(KEPT) == []
+
+
+def sign_in(page, windows, client, user):
+    client.force_login(user)
+    name = settings.SESSION_COOKIE_NAME
+    page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": windows.address}])
+
+
+class TestWithStorageBlocked:
+    def test_it_lives_as_long_as_the_page(self, windows, other_site):
+        made = scenario.project(FIRST, SECOND)
+        other_site.show(made)
+        page = windows.open()
+        page.add_init_script(NO_STORAGE)
+        page.goto(other_site.address)
+        frame = page.frame_locator("iframe")
+        frame.get_by_role("textbox").fill("one")
+        frame.get_by_role("button", name="Continue").click()
+        expect(frame.locator("#question")).to_contain_text("And why?")
+        frame.get_by_role("textbox").press_sequentially("Half a tho")
+        frame.get_by_role("button", name="Back").click()
+        expect(frame.locator("#question")).to_contain_text("What?")
+
+        frame.get_by_role("button", name="Continue").click()
+
+        expect(frame.locator("#question")).to_contain_text("And why?")
+        expect(frame.get_by_role("textbox")).to_have_value("Half a tho")
+
+    def test_a_full_storage_loses_nothing_of_this_page(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").fill("one")
+        go_on(page)
+        question(page, "And why?")
+        page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('full') } }")
+        page.get_by_role("textbox").press_sequentially("Half a tho")
+        page.get_by_role("button", name="Back").click()
+        question(page, "What?")
+
+        go_on(page)
+
+        question(page, "And why?")
+        expect(page.get_by_role("textbox")).to_have_value("Half a tho")
