@@ -257,7 +257,7 @@ def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount 
         )
     if isinstance(counted, Figures):
         return counted, None
-    return figures.count(project=page.project), counted
+    return figures.count(project=page.project, derives=False), counted
 
 
 def _progress_of(page: ProjectPage, form: ResultsForm, job: ResultsCount) -> dict[str, object]:
