@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -34,9 +35,10 @@ from surveys.engine.flow.wording import heading
 from surveys.models import Project, ResultsCount
 from surveys.pages.results import aggregate, overview
 from surveys.pages.results.filters import ResultsForm
+from surveys.pages.results.scores import score_cards, variable_cards
 from surveys.services import access
 from surveys.services.exports import service as exports
-from surveys.services.results import figures, very_large, written
+from surveys.services.results import figures, sent_fields, very_large, written
 from surveys.services.results.figures import Figures
 from surveys.services.scripts import editing as scripts
 
@@ -141,6 +143,7 @@ def draw(
         block["block_id"]: block.get("open_text") for block in (status.done.blocks if status.done else ())
     }
     cards = overview.cards_of(project, totals, texts, divided_by=form.divided_by)
+    tells_scores = access.may_read_solutions(actor=page.actor)
     context = {
         **_frame_of(request, page),
         "form": form,
@@ -149,6 +152,8 @@ def draw(
         "facts": overview.facts_of(totals, is_poll=project.is_poll),
         "is_empty": not totals.conversation_count,
         "funnel": None if project.is_poll else overview.funnel_of(project, totals),
+        "scores": score_cards(totals) if tells_scores else (),
+        "variables": variable_cards(totals) if tells_scores else (),
         "cards": [each for each in cards if not each.card.is_removed],
         "removed": [each for each in cards if each.card.is_removed],
         "analysis_status": status,
@@ -176,7 +181,8 @@ def draw(
 
 def _draw_shared(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The tab for everybody else: what the interface gives them of shared results."""
-    seen = aggregate.read(page.project, at=page.at)
+    tells_scores = access.may_read_solutions(actor=page.actor)
+    seen = aggregate.read(page.project, tells_scores=tells_scores, at=page.at)
     context = {
         **_frame_of(request, page),
         "seen": seen,
@@ -229,7 +235,7 @@ def results_form(
     data = request.GET.copy()
     data.update(overrides or {})
     zone = ZoneInfo("UTC") if project.is_anonymous else time_zone_of(request)
-    return ResultsForm(data, catalogue, zone=zone)
+    return ResultsForm(data, catalogue, zone=zone, fields=sent_fields.offered(project=project))
 
 
 def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
@@ -257,18 +263,19 @@ def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount 
             project=page.project, selection=form.selection, segment_by=form.divided_by, at=page.at
         )
     except InvalidRequest as refusal:
-        form.add_error("segment_by", refusal.message)
+        for each in refusal.violations:
+            form.add_error(str(each["field"]), str(each["message"]))
         counted = very_large.count(
-            project=page.project, selection=form.selection, segment_by=None, at=page.at
+            project=page.project, selection=form.selection, segment_by=form.divided_by, at=page.at
         )
     if isinstance(counted, Figures):
         return counted, None
-    return figures.count(project=page.project), counted
+    return figures.count(project=page.project, derives=False), counted
 
 
 def _progress_of(page: ProjectPage, form: ResultsForm, job: ResultsCount) -> dict[str, object]:
     address = reverse("admin:surveys_project_results_counting", args=[page.project.pk])
-    segment = f"&segment_by={form.divided_by}" if form.divided_by else ""
+    segment = f"&{urlencode({'segment_by': form.divided_by})}" if form.divided_by else ""
     return {"progress": job.progress, "address": f"{address}?{form.query}{segment}"}
 
 
@@ -315,8 +322,8 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
     return {block_id: part(block_id, count) for block_id, count in counts.items()}
 
 
-def _prompt(project: Project, block_id: int | None) -> str:
-    if block_id is None:
-        return ""
+def _prompt(project: Project, block_id: int | str | None) -> str:
+    if block_id is None or isinstance(block_id, str):
+        return block_id or ""
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     return heading(catalogue.blocks[block_id].prompt, catalogue.script)

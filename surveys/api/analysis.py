@@ -16,6 +16,7 @@ from surveys.api.analysis_job_examples import COMPLETED, FAILED, PENDING
 from surveys.api.analysis_shapes import AnalysisBlockOut
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.refusals import TOO_FEW_CREDITS
+from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, AnalysisScoreOut, AnalysisVariableOut
 from surveys.models import Analysis, Project
 from surveys.services import access, lookup
 from surveys.services.analysis import service as analysis
@@ -75,6 +76,10 @@ class AnalysisOut(serializers.Serializer[Any]):
         allow_null=True, help_text="Who wrote summaries and named themes: `anthropic` or `local`."
     )
     summary = serializers.CharField(allow_null=True)
+    scores = AnalysisScoreOut(
+        many=True, allow_null=True, help_text=f"{SCORES_HELP} Null until it is completed."
+    )
+    variables = AnalysisVariableOut(many=True, help_text=f"{VARIABLES_HELP} Empty until it is completed.")
     blocks = AnalysisBlockOut(many=True, help_text="Empty until it is completed.")
     error = serializers.CharField(allow_null=True, help_text="If it failed: why, in a sentence.")
 
@@ -170,4 +175,6 @@ class AnalysisViewSet(OwnWorkViewSet):
             raise NotFound(NO_ANALYSIS)
         if not is_whole:
             newest = analysis.in_aggregate(newest, project=project, at=self.at)
+        if not access.may_read_solutions(actor=self.actor):
+            newest = analysis.without_solutions(newest)
         return Response(newest)

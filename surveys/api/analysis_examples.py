@@ -37,10 +37,49 @@ BLOCKS: list[dict[str, Any]] = [
 ]
 RESULTS: dict[str, Any] = {
     "project_id": "7",
-    "filters": {"status": "all", "submitted_after": None, "submitted_before": None, "provider": None},
+    "filters": {
+        "status": "all",
+        "submitted_after": None,
+        "submitted_before": None,
+        "provider": None,
+        "fields": {"campaign": "mail"},
+    },
     "conversation_count": 38,
     "completion_count": 38,
     "response_count": 55,
     "segment_by": None,
+    "scores": [
+        {
+            "key": "score",
+            "name": "Score",
+            "count": 38,
+            "mean": 1.5526315789473684,
+            "min": 1,
+            "max": 2,
+            "distribution": [
+                {"value": 1, "from": None, "to": None, "count": 17, "percentage": 44.74},
+                {"value": 2, "from": None, "to": None, "count": 21, "percentage": 55.26},
+            ],
+            "max_score": 2,
+            "score_correct": None,
+        }
+    ],
+    "variables": [
+        {
+            "block_id": 43,
+            "name": "level",
+            "is_text": True,
+            "count": 38,
+            "mean": None,
+            "min": None,
+            "max": None,
+            "distribution": [
+                {"value": "expert", "from": None, "to": None, "count": 21, "percentage": 55.26},
+                {"value": "beginner", "from": None, "to": None, "count": 17, "percentage": 44.74},
+            ],
+            "other_values": 0,
+            "other_count": 0,
+        }
+    ],
     "blocks": BLOCKS,
 }

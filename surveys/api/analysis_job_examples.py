@@ -26,6 +26,8 @@ PENDING: dict[str, Any] = {
     "credits_used": 1,
     "generated_by": None,
     "summary": None,
+    "scores": None,
+    "variables": [],
     "blocks": [],
     "error": None,
 }

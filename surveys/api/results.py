@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,8 +17,10 @@ from communities.http.paths import MAX_ID
 from surveys.api.analysis_examples import RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut
 from surveys.api.projects import OwnWorkViewSet
+from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
 from surveys.models import Conversation, Project, ResultsCount
-from surveys.services import access, lookup
+from surveys.services import access, lookup, metadata
+from surveys.services.representations import analysis
 from surveys.services.results import figures, very_large
 from surveys.services.results import shared as shared_results
 from surveys.services.results.figures import Selection
@@ -28,10 +30,48 @@ SECONDS_BETWEEN_LOOKS = 5
 COUNTING = {"project_id": "1", "status": "running", "progress": 0.42}
 STATUSES = ("all", "completed", "partial")
 _FILTERS = ("status", "submitted_after", "submitted_before", "provider")
+_FIELD = "field."
+FIELD_FILTER = OpenApiParameter(
+    "field.name",
+    str,
+    description=(
+        "Only responses whose field has exactly this value, for instance `field.campaign=mail`: in place of "
+        "`name` stands the name of a field of `metadata`, declared in `settings.hidden_fields` or sent with "
+        "some response. An empty value selects the responses that were not given the field. Filters by "
+        "several fields must all match. An unknown name is `400 invalid_request`."
+    ),
+    examples=[OpenApiExample("By campaign", "mail", parameter_only=("field.name", "query"))],
+)
 _WHOLE_ALONE = (
     "These results are shared as a whole: filters and segments, which could single out a person, are for "
     "the project's creator and admins."
 )
+
+
+@extend_schema_field({"type": "string", "pattern": r"^([0-9]+|field\.[a-z0-9_]{1,40})$"})
+class SegmentBy(serializers.Field[Any, Any, Any, Any]):
+    """The id of a block, or `field.` and a name."""
+
+    default_error_messages = {"invalid": "must be the id of a block, or `field.` and a name."}
+
+    def to_internal_value(self, data: Any) -> int | str:
+        if data.startswith(_FIELD) and metadata.is_key(data.removeprefix(_FIELD)):
+            return str(data)
+        if not (data.isascii() and data.isdigit() and 1 <= int(data[: len(str(MAX_ID)) + 1]) <= MAX_ID):
+            self.fail("invalid")
+        return int(data)
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class FieldValue(serializers.CharField):
+    """A value as it was sent along, white space included."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False, allow_blank=True, trim_whitespace=False, max_length=metadata.MAX_VALUE
+        )
 
 
 class ResultsIn(serializers.Serializer[Any]):
@@ -41,11 +81,10 @@ class ResultsIn(serializers.Serializer[Any]):
     submitted_after = UtcDateTimeField(required=False, help_text="Completed then or later.")
     submitted_before = UtcDateTimeField(required=False, help_text="Completed before then.")
     provider = serializers.ChoiceField(choices=Conversation.Provider.values, required=False)
-    segment_by = serializers.IntegerField(
+    segment_by = SegmentBy(
         required=False,
-        min_value=1,
-        max_value=MAX_ID,
-        help_text="The id of a choice or scale: each block's figures are repeated for each of its options.",
+        help_text="The id of a choice or scale, or `field.` and the name of a field, as "
+        "`field.campaign`: all figures are repeated for each of its options, or each of its values.",
     )
 
 
@@ -56,19 +95,30 @@ class FiltersOut(serializers.Serializer[Any]):
     submitted_after = serializers.DateTimeField(allow_null=True)
     submitted_before = serializers.DateTimeField(allow_null=True)
     provider = serializers.ChoiceField(choices=Conversation.Provider.choices, allow_null=True)
+    fields = serializers.DictField(  # type: ignore[assignment]
+        child=serializers.CharField(allow_blank=True), help_text="Values by the names of fields."
+    )
 
 
 class SegmentOut(EntryOut):
-    count = serializers.IntegerField(help_text="Responses that gave this answer.")
+    count = serializers.IntegerField(help_text="Responses that gave this answer, or have this value.")
 
 
 class SegmentByOut(serializers.Serializer[Any]):
-    """The block that results are divided by, and its options or points, also those that nobody chose."""
+    """The block or field that results are divided by, and its options, points or values.
 
-    block_id = serializers.IntegerField()
+    Options, points and declared values are there also if nobody has them.
+    """
+
+    block_id = serializers.IntegerField(allow_null=True, help_text="Null for a field.")
     block_name = serializers.CharField(allow_null=True)
-    prompt = serializers.CharField()
-    segments = SegmentOut(many=True)
+    prompt = serializers.CharField(allow_null=True)
+    field = serializers.CharField(allow_null=True, help_text="The field's name; null for a block.")
+    segments = SegmentOut(
+        many=True,
+        help_text="Of a field: its declared values, then others by how many responses have them, and at the "
+        "end those that were not given one, whose `value` is empty.",
+    )
 
 
 class ResultBlockOut(AnalysisBlockOut):
@@ -86,6 +136,8 @@ class ResultsOut(serializers.Serializer[Any]):
         allow_null=True, help_text="Answered blocks in them; null where some of them are withheld."
     )
     segment_by = SegmentByOut(allow_null=True)
+    scores = ResultScoreOut(many=True, allow_null=True, help_text=SCORES_HELP)
+    variables = ResultVariableOut(many=True, help_text=VARIABLES_HELP)
     blocks = ResultBlockOut(many=True)
 
 
@@ -95,6 +147,17 @@ class ResultsCountOut(serializers.Serializer[Any]):
     project_id = serializers.CharField()
     status = serializers.ChoiceField(choices=["pending", "running"])
     progress = serializers.FloatField(min_value=0, max_value=1, help_text="0 to 1.")
+
+
+def _with_fields(request: Request) -> type[ResultsIn]:
+    """The query with a parameter for each field that it names."""
+    names = [name for name in request.GET if name.startswith(_FIELD)]
+    fields = {name: FieldValue() for name in names if metadata.is_key(name.removeprefix(_FIELD))}
+    return type("ResultsIn", (ResultsIn,), fields)
+
+
+def _filters(query: Mapping[str, Any]) -> dict[str, Any]:
+    return {**{name: query.get(name) for name in _FILTERS}, "fields": query.get("field", {})}
 
 
 _NOT_SHARED = {"is_archived": False, "drop_off": None, "open_text": None}
@@ -115,23 +178,27 @@ class ResultsViewSet(OwnWorkViewSet):
             "moment, without AI or credits. First the questions and content blocks in script order, then "
             "removed questions that have answers. Filters are those of the responses listing. `segment_by` "
             "repeats the figures of every block for each option of one choice, or each point of one scale. "
-            "A respondent who chose several options of a multi punch is in several segments. The number of "
+            "A respondent who chose several options of a multi punch is in several segments. Both also take "
+            "fields of `metadata`: a filter `field.campaign=mail`, and `segment_by=field.campaign` for a "
+            "segment of each value and one of responses without the field, at most 100. The number of "
             "segments times the number of options and points of all blocks (a block without any counts as "
             "one) may be 50,000 at most; otherwise the response is `400 invalid_request`, `too_many`. While "
             "other results of 50,000 or more responses are being counted, results of so many are `503 "
             "unavailable`; retry after `Retry-After` seconds. From 10,000,000 responses on, filtered and "
-            "segmented results are counted in the background: the response is `202` with the progress "
-            "until they are there; request the same address again after `Retry-After` seconds. They are "
-            "then returned as they were counted for ten minutes, or until an answer changes if that is "
-            "later. While two other parts of the project are being counted, the response is `503`. "
+            "segmented results, and any with scores, are counted in the background: the response is `202` "
+            "with the progress until they are there; request the same address again after `Retry-After` "
+            "seconds. They are then returned as they were counted for ten minutes, or until an answer "
+            "changes if that is later. While two other parts of the project are being counted, the response "
+            "is `503`. "
             "Every role may read the results of a `transparent` project; otherwise only its creator and "
             "admins may. If results are shared (`settings.share_results`), every role may read them, but "
             "without filters and segments, because these could single out a person; results of an "
             "anonymous project are then those of the page at `info.results_url`: questions with fewer than "
             "5 answers are null, and figures and counts stay as they were last shown until at least 5 "
-            "responses differ. For role member a project that is not active is `404 not_found`."
+            "responses differ, and scores and calculated results are left out. "
+            "For role member a project that is not active is `404 not_found`."
         ),
-        parameters=[ResultsIn],
+        parameters=[ResultsIn, FIELD_FILTER],
         responses={200: ResultsOut, 202: ResultsCountOut},
         examples=[
             OpenApiExample("Results", RESULTS, response_only=True, status_codes=["200"]),
@@ -139,13 +206,14 @@ class ResultsViewSet(OwnWorkViewSet):
         ],
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
-        query = self.query(ResultsIn)
+        query = self.query(_with_fields(request))
         project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
         selection = Selection(
             covers=query["status"],
             submitted_after=query.get("submitted_after"),
             submitted_before=query.get("submitted_before"),
             provider=query.get("provider"),
+            fields=tuple(sorted(query.get("field", {}).items())),
         )
         segment_by = query.get("segment_by")
         self._refuse_unless_readable(project, in_part=(selection, segment_by) != (figures.ALL, None))
@@ -154,14 +222,19 @@ class ResultsViewSet(OwnWorkViewSet):
         counted = very_large.count(project=project, selection=selection, segment_by=segment_by, at=self.at)
         if isinstance(counted, ResultsCount):
             return self._going_on(request, project, counted)
+        is_whole = access.may_read_people(actor=self.actor, project=project)
+        tells_scores = access.may_read_solutions(actor=self.actor)
+        variables = counted.variables if tells_scores else []
         return Response(
             {
                 "project_id": str(project.pk),
-                "filters": {name: query.get(name) for name in _FILTERS},
+                "filters": _filters(query),
                 "conversation_count": counted.conversation_count,
                 "completion_count": counted.completion_count,
                 "response_count": counted.response_count,
                 "segment_by": counted.segment_by,
+                "scores": counted.scores if tells_scores else None,
+                "variables": variables if is_whole else [analysis.without_texts(each) for each in variables],
                 "blocks": counted.blocks,
             }
         )
@@ -178,11 +251,13 @@ class ResultsViewSet(OwnWorkViewSet):
         return Response(
             {
                 "project_id": str(project.pk),
-                "filters": {name: query.get(name) for name in _FILTERS},
+                "filters": _filters(query),
                 "conversation_count": seen.conversation_count,
                 "completion_count": seen.completion_count,
                 "response_count": seen.response_count,
                 "segment_by": None,
+                "scores": None,
+                "variables": [],
                 "blocks": [{**block, **_NOT_SHARED} for block in seen.blocks],
             }
         )

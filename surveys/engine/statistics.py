@@ -23,7 +23,7 @@ MAX_POINT = 20
 REPORTED_TYPES = frozenset({*CHOICES, *NUMBERS, "open_text", "ranking", "content_block"})
 SEGMENT_TYPES = CHOICES | SCALES
 BlockStatistics = dict[str, Any]
-EntryKey = tuple[int | None, int | None]  # an option's id, or a scale's point
+EntryKey = tuple[int | None, int | str | None]  # an option's id, or a scale's point, or a field's value
 
 
 @dataclass(frozen=True, slots=True)

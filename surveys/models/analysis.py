@@ -38,6 +38,12 @@ class Analysis(Job):
     blocks_as_json = models.TextField(  # noqa: DJ001
         null=True, blank=True, help_text="The AnalysisBlocks of the API, as JSON."
     )
+    scores_as_json = models.TextField(  # noqa: DJ001
+        null=True, blank=True, help_text="The `scores` of the API, as JSON; null where scoring was off."
+    )
+    variables_as_json = models.TextField(  # noqa: DJ001
+        null=True, blank=True, help_text="The `variables` of the API, as JSON."
+    )
 
     class Meta:
         verbose_name_plural = "analyses"

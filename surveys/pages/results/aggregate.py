@@ -17,6 +17,7 @@ from surveys.models import Analysis, Project
 from surveys.pages.results import overview, public
 from surveys.pages.results.charts import Fact
 from surveys.pages.results.overview import StaffCard
+from surveys.pages.results.scores import ScoreCard, score_cards, variable_cards
 from surveys.pages.results.texts import TEXTS_HIDDEN, text_analysis
 from surveys.services.analysis import service as analysis
 from surveys.services.results import figures
@@ -34,10 +35,15 @@ class SharedView:
     least: int | None
     counted_at: datetime
     is_empty: bool
+    scores: Sequence[ScoreCard] = ()
+    variables: Sequence[ScoreCard] = ()
 
 
-def read(project: Project, *, at: datetime) -> SharedView:
-    """Read the shared results. Raises Unavailable while the process counts others of many responses."""
+def read(project: Project, *, tells_scores: bool, at: datetime) -> SharedView:
+    """Read the shared results, with scores if it `tells_scores`, but never on anonymous projects.
+
+    Raises Unavailable while the process counts others of many responses.
+    """
     newest = analysis.rendered(project_id=project.pk, covers=Analysis.Covers.ALL, with_ai=None)
     if newest is not None and newest["status"] == Analysis.Status.COMPLETED:
         newest = analysis.in_aggregate(newest, project=project, at=at)
@@ -47,11 +53,21 @@ def read(project: Project, *, at: datetime) -> SharedView:
     summary = (newest or {}).get("summary") or ""
     if project.is_anonymous:
         return _in_steps(project, shared_results.read(project=project, at=at), texts, summary)
-    totals = figures.count(project=project)
+    totals = figures.count(project=project, derives=tells_scores)
+    totals = replace(totals, variables=[analysis.without_texts(each) for each in totals.variables])
     cards = overview.cards_of(project, totals, texts, divided_by=None)
     facts = overview.facts_of(totals, is_poll=project.is_poll)
     shown = [_without_texts(each) for each in cards if not each.card.is_removed]
-    return SharedView(facts, shown, summary, None, at, not totals.conversation_count)
+    return SharedView(
+        facts,
+        shown,
+        summary,
+        None,
+        at,
+        not totals.conversation_count,
+        score_cards(totals),
+        variable_cards(totals),
+    )
 
 
 def _without_texts(question: StaffCard) -> StaffCard:

@@ -184,12 +184,12 @@ def _scale(card: Card, entry: Entry, block: Block | None) -> Card:
     bars, mean = bars_of(entry, block), (entry["stats"] or {}).get("mean")
     if entry["block_type"] == "nps" or all(len(bar.text) <= MAX_COLUMN_LABEL for bar in bars):
         description = f"Columns from {bars[0].text} to {bars[-1].text}. The table below has the numbers."
-        card = replace(card, columns=_columns(bars), description=description)
+        card = replace(card, columns=columns_of(bars), description=description)
     else:
         card = replace(card, bars=bars)
     if mean is not None:
         points = [float(each["value"]) for each in entry["distribution"]]
-        marker = _track(points[0], points[-1], mean)
+        marker = track_of(points[0], points[-1], mean)
         if card.columns:
             marker = replace(marker, x=_percent(_position(points, mean)))
         facts = [Fact("Mean", f"{number(mean)} of {number(points[0])} to {number(points[-1])}")]
@@ -222,7 +222,7 @@ def _numbers(card: Card, entry: Entry) -> Card:
     facts = [Fact(name, number(value)) for name, value in rows if value is not None]
     track = None
     if low is not None and high is not None:
-        track = _track(low, high, mean)
+        track = track_of(low, high, mean)
     table = DataTable(
         ("Figure", "Value"),
         [(fact.name, fact.value) for fact in facts] + [("Numbers", f"{stats['count']:,}")],
@@ -304,7 +304,7 @@ def _point(each: Entry, block: Block | None) -> ChartBar:
     return _bar(text, each["count"], each["percentage"], emoji(option) if option else "")
 
 
-def _columns(bars: Sequence[ChartBar]) -> list[ChartColumn]:
+def columns_of(bars: Sequence[ChartBar]) -> list[ChartColumn]:
     """Return columns scaled to the highest one, so that the shape of the distribution shows."""
     highest = max(float(bar.width) for bar in bars) or 1.0
     step = 100 / len(bars)
@@ -326,7 +326,7 @@ def _columns(bars: Sequence[ChartBar]) -> list[ChartColumn]:
     return columns
 
 
-def _track(low: float, high: float, mean: float) -> Track:
+def track_of(low: float, high: float, mean: float) -> Track:
     x = (mean - low) / (high - low) * 100 if high > low else 50.0
     summary = f"Mean {number(mean)}, between {number(low)} and {number(high)}"
     return Track(number(low), number(high), number(mean), _percent(x), summary)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -14,24 +16,48 @@ from django.http import QueryDict
 from surveys import response_sources
 from surveys.engine.flow.wording import heading
 from surveys.engine.statistics import SEGMENT_TYPES
+from surveys.services import metadata
 from surveys.services.results.figures import Selection
 from surveys.services.scripts.cache import Catalogue
 
 LAST_DAY = date(2999, 12, 31)
 MAX_PROMPT = 70
+FIELD = "field."
+# What a field's menu sends: nothing for all, `=` and a value, or this, which no value looks like.
+NOT_GIVEN = "none"
 COVERS = {"all": "All", "completed": "Completed", "partial": "Not completed"}
 
 
+@dataclass(frozen=True, slots=True)
+class SentField:
+    """A field to filter by, and its parameter in the address."""
+
+    name: str
+
+    @property
+    def parameter(self) -> str:
+        return f"{FIELD}{self.name}"
+
+
+def _block_or_field(chosen: str) -> int | str:
+    return chosen if chosen.startswith(FIELD) else int(chosen)
+
+
 class ResultsForm(forms.Form):
-    """Filters by status, date and channel, and the question to compare by. Days are inclusive, in `zone`."""
+    """Filters by status, date, channel and fields, and what to compare by. Days are inclusive, in `zone`.
+
+    `fields` are the fields to choose from, each with values. One that only the address has can be chosen too.
+    """
 
     status = forms.ChoiceField(choices=list(COVERS.items()), required=False)
     submitted_after = forms.DateField(required=False, validators=[MaxValueValidator(LAST_DAY)])
     submitted_before = forms.DateField(required=False, validators=[MaxValueValidator(LAST_DAY)])
     provider = forms.ChoiceField(required=False)
-    segment_by = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
+    segment_by = forms.TypedChoiceField(required=False, coerce=_block_or_field, empty_value=None)
 
-    def __init__(self, data: QueryDict, catalogue: Catalogue, *, zone: ZoneInfo) -> None:
+    def __init__(
+        self, data: QueryDict, catalogue: Catalogue, *, zone: ZoneInfo, fields: Mapping[str, Sequence[str]]
+    ) -> None:
         super().__init__(data)
         self.zone = zone
         self._choices("provider", [("", "All"), *response_sources.LABELS.items()])
@@ -40,7 +66,24 @@ class ResultsForm(forms.Form):
             for pk, block in catalogue.blocks.items()
             if block.type in SEGMENT_TYPES
         ]
-        self._choices("segment_by", [("", "Nothing"), *questions])
+        known = dict(fields)
+        for parameter in data:
+            if parameter.startswith(FIELD) and metadata.is_key(name := parameter.removeprefix(FIELD)):
+                known.setdefault(name, ())
+        self.sent_fields = [SentField(name) for name in known]
+        for field in self.sent_fields:
+            self._add_field(field, known[field.name], data.get(field.parameter, ""))
+        sent = [(field.parameter, f"{FIELD}{field.name}") for field in self.sent_fields]
+        self._choices("segment_by", [("", "Nothing"), *questions, *sent])
+
+    def _add_field(self, field: SentField, values: Sequence[str], chosen: str) -> None:
+        offered = [*values]
+        if chosen.startswith("=") and chosen[1:] not in offered and len(chosen) <= metadata.MAX_VALUE + 1:
+            offered.append(chosen[1:])
+        menu = [("", "All"), *((f"={value}", _short(value) or "(empty)") for value in offered)]
+        self.fields[field.parameter] = forms.ChoiceField(
+            choices=[*menu, (NOT_GIVEN, "Not given")], required=False
+        )
 
     def _choices(self, name: str, choices: list[tuple[str, Any]]) -> None:
         field = self.fields[name]
@@ -58,8 +101,8 @@ class ResultsForm(forms.Form):
         return self._cleaned("status") or "all"
 
     @property
-    def divided_by(self) -> int | None:
-        chosen: int | None = self._cleaned("segment_by")
+    def divided_by(self) -> int | str | None:
+        chosen: int | str | None = self._cleaned("segment_by")
         return chosen
 
     @property
@@ -71,18 +114,25 @@ class ResultsForm(forms.Form):
             submitted_after=first and self._midnight(first),
             submitted_before=last and self._midnight(last + timedelta(days=1)),
             provider=self._cleaned("provider") or None,
+            fields=tuple(sorted(self._sent().items())),
         )
+
+    def _sent(self) -> dict[str, str]:
+        """The chosen value of each field, empty for those that were not given it."""
+        chosen = {field.name: self._cleaned(field.parameter) for field in self.sent_fields}
+        return {name: "" if value == NOT_GIVEN else value[1:] for name, value in chosen.items() if value}
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether responses are filtered by date or channel."""
-        selection = self.selection
-        return any((selection.submitted_after, selection.submitted_before, selection.provider))
+        """Whether responses are filtered by date, channel or fields."""
+        chosen = self.selection
+        return any((chosen.submitted_after, chosen.submitted_before, chosen.provider, chosen.fields))
 
     @property
     def query(self) -> str:
         """The selection as a part of an address, to be followed by more."""
-        names = ("submitted_after", "submitted_before", "provider")
+        names = ["submitted_after", "submitted_before", "provider"]
+        names += [field.parameter for field in self.sent_fields]
         chosen = {"status": "" if self.covers == "all" else self.covers}  # all is no filter
         chosen |= {name: self._cleaned(name) for name in names}
         return urlencode({name: value for name, value in chosen.items() if value})

@@ -121,7 +121,7 @@ def cards_of(
     counted: Figures,
     texts: Mapping[int, Any],
     *,
-    divided_by: int | None,
+    divided_by: int | str | None,
 ) -> list[StaffCard]:
     """Return the questions of the script, then removed ones. The `divided_by` question is not compared.
 

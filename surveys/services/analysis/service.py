@@ -32,7 +32,13 @@ from surveys.services.analysis import texts as open_texts
 from surveys.services.analysis.worker import RUN, give_up, run
 from surveys.services.anonymity import LEAST_ANSWERS
 from surveys.services.representations import analysis as analysis_json
-from surveys.services.representations.analysis import AnalysisJson, as_json, rendered
+from surveys.services.representations.analysis import (
+    AnalysisJson,
+    as_json,
+    rendered,
+    without_solutions,
+    without_texts,
+)
 from surveys.services.results import cache as shown_figures
 from surveys.services.results import figures, steps
 
@@ -51,6 +57,8 @@ __all__ = [
     "rendered",
     "run",
     "take_up",
+    "without_solutions",
+    "without_texts",
 ]
 
 TEXTS_PER_CREDIT_UNIT = 100
@@ -157,6 +165,8 @@ def _in_steps(newest: AnalysisJson, project: Project, at: datetime) -> AnalysisJ
         "completion_count": shown.completion_count,
         "response_count": sum(block["response_count"] for block in enough),
         "blocks": blocks,
+        "scores": None,
+        "variables": [],
     }
 
 

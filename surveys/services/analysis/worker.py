@@ -49,7 +49,7 @@ Clock = Callable[[], datetime]
 class AnalysisResult:
     """The outcome of an analysis. `memory` is for the next one: themes by question, and who named them."""
 
-    blocks: Sequence[Mapping[str, Any]]
+    counted: Figures
     summary: str | None = None
     generated_by: str | None = None
     memory: Mapping[str, Any] = field(default_factory=dict)
@@ -95,7 +95,7 @@ def _analyse(job: Analysis, now: Clock) -> AnalysisResult:
         _note_starting_point(job, project, now)
     counted = figures.count(project=project, selection=Selection(covers=job.covers), max_wait=None)
     if not job.with_ai:
-        return AnalysisResult(counted.blocks)
+        return AnalysisResult(counted)
     return _TextAnalysis.of(job, project, counted, now).read()
 
 
@@ -156,15 +156,13 @@ class _TextAnalysis:
         summary = clean_text(provider.summarize_analysis(self._overview()), MAX_SUMMARY)
         for block in questions:
             block["open_text"] = self._open_text(block)
-        return AnalysisResult(
-            self.counted.blocks, summary or None, provider.name, self._memory(provider.name)
-        )
+        return AnalysisResult(self.counted, summary or None, provider.name, self._memory(provider.name))
 
     def _without_model(self, questions: Sequence[dict[str, Any]]) -> AnalysisResult:
         """The result if nobody has written anything: a summary of the figures, without a model."""
         for block in questions:
             block["open_text"] = QuestionThemes().report(least=anonymity.least_answers(self.project))
-        return AnalysisResult(self.counted.blocks, summarize_analysis(self._overview()), LOCAL, self.memory)
+        return AnalysisResult(self.counted, summarize_analysis(self._overview()), LOCAL, self.memory)
 
     def _start_from_earlier_themes(self, questions: Sequence[Mapping[str, Any]], provider: Provider) -> None:
         """Only themes of the same provider, because another provider names them differently."""
@@ -286,7 +284,9 @@ def _complete(job: Analysis, result: AnalysisResult, *, at: datetime) -> None:
     if project is None:  # deleted; if it is restored, another worker continues
         raise jobs.TakenOver
     own.status, own.completed_at = Job.Status.COMPLETED, anonymity.rounded(project=project, at=at)
-    own.blocks_as_json = wire.render(list(result.blocks)).decode()
+    own.blocks_as_json = _rendered(result.counted.blocks)
+    own.scores_as_json = None if result.counted.scores is None else _rendered(result.counted.scores)
+    own.variables_as_json = _rendered(result.counted.variables)
     own.summary, own.generated_by = result.summary, result.generated_by
     own.progress, own.checkpoint = 1.0, dict(result.memory)
     if result.generated_by == LOCAL:  # the texts were deleted before they could be read
@@ -297,6 +297,10 @@ def _complete(job: Analysis, result: AnalysisResult, *, at: datetime) -> None:
         Analysis.objects.filter(project=project, status__in=finished).exclude(pk=own.pk).delete()
     else:  # earlier analyses of the same kind are replaced
         _earlier_alike(own).filter(status__in=finished).delete()
+
+
+def _rendered(figures: Sequence[Mapping[str, Any]]) -> str:
+    return wire.render(list(figures)).decode()
 
 
 @in_transaction

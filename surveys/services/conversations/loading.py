@@ -190,6 +190,7 @@ def save(
     if recipient is not None:
         recipient.finish()
     moved = replace(loaded, state=state, remembered=None if completes else loaded.remembered)
+    before = _derived(conversation)
     _update_row(moved, at)
 
     lost = sum(answers.is_answer(earlier) for earlier in (replaced, *dropped.values()))
@@ -205,6 +206,7 @@ def save(
             listed=conversation.is_listed - was_listed,
         ),
         is_new=is_new,
+        rescores=_derived(conversation) != before and conversation.is_listed,
     )
     if completes:
         events.response_submitted(conversation, repository.save_last(changes), at=at)
@@ -213,6 +215,11 @@ def save(
     else:
         repository.save(changes)
     return moved
+
+
+def _derived(conversation: Conversation) -> tuple[object, object]:
+    """The stored scores and results of calculated blocks, which analyses count too."""
+    return conversation.state.get("scores"), conversation.state.get("results")
 
 
 def recipient_of(

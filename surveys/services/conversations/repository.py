@@ -46,7 +46,8 @@ class MoveChanges:
     """What a move writes.
 
     `given` are the rows of the reply to `block_id`. `replaces` says that the block may have earlier rows.
-    The rows of the blocks in `drops` are deleted. `is_new` inserts the conversation.
+    The rows of the blocks in `drops` are deleted. `is_new` inserts the conversation. `rescores` says that
+    its scores or results of calculated blocks differ from before.
     """
 
     conversation: Conversation
@@ -56,6 +57,7 @@ class MoveChanges:
     replaces: bool = False
     drops: Collection[int] = ()
     is_new: bool = False
+    rescores: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ def insert(*, conversation: Conversation) -> bool:
 def save(move: MoveChanges) -> None:
     """Write a move in one statement: the conversation, the new answer, dropped answers, the counts."""
     parts, values = _parts(move)
-    if move.counts or move.given or move.drops:
+    if move.counts or move.given or move.drops or move.rescores:
         last, more = _tally(move.conversation.project_id, move.counts)
     else:
         last, more = "SELECT 1", []
@@ -153,7 +155,7 @@ def save_last(move: MoveChanges) -> StoredAnswers:
     One statement. It sees the rows from before it, so it adds the rows it inserts and skips those it deletes.
     """
     parts, values = _parts(move)
-    if move.counts or move.given or move.drops:
+    if move.counts or move.given or move.drops or move.rescores:
         sql, more = _tally(move.conversation.project_id, move.counts)
         parts.append(f"counted AS ({sql})")
         values += more

@@ -36,10 +36,11 @@ _FIELDS = (
     "summary",
     "error",
 )
+_PARTS = ("blocks_as_json", "scores_as_json", "variables_as_json")
 # Hand-written SQL: reading a finished analysis takes one statement of 0.1 ms, however large its blocks are.
 # The ORM would take 0.6 ms and parse the blocks, only to serialize them again.
 _NEWEST = f"""
-    SELECT {", ".join(_FIELDS)}, blocks_as_json FROM surveys_analysis
+    SELECT {", ".join(_FIELDS)}, {", ".join(_PARTS)} FROM surveys_analysis
     WHERE project_id = %s AND (%s::varchar IS NULL OR covers = %s::varchar)
         AND (%s::bool IS NULL OR with_ai = %s::bool)
     ORDER BY id DESC LIMIT 1
@@ -47,7 +48,11 @@ _NEWEST = f"""
 
 
 def as_json(analysis: Analysis) -> AnalysisJson:
-    return _serialize([getattr(analysis, name) for name in _FIELDS], analysis.blocks)
+    parts = (getattr(analysis, name) for name in _PARTS)
+    return _serialize(
+        [getattr(analysis, name) for name in _FIELDS],
+        *(None if part is None else orjson.loads(part) for part in parts),
+    )
 
 
 def rendered(*, project_id: int, covers: str | None, with_ai: bool | None) -> AnalysisJson | None:
@@ -57,17 +62,46 @@ def rendered(*, project_id: int, covers: str | None, with_ai: bool | None) -> An
         row = cursor.fetchone()
     if row is None:
         return None
-    return _serialize(row[:-1], orjson.Fragment(row[-1] or "[]"))
+    parts = row[-len(_PARTS) :]
+    return _serialize(
+        row[: -len(_PARTS)], *(None if part is None else orjson.Fragment(part) for part in parts)
+    )
 
 
 def in_aggregate(analysis: AnalysisJson, *, least: int | None) -> AnalysisJson:
     """The analysis for a reader who may not read single responses: without quotes and texts about themes.
 
     `least` is from `anonymity.least_answers`. Where it is set, figures over fewer answers, summaries and the
-    lowest and highest number are null.
+    lowest and highest number are null, and so are scores. Calculated results that are texts may be somebody's
+    words: what they are is left out.
     """
+    variables = [] if least else orjson.loads(orjson.dumps(analysis["variables"]))
+    scores = None if least else analysis["scores"]
     blocks = [_in_aggregate(block, least) for block in orjson.loads(orjson.dumps(analysis["blocks"]))]
-    return {**analysis, "blocks": blocks, "summary": None if least else analysis["summary"]}
+    return {
+        **analysis,
+        "summary": None if least else analysis["summary"],
+        "scores": scores,
+        "variables": [without_texts(variable) for variable in variables],
+        "blocks": blocks,
+    }
+
+
+def without_solutions(analysis: AnalysisJson) -> AnalysisJson:
+    """The analysis without scores and calculated results, which reveal what is right (decisions 15.18)."""
+    return {**analysis, "scores": None, "variables": []}
+
+
+def without_texts(variable: Mapping[str, Any]) -> dict[str, Any]:
+    """A calculated block's figures without its texts, which are then all counted as others."""
+    if not variable["is_text"]:
+        return dict(variable)
+    return {
+        **variable,
+        "distribution": [],
+        "other_values": variable["other_values"] + len(variable["distribution"]),
+        "other_count": variable["count"],
+    }
 
 
 def without_words(block: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +124,7 @@ def _in_aggregate(block: dict[str, Any], least: int | None) -> dict[str, Any]:
     return block
 
 
-def _serialize(row: Sequence[Any], blocks: object) -> AnalysisJson:
+def _serialize(row: Sequence[Any], blocks: object, scores: object, variables: object) -> AnalysisJson:
     values = dict(zip(_FIELDS, row, strict=True))
     return {
         "id": str(values["id"]),
@@ -106,6 +140,8 @@ def _serialize(row: Sequence[Any], blocks: object) -> AnalysisJson:
         "credits_used": values["credits_used"],
         "generated_by": values["generated_by"],
         "summary": values["summary"],
-        "blocks": blocks,
+        "scores": scores,
+        "variables": [] if variables is None else variables,
+        "blocks": [] if blocks is None else blocks,
         "error": values["error"],
     }

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from django.db import connection
 from django.db.models import Q, Sum
@@ -233,6 +233,9 @@ def _where(project: Project, filters: Mapping[str, object]) -> tuple[str, list[A
         if filters.get(name) is not None:
             parts.append(condition)
             more.append(filters[name])
+    for name, value in cast(Sequence[tuple[str, str]], filters.get("fields") or ()):
+        parts.append("coalesce(state->'fields'->>%s, '') = %s")
+        more += [name, value]
     return " AND ".join(parts), [*values, *more]
 
 

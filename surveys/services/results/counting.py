@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -16,28 +16,38 @@ from typing import Any
 import orjson
 from django.db import connection
 
+from communities.errors import refuse
 from communities.statements import fetch_in_batches, fetch_rows
 from communities.transactions import in_transaction
 from surveys.engine import packing
-from surveys.engine.script import NUMBERS, SCALES, Block, Option, Script
+from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Script
 from surveys.engine.statistics import MAX_POINT, AnswerGroup, EntryKey
-from surveys.services.results import large
+from surveys.services.results import derived_counting, large
 from surveys.services.results.large import Counted
 from surveys.services.scripts.storage import StoredScript
+
+Part = tuple[str, list[Any]]  # a statement that comes to one JSON value, and its values
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which responses to count: those that match every field. Times are times of completion."""
+    """Which responses to count: those that match every field. Times are times of completion.
+
+    `fields` are names and values of what was sent along when a conversation began. An empty value means
+    responses that were not given one.
+    """
 
     covers: str = "all"
     submitted_after: datetime | None = None
     submitted_before: datetime | None = None
     provider: str | None = None
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 ALL = Selection()
 CONVERSATIONS_AT_ONCE = 5_000  # 20,000 take half as long again: they do not fit into the processor's cache
+_NOTHING: Part = ("SELECT '{}'::json", [])
 _BEGUN, _COMPLETED = 0, 2  # how far a conversation came: 1 has an answer
 _COVERS = {
     "completed": "c.completed_at IS NOT NULL",
@@ -66,10 +76,26 @@ class ReportedBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class SegmentField:
+    """A field whose values divide the responses, into `most` segments at most."""
+
+    name: str
+    most: int
+
+
+class TooManyToDerive(Exception):
+    """There are more scores than a request can count."""
+
+
+Dividing = ReportedBlock | SegmentField | None
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerCounts:
     """Counts from the database. `unfinished` counts conversations not completed, by their current block.
 
-    `changes` is the tally's number of changes at that moment.
+    `changes` is the tally's number of changes at that moment. `derived` is read by the module of this name.
+    `values` are how many responses have each value of the field that divides; empty: those without one.
     """
 
     changes: int
@@ -79,6 +105,8 @@ class AnswerCounts:
     unfinished: Mapping[int, int]
     groups: Mapping[int, list[AnswerGroup]]
     of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]]
+    derived: derived_counting.Counted
+    values: Mapping[str, int]
 
 
 def count_answers(
@@ -86,44 +114,54 @@ def count_answers(
     stored: StoredScript,
     reported: Sequence[ReportedBlock],
     selection: Selection,
-    dividing: ReportedBlock | None,
+    dividing: Dividing,
     *,
     max_wait: float | None = 0.0,
     note: Progress | None = None,
+    derives: bool = True,
+    most_derived: int | None = None,
 ) -> AnswerCounts:
-    """All figures are of one moment. `note` is told now and then how many conversations were looked at.
+    """All figures are of one moment. It `derives` scores and results of calculated blocks too.
+
+    `note` is told now and then how many conversations were looked at.
 
     Raises Unavailable if there are many responses and another thread is counting many, for longer than
-    `max_wait` seconds; None waits as long as it takes.
+    `max_wait` seconds; None waits as long as it takes. Refuses a field with too many values. Raises
+    TooManyToDerive if there are `most_derived` responses or more with scores or results of calculated blocks.
     """
     where, values = _where(project_id, selection)
-    unfinished_part = _unfinished(project_id, stored.revision, where, values)
-    key = project_id, stored.revision, selection, dividing and dividing.id
+    condition = where or "c.project_id = %s", values or [project_id]
+    unfinished_part = _unfinished(*condition)
+    derived_part = _derived(stored.script, selection, condition, dividing) if derives else _NOTHING
+    key = project_id, stored.revision, selection, getattr(dividing, "id", dividing), derives
     questions = [each for each in reported if each.block.asks]
 
     def count(*, has_turn: bool) -> tuple[Counted, Any] | None:
         """The counts, and where people left; None if that takes a turn."""
         ((listed, completed, changes),) = _values_of([_totals(project_id)])
+        if most_derived is not None and listed >= most_derived and derived_part is not _NOTHING:
+            raise TooManyToDerive
         is_large = listed >= large.LARGE
         if is_large and (known := large.kept(key, changes=changes)) is not None:
             return known, _values_of([unfinished_part])[0]
         if is_large and not has_turn:
             return None
         if where or dividing is not None:
-            (unfinished,) = _values_of([unfinished_part])
-            condition = where or "c.project_id = %s", values or [project_id]
+            unfinished, computed = _values_of([unfinished_part, derived_part])
             counted = _counted_part(changes, questions, dividing, condition, note)
+            counted = replace(counted, derived=computed)
         else:
-            unfinished, rows = _values_of([unfinished_part, _groups([each.block for each in questions])])
-            counted = Counted(changes, listed, completed, _by_block(rows), {})
+            groups_part = _groups([each.block for each in questions])
+            unfinished, computed, rows = _values_of([unfinished_part, derived_part, groups_part])
+            counted = Counted(changes, listed, completed, _by_block(rows), {}, computed)
         if is_large:
             large.keep(key, counted)
         return counted, unfinished
 
-    with _one_moment():
+    with _one_moment(max_wait):
         found = count(has_turn=False)
     if found is None:  # outside of the transaction, because the database ends one that is idle for long
-        with large.turn(max_wait=max_wait), _one_moment():
+        with large.turn(max_wait=max_wait), _one_moment(max_wait):
             found = count(has_turn=True)
     assert found is not None
     counted, unfinished = found
@@ -135,33 +173,64 @@ def count_answers(
         unfinished=_drop_off(stored.script, stored.revision, unfinished),
         groups=counted.groups,
         of_segments=counted.of_segments,
+        derived=counted.derived,
+        values=counted.values,
     )
 
 
 def _counted_part(
     changes: int,
     questions: Sequence[ReportedBlock],
-    dividing: ReportedBlock | None,
+    dividing: Dividing,
     condition: tuple[str, list[Any]],
     note: Progress | None,
 ) -> Counted:
     """Counts of selected conversations, or of segments, from the packed answers."""
     from surveys.services.results.packed import Counter  # noqa: PLC0415 - NumPy: 25 MB
 
-    counter = Counter(questions, dividing)
+    field = dividing if isinstance(dividing, SegmentField) else None
+    block = dividing if isinstance(dividing, ReportedBlock) else None
+    counter = Counter(questions, block, field.most if field else 0)
+    places: dict[str, int] = {}  # of the values of the field
+    sizes: dict[str, int] = {}
     listed = completed = looked_at = 0
-    for data, progress in _packed(*condition):
-        counter.add(data)
+    for data, progress, sent in _packed(*condition, field.name if field else None):
+        segments = None
+        if field is not None:
+            segments = [places.setdefault(value, len(places)) for value in sent]
+            _refuse_too_many(field, len(places))
+            for value, came in zip(sent, progress, strict=True):
+                sizes[value] = sizes.get(value, 0) + (came != _BEGUN)
+        counter.add(data, segments)
         listed += len(progress) - progress.count(_BEGUN)
         completed += progress.count(_COMPLETED)
         looked_at += len(progress)
         if note is not None:
             note(looked_at)
-    return Counted(changes, listed, completed, counter.groups(), counter.groups_of_segments())
+    of_segments = counter.groups_of_segments([(None, value) for value in places])
+    return Counted(changes, listed, completed, counter.groups(), of_segments, values=sizes)
 
 
-Part = tuple[str, list[Any]]  # a statement that comes to one JSON value, and its values
-Progress = Callable[[int], None]
+def _refuse_too_many(dividing: SegmentField, count: int) -> None:
+    if count > dividing.most:
+        refuse(
+            "segment_by",
+            "too_many",
+            f"`field.{dividing.name}` has more than {dividing.most:,} values in these responses, which is "
+            "the limit for this project. Filter by some of them instead.",
+        )
+
+
+def _derived(script: Script, selection: Selection, condition: Part, dividing: Dividing) -> Part:
+    division = None
+    if isinstance(dividing, SegmentField):
+        division = derived_counting.Division("field", dividing.name)
+    elif dividing is not None:
+        is_choice = dividing.block.type in CHOICES
+        division = derived_counting.Division("choice" if is_choice else "scale", str(dividing.id))
+    is_partial = selection.covers == "partial"
+    part = derived_counting.part(script, *condition, is_partial=is_partial, division=division)
+    return part or _NOTHING
 
 
 def _values_of(parts: Sequence[Part]) -> list[Any]:
@@ -172,19 +241,27 @@ def _values_of(parts: Sequence[Part]) -> list[Any]:
 
 
 @contextmanager
-def _one_moment() -> Iterator[None]:
-    """All statements see the same answers. In a transaction of the caller's they see what it sees."""
+def _one_moment(max_wait: float | None) -> Iterator[None]:
+    """All statements see the same answers. In a transaction of the caller's they see what it sees.
+
+    Who waits as long as it takes lets the database take as long.
+    """
     if connection.in_atomic_block:
         yield
         return
     with in_transaction:
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            if max_wait is None:
+                cursor.execute("SET LOCAL statement_timeout = 0")
         yield
 
 
-def _packed(where: str, values: Sequence[Any]) -> Iterator[tuple[bytes, Sequence[int]]]:
-    """The packed answers of selected conversations, with separators, and how far each conversation came.
+def _packed(
+    where: str, values: Sequence[Any], field: str | None
+) -> Iterator[tuple[bytes, Sequence[int], Sequence[str]]]:
+    """The packed answers of selected conversations, with separators, how far each conversation came, and the
+    value of a field.
 
     Some thousand at a time. The database reads conversations as they lie on its pages, which matters for the
     random ids of anonymous projects. One that was not packed yet, because it is from an earlier version, is
@@ -192,12 +269,14 @@ def _packed(where: str, values: Sequence[Any]) -> Iterator[tuple[bytes, Sequence
     """
     sql = f"""
         SELECT coalesce(c.packed, surveys_packed_answers(c.id)),
-            c.is_listed::int + (c.completed_at IS NOT NULL)::int
+            c.is_listed::int + (c.completed_at IS NOT NULL)::int,
+            {"''" if field is None else "coalesce(c.state->'fields'->>%s, '')"}
         FROM surveys_conversation c WHERE {where}
     """
-    for rows in fetch_in_batches(sql, values, size=CONVERSATIONS_AT_ONCE):
-        packed, progress = zip(*rows, strict=True)
-        yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress
+    names = [] if field is None else [field]
+    for rows in fetch_in_batches(sql, [*names, *values], size=CONVERSATIONS_AT_ONCE):
+        packed, progress, sent = zip(*rows, strict=True)
+        yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, sent
 
 
 def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
@@ -208,6 +287,9 @@ def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
         if (value := getattr(selection, name)) is not None:
             parts.append(condition)
             values.append(value)
+    for name, value in selection.fields:
+        parts.append("coalesce(c.state->'fields'->>%s, '') = %s")
+        values += [name, value]
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])
 
 
@@ -221,7 +303,7 @@ def _totals(project_id: int) -> Part:
     )
 
 
-def _unfinished(project_id: int, revision: int, where: str, values: list[Any]) -> Part:
+def _unfinished(where: str, values: list[Any]) -> Part:
     """Unfinished conversations, grouped by their current block, its revision and the block before it, with
     the number of those without an answer."""
     return (
@@ -230,11 +312,11 @@ def _unfinished(project_id: int, revision: int, where: str, values: list[Any]) -
             SELECT json_build_array(c.state->'at', c.state->'revision', c.state->'path'->-1,
                 count(*), count(*) FILTER (WHERE NOT c.is_listed)) AS standing
             FROM surveys_conversation c
-            WHERE {where or "c.project_id = %s"} AND c.completed_at IS NULL
+            WHERE {where} AND c.completed_at IS NULL
             GROUP BY c.state->'at', c.state->'revision', c.state->'path'->-1
         ) unfinished
         """,
-        values or [project_id],
+        values,
     )
 
 

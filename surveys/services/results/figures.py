@@ -3,6 +3,7 @@
     count(project=…)                        every block's figures: distributions, means, ranks, drop-off
     count(project=…, selection=…)           the same of some responses
     count(project=…, segment_by=block_id)   the same, and once more for each option of that block
+    count(project=…, segment_by="field.x")  the same, and once more for each value of that field
     shown(project=…, at=…)                  the same for people who may not read single responses
     changes(project_id)                     a number that grows with every change of the answers
 
@@ -12,7 +13,7 @@ All figures are of the same moment.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -20,10 +21,20 @@ from django.db.models import Sum
 
 from communities.errors import refuse
 from surveys.engine import statistics
+from surveys.engine.script import Script
 from surveys.engine.statistics import REPORTED_TYPES, SEGMENT_TYPES, AnswerGroup, EntryKey
 from surveys.models import Project, Tally
-from surveys.services.results import counting, large, steps
-from surveys.services.results.counting import ALL, AnswerCounts, Progress, ReportedBlock, Selection
+from surveys.services.results import counting, derived, large, sent_fields, steps
+from surveys.services.results.counting import (
+    ALL,
+    AnswerCounts,
+    Dividing,
+    Progress,
+    ReportedBlock,
+    SegmentField,
+    Selection,
+    TooManyToDerive,
+)
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.storage import StoredScript
 
@@ -33,6 +44,7 @@ __all__ = [
     "Figures",
     "Selection",
     "ShownFigures",
+    "TooManyToDerive",
     "changes",
     "count",
     "shown",
@@ -42,13 +54,17 @@ __all__ = [
 # Every segment repeats every number of every block: 60 choices of 100 options, segmented by one of them, make
 # 600,000 numbers and took 16 s. This limit takes about one second.
 MAX_SEGMENT_NUMBERS = 50_000
+MAX_FIELD_SEGMENTS = 100
+NOT_GIVEN = "Not given"
+_NO_SEGMENTS = "`segment_by` must be the id of a choice or a scale of this project, or `field.` and a name."
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """Figures of a project. `response_count` counts answered blocks, `blocks` are AnalysisBlocks as JSON.
 
-    `segment_by` is the block that divides the figures, with its `segments`.
+    `segment_by` is the block or field that divides the figures, with its `segments`. `scores` are those of
+    each bucket, None where scoring is off, and `variables` those of each calculated block.
     """
 
     conversation_count: int
@@ -56,6 +72,8 @@ class Figures:
     response_count: int
     blocks: list[dict[str, Any]]
     segment_by: dict[str, Any] | None = None
+    scores: list[dict[str, Any]] | None = None
+    variables: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def segments(self) -> list[dict[str, Any]] | None:
@@ -88,35 +106,62 @@ def responses(project_id: int) -> int:
     return Tally.objects.filter(project_id=project_id).aggregate(count=Sum("listed"))["count"] or 0
 
 
-def refuse_unless_countable(*, project: Project, segment_by: int | None) -> None:
-    """Refuse a `segment_by` that is no choice or scale of this project, or that makes too many numbers."""
-    _segmenting_block(_reported_blocks(script_cache.get(project.pk, project.revision).stored), segment_by)
+def refuse_unless_countable(*, project: Project, selection: Selection, segment_by: int | str | None) -> None:
+    """Refuse unknown fields, and a `segment_by` that is no choice, scale or field of this project.
+
+    Refuses one that makes too many numbers, too.
+    """
+    reported = _reported_blocks(script_cache.get(project.pk, project.revision).stored)
+    _countable(project, reported, selection, segment_by)
+
+
+def _countable(
+    project: Project, reported: Sequence[ReportedBlock], selection: Selection, segment_by: int | str | None
+) -> Dividing:
+    dividing = _dividing(reported, segment_by)
+    names = {f"field.{name}": name for name, _ in selection.fields}
+    if isinstance(dividing, SegmentField):
+        names["segment_by"] = dividing.name
+    sent_fields.refuse_unknown(project=project, names=names)
+    return dividing
 
 
 def count(
     *,
     project: Project,
     selection: Selection = ALL,
-    segment_by: int | None = None,
+    segment_by: int | str | None = None,
     max_wait: float | None = 0.0,
     note: Progress | None = None,
+    derives: bool = True,
+    most_derived: int | None = None,
 ) -> Figures:
     """The figures of every question and content block, then of removed ones with answers.
 
     Refuses what `refuse_unless_countable` refuses. Raises Unavailable if there are many responses and the
     process is counting others for longer than `max_wait` seconds; None waits as long as it takes. `note` is
-    told now and then how many responses were looked at.
+    told now and then how many responses were looked at. Scores and results of calculated blocks are left out
+    unless it `derives` them. Raises TooManyToDerive if there are `most_derived` responses or more with them.
 
     `drop_off.left` counts the unfinished conversations at a block; its percentage is of all conversations
     begun, those without an answer included.
     """
     stored = script_cache.get(project.pk, project.revision).stored
     reported = _reported_blocks(stored)
-    dividing = _segmenting_block(reported, segment_by)
+    dividing = _countable(project, reported, selection, segment_by)
     counts = counting.count_answers(
-        project.pk, stored, reported, selection, dividing, max_wait=max_wait, note=note
+        project.pk,
+        stored,
+        reported,
+        selection,
+        dividing,
+        max_wait=max_wait,
+        note=note,
+        derives=derives,
+        most_derived=most_derived,
     )
-    return _figures(reported, counts, dividing)
+    figures = _figures(project, stored.script, reported, counts, dividing)
+    return figures if derives else replace(figures, scores=None, variables=[])
 
 
 def shown(
@@ -124,29 +169,44 @@ def shown(
 ) -> ShownFigures:
     """The figures for people who may not read single responses: in steps on anonymous projects.
 
+    They are without scores and calculated results. Those are of completed responses, and questions have
+    answers of partial ones too: on anonymous projects, the difference would be the answers of few people.
+
     Raises Unavailable as `count` does.
     """
     if not project.is_anonymous:
-        return ShownFigures(count(project=project, max_wait=max_wait), at)
+        return ShownFigures(count(project=project, max_wait=max_wait, derives=False), at)
     stored = script_cache.get(project.pk, project.revision).stored
     reported = _reported_blocks(stored)
-    now = counting.count_answers(project.pk, stored, reported, ALL, None, max_wait=max_wait)
+    now = counting.count_answers(project.pk, stored, reported, ALL, None, max_wait=max_wait, derives=False)
     types = {each.id: each.block.type for each in reported}
     counts, counted_at = steps.counts(project=project, now=now, types=types, at=at)
-    return ShownFigures(_figures(reported, counts, None), counted_at)
+    figures = _figures(project, stored.script, reported, counts, None)
+    return ShownFigures(replace(figures, scores=None, variables=[]), counted_at)
 
 
 def _figures(
-    reported: Sequence[ReportedBlock], counts: AnswerCounts, dividing: ReportedBlock | None
+    project: Project,
+    script: Script,
+    reported: Sequence[ReportedBlock],
+    counts: AnswerCounts,
+    dividing: Dividing,
 ) -> Figures:
     shown = [each for each in reported if not each.is_archived or counts.groups.get(each.id)]
-    segments = _segments(dividing, counts) if dividing else None
+    segments = None
+    if isinstance(dividing, SegmentField):
+        segments = _segments_of_field(project, dividing.name, counts)
+    elif dividing is not None:
+        segments = _segments(dividing, counts)
+    entries = None if segments is None else list(segments)
     return Figures(
         conversation_count=counts.listed,
         completion_count=counts.completed,
         response_count=sum(group.people for groups in counts.groups.values() for group in groups),
         blocks=[_block(each, counts, segments) for each in shown],
         segment_by=_segment_by(dividing, segments) if dividing and segments is not None else None,
+        scores=derived.scores(script, counts.derived, entries),
+        variables=derived.variables(script, counts.derived, entries),
     )
 
 
@@ -163,14 +223,18 @@ def _reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
     ]
 
 
-def _segmenting_block(reported: Sequence[ReportedBlock], segment_by: int | None) -> ReportedBlock | None:
+def _dividing(reported: Sequence[ReportedBlock], segment_by: int | str | None) -> Dividing:
     if segment_by is None:
         return None
+    if isinstance(segment_by, str):
+        entries = sum(statistics.max_entries(each.block, each.removed) for each in reported)
+        most = min(MAX_FIELD_SEGMENTS, MAX_SEGMENT_NUMBERS // max(entries, 1))
+        return SegmentField(segment_by.removeprefix("field."), most)
     for each in reported:
         if each.id == segment_by and each.block.type in SEGMENT_TYPES:
             _refuse_too_many(reported, each)
             return each
-    refuse("segment_by", "not_found", "`segment_by` must be the id of a choice or a scale of this project.")
+    refuse("segment_by", "not_found", _NO_SEGMENTS)
 
 
 def _refuse_too_many(reported: Sequence[ReportedBlock], dividing: ReportedBlock) -> None:
@@ -197,17 +261,34 @@ def _segments(dividing: ReportedBlock, counts: AnswerCounts) -> dict[statistics.
     return {entry: rows.get(entry.key, 0) for entry in entries}
 
 
+def _segments_of_field(
+    project: Project, name: str, counts: AnswerCounts
+) -> dict[statistics.DistributionEntry, int]:
+    """The declared values of a field, then the others by how many have them, and at the end those without."""
+    declared = project.hidden_fields.get(name, ()) if isinstance(project.hidden_fields, dict) else ()
+    others = sorted(
+        (value for value in counts.values if value and value not in declared),
+        key=lambda value: (-counts.values[value], value),
+    )
+    values = [*declared, *others]
+    given = {statistics.DistributionEntry((None, value), value, None): value for value in values}
+    given[statistics.DistributionEntry((None, ""), "", NOT_GIVEN)] = ""
+    return {entry: counts.values.get(value, 0) for entry, value in given.items()}
+
+
 def _key(group: AnswerGroup) -> EntryKey:
     return (group.option_id, None) if group.option_id is not None else (None, group.point)
 
 
 def _segment_by(
-    dividing: ReportedBlock, segments: Mapping[statistics.DistributionEntry, int]
+    dividing: ReportedBlock | SegmentField, segments: Mapping[statistics.DistributionEntry, int]
 ) -> dict[str, Any]:
+    block = None if isinstance(dividing, SegmentField) else dividing
     return {
-        "block_id": dividing.id,
-        "block_name": dividing.block.name,
-        "prompt": dividing.block.prompt,
+        "block_id": block and block.id,
+        "block_name": block and block.block.name,
+        "prompt": block and block.block.prompt,
+        "field": dividing.name if isinstance(dividing, SegmentField) else None,
         "segments": [{**entry.as_json(), "count": count} for entry, count in segments.items()],
     }
 

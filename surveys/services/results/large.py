@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import BoundedSemaphore, Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
 from communities.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from surveys.engine.statistics import AnswerGroup, EntryKey
 
@@ -40,11 +40,14 @@ class Counted:
     completed: int
     groups: Mapping[int, list[AnswerGroup]]
     of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]]
+    derived: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)  # by `derived_counting`
+    values: Mapping[str, int] = field(default_factory=dict)  # of the field that divides
 
     @property
     def size(self) -> int:
         parts = (self.groups, *self.of_segments.values())
-        return BYTES_OF_A_GROUP * (1 + sum(len(groups) for part in parts for groups in part.values()))
+        rows = sum(len(rows or ()) for rows in self.derived.values()) + len(self.values)
+        return BYTES_OF_A_GROUP * (1 + rows + sum(len(groups) for part in parts for groups in part.values()))
 
 
 def _size(counted: Counted) -> int:

@@ -55,9 +55,14 @@ class Cell:
 
 
 class Counter:
-    """Counts the answers to some questions, and again for each segment if a block divides them."""
+    """Counts the answers to some questions, and again for each segment if a block divides them.
 
-    def __init__(self, questions: Sequence[ReportedBlock], dividing: ReportedBlock | None) -> None:
+    If something else divides them, `segment_count` is how many segments there may be.
+    """
+
+    def __init__(
+        self, questions: Sequence[ReportedBlock], dividing: ReportedBlock | None, segment_count: int = 0
+    ) -> None:
         self._cells: list[Cell | None] = [None]  # the first is for records that are not asked for
         keys: dict[int, list[int]] = {}
         for each in questions:
@@ -70,38 +75,53 @@ class Counter:
         self._segment_of_cell = np.full(len(self._cells), -1, np.int64)
         if dividing is not None:
             self._divide(dividing)
-        size = len(self._cells)
+        size, most = len(self._cells), segment_count or len(self._segments)
         self._all = np.zeros(size, np.int64)
-        self._by_segment = np.zeros(len(self._segments) * size, np.int64)
+        self._by_segment = np.zeros(most * size, np.int64)
         # Sums of numbers: a line for everything, then one for each segment.
-        self._numbers = _Numbers((1 + len(self._segments)) * size)
+        self._numbers = _Numbers((1 + most) * size)
 
-    def add(self, data: bytes) -> None:
-        """Count some conversations. Each one's records, in any order, are followed by a separator."""
+    def add(self, data: bytes, segments: Sequence[int] | None = None) -> None:
+        """Count some conversations. Each one's records, in any order, are followed by a separator.
+
+        Where no block divides them, `segments` may have the place of each one's segment.
+        """
         records = np.frombuffer(data, ">i8").astype(np.int64)
         cells = self._lookup.cells(records)
         self._all += np.bincount(cells, minlength=len(self._cells))
         places, numbers = _numbers_in(records)
         self._numbers.add(cells[places], numbers)
-        if self._segments:
-            self._add_to_segments(records, cells, places, numbers)
-
-    def _add_to_segments(self, records: Integers, cells: Integers, places: Integers, numbers: Floats) -> None:
-        """Count each conversation once more for each of its records that names a segment."""
+        if segments is None and not self._segments:
+            return
         ends = np.flatnonzero(records == 0)
+        if segments is None:
+            of_records = self._segment_of_cell[cells]
+            naming = np.flatnonzero(of_records >= 0)
+            named, of_conversation = of_records[naming], np.searchsorted(ends, naming)
+        else:
+            named, of_conversation = np.array(segments, np.int64), np.arange(len(ends))
+        self._add_to_segments(named, of_conversation, ends, cells, places, numbers)
+
+    def _add_to_segments(
+        self,
+        named: Integers,
+        of_conversation: Integers,
+        ends: Integers,
+        cells: Integers,
+        places: Integers,
+        numbers: Floats,
+    ) -> None:
+        """Count each conversation once more for each of its segments: those `named`, `of_conversation`."""
         begins = np.concatenate([[0], ends[:-1] + 1])
-        segments = self._segment_of_cell[cells]
-        naming = np.flatnonzero(segments >= 0)
-        of_conversation = np.searchsorted(ends, naming)
         lengths = (ends - begins)[of_conversation]
-        number_at = np.full(len(records) if len(places) else 0, -1, np.int64)
+        number_at = np.full(len(cells) if len(places) else 0, -1, np.int64)
         number_at[places] = np.arange(len(places))
         # A respondent may name a hundred segments with each of two hundred answers.
-        for part in np.array_split(np.arange(len(naming)), 1 + int(lengths.sum()) // _ROWS_AT_ONCE):
+        for part in np.array_split(np.arange(len(named)), 1 + int(lengths.sum()) // _ROWS_AT_ONCE):
             length = lengths[part]
             shift = begins[of_conversation[part]] - (np.cumsum(length) - length)
             rows = np.arange(length.sum()) + np.repeat(shift, length)
-            combined = np.repeat(segments[naming[part]] * len(self._cells), length) + cells[rows]
+            combined = np.repeat(named[part] * len(self._cells), length) + cells[rows]
             self._by_segment += np.bincount(combined, minlength=self._by_segment.size)
             if len(places):
                 found = number_at[rows]
@@ -124,12 +144,14 @@ class Counter:
         """All answers, by block."""
         return self._groups(self._all, 0)
 
-    def groups_of_segments(self) -> dict[EntryKey, dict[int, list[AnswerGroup]]]:
-        """The answers of each segment, by block."""
+    def groups_of_segments(
+        self, keys: Sequence[EntryKey] = ()
+    ) -> dict[EntryKey, dict[int, list[AnswerGroup]]]:
+        """The answers of each segment, by block. `keys` are those of the segments that no block makes."""
         size = len(self._cells)
         return {
             entry: self._groups(self._by_segment[place * size : (1 + place) * size], (1 + place) * size)
-            for place, entry in enumerate(self._segments)
+            for place, entry in enumerate(self._segments or keys)
         }
 
     def _groups(self, counts: Integers, line: int) -> dict[int, list[AnswerGroup]]:

@@ -20,14 +20,14 @@ import orjson
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from communities.errors import Unavailable
+from communities.errors import InvalidRequest, Unavailable, refuse
 from communities.faults import log_fault
 from communities.queue import wake
 from communities.transactions import in_transaction
 from surveys.models import Job, Project, ResultsCount
 from surveys.services import anonymity, jobs
 from surveys.services.results import figures
-from surveys.services.results.figures import ALL, Figures, Selection
+from surveys.services.results.figures import ALL, Figures, Selection, TooManyToDerive
 
 RUN = "surveys.count_results"
 VERY_LARGE = 10_000_000  # responses; 10 s of CPU
@@ -44,18 +44,21 @@ Clock = Callable[[], datetime]
 
 
 def count(
-    *, project: Project, selection: Selection, segment_by: int | None, at: datetime
+    *, project: Project, selection: Selection, segment_by: int | str | None, at: datetime
 ) -> Figures | ResultsCount:
-    """The figures, counted at once unless they are a part of very many responses.
+    """The figures, counted at once unless they are a part of very many responses, or have scores of them.
 
     Refuses what `figures.count` refuses. Raises Unavailable if the worker's count has failed, or if enough
     other parts of the project are being counted.
     """
     if (selection, segment_by) == (ALL, None):
-        return figures.count(project=project)
-    if figures.responses(project.pk) < VERY_LARGE:
+        try:
+            return figures.count(project=project, most_derived=VERY_LARGE)
+        except TooManyToDerive:
+            pass
+    elif figures.responses(project.pk) < VERY_LARGE:
         return figures.count(project=project, selection=selection, segment_by=segment_by)
-    figures.refuse_unless_countable(project=project, segment_by=segment_by)
+    figures.refuse_unless_countable(project=project, selection=selection, segment_by=segment_by)
     job = _job(project, _part(selection, segment_by), at)
     return _figures_of(job) or job
 
@@ -77,6 +80,8 @@ def run(*, count_id: int, now: Clock = timezone.now) -> None:
         _complete(job, _count(job, now), at=now())
     except jobs.TakenOver:
         return
+    except InvalidRequest as refusal:  # known only once it is counted
+        _end(job, Job.Status.FAILED, at=now(), error=refusal.message)
     except (OperationalError, InterfaceError):  # the lease expires, and another worker counts anew
         raise
     except Exception as fault:
@@ -105,6 +110,8 @@ def _job(project: Project, part: str, at: datetime) -> ResultsCount:
         return newest
     if newest is not None and newest.completed_at is not None:
         age = at - newest.completed_at
+        if newest.error not in (None, "", COUNT_FAILED) and newest.changes == changes:
+            refuse("segment_by", "too_many", str(newest.error))
         if newest.status == Job.Status.FAILED and age < FAILED_FOR:
             raise Unavailable(COUNT_FAILED, retry_after=int(FAILED_FOR.total_seconds()))
         if (newest.changes == changes or age < CURRENT) and _figures_of(newest) is not None:
@@ -120,7 +127,7 @@ def _job(project: Project, part: str, at: datetime) -> ResultsCount:
     return begun
 
 
-def _part(selection: Selection, segment_by: int | None) -> str:
+def _part(selection: Selection, segment_by: int | str | None) -> str:
     return orjson.dumps({**asdict(selection), "segment_by": segment_by}).decode()
 
 
@@ -139,7 +146,7 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
     jobs.renew(job, at=now(), changes=figures.changes(project.pk))
     return figures.count(
         project=project,
-        selection=Selection(**{**part, **times}),
+        selection=Selection(**{**part, **times, "fields": tuple(map(tuple, part["fields"]))}),
         segment_by=segment_by,
         max_wait=None,
         note=_notes(job, max(figures.responses(project.pk), 1), now),

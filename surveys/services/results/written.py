@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery, Value
+from django.db.models import F, Func, OuterRef, QuerySet, Subquery, TextField, Value
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import Exact
 
 from surveys.models import Answer, Conversation, Project
 from surveys.services.responses import listing
@@ -89,6 +91,9 @@ def _answering(project: Project, block_id: int, selection: Selection) -> QuerySe
     rows = listing.rows(project=project).filter(**_COVERS.get(selection.covers, {}), **_completed(selection))
     if selection.provider:
         rows = rows.filter(provider=selection.provider)
+    for name, value in selection.fields:
+        sent = Func(F("state"), Value("fields"), Value(name), function="jsonb_extract_path_text")
+        rows = rows.filter(Exact(Coalesce(sent, Value(""), output_field=TextField()), value))
     return rows.annotate(text=Subquery(_answer_to(block_id)[:1])).filter(text__isnull=False)
 
 

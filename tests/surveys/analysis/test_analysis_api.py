@@ -53,6 +53,8 @@ def test_a_new_analysis_is_pending_and_tells_the_projects_counts() -> None:
         "credits_used": 0,
         "generated_by": None,
         "summary": None,
+        "scores": None,
+        "variables": [],
         "blocks": [],
         "error": None,
     }

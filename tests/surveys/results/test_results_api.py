@@ -34,11 +34,19 @@ def test_the_whole_is_told_with_the_filters_that_were_applied(admin, project):
 
     assert {key: value for key, value in told.items() if key != "blocks"} == {
         "project_id": project["id"],
-        "filters": {"status": "all", "submitted_after": None, "submitted_before": None, "provider": None},
+        "filters": {
+            "status": "all",
+            "submitted_after": None,
+            "submitted_before": None,
+            "provider": None,
+            "fields": {},
+        },
         "conversation_count": 4,
         "completion_count": 3,
         "response_count": 8,
         "segment_by": None,
+        "scores": None,
+        "variables": [],
     }
     assert [block["response_count"] for block in told["blocks"]] == [3, 4, 1]
     assert [block["drop_off"]["left"] for block in told["blocks"]] == [1, 0, 1]
@@ -101,6 +109,7 @@ def test_every_block_is_divided_by_a_choice(admin, project):
         "block_id": choice["id"],
         "block_name": choice["name"],
         "prompt": choice["prompt"],
+        "field": None,
         "segments": [
             {"option_id": option["id"], "value": option["value"], "label": None, "count": count}
             for option, count in zip(choice["options"], (2, 1, 0), strict=True)

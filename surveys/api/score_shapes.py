@@ -1,0 +1,127 @@
+"""The figures for scores and for results of calculated blocks, the same in results and in analyses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from surveys.api.analysis_shapes import EntryOut
+
+SCORES_HELP = (
+    "One for each bucket, in their order, then, if there are several, one for all of them, whose `key` is "
+    "null. They are the scores stored with completed responses, as they stood at the end; of "
+    "partial ones, as they stand so far, with `status=partial` alone. Null where scoring is off, for role "
+    "member, who may not know what is right, and on anonymous projects for readers of shared results."
+)
+VARIABLES_HELP = (
+    "One for each calculated block, in script order, over the same responses as `scores`. Empty for role "
+    "member, and on anonymous projects for readers of shared results."
+)
+
+
+class RangeOut(serializers.Serializer[Any]):
+    """One number, or a range of numbers."""
+
+    value = serializers.FloatField(allow_null=True, help_text="The number; null for a range.")
+    count = serializers.IntegerField()
+    percentage = serializers.FloatField(help_text="Of `count`, 0 to 100, two decimals.")
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """With `from`, which is a word of the language."""
+        fields = super().get_fields()
+        value, *others = fields.items()
+        return {
+            value[0]: value[1],
+            "from": serializers.FloatField(allow_null=True, help_text="The range's least number."),
+            "to": serializers.FloatField(
+                allow_null=True,
+                help_text="The range ends below this; the last range includes it. Null for one number.",
+            ),
+            **dict(others),
+        }
+
+
+class ResultEntryOut(RangeOut):
+    """A text, a number, or a range of numbers."""
+
+    value = serializers.JSONField(  # type: ignore[assignment]
+        allow_null=True,
+        help_text="The number or the text, cut after 500 characters; null for a range. Where a block gave "
+        "texts and numbers, all are texts.",
+    )
+
+
+class NumbersOut(serializers.Serializer[Any]):
+    count = serializers.IntegerField(help_text="Responses that have one; the others have none.")
+    mean = serializers.FloatField(allow_null=True, help_text="Not rounded. Null for texts.")
+    min = serializers.FloatField(allow_null=True)
+    max = serializers.FloatField(allow_null=True)
+
+
+class ScoreCorrectOut(serializers.Serializer[Any]):
+    mean = serializers.FloatField(allow_null=True, help_text="Not rounded.")
+    min = serializers.FloatField(allow_null=True)
+    max = serializers.FloatField(allow_null=True)
+    max_score_correct = serializers.FloatField(
+        allow_null=True, help_text="The most of them that any of these respondents could reach."
+    )
+
+
+class ScoreFiguresOut(NumbersOut):
+    distribution = RangeOut(
+        many=True,
+        help_text=(
+            "Low to high: each number, if there are at most 11 different ones; otherwise at most 10 ranges "
+            "of equal width, also those between that nobody has."
+        ),
+    )
+    max_score = serializers.FloatField(
+        allow_null=True, help_text="The most points that any of these respondents could reach."
+    )
+    score_correct = ScoreCorrectOut(
+        allow_null=True, help_text="The points of right answers alone; null if no question has one."
+    )
+
+
+class ScoreSegmentOut(EntryOut, ScoreFiguresOut):
+    """The scores of one segment. Its distribution has the same entries as that of all responses."""
+
+
+class AnalysisScoreOut(ScoreFiguresOut):
+    """The scores in one bucket, or in all of them together."""
+
+    key = serializers.CharField(allow_null=True, help_text="The bucket's key; null for all buckets.")
+    name = serializers.CharField(help_text="The bucket's name, or `Total`.")
+
+
+class ResultScoreOut(AnalysisScoreOut):
+    segments = ScoreSegmentOut(many=True, required=False, help_text="With `segment_by`, in its order.")
+
+
+class VariableFiguresOut(NumbersOut):
+    distribution = ResultEntryOut(
+        many=True,
+        help_text=(
+            "Texts: the 100 most frequent ones. Numbers as in `scores`. Readers who may not read single "
+            "responses get no texts: these may be what somebody wrote."
+        ),
+    )
+
+
+class VariableSegmentOut(EntryOut, VariableFiguresOut):
+    """The results in one segment. Its distribution has the same entries as that of all responses."""
+
+
+class AnalysisVariableOut(VariableFiguresOut):
+    """The results of one calculated block."""
+
+    block_id = serializers.IntegerField()
+    name = serializers.CharField(allow_null=True, help_text="The block's name.")
+    is_text = serializers.BooleanField(help_text="Whether the block gave a text to anybody.")
+    other_values = serializers.IntegerField(help_text="How many different texts are not in `distribution`.")
+    other_count = serializers.IntegerField(help_text="How many responses have these.")
+
+
+class ResultVariableOut(AnalysisVariableOut):
+    segments = VariableSegmentOut(many=True, required=False, help_text="With `segment_by`, in its order.")

@@ -1,0 +1,190 @@
+"""Figures of what is computed from answers, as JSON: of each bucket, and of each calculated block.
+
+    scores(script, counted, segments)        figures of each bucket, then of all together
+    variables(script, counted, segments)     figures of each calculated block
+
+`counted` is what `derived_counting` counts. With `segments`, each has the figures once more for each segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from surveys.engine.language.values import json_number
+from surveys.engine.script import Script
+from surveys.engine.statistics import DistributionEntry, percentage
+from surveys.services.results.derived_counting import Counted, calculated_names, is_graded
+
+TOTAL = "Total"
+MAX_INTEGER = 2**53
+
+
+class _Rows:
+    """What was counted, found by kind, segment and key."""
+
+    def __init__(self, counted: Counted) -> None:
+        self.ranges = {tuple(row[:3]): row[3:] for row in counted.get("ranges") or ()}
+        self.sums = {tuple(row[:2]): int(row[2]) for row in counted.get("sums") or ()}
+        self.others = {key: int(count) for key, count in counted.get("others") or ()}
+        self.entries: dict[tuple[Any, ...], dict[str, tuple[str | None, int]]] = {}
+        for kind, segment, key, low, step, people in counted.get("entries") or ():
+            self.entries.setdefault((kind, segment, key), {})[low] = (step, int(people))
+        self.texts: dict[tuple[Any, ...], dict[str, int]] = {}
+        for segment, key, text, people in counted.get("texts") or ():
+            self.texts.setdefault((segment, key), {})[text] = int(people)
+
+
+def scores(
+    script: Script, counted: Counted, segments: Sequence[DistributionEntry] | None
+) -> list[dict[str, Any]] | None:
+    """Figures of each bucket, then of all together if there are several; None if scoring is off."""
+    if not script.scoring_enabled:
+        return None
+    rows = _Rows(counted)
+    figures = [
+        _score(rows, script, "score", {"key": bucket.key, "name": bucket.name}, segments)
+        for bucket in script.buckets
+    ]
+    if len(script.bucket_keys) > 1:
+        figures.append(_score(rows, script, "total", {"key": None, "name": TOTAL}, segments))
+    return figures
+
+
+def variables(
+    script: Script, counted: Counted, segments: Sequence[DistributionEntry] | None
+) -> list[dict[str, Any]]:
+    """Figures of each calculated block, in the order of the script."""
+    rows = _Rows(counted)
+    found = []
+    for key, (block_id, name) in calculated_names(script).items():
+        is_text = (None, key) in rows.sums
+        figures = partial(_texts if is_text else _numbers, rows, "variable", key=key)
+        whole = figures(None)
+        listed = sum(each["count"] for each in whole["distribution"])
+        variable = {
+            "block_id": block_id,
+            "name": name,
+            "is_text": is_text,
+            **whole,
+            "other_values": rows.others.get(key, 0),
+            "other_count": whole["count"] - listed,
+        }
+        if segments is not None:
+            variable["segments"] = [{**entry.as_json(), **figures(name_of(entry))} for entry in segments]
+        found.append(variable)
+    return found
+
+
+def name_of(entry: DistributionEntry) -> str:
+    """A segment's name as it is counted: an option's id, a point, or a field's value."""
+    option_id, point = entry.key
+    if option_id is not None:
+        return str(option_id)
+    return entry.value if point is None else str(point)
+
+
+def _score(
+    rows: _Rows,
+    script: Script,
+    kind: str,
+    about: Mapping[str, Any],
+    segments: Sequence[DistributionEntry] | None,
+) -> dict[str, Any]:
+    key = about["key"] or ""
+
+    def figures(segment: str | None) -> dict[str, Any]:
+        *_, most = rows.ranges.get((kind, segment, key), _NONE)
+        correct = _correct(rows, kind, segment, key) if is_graded(script) else None
+        return {
+            **_numbers(rows, kind, segment, key),
+            "max_score": _number(most),
+            "score_correct": correct,
+        }
+
+    divided = {}
+    if segments is not None:
+        divided["segments"] = [{**entry.as_json(), **figures(name_of(entry))} for entry in segments]
+    return {**about, **figures(None), **divided}
+
+
+def _correct(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, Any]:
+    """The points of right answers alone, and the most of them that was reachable for anybody."""
+    *_, most = rows.ranges.get((f"{kind}_correct", segment, key), _NONE)
+    stats = _stats(rows, f"{kind}_correct", segment, key)
+    del stats["count"]
+    return {**stats, "max_score_correct": _number(most)}
+
+
+_NONE = (0, "0", None, None, None)  # the figures of nobody
+
+
+def _stats(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, Any]:
+    people, total, low, high, _ = rows.ranges.get((kind, segment, key), _NONE)
+    return {
+        "count": int(people),
+        "mean": float(Decimal(total) / int(people)) if people else None,
+        "min": _number(low),
+        "max": _number(high),
+    }
+
+
+def _numbers(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, Any]:
+    """The figures of numbers. Every segment has the entries of the whole."""
+    stats = _stats(rows, kind, segment, key)
+    step, lows = _lows(rows, kind, key)
+    own = {Decimal(low): people for low, (_, people) in rows.entries.get((kind, segment, key), {}).items()}
+    entries = [
+        {
+            "value": _as_json(low) if step is None else None,
+            "from": None if step is None else _as_json(low),
+            "to": None if step is None else _as_json(low + step),
+            "count": own.get(low, 0),
+            "percentage": percentage(own.get(low, 0), stats["count"]),
+        }
+        for low in lows
+    ]
+    return {**stats, "distribution": entries}
+
+
+def _lows(rows: _Rows, kind: str, key: str) -> tuple[Decimal | None, list[Decimal]]:
+    """The width of the ranges, None for single numbers, and where each begins, also those without anybody."""
+    entries = rows.entries.get((kind, None, key), {})
+    lows = [Decimal(low) for low in entries]
+    widths = [width for width, _ in entries.values()]
+    if not lows or widths[0] is None:
+        return None, lows
+    step = Decimal(widths[0])
+    count = int((lows[-1] - lows[0]) / step) + 1
+    return step, [lows[0] + n * step for n in range(count)]
+
+
+def _texts(rows: _Rows, _: str, segment: str | None, key: str) -> dict[str, Any]:
+    count, own = rows.sums.get((segment, key), 0), rows.texts.get((segment, key), {})
+    return {
+        "count": count,
+        "mean": None,
+        "min": None,
+        "max": None,
+        "distribution": [
+            {
+                "value": text,
+                "from": None,
+                "to": None,
+                "count": own.get(text, 0),
+                "percentage": percentage(own.get(text, 0), count),
+            }
+            for text in rows.texts.get((None, key), {})
+        ],
+    }
+
+
+def _number(text: str | None) -> int | float | None:
+    return None if text is None else _as_json(Decimal(text))
+
+
+def _as_json(number: Decimal) -> int | float:
+    """As JSON has them; whole numbers that its readers would round are no integers."""
+    return float(number) if abs(number) > MAX_INTEGER else json_number(number)

@@ -1,0 +1,268 @@
+"""Results filtered and divided by what was sent along: `field.<name>` (decisions 15.11, 15.27)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from surveys.models import Project, ResultsCount
+from surveys.services.results import figures, sent_fields, very_large
+from surveys.services.results.figures import Selection
+from tests.support.caller import Caller, faults
+from tests.support.surveys import scenario
+from tests.support.surveys.results import OPEN_WEB, counts, results
+
+pytestmark = pytest.mark.django_db
+COLOUR = {
+    "type": "single_punch",
+    "prompt": "Which colour?",
+    "options": [{"value": "red"}, {"value": "green"}],
+}
+STARS = {"type": "rating", "prompt": "How was it?"}
+HEIGHT = {"type": "open_numeric", "prompt": "How tall?", "required": False}
+# What was sent along, the colour, the stars, the height.
+PEOPLE = [
+    ({"customer": "acme", "plan": "pro"}, "red", 3, 1.5),
+    ({"customer": "acme"}, "green", 1, 2.5),
+    ({"customer": "ACME"}, "green", 2, None),
+    ({"customer": "bolt"}, "red", 5, 7.25),
+    ({}, "red", 4, None),
+]
+
+
+def made_by(caller: Caller, **fields: Any) -> dict[str, Any]:
+    return caller.make_open(COLOUR, STARS, HEIGHT, delivery=OPEN_WEB, **fields)
+
+
+def answer(caller: Caller, project: dict[str, Any], person: tuple[Any, ...]) -> None:
+    sent, *said = person
+    talk = caller.post(f"/projects/{project['id']}/conversations", {"metadata": sent}).json()
+    for value in said:
+        block = talk["step"]["block"]
+        given = {"skip": True} if value is None else {"value": value}
+        moved = caller.post(f"/conversations/{talk['id']}/answers", {"block_id": block["id"], **given})
+        assert moved.status_code == 200, moved.content
+        talk = moved.json()
+
+
+@pytest.fixture
+def admin() -> Caller:
+    return Caller("admin")
+
+
+@pytest.fixture
+def project(admin: Caller) -> dict[str, Any]:
+    project = made_by(admin, settings={"hidden_fields": ["campaign"]})
+    for person in PEOPLE:
+        answer(admin, project, person)
+    return project
+
+
+@pytest.mark.parametrize(
+    ("query", "people"),
+    [
+        ("field.customer=acme", [0, 1]),
+        ("field.customer=ACME", [2]),
+        ("field.customer=nobody", []),
+        ("field.customer=", [4]),
+        ("field.plan=", [1, 2, 3, 4]),
+        ("field.campaign=", [0, 1, 2, 3, 4]),
+        ("field.campaign=mail", []),
+        ("field.customer=acme&field.plan=pro", [0]),
+        ("field.customer=acme&field.plan=", [1]),
+        ("field.customer=acme&status=partial", []),
+        ("field.customer=acme&provider=web", [0, 1]),
+        ("field.customer=acme%20", []),
+        ("field.customer=%25", []),
+    ],
+)
+def test_only_responses_with_the_value_are_counted(
+    admin: Caller, project: dict[str, Any], query: str, people: list[int]
+) -> None:
+    told = results(admin, project, f"?{query}")
+
+    assert told["conversation_count"] == told["completion_count"] == len(people)
+    colours = [PEOPLE[n][1] for n in people]
+    assert counts(told["blocks"][0]) == {
+        each: colours.count(each) for each in ("red", "green") if each in colours
+    }
+    heights = [each for n in people if (each := PEOPLE[n][3]) is not None]
+    assert told["blocks"][2]["stats"]["count"] == len(heights)
+    assert told["blocks"][2]["stats"]["max"] == max(heights, default=None)
+
+
+def test_the_filters_are_told_as_they_were_applied(admin: Caller, project: dict[str, Any]) -> None:
+    told = results(admin, project, "?field.plan=pro&field.customer=")
+
+    assert told["filters"]["fields"] == {"customer": "", "plan": "pro"}
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "code"),
+    [
+        ("field.town=Rome", "field.town", "not_found"),
+        ("field.town=", "field.town", "not_found"),
+        ("segment_by=field.town", "segment_by", "not_found"),
+        ("segment_by=field.", "segment_by", "invalid"),
+        ("segment_by=field.Customer", "segment_by", "invalid"),
+        ("segment_by=-1", "segment_by", "invalid"),
+        ("segment_by=0", "segment_by", "invalid"),
+        ("segment_by=9223372036854775808", "segment_by", "invalid"),
+        ("segment_by=%D9%A1", "segment_by", "invalid"),
+        ("field.=a", "field.", "not_allowed"),
+        ("field.Customer=acme", "field.Customer", "not_allowed"),
+        ("field.customer=a&field.customer=b", "field.customer", "duplicate"),
+        (f"field.customer={'x' * 501}", "field.customer", "too_long"),
+    ],
+)
+def test_what_is_unknown_or_wrong_is_refused_by_its_name(
+    admin: Caller, project: dict[str, Any], query: str, field: str, code: str
+) -> None:
+    response = admin.get(f"/projects/{project['id']}/analysis/results?{query}")
+
+    assert response.status_code == 400
+    assert faults(response) == {(field, code)}
+
+
+def test_a_null_byte_in_a_value_is_refused(admin: Caller, project: dict[str, Any]) -> None:
+    response = admin.get(f"/projects/{project['id']}/analysis/results?field.customer=a%00b")
+
+    assert response.status_code == 400
+
+
+def test_fields_of_another_project_are_unknown(admin: Caller, project: dict[str, Any]) -> None:
+    other = made_by(admin)
+
+    response = admin.get(f"/projects/{other['id']}/analysis/results?field.customer=acme")
+
+    assert faults(response) == {("field.customer", "not_found")}
+
+
+def test_everything_is_divided_by_the_values_of_a_field(admin: Caller, project: dict[str, Any]) -> None:
+    told = results(admin, project, "?segment_by=field.customer")
+
+    segments = told["segment_by"].pop("segments")
+    assert told["segment_by"] == {"block_id": None, "block_name": None, "prompt": None, "field": "customer"}
+    assert [(each["value"], each["label"], each["count"]) for each in segments] == [
+        ("acme", None, 2), ("ACME", None, 1), ("bolt", None, 1), ("", "Not given", 1),
+    ]  # fmt: skip
+    colours, stars, heights = (block["segments"] for block in told["blocks"])
+    assert [counts(each) for each in colours] == [
+        {"red": 1, "green": 1}, {"red": 0, "green": 1}, {"red": 1, "green": 0}, {"red": 1, "green": 0},
+    ]  # fmt: skip
+    assert [each["stats"]["mean"] for each in stars] == [2.0, 2.0, 5.0, 4.0]
+    assert heights[0]["stats"] == {"count": 2, "mean": 2.0, "min": 1.5, "max": 2.5}
+    assert [each["response_count"] for each in heights] == [2, 0, 1, 0]
+
+
+def test_a_segment_is_what_its_filter_selects(admin: Caller, project: dict[str, Any]) -> None:
+    divided = results(admin, project, "?segment_by=field.customer&status=completed")
+
+    for n, value in enumerate(["acme", "ACME", "bolt", ""]):
+        alone = results(admin, project, f"?field.customer={value}&status=completed")
+        for block, part in zip(alone["blocks"], divided["blocks"], strict=True):
+            assert block["response_count"] == part["segments"][n]["response_count"]
+            assert block["stats"] == part["segments"][n]["stats"]
+
+
+def test_declared_values_come_first_also_those_that_nobody_has(admin: Caller) -> None:
+    project = made_by(admin, settings={"hidden_fields": {"campaign": ["mail", "poster"]}})
+    for sent in ({"campaign": "fair"}, {"campaign": "fair"}, {"campaign": "poster"}):
+        answer(admin, project, (sent, "red", 1, None))
+
+    told = results(admin, project, "?segment_by=field.campaign")
+
+    assert [(each["value"], each["count"]) for each in told["segment_by"]["segments"]] == [
+        ("mail", 0), ("poster", 1), ("fair", 2), ("", 0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("most", "status"), [(4, 200), (3, 400)])
+def test_a_field_with_too_many_values_does_not_divide(
+    admin: Caller, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch, most: int, status: int
+) -> None:
+    monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", most)
+
+    response = admin.get(f"/projects/{project['id']}/analysis/results?segment_by=field.customer")
+
+    assert response.status_code == status
+    if status == 400:
+        assert faults(response) == {("segment_by", "too_many")}
+
+
+def test_a_worker_counts_them_too_and_tells_of_too_many(
+    admin: Caller, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(very_large, "VERY_LARGE", 3)
+    path = f"/projects/{project['id']}/analysis/results?field.customer=acme&segment_by=field.plan"
+    assert admin.get(path).status_code == 202
+    very_large.run(count_id=ResultsCount.objects.get().pk)
+
+    told = admin.get(path)
+    assert told.status_code == 200
+    assert [(each["value"], each["count"]) for each in told.json()["segment_by"]["segments"]] == [
+        ("pro", 1), ("", 1),
+    ]  # fmt: skip
+
+    monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", 1)
+    path = f"/projects/{project['id']}/analysis/results?segment_by=field.plan"
+    assert admin.get(path).status_code == 202
+    very_large.run(count_id=ResultsCount.objects.latest("pk").pk)
+
+    assert faults(admin.get(path)) == {("segment_by", "too_many")}
+
+
+def test_only_those_who_read_single_responses_may_filter_and_divide(admin: Caller) -> None:
+    fields = {"hidden_fields": {"campaign": ["mail"]}, "share_results": True}
+    project = made_by(admin, privacy_mode="anonymous", settings=fields)
+    for n in range(6):
+        answer(admin, project, ({"campaign": "mail"} if n == 0 else {}, "red", 1, None))
+    path = f"/projects/{project['id']}/analysis/results"
+
+    for other in (admin.beside("member"), admin.beside("creator")):
+        for query in ("field.campaign=mail", "field.campaign=", "segment_by=field.campaign", "field.nope=a"):
+            assert other.get(f"{path}?{query}").status_code == 403
+        assert other.get(path).json()["conversation_count"] == 6
+    assert results(admin, project, "?field.campaign=mail")["conversation_count"] == 1
+
+
+def test_declared_fields_are_offered_first_then_those_that_were_sent(
+    admin: Caller, project: dict[str, Any]
+) -> None:
+    made = Project.objects.get(pk=int(project["id"]))
+
+    offered = sent_fields.offered(project=made)
+
+    assert offered == {"campaign": [], "customer": ["acme", "ACME", "bolt"], "plan": ["pro"]}
+    assert list(offered) == ["campaign", "customer", "plan"]
+
+
+def test_a_filter_by_field_takes_no_statement_more_if_it_is_declared(
+    admin: Caller, project: dict[str, Any]
+) -> None:
+    path = f"/projects/{project['id']}/analysis/results"
+    admin.get(path)
+
+    with scenario.at_most(8):  # as with any other filter
+        admin.get(f"{path}?field.campaign=mail")
+
+
+def test_kept_counts_of_many_are_those_of_the_same_field(
+    admin: Caller, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surveys.services.results.large.LARGE", 3)
+    made = Project.objects.get(pk=int(project["id"]))
+
+    def count(*fields: tuple[str, str]) -> int:
+        return figures.count(project=made, selection=Selection(fields=fields)).conversation_count
+
+    assert [count(("customer", "acme")), count(("customer", "bolt")), count(("customer", "acme"))] == [
+        2,
+        1,
+        2,
+    ]
+    divided = [
+        figures.count(project=made, segment_by=f"field.{name}").segments for name in ("plan", "customer")
+    ]
+    assert [len(each or ()) for each in divided] == [2, 4]
