@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("surveys", "0029_keep_graded_answers"),
+        ("surveys", "0031_keep_scores_of_analyses"),
     ]
 
     operations = [

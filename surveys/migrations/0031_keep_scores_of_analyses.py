@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("surveys", "0029_keep_graded_answers"),
+        ("surveys", "0030_tell_imported_responses"),
     ]
 
     operations = [
