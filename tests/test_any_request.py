@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
 import schemathesis
 from django.core.signals import request_finished, request_started
@@ -20,6 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from communities.http.bodies import LINES_MEDIA_TYPE
 from surveys.services.analysis import service as analysis
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.effort import IS_THOROUGH, examples
@@ -37,6 +39,12 @@ pytestmark = pytest.mark.django_db
 schema = schemathesis.openapi.from_dict(described())
 schema.app = get_wsgi_application()
 schema.config.phases.coverage.enabled = IS_THOROUGH  # thousands of requests at the limits of every field
+
+
+@schemathesis.serializer(LINES_MEDIA_TYPE)
+def as_lines(_: Any, value: Any) -> bytes:
+    """A text as it stands: what its lines may be is not described."""
+    return (value if isinstance(value, str) else orjson.dumps(value).decode()).encode(errors="replace")
 
 
 @pytest.fixture
