@@ -40,7 +40,7 @@ def hold(page):
 
 
 def wait_until_sending(page):
-    page.wait_for_function("document.documentElement.classList.contains('sending')")
+    page.wait_for_function("() => document.documentElement.classList.contains('sending')")
 
 
 class TestThroughAReload:
@@ -160,7 +160,7 @@ class TestThroughThePagesOfTheBrowser:
         page.goto(f"/s/{made.slug}", wait_until="commit")
         page.get_by_role("textbox").press_sequentially("Early")
         held[0].continue_()
-        page.wait_for_function(f"{KEPT}.length === 1")
+        page.wait_for_function(f"() => {KEPT}.length === 1")
         page.unroute("**/survey-typed.js")
 
         page.reload()
