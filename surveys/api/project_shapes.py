@@ -407,7 +407,7 @@ class InfoOut(serializers.Serializer[Any]):
             "passed, and saved with the respondent's next press of a button: opening the address saves "
             "nothing. The last question, a poll's, a ranking, a graded question of a quiz and all questions "
             "of anonymous projects are never passed. A name in `settings.hidden_fields` is a field, not a "
-            "question, and `again`, `at`, `change`, `embed`, `link`, `skip` and `taken` belong to the page."
+            "question, and `embed`, `link`, `skip` and `taken` belong to the page."
         )
     )
     scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When the pending opening takes place.")
