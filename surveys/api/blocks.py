@@ -219,8 +219,8 @@ def _warning() -> Schema:
             "nothing is given. `undeclared_field`: a condition compares a `field.…` that "
             "`settings.hidden_fields` does not declare, so the page does not take it from its address. "
             "`reserved_name`: a question whose name means something else in the address of the page, so that "
-            "`?name=value` does not fill it in: a parameter of the page (`again`, `at`, `change`, `embed`, "
-            "`link`, `skip`, `taken`) or a declared field."
+            "`?name=value` does not fill it in: a parameter of the page (`embed`, `link`, `skip`, "
+            "`taken`) or a declared field."
         ),
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {

@@ -407,8 +407,7 @@ class InfoOut(serializers.Serializer[Any]):
             "passed, and saved with the respondent's next press of a button: opening the address saves "
             "nothing. The last question, a poll's, a ranking, a graded question of a quiz and all questions "
             "of anonymous projects are never passed. A name in `settings.hidden_fields` is a field, not a "
-            "question, and `again`, `at`, `change`, `colloquy-visit`, `embed`, `link`, `skip` and `taken` "
-            "belong to the page.\n\n"
+            "question, and `colloquy-visit`, `embed`, `link`, `skip` and `taken` belong to the page.\n\n"
             "To show it inside another page, add "
             '`<script src="https://colloquy.example/static/surveys/embed.js" '
             'data-survey="https://colloquy.example/s/k3Jq0bXv9TzL" async></script>` there: it adds a frame '

@@ -13,7 +13,7 @@ SCORES = ("score", "max_score", "score_correct", "max_score_correct")  # each al
 COUNTS = ("correct_answers", "max_correct_answers")
 VARIABLES = frozenset({"answer", *SCORES, *COUNTS})
 # Parameters of the respondent's page itself, in lower case. An address fills in no block of such a name.
-PAGE_PARAMETERS = frozenset({"again", "at", "change", "colloquy-visit", "embed", "link", "skip", "taken"})
+PAGE_PARAMETERS = frozenset({"colloquy-visit", "embed", "link", "skip", "taken"})
 
 _POSITION = re.compile(r"q[0-9]+")
 

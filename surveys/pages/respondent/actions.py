@@ -32,6 +32,10 @@ from surveys.services.conversations.admission import NotAdmitted
 from surveys.services.conversations.loading import LimitReached
 from surveys.services.conversations.view import ConversationView, VisitorView, of_visitor
 
+# Parameters of the addresses to which forms lead. With a `_` first they cannot be names of blocks, which an
+# address may fill in (`services/conversations/prefill.py`).
+AT, AGAIN, CHANGE = "_at", "_again", "_change"
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -55,13 +59,13 @@ def show(page_request: PageRequest) -> Screen:
     view, is_at_limit = _held(page_request), False
     if view is None and (page_request.arrival.is_known or page_request.respondent.is_member):
         view, is_at_limit = _look(page_request)
-        if view and view.is_completed and request.GET.get("again") and not is_at_limit:
+        if view and view.is_completed and request.GET.get(AGAIN) and not is_at_limit:
             view = None
-    follows_a_form = "at" in request.GET  # the redirect after a form says how far the visitor is
+    follows_a_form = AT in request.GET  # the redirect after a form says how far the visitor is
     if view is not None:
         page_request.remember(view)
         if view.is_completed:
-            if "change" in request.GET and page_request.is_live and project.change_poll:
+            if CHANGE in request.GET and page_request.is_live and project.change_poll:
                 return screens.vote_again(view, page_request.page)
             note = "" if follows_a_form else _answered_already(project)
             return screens.end(view, votes=page_request.votes, note=note)
@@ -236,7 +240,7 @@ def _reopen_vote(page_request: PageRequest, conversation_id: uuid.UUID) -> Outco
     view = conversations.get(conversation_id=conversation_id, at=page_request.at)
     if not (view.is_completed and page_request.is_live and page_request.project.change_poll):
         return _moved(page_request, view, PastChange.REPLACED)
-    address = f"{page_request.page.address}?change=1#step"
+    address = f"{page_request.page.address}?{CHANGE}=1#step"
     return Outcome(partial(screens.vote_again, view, page_request.page), address)
 
 
@@ -246,7 +250,7 @@ def _answer_again(page_request: PageRequest) -> Outcome:
     _, is_at_limit = _look(page_request)
     if is_at_limit:
         return Outcome(notices.limit_reached)
-    return Outcome(partial(_first, page_request), f"{page_request.page.address}?again=1")
+    return Outcome(partial(_first, page_request), f"{page_request.page.address}?{AGAIN}=1")
 
 
 def _retracted(page_request: PageRequest) -> Screen:
@@ -256,7 +260,7 @@ def _retracted(page_request: PageRequest) -> Screen:
 
 
 def _from_the_start(page_request: PageRequest) -> Outcome:
-    return Outcome(partial(_first, page_request), f"{page_request.page.address}?at=0#step")
+    return Outcome(partial(_first, page_request), f"{page_request.page.address}?{AT}=0#step")
 
 
 def _moved(
@@ -267,7 +271,7 @@ def _moved(
     screen = partial(_screen_of, page_request, view, past_change=past_change)
     if view.project.is_anonymous and rewards.has_given(view):
         return Outcome(screen)
-    return Outcome(screen, f"{page_request.page.address}?at={len(view.state.path)}#step")
+    return Outcome(screen, f"{page_request.page.address}?{AT}={len(view.state.path)}#step")
 
 
 def _standing(page_request: PageRequest, view: ConversationView, *, note: str = "") -> Outcome:

@@ -130,8 +130,18 @@ def test_the_longest_cookie_fits() -> None:
 
 
 def test_the_page_s_own_parameters_fill_in_nothing() -> None:
-    visiting = Visitor(survey({**TEXT, "name": "change"}, REASON)).look("?change=1")
+    visiting = Visitor(survey({**TEXT, "name": "taken"}, REASON)).look("?taken=1")
 
+    assert field_text(visiting) == ""
+
+
+@pytest.mark.parametrize("name", ["again", "change", "at"])
+def test_no_address_to_which_a_form_leads_fills_in_a_question(name: str) -> None:
+    made = survey({**TEXT, "name": name}, {**TEXT, "name": "more"}, max_completes_per_user=2)
+    visiting = Visitor(made).look(f"?{name}=Yes").send(value="Yes").send("back")
+
+    assert field_text(visiting) == "Yes"
+    visiting.send(value="No").send(value="Done").send("again")
     assert field_text(visiting) == ""
 
 
