@@ -14,32 +14,14 @@ from surveys.services.analysis import service as analysis
 from surveys.services.results import derived_counting, figures, very_large
 from surveys.services.results.figures import Selection
 from tests.support.caller import Caller
-from tests.support.instruments.blocks import choice, computes, option
 from tests.support.instruments.respondent import Sitting, build, sit
 from tests.support.surveys import event_log, scenario
+from tests.support.surveys.quizzes import PEOPLE, quiz
 from tests.support.surveys.results import OPEN_WEB, results
-from tests.support.surveys.scored_projects import TWO, points, script
+from tests.support.surveys.scored_projects import points, script
 
 pytestmark = pytest.mark.django_db
-GRADED = choice(
-    "Colour",
-    "Which?",
-    [option("red", {"fire_mage": 3, "sea": 0.5}), option("blue", {"sea": 2})],
-    correct_answer_index=0,
-    required=False,
-)
-SHAPE = choice("Shape", "Which?", [option("a", {"sea": 4}), option("b", {"sea": 1})], required=False)
-TOTAL = computes("Total", "[score] * 2")
-KIND = computes("Kind", 'if [score] > 5 then "much" else "little"')
-PEOPLE = [("red", "a"), ("red", "b"), ("blue", "a"), ("blue", "b"), ("red", "a")]
 SHARED = {"settings": {"share_results": True}}
-
-
-def quiz(caller: Caller, people: Any = PEOPLE, **fields: Any) -> dict[str, Any]:
-    project = build(caller, script(GRADED, TOTAL, SHAPE, KIND, scoring=TWO["scoring"], **fields))
-    for colour, shape in people:
-        sit(caller, project, {"Colour": colour, "Shape": shape})
-    return project
 
 
 def told(caller: Caller, project: dict[str, Any], query: str = "") -> tuple[Any, Any]:
