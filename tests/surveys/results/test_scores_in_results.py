@@ -369,21 +369,21 @@ def test_an_analysis_tells_them_as_the_results_do_and_so_does_its_event() -> Non
     assert data["analysis"] == newest
 
 
-def test_an_analysis_is_made_anew_once_scores_of_what_it_covers_have_changed() -> None:
+def test_an_analysis_is_made_anew_once_scores_have_changed_without_an_answer() -> None:
     caller = Caller()
-    project = quiz(caller, PEOPLE[:1])
-    sitting = Sitting(caller, project)
-    sitting.walk({"Colour": "red"}, until="Shape")
+    project = build(caller, script(points("One", 1, 2), points("Two", 3, 4), points("Three", 5)))
+    path = f"/projects/{project['id']}/analysis?ai=false&status=partial"
+    talk = caller.post(f"/projects/{project['id']}/conversations", {}).json()
+    one, two, _ = project["script"]["blocks"]
+    caller.post(f"/conversations/{talk['id']}/answers", {"block_id": one["id"], "value": "a"})
     first = analysed(caller, project, "&status=partial")
-    again = caller.post(f"/projects/{project['id']}/analysis?ai=false&status=partial")
-    assert (again.status_code, again.json()["id"]) == (200, first["id"])
+    assert caller.post(path).status_code == 200
 
-    other = Sitting(caller, project)
-    other.walk({"Colour": "blue"}, until="Shape")
-    other.walk({"Shape": "a"})
+    caller.post(f"/conversations/{talk['id']}/answers", {"block_id": two["id"], "skip": True})
 
-    asked = caller.post(f"/projects/{project['id']}/analysis?ai=false&status=partial")
-    assert asked.status_code == 202
+    assert first["scores"][0]["max_score"] == 2
+    assert caller.post(path).status_code == 202
+    assert told(caller, project, "?status=partial")[0][0]["max_score"] == 6
 
 
 def test_an_analysis_from_before_scores_were_counted_has_none() -> None:
