@@ -46,8 +46,8 @@ class Selection:
 
 ALL = Selection()
 CONVERSATIONS_AT_ONCE = 5_000  # 20,000 take half as long again: they do not fit into the processor's cache
-# For scores in segments. With less, PostgreSQL sorts all rows once for each bucket, which takes three times as
-# long. Of many responses there is one count at a time.
+# For scores in segments. With less, PostgreSQL sorts all rows once for each bucket, which takes three times
+# as long. Of many responses there is one count at a time.
 MEMORY_FOR_SEGMENTS = "32MB"
 _NOTHING: Part = ("SELECT '{}'::json", [])
 _BEGUN, _COMPLETED = 0, 2  # how far a conversation came: 1 has an answer
