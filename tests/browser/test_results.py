@@ -4,16 +4,15 @@ import gzip
 import json
 
 import pytest
-from django.conf import settings as installed
-from django.test import Client
 from playwright.sync_api import expect
 
-from communities.models import CommunitySettings, User
+from communities.models import CommunitySettings
 from surveys.models import Analysis
 from surveys.pages import theme
 from surveys.services.results import figures
 from tests.support.browser import answered_surveys
 from tests.support.browser.sizes import expect_to_fit
+from tests.support.browser.staff_results import for_staff
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE
@@ -31,18 +30,6 @@ def made():
 
 def shared(made):
     return f"/r/{made.results_token}"
-
-
-def for_staff(windows, made, query="", **options):
-    """The staff page, opened by somebody who is signed in."""
-    user, _ = User.objects.get_or_create(username="root", defaults={"is_staff": True, "is_superuser": True})
-    client = Client()
-    client.force_login(user)
-    name = installed.SESSION_COOKIE_NAME
-    page = windows.open(**options)
-    page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": windows.address}])
-    page.goto(f"/admin/surveys/project/{made.pk}/results/{query}")
-    return page
 
 
 def analysed(made, **fields):

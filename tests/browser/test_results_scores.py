@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from surveys.models import Project
-from tests.browser.test_results import for_staff
 from tests.support.browser.sizes import expect_to_fit
+from tests.support.browser.staff_results import for_staff
 from tests.support.caller import Caller
 from tests.support.instruments.blocks import choice, computes, option
 from tests.support.instruments.respondent import build

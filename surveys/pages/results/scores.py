@@ -87,7 +87,7 @@ def _texts(card: ScoreCard, entry: Entry) -> ScoreCard:
     if entry["other_values"]:
         others = f"{entry['other_values']:,} other{'' if entry['other_values'] == 1 else 's'}"
         note = f"{others}, in {plural(entry['other_count'], 'response')}, are not listed."
-    return replace(card, bars=bars, note=note, table=table_of(bars, "Result"))
+    return replace(card, bars=bars, note=note, table=_table(bars, "Result"))
 
 
 def _numbers(card: ScoreCard, entry: Entry) -> ScoreCard:
@@ -98,13 +98,17 @@ def _numbers(card: ScoreCard, entry: Entry) -> ScoreCard:
         right = f"{number(correct['mean'])} of {number(correct['max_score_correct'])}"
         facts.append(Fact("Mean of right answers alone", right))
     bars = [_bar(each) for each in _filled(entry["distribution"])]
-    table = table_of(bars, "Points" if card.kind == "Score" else "Result")
+    table = _table(bars, "Points" if card.kind == "Score" else "Result")
     is_ranges = entry["distribution"][0]["value"] is None
     card = replace(card, facts=facts, table=table, note=RANGES if is_ranges else "")
     if len(bars) > 1 and all(len(bar.text) <= MAX_COLUMN_LABEL for bar in bars):
         description = f"Columns from {bars[0].text} to {bars[-1].text}. The table below has the numbers."
         return replace(card, columns=columns_of(bars), description=description)
     return replace(card, bars=bars, track=track_of(entry["min"], entry["max"], entry["mean"]))
+
+
+def _table(bars: Sequence[ChartBar], name: str) -> DataTable:
+    return replace(table_of(bars, name), head=(name, "Responses", "Share"))
 
 
 def _filled(distribution: Sequence[Entry]) -> Sequence[Entry]:

@@ -47,7 +47,8 @@ _COMPLETED = "c.completed_at IS NOT NULL"
 _PARTIAL = "c.is_listed AND c.completed_at IS NULL"
 # One pass over the rows: each bucket, their sum and each calculated block are grouped on their own, so that
 # few groups are left even where no two respondents have the same scores in all buckets. For a million
-# responses with five buckets that takes 4 s of CPU; unpacking all scores (`jsonb_each`) takes over 20 s.
+# responses with two buckets and two calculated blocks that takes 4 s of CPU; unpacking all of them
+# (`jsonb_each`) takes up to 40 s.
 _SEGMENTS = "UNION ALL SELECT segment.name, kind, key, value, people FROM named, LATERAL {} segment(name)"
 _PICKED = """
     picked AS MATERIALIZED (

@@ -14,32 +14,14 @@ from surveys.services.analysis import service as analysis
 from surveys.services.results import derived_counting, figures, very_large
 from surveys.services.results.figures import Selection
 from tests.support.caller import Caller
-from tests.support.instruments.blocks import choice, computes, option
 from tests.support.instruments.respondent import Sitting, build, sit
 from tests.support.surveys import event_log, scenario
+from tests.support.surveys.quizzes import PEOPLE, quiz
 from tests.support.surveys.results import OPEN_WEB, results
-from tests.support.surveys.scored_projects import TWO, points, script
+from tests.support.surveys.scored_projects import points, script
 
 pytestmark = pytest.mark.django_db
-GRADED = choice(
-    "Colour",
-    "Which?",
-    [option("red", {"fire_mage": 3, "sea": 0.5}), option("blue", {"sea": 2})],
-    correct_answer_index=0,
-    required=False,
-)
-SHAPE = choice("Shape", "Which?", [option("a", {"sea": 4}), option("b", {"sea": 1})], required=False)
-TOTAL = computes("Total", "[score] * 2")
-KIND = computes("Kind", 'if [score] > 5 then "much" else "little"')
-PEOPLE = [("red", "a"), ("red", "b"), ("blue", "a"), ("blue", "b"), ("red", "a")]
 SHARED = {"settings": {"share_results": True}}
-
-
-def quiz(caller: Caller, people: Any = PEOPLE, **fields: Any) -> dict[str, Any]:
-    project = build(caller, script(GRADED, TOTAL, SHAPE, KIND, scoring=TWO["scoring"], **fields))
-    for colour, shape in people:
-        sit(caller, project, {"Colour": colour, "Shape": shape})
-    return project
 
 
 def told(caller: Caller, project: dict[str, Any], query: str = "") -> tuple[Any, Any]:
@@ -387,21 +369,21 @@ def test_an_analysis_tells_them_as_the_results_do_and_so_does_its_event() -> Non
     assert data["analysis"] == newest
 
 
-def test_an_analysis_is_made_anew_once_scores_of_what_it_covers_have_changed() -> None:
+def test_an_analysis_is_made_anew_once_scores_have_changed_without_an_answer() -> None:
     caller = Caller()
-    project = quiz(caller, PEOPLE[:1])
-    sitting = Sitting(caller, project)
-    sitting.walk({"Colour": "red"}, until="Shape")
+    project = build(caller, script(points("One", 1, 2), points("Two", 3, 4), points("Three", 5)))
+    path = f"/projects/{project['id']}/analysis?ai=false&status=partial"
+    talk = caller.post(f"/projects/{project['id']}/conversations", {}).json()
+    one, two, _ = project["script"]["blocks"]
+    caller.post(f"/conversations/{talk['id']}/answers", {"block_id": one["id"], "value": "a"})
     first = analysed(caller, project, "&status=partial")
-    again = caller.post(f"/projects/{project['id']}/analysis?ai=false&status=partial")
-    assert (again.status_code, again.json()["id"]) == (200, first["id"])
+    assert caller.post(path).status_code == 200
 
-    other = Sitting(caller, project)
-    other.walk({"Colour": "blue"}, until="Shape")
-    other.walk({"Shape": "a"})
+    caller.post(f"/conversations/{talk['id']}/answers", {"block_id": two["id"], "skip": True})
 
-    asked = caller.post(f"/projects/{project['id']}/analysis?ai=false&status=partial")
-    assert asked.status_code == 202
+    assert first["scores"][0]["max_score"] == 2
+    assert caller.post(path).status_code == 202
+    assert told(caller, project, "?status=partial")[0][0]["max_score"] == 6
 
 
 def test_an_analysis_from_before_scores_were_counted_has_none() -> None:

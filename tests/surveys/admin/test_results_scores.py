@@ -1,0 +1,134 @@
+"""The results tab: scores, calculated results, and filters by field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from surveys.models import Project
+from tests.support.caller import Caller
+from tests.support.surveys.project_tabs import superuser, tab
+from tests.support.surveys.quizzes import quiz
+from tests.support.surveys.sent_fields import PEOPLE, answer, made_by
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client() -> Client:
+    return superuser()
+
+
+@pytest.fixture
+def project() -> dict[str, Any]:
+    caller = Caller()
+    project = made_by(caller, settings={"hidden_fields": ["campaign"]})
+    for person in PEOPLE:
+        answer(caller, project, person)
+    return project
+
+
+def page(client: Client, project: dict[str, Any], query: str = "", status: int = 200) -> str:
+    response = client.get(tab(int(project["id"]), "results") + query)
+    assert response.status_code == status, response.content
+    return response.content.decode()
+
+
+def test_scores_and_results_stand_before_the_questions(client: Client) -> None:
+    html = page(client, quiz(Caller()))
+
+    assert html.index("Fire Mage") < html.index('id="questions"')
+    assert html.index('id="score-3"') < html.index(">Total<")
+    assert "1.8 of 3" in html
+    assert ">much<" in html.replace("\n", "").replace(" ", "")
+
+
+def test_without_an_answer_a_card_says_that_nobody_has_a_score(client: Client) -> None:
+    html = page(client, quiz(Caller(), []))
+
+    assert html.count("Nobody has one yet") == 5
+
+
+def test_without_scoring_there_is_no_section(client: Client, project: dict[str, Any]) -> None:
+    assert 'id="scores"' not in page(client, project)
+
+
+def test_a_shared_tab_of_an_anonymous_project_has_no_scores(client: Client) -> None:
+    caller = Caller()
+    project = quiz(caller, privacy_mode="anonymous", settings={"share_results": True})
+    token = Project.objects.get(pk=int(project["id"])).results_token
+
+    assert "Fire Mage" in page(client, project)
+    assert "Fire Mage" not in client.get(f"/r/{token}").content.decode()
+
+
+def test_declared_fields_are_offered_first_with_the_values_that_exist(
+    client: Client, project: dict[str, Any]
+) -> None:
+    html = page(client, project)
+
+    places = [html.index(f'name="field.{name}"') for name in ("campaign", "customer", "plan")]
+    assert places == sorted(places)
+    for value in ("=acme", "=ACME", "=bolt", "=pro", "none"):
+        assert f'value="{value}"' in html
+    assert 'value="field.customer"' in html
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("?field.customer==acme", 2),
+        ("?field.customer=none", 1),
+        ("?field.customer=", 5),
+        ("?field.customer==nobody", 0),
+        ("?field.customer==acme&field.plan=none", 1),
+    ],
+)
+def test_a_field_filters(client: Client, project: dict[str, Any], query: str, count: int) -> None:
+    html = page(client, project, query)
+
+    assert f"<dd>{count}</dd>" in html
+
+
+def test_a_field_divides(client: Client, project: dict[str, Any]) -> None:
+    html = page(client, project, "?segment_by=field.customer")
+
+    assert "Compared by: field.customer" in html
+    assert "Not given" in html
+
+
+@pytest.mark.parametrize(
+    "query", ["?field.town==Rome", "?segment_by=field.town", "?field.customer=acme", "?segment_by=nonsense"]
+)
+def test_an_unknown_field_or_value_is_told_at_the_form(
+    client: Client, project: dict[str, Any], query: str
+) -> None:
+    assert "There is a problem" in page(client, project, query, status=400)
+
+
+def test_a_file_has_the_responses_that_the_field_selects(client: Client, project: dict[str, Any]) -> None:
+    address = tab(int(project["id"]), "results_export")
+
+    response = client.get(f"{address}?format=ndjson&field.customer==acme")
+    lines = b"".join(response.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+
+    assert len(lines) == 2
+    assert all('"customer":"acme"' in line.replace(" ", "") for line in lines)
+
+
+@pytest.mark.parametrize(("chosen", "shown"), [("=acme", ["A"]), ("none", ["B"]), ("", ["A", "B"])])
+def test_written_answers_are_those_that_the_field_selects(
+    client: Client, chosen: str, shown: list[str]
+) -> None:
+    caller = Caller()
+    text = {"type": "open_text", "prompt": "Why?"}
+    project = caller.make_open(text, delivery={"audience": {"participation": "open_web"}})
+    answer(caller, project, ({"customer": "acme", "a__b": "1", "0": "x"}, "Words of A"))
+    answer(caller, project, ({}, "Words of B"))
+
+    html = page(client, project, f"?field.customer={chosen}")
+
+    assert [each for each in "AB" if f"Words of {each}" in html] == shown
+    assert "Words of A" in page(client, project, "?field.a__b==1&field.0==x")
