@@ -19,9 +19,9 @@ from communities.http.downloads import download
 from communities.http.fields import StrictTextField
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
-from surveys.api.metadata import Metadata
 from surveys.api.exports import XLSX
 from surveys.api.link_examples import CREATED, CREATED_MANY, LISTED
+from surveys.api.metadata import Metadata
 from surveys.api.projects import OwnWorkViewSet
 from surveys.models import PersonalLink, Project
 from surveys.services import metadata
