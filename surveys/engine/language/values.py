@@ -16,6 +16,7 @@ _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?").fullmatch
 _MAX_DIGITS = 100  # before or after the point; longer numbers are written with an exponent
 _EXACT = Context(prec=3 * _MAX_DIGITS, rounding=ROUND_HALF_UP)
 _SIX_PLACES = Decimal("0.000001")
+MAX_INTEGER = 2**53  # readers of JSON hold larger whole numbers as the nearest float
 
 
 def number(value: Value) -> Decimal | None:
@@ -35,8 +36,12 @@ def number_text(value: Decimal) -> str:
 
 
 def json_number(value: Decimal) -> int | float:
-    """A finite number as JSON has them: whole ones without a point."""
-    return int(value) if value == value.to_integral_value() else float(value)
+    """A finite number as JSON has them: whole ones without a point, as far as its readers hold them exactly.
+
+    Larger ones are written with an exponent.
+    """
+    is_whole = abs(value) <= MAX_INTEGER and value == value.to_integral_value()
+    return int(value) if is_whole else float(value)
 
 
 def text(value: Value) -> str:

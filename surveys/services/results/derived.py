@@ -19,7 +19,6 @@ from surveys.engine.statistics import DistributionEntry, percentage
 from surveys.services.results.derived_counting import Counted, calculated_names, is_graded
 
 TOTAL = "Total"
-MAX_INTEGER = 2**53
 
 
 class _Rows:
@@ -138,9 +137,9 @@ def _numbers(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str,
     own = {Decimal(low): people for low, (_, people) in rows.entries.get((kind, segment, key), {}).items()}
     entries = [
         {
-            "value": _as_json(low) if step is None else None,
-            "from": None if step is None else _as_json(low),
-            "to": None if step is None else _as_json(low + step),
+            "value": json_number(low) if step is None else None,
+            "from": None if step is None else json_number(low),
+            "to": None if step is None else json_number(low + step),
             "count": own.get(low, 0),
             "percentage": percentage(own.get(low, 0), stats["count"]),
         }
@@ -182,9 +181,4 @@ def _texts(rows: _Rows, _: str, segment: str | None, key: str) -> dict[str, Any]
 
 
 def _number(text: str | None) -> int | float | None:
-    return None if text is None else _as_json(Decimal(text))
-
-
-def _as_json(number: Decimal) -> int | float:
-    """As JSON has them; whole numbers that its readers would round are no integers."""
-    return float(number) if abs(number) > MAX_INTEGER else json_number(number)
+    return None if text is None else json_number(Decimal(text))
