@@ -311,6 +311,7 @@ TABLE: dict[str, tuple[str, str]] = {
         "302 404 403 200 200 404 200",
         "302 404 403 302 302 404 302",
     ),
+    "surveys/project/<int:project_id>/share/values/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/share/links/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),
     "surveys/project/<int:project_id>/share/links/send/": (EDITORS, "302 404 403 422 422 404 422"),
     "surveys/project/<int:project_id>/share/links/file/<str:format>/": (EDITORS, NO_SUCH_METHOD_FOR_EDITORS),

@@ -96,6 +96,10 @@ const typedText = (() => {
       return;
     }
     form.autocomplete = "off"; // a browser would bring it back at another question
+    if (!ownerOf(form)) { // a preview, which starts over with every change of the script
+      name = "";
+      return;
+    }
     name = nameOf(ownerOf(form), form.elements.block.value);
     allNames().filter((key) => personOf(key) !== personOf(name)).forEach(remove);
     const wasTouched = isTouched();

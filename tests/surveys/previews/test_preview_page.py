@@ -223,7 +223,7 @@ def _down(*_: object) -> None:
 
 # --- The same page as respondents see ---------------------------------------------------------------
 
-SIGNED = re.compile(r'name="(csrfmiddlewaretoken|seal)" value="[^"]*"')
+SIGNED = re.compile(r'name="(csrfmiddlewaretoken|seal)" value="[^"]*"| data-owner="[^"]*"')
 HEAD = re.compile(r"<meta (property|name=\"(description|robots)\")[^>]*>")
 ADDRESS = re.compile(r"(action|hx-post)=\"[^\"]*\"")
 HONEYPOT = re.compile(r'<div class="honeypot".*?</div>')
