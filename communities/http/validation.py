@@ -151,9 +151,9 @@ def query_violations(serializer: serializers.Serializer[Any], sent: QueryDict) -
     """Return violations for query parameters that the endpoint does not know, or that occur twice."""
     known = serializer.fields
     return [
-        field_violation(name, "not_allowed", "is not a query parameter of this endpoint.")
+        violation(name, "not_allowed", f"`{name}` is not a query parameter of this endpoint.")
         if name not in known
-        else field_violation(name, "duplicate", "occurs more than once in the query.")
+        else violation(name, "duplicate", f"`{name}` occurs more than once in the query.")
         for name in sent
         if name not in known or len(sent.getlist(name)) > 1
     ]

@@ -38,7 +38,7 @@ def test_a_link_admits_its_member_and_leads_to_an_address_without_the_secret():
     assert [status for _, status in opened.redirect_chain] == [303, 303]
     assert steps[-1] == f"/s/{link.project.slug}"
     assert opened.status_code == 200
-    assert b"You answer as <b>Marit</b>." in opened.content
+    assert b"You answer as <b>Marit</b>. Everybody in the community" in opened.content
     assert addresses.signed(link.pk) not in opened.content.decode()
 
 
