@@ -99,7 +99,8 @@ def _fields(project: Project) -> Iterator[Row]:
 def _questions(project: Project, script: Script) -> Iterator[Row]:
     number = {block.id: n for n, block in enumerate(script.blocks, start=1)}
     for block, name, texts in prefill.examples(project, script):
-        meaning = f"Fills in block {number[block.id]}: {_prompt(block, script)}"
+        prompt = f"block {number[block.id]}: {_prompt(block, script)}"
+        meaning = f"Sets the order shown in {prompt}" if block.type == "ranking" else f"Fills in {prompt}"
         yield Row(name, meaning, _written(name, texts))
 
 
@@ -150,7 +151,13 @@ def _says(parameter: Parameter, script: Script) -> tuple[str, bool]:
             return "Stored with the response as a field.", True
         case Use.FILLED:
             assert parameter.block is not None
-            return f"Fills in “{_prompt(parameter.block, script)}”.", True
+            prompt = _prompt(parameter.block, script)
+            if parameter.block.type == "ranking":
+                return (
+                    f"Sets the order shown in “{prompt}”. It is no answer until the respondent takes it.",
+                    True,
+                )
+            return f"Fills in “{prompt}”.", True
         case Use.INVALID:
             return f"Left out: {parameter.reason}", False
         case Use.SKIPS:

@@ -137,7 +137,7 @@ class ProjectSettingsIn(Group):
             f"conditions compare `field.utm_source`. Up to {metadata.MAX_FIELDS} names of 1 to "
             f"{metadata.MAX_KEY} of `a-z`, `0-9` and `_`. On anonymous projects this is an object of names "
             f'with up to {metadata.MAX_VALUES} allowed values each, `{{"campaign": ["mail", "poster"]}}`; '
-            "other values are dropped."
+            "other values are dropped. `embed`, `link`, `skip` and `taken` are words of the address itself."
         ),
     )
 
@@ -400,9 +400,11 @@ class InfoOut(serializers.Serializer[Any]):
     web_url = serializers.URLField(
         help_text=(
             "The respondent's page. `?<block name>=value` fills in a question for the respondent, who sees "
-            "and may change it: `?colour=red` (an option's value or label), `?topics=chess,go` or a repeated "
-            "parameter (several options), `?score=9`, `?first_name=Ann`. Names are compared as in scripts; a "
-            "space may be written `_`. A value that does not answer its question is left out, and so is what "
+            "and may change it: `?colour=red` (an option's value or label, in any capitals), "
+            "`?topics=chess,go` or a repeated parameter (several options; of a ranking only the order shown, "
+            "no answer before the respondent takes it), `?score=9`, `?first_name=Ann`. Names are "
+            "compared as in scripts; a space may be written `_`. A value that answers no question is "
+            "left out, and so is what "
             "goes beyond about 2,000 characters in all. With `&skip=1` a question that is filled in is "
             "passed, and saved with the respondent's next press of a button: opening the address saves "
             "nothing. The last question, a poll's, a ranking, a graded question of a quiz and all questions "

@@ -57,8 +57,11 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "kept": "What you wrote",
         "done": "Finished",
         "again": "Try again",
-        "offline": "You seem to be offline. Your answer is kept here and goes out as soon as you are back.",
-        "fault": "Something went wrong on our side. Your answer is kept here: please send it again.",
+        "offline": (
+            "You seem to be offline. Keep this page open: your answer is sent as soon as you are back."
+        ),
+        "fault": "Something went wrong on our side. Keep this page open, and please send your answer again.",
+        "changed": "Your answer is not sent yet. Send it once you have finished it.",
     }
 )
 WELCOME_BACK = "Welcome back, you were here."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from surveys.engine.language.names import is_page_parameter
 from surveys.engine.script import Violation
 from surveys.models import Project
 
@@ -55,6 +56,9 @@ def faults(project: Project) -> Iterator[Violation]:
             yield Violation(
                 path, "invalid", f"`{path}` has names of 1 to {MAX_KEY} of a-z, 0-9 and _; {name!r} is none."
             )
+        elif is_page_parameter(name):
+            message = f"The page's address uses the word `{name}` itself: please give the field another name."
+            yield Violation(path, "not_allowed", message)
     if project.is_anonymous and fields and not isinstance(fields, dict):
         yield Violation(
             path,

@@ -404,6 +404,26 @@ def test_the_order_in_which_items_arrive_is_no_answer(windows, check_accessibili
     assert list(rows) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("top", [None, 2])
+@pytest.mark.parametrize("width", [320, 390])
+def test_the_items_of_a_ranking_are_readable_on_a_phone(windows, width, top):
+    options = ["Neighbourhood schools", "Public transportation", "Road maintenance"]
+    made = scenario.project({"type": "ranking", "options": options, "rank_top_n": top})
+    page = windows.open(f"/s/{made.slug}", viewport={"width": width, "height": 700})
+    if top:
+        page.locator("[data-act=choose]:visible").first.click()
+        page.locator("[data-act=choose]:visible").first.click()
+    else:
+        page.get_by_role("button", name="This order is right").click()
+
+    for item in page.locator(".rank .text").all():
+        box = item.bounding_box()
+        assert box["width"] >= 115  # the longest word, in one line
+        assert box["height"] <= 60
+    buttons = page.locator(".rank:first-child .move:visible").all()
+    assert len({button.bounding_box()["y"] for button in buttons}) == 1
+
+
 def test_an_untouched_optional_ranking_is_skipped(windows):
     made = scenario.project({"type": "ranking", "options": ["a", "b", "c"], "required": False})
     page = windows.open(f"/s/{made.slug}")

@@ -234,18 +234,64 @@ class TestWhileSending:
     def test_offline_it_stays_until_it_has_gone_out(self, windows):
         made = scenario.project(FIRST, SECOND)
         page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").press_sequentially("A long thought.")
+        page.context.set_offline(True)
+        go_on(page)
+        expect(page.locator("#send-error")).to_contain_text("Keep this page open")
+
+        page.context.set_offline(False)
+
+        question(page, "And why?")
+        assert stored(made) == ["A long thought."]
+        assert page.evaluate(KEPT) == []
+
+    def test_what_is_changed_while_offline_goes_out_when_it_is_sent_again(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
         page.get_by_role("textbox").press_sequentially("A long thought")
         page.context.set_offline(True)
         go_on(page)
         expect(page.locator("#send-error")).to_be_visible()
 
-        page.get_by_role("textbox").press_sequentially("!")
-
-        assert "A long thought!" in page.evaluate("JSON.stringify(sessionStorage)")
+        page.get_by_role("textbox").press_sequentially(", half")
         page.context.set_offline(False)
+        page.evaluate("dispatchEvent(new Event('online'))")
+        page.get_by_role("textbox").press_sequentially(" and whole!")
+
+        expect(page.locator("#send-error")).to_contain_text("not sent yet")
+        assert "half and whole!" in page.evaluate("JSON.stringify(sessionStorage)")
+        assert stored(made) == []
+        page.get_by_role("button", name="Try again").click()
         question(page, "And why?")
-        assert stored(made) == ["A long thought!"]
-        assert page.evaluate(KEPT) == []
+        assert stored(made) == ["A long thought, half and whole!"]
+
+    def test_a_ranking_that_is_changed_while_offline_waits_too(self, windows):
+        made = scenario.project(ORDER, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("button", name="This order is right").click()
+        page.context.set_offline(True)
+        go_on(page)
+        expect(page.locator("#send-error")).to_be_visible()
+
+        page.locator("[data-act=down]").first.click()
+        page.context.set_offline(False)
+
+        expect(page.locator("#send-error")).to_contain_text("not sent yet")
+        assert stored(made) == []
+
+    def test_leaving_with_an_answer_that_waits_is_asked_about(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        page.get_by_role("textbox").press_sequentially("A long thought.")
+        page.route("**/s/*", lambda route: route.abort())
+        go_on(page)
+        expect(page.locator("#send-error")).to_be_visible()
+
+        with page.expect_event("dialog") as asked:
+            page.close(run_before_unload=True)
+
+        assert asked.value.type == "beforeunload"
+        asked.value.accept()
 
     def test_a_reload_while_it_is_sent_brings_the_text_back(self, windows):
         made = scenario.project(FIRST, SECOND)

@@ -214,7 +214,7 @@ def step(
         step=_step(
             view.step.block,
             page,
-            typed or _answered(view, ahead, page),
+            _typed_or_ahead(view, typed, ahead, page),
             can_go_back=view.step.can_go_back,
             error=error,
             is_poll=view.project.is_poll,
@@ -229,6 +229,15 @@ def step(
         latest=_latest(view, past_change),
         past=lambda: past_steps(view),
     )
+
+
+def _typed_or_ahead(view: WalkView, typed: Typed | None, ahead: Prefill, page: Page) -> Typed:
+    """What was typed, else what the control holds before. Without ranks, an order that came ahead stays."""
+    if typed is None:
+        return _answered(view, ahead, page)
+    if any(typed.ranks.values()):
+        return typed
+    return replace(typed, order=_answered(view, ahead, page).order)
 
 
 def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:

@@ -137,7 +137,9 @@
       [...list.children].forEach((item, index) => {
         const isRanked = index < ranked;
         item.querySelector("select").value = isRanked ? String(index + 1) : "";
-        item.querySelector(".position").textContent = isRanked ? index + 1 : "–";
+        const position = item.querySelector(".position");
+        position.textContent = isRanked ? index + 1 : "–";
+        position.setAttribute("aria-hidden", !isRanked);
         item.classList.toggle("uncounted", !isRanked);
         item.querySelectorAll(".move").forEach((button) => {
           const { act } = button.dataset;
@@ -158,6 +160,7 @@
       ranked = choosesBest ? Math.min(most, count) : list.children.length;
       update();
       typedText.save();
+      onChanged();
       if (item) say(item);
     };
     const ACTS = {
@@ -182,11 +185,12 @@
         if (act === "choose") focusNextChoice();
         else (button.hidden ? item.querySelector(".move:not([hidden])") : button).focus();
       });
-      item.append(button);
+      item.querySelector(".moves").append(button);
     };
 
     items.forEach((item) => {
       item.querySelector("label").removeAttribute("for");
+      item.append(Object.assign(document.createElement("span"), { className: "moves" }));
       (choosesBest ? ["up", "down", "remove", "choose"] : ["up", "down"]).forEach((act) => addButton(item, act));
       let wasDragged = false;
       item.addEventListener("click", (event) => { // anywhere on an item that can be chosen
@@ -277,7 +281,8 @@
     if (!event.repeat) mainButton().click();
   }
 
-  /* Sending: an answer that could not be sent stays in the form and is sent again */
+  /* Sending: an answer that could not be sent stays in the form and is sent again by itself. Not once it is being
+     changed: half a sentence would be sent, and the next step would take the place of what is being typed. */
 
   const FIRST_DELAY = 2000; // milliseconds; doubled after each failed attempt
   const LONGEST_DELAY = 30000;
@@ -286,6 +291,7 @@
   let unsentButton = null; // the button whose click has not reached the server
   let delay = 0;
   let retryTimer = 0;
+  let isChanged = false; // since the click that failed
 
   function onSendFailed(event, isOffline) {
     unsentButton = event.detail.requestConfig.triggeringEvent?.submitter || mainButton();
@@ -294,10 +300,18 @@
     sendError.hidden = false;
     endSending();
     clearTimeout(retryTimer);
+    isChanged = false;
     if (isOffline) {
       delay = Math.min(delay ? delay * 2 : FIRST_DELAY, LONGEST_DELAY);
       retryTimer = setTimeout(resend, delay);
     }
+  }
+
+  function onChanged() {
+    if (!unsentButton || isChanged) return;
+    isChanged = true;
+    clearTimeout(retryTimer);
+    errorText.textContent = sendError.dataset.changed;
   }
 
   function resend() {
@@ -316,7 +330,11 @@
 
   if (sendError) {
     retryButton.addEventListener("click", resend);
-    addEventListener("online", resend);
+    addEventListener("online", () => { if (!isChanged) resend(); });
+    document.addEventListener("input", (event) => { if (step.contains(event.target)) onChanged(); });
+    addEventListener("beforeunload", (event) => { // what waits to be sent ends with the tab
+      if (unsentButton && !isInside) event.preventDefault();
+    });
     document.addEventListener("htmx:sendError", (event) => onSendFailed(event, true));
     document.addEventListener("htmx:timeout", (event) => onSendFailed(event, true));
     document.addEventListener("htmx:responseError", (event) => onSendFailed(event, false));

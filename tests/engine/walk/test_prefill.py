@@ -35,6 +35,10 @@ def passed(script: Any, **texts: str) -> Any:
         (CHOICE, ["g"], {"option_ids": [11]}),
         (CHOICE, ["Green"], {"option_ids": [11]}),
         (CHOICE, ["red", "g"], {"option_ids": [11]}),
+        (CHOICE, ["RED"], {"option_ids": [10]}),
+        (CHOICE, ["green"], {"option_ids": [11]}),
+        ({**CHOICE, "options": ["go", "Go"]}, ["Go"], {"option_ids": [11]}),
+        (SEVERAL, ["RED,Blue"], {"option_ids": [10, 12]}),
         (SEVERAL, ["red,blue"], {"option_ids": [10, 12]}),
         (SEVERAL, ["blue", " red"], {"option_ids": [10, 12]}),
         (SEVERAL, ["red,,"], {"option_ids": [10]}),
@@ -57,6 +61,7 @@ def test_what_answers_a_question_is_filled_in(raw: Any, texts: list[str], expect
     ("raw", "texts"),
     [
         (CHOICE, ["blue"]),
+        ({**CHOICE, "options": ["go", "Go"]}, ["GO"]),
         (CHOICE, [""]),
         (CHOICE, ["red,g"]),
         (SEVERAL, ["red,red"]),

@@ -78,7 +78,8 @@ def test_every_parameter_stands_with_an_example_that_the_page_takes() -> None:
 
     assert [f"<code>{each}</code>" in seen for each in examples] == [True] * len(examples)
     assert "Left out" not in result
-    assert result.count("Fills in “") == len(examples) - 1
+    assert result.count("Fills in “") == len(examples) - 2
+    assert result.count("Sets the order shown in “") == 1
 
 
 def test_allowed_values_of_an_anonymous_project_are_told() -> None:

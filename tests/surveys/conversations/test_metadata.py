@@ -223,6 +223,10 @@ def test_declared_fields_are_read_back(caller: Caller, declared: object) -> None
         ["k" * 41],
         {"a": [""]},
         {"a": ["x" * 501]},
+        ["link"],
+        ["skip"],
+        {"embed": ["x"]},
+        ["taken"],
     ],
 )
 def test_other_declarations_are_refused(caller: Caller, declared: object) -> None:

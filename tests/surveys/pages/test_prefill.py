@@ -178,6 +178,18 @@ def test_a_ranking_is_shown_in_its_order_and_counts_for_nothing_yet() -> None:
     assert stored() == {}
 
 
+@pytest.mark.parametrize("fields", [{}, {"rank_top_n": 2}])
+def test_a_ranking_that_is_refused_keeps_the_order_of_the_address(fields: Any) -> None:
+    ranking = {"type": "ranking", "name": "best", "options": ["red", "green", "blue"], "required": True}
+    named = "blue,red" if fields else "blue,red,green"
+
+    visiting = Visitor(survey({**ranking, **fields}, REASON)).look(f"?best={named}").send()
+
+    assert visiting.status == 422
+    order = [visiting.page.index(f">{each}</label>") for each in ("blue", "red", "green")]
+    assert order == sorted(order)
+
+
 def test_the_end_forgets_what_was_filled_in() -> None:
     visiting = Visitor(survey(NAME, max_completes_per_user=2)).look("?first_name=Ann").send(value="Ann")
 
