@@ -40,6 +40,7 @@ _LINES_MEDIA_TYPES = re.compile(f"{LINES_MEDIA_TYPE}{_IN_UTF_8}", re.IGNORECASE)
 # What orjson accepts and we may not: null characters, and integers that it would round to a float.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 _LINES = re.compile(rb"[^\s][^\n]*")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # many tools of Windows begin a file so
 _PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -156,7 +157,8 @@ class Element:
 
 
 def parse_lines(raw: bytes) -> Iterator[Element]:
-    """Yield the JSON object of each line that is not blank. Blank lines count."""
+    """Yield the JSON object of each line that is not blank. Blank lines count; a byte order mark does not."""
+    raw = raw.removeprefix(_BYTE_ORDER_MARK)
     line, end = 1, 0
     for found in _LINES.finditer(raw):
         line += raw.count(b"\n", end, found.start())
@@ -176,7 +178,7 @@ def _element(raw: bytes, line: int) -> Element:
 def parse_elements(raw: bytes) -> list[Element]:
     """Return the objects in `data` of a JSON object. The n-th has the line n."""
     try:
-        body = parse(raw)
+        body = parse(raw.removeprefix(_BYTE_ORDER_MARK))
     except InvalidRequest as refused:
         for each in refused.violations:
             if (place := _PLACE_IN_DATA.match(each["field"])) is not None:

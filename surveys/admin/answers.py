@@ -88,7 +88,7 @@ def _listing(
         columns=[
             Column("Answer", text),
             Column(noun_of(project).capitalize(), lambda row: title_of(project, row, names), is_title=True),
-            Column("Last answer", lambda row: moment(row.updated_at)),
+            Column("Last change", lambda row: moment(row.updated_at)),
         ],
         orders={"newest": Order("By id" if project.is_anonymous else "Newest first", found.order)},
         filters=filters,

@@ -132,7 +132,8 @@ class DeliveryForm(ScheduleForm):
         required=False,
         help_text="One a line, of small letters, digits and _. The values are stored with each response; "
         "prompts show them as [field.campaign], conditions compare field.campaign. Anonymous projects also "
-        "need the values that are allowed, as in campaign: mail, poster.",
+        "need the values that are allowed, as in campaign: mail, poster; give many people the same address "
+        "there.",
         widget=forms.Textarea(attrs={"rows": 3, "placeholder": "campaign"}),
     )
     message = forms.CharField(

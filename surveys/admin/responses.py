@@ -151,7 +151,7 @@ def _addresses(page: ProjectPage, query: str) -> Callable[[Conversation], str]:
 def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     project, noun = page.project, noun_of(page.project)
     days = day_range.of_address(
-        request, label="Last answer", field="updated_at", zone=_zone(request, project)
+        request, label="Last change", field="updated_at", zone=_zone(request, project)
     )
     names: dict[int, str] = {}
     answered: dict[uuid.UUID, int] = {}
@@ -169,7 +169,7 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
         Column("Vote" if project.is_poll else "First answers", lambda row: _in_short(first.get(row.pk, ()))),
         Column("Status", _status),
         Column("Begun", lambda row: moment(row.started_at)),
-        Column("Last answer", lambda row: moment(row.updated_at)),
+        Column("Last change", lambda row: moment(row.updated_at)),
         Column("Answers", lambda row: number(answered.get(row.pk, 0)), is_number=True),
         Column("Source", lambda row: response_sources.LABELS.get(row.provider or "", "–")),
     ]

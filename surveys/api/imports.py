@@ -48,18 +48,20 @@ DESCRIPTION = (
     "imported into a copy of it, where the ids differ. If both names are known and contradict each other, "
     "the answer is refused.\n\n"
     "**What is stored.** Responses get new ids, by the time at which they began, so that listings show them "
-    "at their place; sending one twice stores it twice, so send an `Idempotency-Key`. `provider` becomes "
-    "`import`, `updated_at` is the time of the import. Scores, variables and session numbers are computed "
-    "anew. A partial response is kept as it is: its respondent begins anew. Roles, sources and the "
-    "`private` setting, which decide who may respond, do not matter here.\n\n"
-    "**People.** `platform_id` names who gave a response: a current member with this account on the platform "
-    "that `provider` names (on any, if it is `import`, null or missing), otherwise, and always for "
-    "`web`, somebody by your own name for them, as `external_id` of a conversation does. `user_id` is "
-    "ignored, because other communities have other users. `max_completes_per_user` counts these completions "
-    "with all others; a response beyond it is refused. Without `platform_id` nobody is known.\n\n"
-    "**Anonymous projects** ignore what names a person, round the times, and keep only metadata that "
-    "`settings.hidden_fields` allows. A limit of completions is not kept for responses of nobody. The feed "
-    "tells them once the hour (or day) of the import is over."
+    "at their place; sending one twice stores it twice, so send an `Idempotency-Key` (another one "
+    "than with the dry run, which is a request of its own). `provider` becomes `import`, `updated_at` is the "
+    "time of the import. Scores, variables and session numbers are computed anew. A partial response is kept "
+    "as it is: its respondent begins anew. Roles, sources and the `private` setting, which decide who may "
+    "respond, do not matter here.\n\n"
+    "**People.** `platform_id` names who gave a response: a current member "
+    "with this account on the platform that `provider` names (on any, if it is `import`, null or missing), "
+    "otherwise, and always for `web`, somebody by your own name for them, as `external_id` of a conversation "
+    "does. `user_id` is ignored, because other communities have other users. `max_completes_per_user` counts "
+    "these completions with all others; a response beyond it is refused. Without `platform_id` nobody is "
+    "known.\n\n"
+    "**Anonymous projects** ignore what names a person, round the times, and keep only metadata "
+    "that `settings.hidden_fields` allows. A limit of completions is not kept for responses of nobody. The "
+    "feed tells them once the hour (or day) of the import is over."
 )
 
 _LINE = {
@@ -179,7 +181,7 @@ class ImportedResponseIn(serializers.Serializer[Any]):
         required=False,
         help_text="Must fit `submitted_at`, from which it follows if it is missing.",
     )
-    started_at = UtcDateTimeField(help_text="Not in the future.")
+    started_at = UtcDateTimeField(help_text="From 1970 on, and not in the future.")
     submitted_at = UtcDateTimeField(
         required=False,
         allow_null=True,

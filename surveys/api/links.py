@@ -50,8 +50,7 @@ class LinksIn(serializers.Serializer[Any]):
         help_text=(
             f"Up to {metadata.MAX_FIELDS} texts that the link carries along, returned as `metadata` of the "
             f"Response. Keys have 1 to {metadata.MAX_KEY} of `a-z`, `0-9` and `_`, values up to "
-            f"{metadata.MAX_VALUE} characters. On anonymous projects only values that "
-            "`settings.hidden_fields` allows."
+            f"{metadata.MAX_VALUE} characters. Anonymous projects refuse it."
         ),
     )
 
@@ -64,7 +63,7 @@ class Carried(serializers.DictField):
     def __init__(self) -> None:
         super().__init__(
             allow_null=True,
-            help_text="What it carries along; null if it carries nothing, and always on anonymous projects.",
+            help_text="What it carries along; null if it carries nothing.",
         )
 
 
@@ -160,9 +159,10 @@ class LinkViewSet(OwnWorkViewSet):
             "need not be in `settings.hidden_fields`. With `member_ids` every link carries the same. Sending "
             "the same member again makes another link, and changes nothing about what earlier ones carry; "
             "mails contain the member's latest link, with what it carries. A conversation that has begun "
-            "keeps the metadata that it began with. On anonymous projects a value that "
-            "`settings.hidden_fields` does not allow is `400`; what a link carries is encrypted and told to "
-            "nobody there. A project that becomes anonymous drops what its links carried.\n\n"
+            "keeps the metadata that it began with. On anonymous projects any metadata is `400`, because "
+            "whoever makes the links could recognise the answers by it; a project that becomes anonymous "
+            "drops what its links carried. To tell campaigns apart there, declare their values in "
+            "`settings.hidden_fields` and give many people the same address.\n\n"
             "Send `member_id` for one link, or `member_ids` (1 to 1,000) for many; both or neither is `400`. "
             "An id that is not that of a present member, or is given twice, refuses all of them; the "
             "violation names its index. A member may have several links. No mail is sent."
@@ -258,7 +258,7 @@ def _as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
         "revoked_at": link.revoked_at,
         "used_at": links.used_at(link, project),
         "mailed_at": link.mailed_at,
-        "metadata": fields.told(link, project),
+        "metadata": fields.told(link),
     }
 
 
@@ -268,5 +268,5 @@ def _new_as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
         "member_id": str(link.member_id),
         "url": addresses.url_of(project=project, link_id=link.pk),
         "expires_at": link.expires_at,
-        "metadata": fields.told(link, project),
+        "metadata": fields.told(link),
     }

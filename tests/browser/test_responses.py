@@ -98,11 +98,11 @@ def test_a_range_of_days_is_kept_through_the_pages(windows):
     day = f"{LUNCHTIME:%Y-%m-%d}"
     page = staff_page(windows, tab(made))
 
-    page.get_by_label("Last answer from").fill(day)
+    page.get_by_label("Last change from").fill(day)
     page.get_by_role("button", name="Apply").press("Enter")
     page.get_by_role("link", name="Next").click()
 
-    expect(page.get_by_label("Last answer from")).to_have_value(day)
+    expect(page.get_by_label("Last change from")).to_have_value(day)
     expect(page.locator("table.list tbody tr")).to_have_count(50)
     page.get_by_role("link", name="Previous").click()
     expect(page.get_by_role("link", name="Previous")).to_have_count(0)

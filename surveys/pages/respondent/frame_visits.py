@@ -52,10 +52,12 @@ class _PartitionedMorsel(Morsel[str]):
 def read(request: HttpRequest, *, slug: str, at: datetime) -> FrameVisit | None:
     """The visit that the cookie names, else the token in the address; None without a valid one.
 
-    The address of a form counts for nothing: its seal names the visit.
+    The address of a form counts for nothing: its seal names the visit. Nor does that of a page that is in no
+    frame: opened in a tab of its own and passed on, it would make another person the same visitor.
     """
     found = _opened(request.COOKIES.get(COOKIE, ""), slug, at, is_in_cookie=True)
-    if found is None and request.method != "POST":
+    is_in_frame = request.headers.get("Sec-Fetch-Dest") != "document"  # browsers tell it on https
+    if found is None and request.method != "POST" and is_in_frame:
         found = _opened(request.GET.get(PARAMETER, ""), slug, at, is_in_cookie=False)
     return found
 

@@ -151,5 +151,5 @@ def _id(started_at: datetime, place: int) -> uuid.UUID:
     So listings show it where it belongs, oldest first. Behind the time stands its place in the import:
     responses of one second stay in the order in which they were sent.
     """
-    milliseconds = max(0, int(started_at.timestamp() * 1000))
+    milliseconds = int(started_at.timestamp() * 1000)
     return uuid.UUID(int=milliseconds << 80 | 7 << 76 | place << 64 | 2 << 62 | secrets.randbits(62))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from communities.actors import Actor
 from communities.errors import Conflict, InvalidRequest, NotFound, ViolationJson, refuse
@@ -30,6 +30,8 @@ from surveys.services.imports.people import Person
 from surveys.services.imports.rows import NewResponse
 from surveys.services.imports.sent import MOST_FAULTS, SentResponse
 from surveys.services.scripts import editing as scripts
+
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,9 @@ def _faults_of_times(sent: SentResponse, at: datetime) -> list[Violation]:
         for name, time in times.items()
         if time is not None and time > at
     ]
+    if sent.started_at < _EARLIEST:
+        message = "`started_at` must not be before 1970, where the times in ids begin."
+        faults.append(Violation("started_at", "too_small", message))
     if sent.submitted_at is not None and sent.submitted_at < sent.started_at:
         message = "`submitted_at` must not be before `started_at`."
         faults.append(Violation("submitted_at", "conflicting", message))

@@ -58,8 +58,7 @@ def create(
     """Make a link for each of these members, in their order, each carrying the same `metadata`.
 
     Refuses all of them, with a violation for each id that is not that of a present member, or that is given
-    twice: at `member_ids[n]`, or at `member_id` unless `many`. And, on anonymous projects, for each text of
-    the metadata that is not declared.
+    twice: at `member_ids[n]`, or at `member_id` unless `many`; and for metadata on anonymous projects.
     """
     project = require_editor(actor=actor, project_id=project_id)
     numbers = [_number(each) for each in member_ids]
@@ -94,7 +93,7 @@ def make(
         for member_id in member_ids
     ]
     for link in links:
-        link.sealed_metadata = fields.sealed(project, link.pk, metadata or {})
+        link.sealed_metadata = fields.sealed(link.pk, metadata or {})
     PersonalLink.objects.bulk_create(links)
     if links:
         link_id = links[0].pk if len(links) == 1 else None
@@ -155,7 +154,7 @@ def personal_data(*, member_id: int) -> list[dict[str, object]]:
             "used_at": used_at(link, link.project),
             "mailed_at": link.mailed_at,
             "reminded_at": link.reminded_at,
-            "metadata": fields.told(link, link.project),
+            "metadata": fields.told(link),
         }
         for link in links
     ]

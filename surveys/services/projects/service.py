@@ -294,7 +294,7 @@ def _change_privacy(project: Project, *, at: datetime) -> None:
         cursor.execute("DELETE FROM surveys_conversation WHERE project_id = %s", [project.pk])
     links = PersonalLink.objects.filter(project=project)
     links.filter(used_at__isnull=False).update(used_at=None)
-    if project.is_anonymous:  # there each link stores as much as every other (`links/fields`)
+    if project.is_anonymous:  # there links carry nothing (`links/fields`)
         links.filter(sealed_metadata__isnull=False).update(sealed_metadata=None)
 
 

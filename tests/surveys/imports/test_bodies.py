@@ -43,6 +43,8 @@ def post(
     [
         (LINES, LINE),
         (f"{LINES}; charset=utf-8", LINE),
+        (LINES, b"\xef\xbb\xbf" + LINE),
+        ("application/json", b'\xef\xbb\xbf{"data": [' + LINE + b"]}"),
         ("Application/X-NDJSON", LINE),
         ("application/json", b'{"data": [' + LINE + b"]}"),
         ("application/json; charset=UTF-8", b'{"data": [' + LINE + b"]}"),

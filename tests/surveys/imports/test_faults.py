@@ -217,6 +217,16 @@ def test_values_of_a_wrong_kind(
     assert faults(as_list) == [(2, f"data[1].{field}", code)]
 
 
+def test_times_begin_with_those_of_ids(caller: Caller, project: Any) -> None:
+    first, before = "1970-01-01T00:00:00Z", "1969-12-31T23:59:59.999999Z"
+
+    refused = send(caller, project, past(ONE, started_at=first), past(ONE, started_at=before))
+    taken = send(caller, project, past(ONE, started_at=first))
+
+    assert faults(refused) == [(2, "data[1].started_at", "too_small")]
+    assert taken.status_code == 201
+
+
 def test_times_are_not_in_the_future(caller: Caller, project: Any) -> None:
     later = (timezone.now() + timedelta(minutes=1)).isoformat()
     now = timezone.now().isoformat()

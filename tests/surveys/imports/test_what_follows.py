@@ -103,7 +103,7 @@ def test_the_feed_tells_imported_responses_to_those_who_read_on(caller: Caller, 
 
 def test_the_listing_shows_responses_in_the_order_of_their_times(caller: Caller, project: Any) -> None:
     Talk(caller, project).through()
-    times = ["1969-07-20T20:17:40Z", "2025-05-02T08:00:00Z", "2025-05-01T08:00:00Z", "2025-05-02T08:00:00Z"]
+    times = ["1970-07-20T20:17:40Z", "2025-05-02T08:00:00Z", "2025-05-01T08:00:00Z", "2025-05-02T08:00:00Z"]
     sent = [
         past(ONE, started_at=time, submitted_at=time, metadata={"n": str(n)}) for n, time in enumerate(times)
     ]

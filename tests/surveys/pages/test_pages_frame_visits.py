@@ -165,6 +165,21 @@ class TestTheToken:
         assert "Second." not in plain.page
         assert handed(plain) is None
 
+    @pytest.mark.parametrize(
+        ("destination", "known"), [("document", ""), ("iframe", "token"), (None, "token")]
+    )
+    def test_a_frame_opened_in_a_tab_of_its_own_takes_none(self, destination, known):
+        made = scenario.project(TEXT, SECOND)
+        first = Visitor(made, is_framed=True).look()
+        first.send(value="one")
+        other = Visitor(made, is_framed=True)
+        headers = {"Sec-Fetch-Dest": destination} if destination else {}
+
+        other._take(other.client.get(f"{other.address}&{PARAMETER}={quote(handed(first))}", headers=headers))
+
+        assert known_by(other) == known
+        assert ("Second." in other.page) is (known == "token")
+
     def test_the_address_of_a_form_counts_for_nothing(self):
         made = scenario.project(TEXT, SECOND)
         first = Visitor(made, is_framed=True).look()
