@@ -175,8 +175,11 @@ def _element(raw: bytes, line: int) -> Element:
         return Element(line, "", {}, violations)
 
 
-def parse_elements(raw: bytes) -> list[Element]:
-    """Return the objects in `data` of a JSON object. The n-th has the line n."""
+def parse_elements(raw: bytes) -> Iterator[Element]:
+    """Return the objects in `data` of a JSON object, one after the other. The n-th has the line n.
+
+    Raises InvalidRequest at once for a body that has no such list.
+    """
     try:
         body = parse(raw.removeprefix(_BYTE_ORDER_MARK))
     except InvalidRequest as refused:
@@ -188,7 +191,7 @@ def parse_elements(raw: bytes) -> list[Element]:
     if not isinstance(data, list):
         code, words = ("invalid_type", "must be a list.") if "data" in body else ("required", "is required.")
         refuse_all([field_violation("data", code, words)])
-    return [_element_of_list(each, n) for n, each in enumerate(data)]
+    return (_element_of_list(each, n) for n, each in enumerate(data))
 
 
 def _element_of_list(value: object, index: int) -> Element:

@@ -129,14 +129,19 @@ def merge_proven_users(*, keep_id: int, drop_id: int, identity_id: int, at: date
 
 def _merge_in_community(community_id: int, keep_id: int, drop_id: int, at: datetime) -> None:
     key_versions.announce([community_id])
-    conversations = people.named_conversations_of(membership_data.Person(community_id, None, drop_id))
+    dropped = membership_data.Person(community_id, None, drop_id)
+    conversations = people.named_conversations_of(dropped).keys()
     people.lock_conversations(conversations)
     for user_id in sorted([keep_id, drop_id]):
         members.lock_user(user_id=user_id)
     present = Member.objects.select_for_update().filter(community_id=community_id)
     both = present.filter(user_id__in=[keep_id, drop_id]).order_by("user_id")  # as `gifts` locks them
     theirs = {member.user_id: member for member in both}
-    _move_answers(community_id, keep_id, drop_id, list(conversations), at)
+    # Others may have begun, or been imported, while we waited for the member. A move on one of them may hold
+    # it and wait for the member, whom we hold now: so we do not wait for it.
+    begun_meanwhile = people.named_conversations_of(dropped).keys() - conversations
+    people.lock_conversations(begun_meanwhile, waits=False)
+    _move_answers(community_id, keep_id, drop_id, [*conversations, *begun_meanwhile], at)
     _move_what_they_made(community_id, keep_id, drop_id)
     own, other = theirs.get(keep_id), theirs.get(drop_id)
     if other is None:

@@ -30,6 +30,12 @@ QUIZ: dict[str, Any] = {
     "options": [{"value": "red", "score_values": {"score": 3}}, {"value": "green"}],
     "correct_answer_index": 0,
 }
+ORDER: dict[str, Any] = {
+    "type": "ranking",
+    "name": "order",
+    "prompt": "In which order?",
+    "options": [{"value": "one"}, {"value": "two"}, {"value": "three"}],
+}
 PATH = ".preview-path li button"
 
 
@@ -52,6 +58,18 @@ def test_the_preview_follows_typing_and_leaves_the_focus_where_it_is(windows):
 
     expect(question(page)).to_have_text("Which of these colours?")
     expect(prompt).to_be_focused()
+
+
+def test_a_ranking_in_the_preview_leaves_nothing_in_the_browser(windows):
+    page = opened(windows, ORDER, WHY)
+    preview = editor.preview(page)
+    expect(preview.locator(".rank")).to_have_count(3)
+    second = preview.locator(".rank .text").nth(1).inner_text()
+
+    preview.get_by_role("button", name=f"Move {second} up").click()
+
+    expect(preview.locator(".rank .text").first).to_have_text(second)
+    assert "rank" not in preview.locator("body").evaluate("JSON.stringify(sessionStorage)")
 
 
 def test_answers_path_and_jumps_are_shown_and_nothing_is_stored(windows):

@@ -104,6 +104,25 @@ def test_an_action_that_fired_for_either_does_not_fire_again(
     assert deltas(caller, str(keep.pk)) == [("opening_balance", 18), ("action_block", 3)]
 
 
+def test_a_session_that_a_merge_interrupts_stays_the_same_session(
+    caller: Caller, keep: Member, drop: Member
+) -> None:
+    """So that stepping back and answering again gives nothing a second time; the next session gives again."""
+    made = caller.make_open(QUESTION, EACH_TIME, QUESTION, TEXT, privacy_mode="anonymous")
+    Talk(caller, made, member_id=str(keep.pk)).through()
+    running = Talk(caller, made, member_id=str(drop.pk))
+    running.answer()
+    merge(keep, drop)
+    running.back()
+    running.answer()
+    running.through()
+    Talk(caller, made, member_id=str(keep.pk)).through()
+
+    once_the_hour_is_over()
+
+    assert deltas(caller, str(keep.pk)) == [("action_block", 3)] * 3
+
+
 def test_what_waits_for_either_is_given_once(caller: Caller, keep: Member, drop: Member) -> None:
     made = caller.make_open(QUESTION, ONCE, QUESTION, privacy_mode="anonymous")
     Talk(caller, made, member_id=str(drop.pk)).through()

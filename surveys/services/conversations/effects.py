@@ -52,12 +52,14 @@ NO_CONFIG = ActionConfig()
 class Earner:
     """Somebody who may earn something here: a user, and their keyed hash in this project.
 
-    `merged` are the hashes of users who were merged into theirs, on anonymous projects.
+    On anonymous projects `merged` are the hashes of users who were merged into theirs, and `begun_as` is the
+    hash under which they began the conversation, which is one of those if the merge came after it.
     """
 
     user_id: int
     respondent: str
     merged: tuple[str, ...] = ()
+    begun_as: str | None = None
 
     @property
     def respondents(self) -> tuple[str, ...]:
@@ -84,12 +86,14 @@ class Recipient:
         """A hash that identifies this session of the respondent.
 
         On anonymous projects it depends on the number of completed sessions, plus `ends` that are about to
-        be completed: a hash of the conversation's id would mark a member's answers.
+        be completed: a hash of the conversation's id would mark a member's answers. They are counted for the
+        hash under which the session began, so that it stays the same session after a merge.
         """
         session = str(self.conversation.pk)
         if self.project.is_anonymous:
-            completed = completions.sessions(project_id=self.project.pk, respondent=self.respondent)
-            session = f"{self.respondent}:{completed + ends}"
+            own = self.earner.begun_as or self.respondent
+            completed = completions.sessions(project_id=self.project.pk, respondent=own)
+            session = f"{own}:{completed + ends}"
         return anonymity.session_hash(project_id=self.project.pk, session=session)
 
     def fire(self, block: Block) -> bool:
@@ -230,7 +234,7 @@ def lock_earner(
     own, *merged = anonymity.respondent_hashes(
         project_id=project.pk, user_ids=(user.user_id, *user.merged_ids)
     )
-    return Earner(user.user_id, own, tuple(merged)), held
+    return Earner(user.user_id, own, tuple(merged), begun_as=earner.respondent), held
 
 
 def lock_member(project: Project, user_id: int) -> LockedMember | None:

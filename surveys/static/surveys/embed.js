@@ -62,15 +62,19 @@
     return isCurrent(kept) ? kept.token : null;
   }
 
+  function forgetStored() {
+    try { storage.removeItem(name); } catch { /* blocked */ }
+  }
+
   function keep({ token, until }) {
     if (token === null) {
       inMemory = null;
-      try { storage.removeItem(name); } catch { /* blocked */ }
+      forgetStored();
       return;
     }
     if (typeof token !== "string" || token.length > MAX_TOKEN || !Number.isFinite(until)) return;
     inMemory = { token, until: Math.min(until, now() + LONGEST) };
-    try { storage.setItem(name, JSON.stringify(inMemory)); } catch { /* blocked or full */ }
+    try { storage.setItem(name, JSON.stringify(inMemory)); } catch { forgetStored(); } // an old one would come before
   }
 
   const token = keptToken();

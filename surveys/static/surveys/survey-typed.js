@@ -80,7 +80,7 @@ const typedText = (() => {
   });
 
   function save() {
-    if (!form) return;
+    if (!form || !name) return;
     const now = values();
     if (now === base) remove(name);
     else write(name, now);

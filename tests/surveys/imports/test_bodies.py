@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from communities.http.bodies import MAX_BODY, MAX_LINES_BODY
 from surveys.models import Conversation
-from tests.support.caller import TEXT, Caller, refusal
+from tests.support.caller import TEXT, Caller, faults, refusal
 from tests.support.surveys.imports import LINES, as_lines, past, send_lines
 
 pytestmark = pytest.mark.django_db
@@ -102,3 +103,19 @@ def test_other_addresses_take_one_mebibyte(caller: Caller, project: Any) -> None
     answer = post(caller, project, b" " * (MAX_BODY + 1), "application/json", path="conversations")
 
     assert answer.json()["message"] == "The body is larger than 1 MiB."
+
+
+def test_a_body_of_millions_of_elements_is_refused_before_they_are_looked_at(
+    caller: Caller, project: Any
+) -> None:
+    body = b'{"data":[' + b",".join([b"1"] * (MAX_LINES_BODY // 2 - 10)) + b"]}"
+
+    tracemalloc.start()
+    try:
+        answer = post(caller, project, body, "application/json")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert (refusal(answer), faults(answer)) == ((400, "invalid_request"), {("data", "too_many")})
+    assert most < 20 * MAX_LINES_BODY  # a message for each would take 200 times as much as the body
