@@ -55,6 +55,7 @@ workers = settings.WEB_CONCURRENCY
 worker_class = "config.web_worker.WebWorker"
 threads = 4
 worker_connections = _possible_connections()
+limit_request_line = 8190  # the most: an address may fill in answers
 timeout = 60
 graceful_timeout = 30
 preload_app = True

@@ -193,6 +193,7 @@ REQUESTS: list[tuple[bytes, list[int], bool]] = [
     (b"GET /healthz" + HOST + b"X: " + b"x" * 10_000 + b"\r\n\r\n", [431], False),
     (b"GET /healthz" + HOST + b"X: x\r\n" * 20_000, [431], False),
     (b"GET /" + b"x" * 10_000 + HOST + b"\r\n", [414], False),
+    (b"GET /healthz?" + b"x" * 8_000 + HOST + b"\r\n", [200], True),
     # Chunks that cannot be read.
     (b"POST /healthz" + HOST + b"Transfer-Encoding: chunked\r\n\r\nx\r\n\r\n" + HEALTH, [400], False),
     (b"POST /healthz" + HOST + b"Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n", [400], False),
