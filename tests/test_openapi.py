@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,24 @@ def test_both_vocabularies_are_listed_for_people_and_for_programs() -> None:
     assert [code for code in [*STATUS, *VIOLATION_CODES] if f"`{code}`" not in text] == []
     assert schemas["Violation"]["properties"]["code"]["enum"] == list(VIOLATION_CODES)
     assert {*schemas["Error"]["properties"]["error"]["enum"], "rate_limit_exceeded"} == set(STATUS)
+
+
+def test_every_code_that_the_source_gives_to_a_violation_is_in_the_vocabulary() -> None:
+    makers = {"violation", "Violation", "refuse", "field_violation", "InvalidAnswer", "report"}
+    folders = ("communities", "config", "surveys", "webhooks", "xp")
+    paths = [path for folder in folders for path in (PROMISED.parent.parent / folder).rglob("*.py")]
+    calls = [
+        node
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and len(node.args) > 1
+        if getattr(node.func, "id", getattr(node.func, "attr", None)) in makers
+    ]
+
+    codes = {call.args[1].value for call in calls if isinstance(call.args[1], ast.Constant)}
+
+    assert "cursor_expired" in codes
+    assert codes <= set(VIOLATION_CODES)
 
 
 def test_blocks_are_described_from_the_table_the_engine_reads_by() -> None:

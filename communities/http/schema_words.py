@@ -117,8 +117,8 @@ enabled when the script is written. Otherwise points are ignored, and the script
 **Formulas** of calculated blocks have three forms, which nest: arithmetic with `[variables]`, numbers and
 `+ - * / ( )`; `if <condition> then <value> else <value>`, whose values may be formulas, `"texts"` or bare
 words; and `argmax([score_a], [score_b], ...)`, the name of the bucket with the most points, or the first of
-equal ones. Unknown and unanswered variables count as 0, and division by zero gives 0. Numbers are decimals,
-with at most 6 decimals in the result.
+equal ones. Unknown and unanswered variables count as 0, and division by zero gives 0. Numbers are decimals;
+tokens show at most 6 of their decimals.
 
 **Tokens.** `[UserName]`, `[answer]`, `[a block's name]` and the score variables are filled into prompts and
 feedback; for XP there are `[xp_points]`, `[earned_xp]`, `[xp_name]`, `[month_total_xp]`, `[xp_to_next_level]`

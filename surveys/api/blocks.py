@@ -151,7 +151,8 @@ def _condition() -> Schema:
             },
             "variable": {
                 "type": ["string", "null"],
-                "description": "A token, in place of a block: `score`, `score_<bucket>`, `q3` and so on.",
+                "description": "A token, in place of a block: `score`, `score_<bucket>`, `q3`, "
+                "`field.<name>` (metadata) and so on.",
                 "examples": ["score"],
             },
             "op": {

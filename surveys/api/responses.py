@@ -203,7 +203,8 @@ _FEED = (
     "on `anonymous` projects appear when their hour (or day) is over. Names and labels are those of the "
     "present script, and changing them does not bring a response back. A cursor is good for 30 days. "
     "With an older one you get `400 invalid_request` with the code `cursor_expired` in `violations`: "
-    "start again without a cursor."
+    "start again without a cursor, into an empty copy, because what was deleted long ago does not come "
+    "again as a deletion."
 )
 _CHANGES = OpenApiExample(
     "A response and a deletion",

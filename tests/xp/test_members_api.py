@@ -6,6 +6,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from communities.models import CommunitySettings, Identity
+from tests.factories import IdentityFactory
 from tests.support.caller import Caller, faults, refusal
 from tests.support.xp.leaderboard import JANUARY, LATE_IN_JANUARY, achievement, leave, member, names, ranks
 from xp.services import leaderboard, members
@@ -248,6 +249,18 @@ def test_filters_combine(admin):
     assert names(admin.get(f"/members?search={ann.pk}")) == ["Ann Lee"]
     assert names(admin.get("/members?search=nobody")) == []
     assert names(admin.get("/members?search=" + "9" * 30)) == []
+
+
+def test_a_member_is_found_by_the_ids_that_others_know_them_by(admin):
+    ann, ben = member(admin, "Ann"), member(admin, "Ben")
+    account = IdentityFactory.create(user=ann.user)
+    IdentityFactory.create(user=ben.user, provider="video", platform_id=account.platform_id)
+
+    assert names(admin.get(f"/members?platform_id={account.platform_id}")) == ["Ann"]
+    assert names(admin.get(f"/members?user_id={ben.user_id}")) == ["Ben"]
+    assert names(admin.get(f"/members?user_id={ben.user_id}&platform_id={account.platform_id}")) == []
+    assert names(admin.get(f"/members?platform_id={account.platform_id[:-1]}")) == []
+    assert names(admin.get("/members?user_id=0")) == []
 
 
 def test_a_part_of_an_id_finds_nobody(admin):

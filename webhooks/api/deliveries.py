@@ -166,7 +166,7 @@ class DeliveryViewSet(CommunityViewSet):
     )
     def retrieve(self, request: Request, delivery_id: uuid.UUID, **kwargs: Any) -> Response:
         delivery = deliveries.find(community_id=self.actor.community_id, delivery_id=delivery_id)
-        more = {"attempts": delivery.attempts, "payload": deliveries.payload(delivery)}
+        more = {"attempts": deliveries.attempts_as_json(delivery), "payload": deliveries.payload(delivery)}
         return Response({**deliveries.as_json(delivery), **more})
 
     @extend_schema(

@@ -108,7 +108,10 @@ class WebhookOut(serializers.Serializer[Webhook]):
 class RedeliverIn(serializers.Serializer[Any]):
     """Which deliveries to send again, by when they were made."""
 
-    since = UtcDateTimeField(help_text="Made then or later.")
+    since = UtcDateTimeField(
+        help_text="Made then or later. Of events about responses to anonymous projects, whose times are "
+        "rounded, also those of the whole hour (or day)."
+    )
     until = UtcDateTimeField(required=False, allow_null=True, help_text="Made before then; null means now.")
     status = StrictChoiceField(
         choices=[Delivery.Status.FAILED, Delivery.Status.ABANDONED, Delivery.Status.DELIVERED],
@@ -127,7 +130,9 @@ class RedeliverIn(serializers.Serializer[Any]):
 
 
 class RedeliveredOut(serializers.Serializer[Any]):
-    count = serializers.IntegerField(min_value=0, help_text="The number of events that will be sent again.")
+    count = serializers.IntegerField(
+        min_value=0, help_text="How many events wait to be sent again, those from an earlier request too."
+    )
 
 
 class NewWebhookOut(WebhookOut):

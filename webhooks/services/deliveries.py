@@ -120,6 +120,13 @@ def attempts_of(delivery: Delivery) -> list[PastAttempt]:
     ]
 
 
+def attempts_as_json(delivery: Delivery) -> list[dict[str, object]]:
+    """The attempts of a delivery as the interface shows them, oldest first."""
+    return [
+        {**each, "attempted_at": datetime.fromisoformat(each["attempted_at"])} for each in delivery.attempts
+    ]
+
+
 def payload(delivery: Delivery) -> object:
     """The body that every attempt sends; None once it has been deleted."""
     body = delivery.event.body
@@ -139,10 +146,10 @@ def redeliver_range(
 ) -> int:
     """Send a webhook's events of a range of time again, oldest first, each once, at a PACE. Returns how many.
 
-    Those with a delivery in one of these `statuses`. A delivery that waits for another attempt is attempted
-    now; for events that were given up or delivered, a new delivery is made with the same event id. Events
-    that are on their way and those whose body was deleted are left out. Refuses a range with over
-    MAX_REDELIVERED.
+    Those with a delivery in one of these `statuses`, made at `since` or later, as far as rounded times tell.
+    A delivery that waits for another attempt is attempted now; for events that were given up or delivered, a
+    new delivery is made with the same event id. Events that are on their way and those whose body was deleted
+    are left out. Refuses a range with over MAX_REDELIVERED.
     """
     webhook = webhooks.find(community_id=community_id, webhook_id=webhook_id)
     no_need = {Delivery.Status.PENDING, Delivery.Status.FAILED, Delivery.Status.DELIVERED} - set(statuses)
@@ -151,7 +158,7 @@ def redeliver_range(
     candidates = deliveries.filter(
         ~Exists(of_same_event.filter(status__in=no_need)), status__in=statuses, event__body__isnull=False
     )
-    chosen = candidates.filter(created_at__gte=since)
+    chosen = candidates.filter(_made_since(since), created_at__gte=rounding.down(since, Rounding.DAY))
     if until is not None:
         chosen = chosen.filter(created_at__lt=until)
     # Events are locked before deliveries, as in `housekeeping`.
@@ -189,6 +196,14 @@ def redeliver_range(
     for lane in sorted({each.lane for each in again}):
         wake(DELIVER, webhook_id=webhook.pk, lane=lane)
     return len(again)
+
+
+def _made_since(since: datetime) -> Q:
+    """Deliveries made then or later. Where times are rounded down, those that may have been."""
+    made = Q(created_at__gte=since)
+    for each in Rounding:
+        made |= Q(event__rounding=each.value, created_at__gte=rounding.down(since, each))
+    return made
 
 
 def _coarsest(roundings: Iterable[str | None]) -> Rounding | None:

@@ -100,6 +100,12 @@ class MembersIn(PageIn):
         required=False,
         help_text="Part of the nick or name, ignoring case; or a member's complete id.",
     )
+    user_id = serializers.IntegerField(
+        required=False, min_value=0, max_value=2**63 - 1, help_text="The member with this `user_id`."
+    )
+    platform_id = StrictTextField(
+        required=False, max_length=128, help_text="The member with this account on the chat platform."
+    )
     sort = StrictChoiceField(
         choices=["rank", "name", "joined_at"],
         default="rank",

@@ -57,10 +57,12 @@ def page(
 ) -> list[MemberJson]:
     """A page of the members, including those who have left, sorted by `rank`, `name` or `joined_at`.
 
-    `filters` may have `access`, and `search`: a part of the nick or name, or a member's id.
+    `filters` may have `access`, `user_id`, `platform_id` (an account on the chat platform), and `search`: a
+    part of the nick or name, or a member's id.
     """
     where, values = _where(community_id, filters)
-    is_unfiltered = not any(filters.get(name) for name in ("access", "search"))
+    names = ("access", "search", "user_id", "platform_id")
+    is_unfiltered = all(filters.get(name) is None for name in names)
     if sort == "rank" and is_unfiltered and offset + length <= INDEX_SCAN_LIMIT:
         # Members with XP come first in this order, and an index has them sorted.
         ids = ranks.member_ids(ranks.all_time_board(community_id=community_id), offset, length)
@@ -130,6 +132,15 @@ def _where(community_id: int, filters: Mapping[str, Any]) -> tuple[str, list[Any
     if filters.get("access"):
         conditions.append("member.access = %s")
         values.append(filters["access"])
+    if (user_id := filters.get("user_id")) is not None:
+        conditions.append("member.user_id = %s")
+        values.append(user_id)
+    if platform_id := filters.get("platform_id"):
+        conditions.append(
+            "member.user_id = (SELECT user_id FROM communities_identity"
+            " WHERE provider = 'chat' AND platform_id = %s AND community_id IS NULL)"
+        )
+        values.append(platform_id)
     if search := filters.get("search"):
         conditions.append(
             "(strpos(lower(member.nick), lower(%s)) > 0 OR strpos(lower(person.name), lower(%s)) > 0"

@@ -125,7 +125,8 @@ class _Compiler:
         if not isinstance(name, str):
             return self.report(path, "invalid_type", "block is the name of a block.")
         if not NAME_PATTERN.fullmatch(name.strip()):
-            return self.report(path, "invalid", "block is not a valid name of a block.")
+            message = "block is not a valid name of a block. Fields and scores are sent as `variable`."
+            return self.report(path, "invalid", message)
         if names.is_reserved(name):
             message = (
                 f"A block named {name} cannot be named in a condition. "
