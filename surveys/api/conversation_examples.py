@@ -21,6 +21,7 @@ ACTIVE: dict[str, Any] = {
         "block": _SEEN | {"continue": {"after": "click", "pause": None, "label": CONTINUE}},
         "help": None,
         "skip_label": None,
+        "answer": None,
         "is_locked": False,
         "progress": 0.0,
         "can_go_back": False,

@@ -70,7 +70,7 @@ class ConversationIn(serializers.Serializer[Any]):
     )
 
 
-@extend_schema_field({"type": ["string", "number"]})
+@extend_schema_field({"type": ["string", "number", "array"], "items": {"type": ["string", "number"]}})
 class Value(serializers.JSONField):
     """A text or a number. The engine validates it, because the valid values depend on the block."""
 
@@ -82,7 +82,11 @@ class AnswerIn(serializers.Serializer[Any]):
     """
 
     block_id = StrictIntegerField(min_value=1, max_value=MAX_ID, help_text="The current block.")
-    value = Value(required=False, allow_null=True, help_text="A text, a number, or an option's value.")
+    value = Value(
+        required=False,
+        allow_null=True,
+        help_text="A text, a number, or an option's value; for several options a list of their values.",
+    )
     option_id = StrictIntegerField(required=False, allow_null=True, help_text="The chosen option.")
     option_ids = serializers.ListField(
         child=StrictIntegerField(),
@@ -135,7 +139,8 @@ class SeenBlockOut(serializers.Serializer[Any]):
     a rating, 0 and 10 for other scales. A multi punch tells how many options it takes: without limits of its
     own from 1 (0 if it is optional) to all. A ranking's `rank_top_n` is the number of all items.
     `continue.label` is `Okay` on a content or action block, `Vote` on a poll's question and `Continue` on
-    others. An `open_numeric` without limits takes any number between -10^15 and 10^15.
+    others. An `open_numeric` without limits takes any number between -10^15 and 10^15, an `open_text` up to
+    10,000 characters. `answer_style` is what the script's author noted, for you to draw by.
     """
 
     id = serializers.IntegerField()
@@ -168,6 +173,12 @@ class StepOut(serializers.Serializer[Any]):
     )
     skip_label = serializers.CharField(
         allow_null=True, help_text="The button that skips an optional question; null if it needs an answer."
+    )
+    answer = serializers.DictField(
+        allow_null=True,
+        help_text="The answer that was given here before, as it is sent: `option_id`, `option_ids`, "
+        "`ranking`, `value` (numbers as text) or `skip`. For a step to which the respondent has gone back; "
+        "else null.",
     )
     is_locked = serializers.BooleanField(
         help_text="Whether the answer given here was graded and stays (`settings.lock_graded_answers`). Go "
@@ -219,6 +230,7 @@ def as_json(view: ConversationView) -> dict[str, object]:
             "block": presentation.step_as_json(step.block, is_poll=view.project.is_poll),
             "help": defaults.help_of(step.block) or None,
             "skip_label": None if step.block.required or not step.block.asks else defaults.SKIP,
+            "answer": step.reply and answers.as_sent(step.block, step.reply),
             "is_locked": step.is_locked,
             "progress": step.progress,
             "can_go_back": step.can_go_back,

@@ -207,16 +207,23 @@ def _ids_by_value(block: Block, raw: object) -> list[int]:
     return ids
 
 
+def as_sent(block: Block, reply: Reply) -> dict[str, object]:
+    """A reply as an answer object that makes it, with the one key that suits its block."""
+    if "skipped" in reply:
+        return {"skip": True}
+    if "option_ids" not in reply:
+        return {"value": reply["text"] if "text" in reply else reply["number"]}
+    ids = _option_ids(reply)
+    if block.type == "single_punch":
+        return {"option_id": ids[0]}
+    return {"ranking" if block.type == "ranking" else "option_ids": ids}
+
+
 def fits(block: Block, reply: Reply) -> bool:
     """Whether a stored reply still answers its block after the script was edited."""
     if "skipped" in reply:
         return not block.required
-    if "option_ids" in reply:
-        raw: Mapping[str, object] = {"option_ids": reply["option_ids"]}
-        if block.type == "single_punch":
-            raw = {"option_id": _option_ids(reply)[0]}
-    else:
-        raw = {"value": reply["text"] if "text" in reply else reply["number"]}
+    raw = as_sent(block, reply)
     try:
         parsed = parse(block, raw)
     except InvalidAnswer:

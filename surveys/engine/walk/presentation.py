@@ -69,4 +69,5 @@ def as_json(block: Block) -> dict[str, object]:
 
 def step_as_json(block: Block, *, is_poll: bool) -> dict[str, object]:
     """The same for the step that waits, with every default filled in (`defaults.effective`)."""
-    return as_json(defaults.effective(block, is_poll=is_poll))
+    shown = as_json(defaults.effective(block, is_poll=is_poll))
+    return {**shown, "required": block.required} if block.asks else shown

@@ -112,6 +112,44 @@ def test_the_sentence_under_the_question_is_the_pages(caller, block, sentence):
     assert step(caller, block)["help"] == sentence
 
 
+@pytest.mark.parametrize(
+    ("block", "sent", "told"),
+    [
+        ({"type": "single_punch", **ITEMS}, {"value": "b"}, ("option_id", "b")),
+        ({"type": "multi_punch", **ITEMS}, {"value": ["c", "a"]}, ("option_ids", ["a", "c"])),
+        ({"type": "ranking", **ITEMS}, {"value": ["c", "a", "b"]}, ("ranking", ["c", "a", "b"])),
+        ({"type": "open_text"}, {"value": " So. "}, ("value", "So.")),
+        ({"type": "open_numeric"}, {"value": 4.5}, ("value", "4.5")),
+        ({"type": "rating"}, {"value": 4}, ("value", "4")),
+        ({"type": "open_text"}, {"skip": True}, ("skip", True)),
+    ],
+)
+def test_a_step_gone_back_to_tells_the_answer_given_as_it_is_sent(caller, block, sent, told):
+    first = begun(caller, {**block, "required": False}, {"type": "open_text"})
+    address, block_id = f"/conversations/{first['id']}", first["step"]["block"]["id"]
+    by_value = {each["value"]: each["id"] for each in first["step"]["block"]["options"] or []}
+    second = caller.post(f"{address}/answers", {"block_id": block_id, **sent}).json()
+
+    step = caller.post(f"{address}/back", {}).json()["step"]
+
+    key, value = told
+    if key.startswith("option") or key == "ranking":
+        value = [by_value[each] for each in value] if isinstance(value, list) else by_value[value]
+    assert (first["step"]["answer"], second["step"]["answer"]) == (None, None)
+    assert step["answer"] == {key: value}
+    again = caller.post(f"{address}/answers", {"block_id": block_id, **step["answer"]})
+    assert again.status_code == 200
+    assert again.json()["step"] == second["step"]
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_a_question_says_whether_it_needs_an_answer(caller, required):
+    asked = step(caller, {"type": "open_text", "required": required})["block"]
+    told = step(caller, {"type": "content_block"})["block"]
+
+    assert (asked["required"], told["required"]) == (required, None)
+
+
 @pytest.mark.parametrize(("required", "label"), [(True, None), (False, "Skip")])
 def test_an_optional_question_names_its_skip(caller, required, label):
     assert step(caller, {"type": "open_text", "required": required})["skip_label"] == label
