@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, Subquery
+from django.utils.crypto import salted_hmac
 
 from communities.audit_actions import Action
 from communities.errors import NotFound
@@ -16,6 +17,8 @@ from communities.services import audit
 from communities.services.audit import Subject
 from communities.statements import columns_of, instance_of, prepared
 from communities.transactions import in_transaction
+
+_LOCKS = "communities.members.lock_user"
 
 
 class NoSuchMember(NotFound):
@@ -212,9 +215,15 @@ def current_user(*, user_id: int) -> CurrentUser | None:
 
 
 def lock_user(*, user_id: int) -> None:
-    """Wait for transactions that hold the user's memberships, and let later ones wait for this one."""
+    """Wait for transactions that hold the user's memberships, and let later ones wait for this one.
+
+    The lock's key is a keyed hash: PostgreSQL shows who holds which lock, beside the transaction that writes
+    an anonymous answer.
+    """
+    digest = salted_hmac(_LOCKS, str(user_id), algorithm="sha256").digest()
+    key = int.from_bytes(digest[:8], "big", signed=True)
     with prepared() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"user:{user_id}"])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [key])
 
 
 def display_name(*, community_id: int, user_id: int) -> str:

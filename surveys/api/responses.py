@@ -139,7 +139,14 @@ class ResponseOut(serializers.Serializer[Any]):
     )
     user_id = serializers.CharField(allow_null=True)
     platform_id = serializers.CharField(allow_null=True)
-    provider = serializers.ChoiceField(choices=Conversation.Provider.choices, allow_null=True)
+    provider = serializers.ChoiceField(
+        choices=Conversation.Provider.choices,
+        allow_null=True,
+        help_text="The source that admitted the respondent: the verified source that was asked for, else "
+        "that of the account by which they are known, which need not be where they answered. `import` for "
+        "imported responses. On anonymous projects it is the only verified source that is asked for, else "
+        "`chat` or `web`, by where the project is answered.",
+    )
     metadata = serializers.DictField(
         child=serializers.CharField(),
         allow_null=True,

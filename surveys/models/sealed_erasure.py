@@ -8,11 +8,7 @@ from django.db import models
 
 
 class SealedErasure(models.Model):
-    """The erasure of a member in the middle of an anonymous project, until its event is written.
-
-    The erasure's transaction writes the member's anonymous conversations too, so the member is encrypted.
-    `due_at` is the end of the hour or day, when those conversations are settled.
-    """
+    """The erasure of a member whose event is written at `due_at`. Only an earlier version makes such rows."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     community_id = models.BigIntegerField()

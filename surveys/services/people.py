@@ -5,7 +5,14 @@ shown and not erased; the user itself is erased with the last community.
 
 The answers of an erased person stay, as those of a nameless respondent: nothing in a conversation leads to
 the person any more, but the answers are still listed and counted, texts included. XP that they gave to
-others stays in the others' ledgers, with their user id in place of a name. Three things cannot be erased:
+others stays in the others' ledgers, with their user id in place of a name.
+
+Of anonymous projects an erasure writes and deletes nothing: whoever compared the database before and after it
+would see whose rows they were. What stays there leads to nobody: keyed hashes of an id that no user has any
+more, and encrypted texts, which go with the hour's gifts, and with a conversation's end or after a day of
+silence. Gifts that wait are given to nobody.
+
+Three things cannot be erased:
 responses stored for Idempotency-Keys (encrypted under a keyed hash of the key, deleted within 25 hours),
 events that webhooks have already delivered, and the server's logs. The event that reports the erasure holds
 the member's id, which leads to nothing any more.
@@ -31,7 +38,7 @@ from communities.services import people as membership_data
 from communities.services.people import Person
 from communities.transactions import in_transaction
 from surveys.models import Conversation, Project, ResponseDeletion
-from surveys.services import anonymity, erasures, feed_order
+from surveys.services import anonymity, events, feed_order
 from surveys.services.conversations import drafting, gifts, traces
 from surveys.services.drafts import service as drafts
 from surveys.services.links import service as links
@@ -45,8 +52,6 @@ Json = dict[str, object]
 class StillReferredTo(Exception):
     """Something still refers to a user who is to go: a table that the code has forgotten."""
 
-
-BATCH = 1_000
 
 _COMPLETED = """
     SELECT done.project_id, done.completions, done.last_session
@@ -102,18 +107,13 @@ _LOCK = """
     FOR KEY SHARE OF p FOR UPDATE OF c
 """
 # The seed is replaced, because a browser's own seed would join these answers to later ones, and `fired` is
-# removed, because it shows that a member answered. One time and transaction for all rows join the answers to
-# each other. So anonymous rows, which tell nothing new, keep their time and place in the feed, and are
-# settled again; the others move (decisions 15.22).
+# removed, because it shows that a member answered. The rows move in the feed (decisions 15.22).
 _MAKE_NAMELESS = f"""
     UPDATE surveys_conversation
-    SET updated_at = CASE WHEN sealed_respondent IS NULL THEN %s ELSE updated_at END,
-        changed_in = CASE WHEN sealed_respondent IS NULL
-            THEN {feed_order.moved(is_anonymous=False)} ELSE changed_in END,
+    SET updated_at = %s, changed_in = {feed_order.moved(is_anonymous=False)},
         user_id = NULL, platform_id = NULL, respondent = NULL, session_number = NULL,
-        sealed_respondent = NULL, state = state - ARRAY['fired', 'fields', 'display_name'],
-        seed = floor(random() * 2::float8 ^ 62)::bigint,
-        is_settled = sealed_respondent IS NULL AND is_settled
+        state = state - ARRAY['fired', 'fields', 'display_name'],
+        seed = floor(random() * 2::float8 ^ 62)::bigint
     WHERE id = ANY(%s)
 """
 
@@ -225,22 +225,19 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     own_projects.filter(deleted_by_id=user_id).update(deleted_by=None)
     planned = ResponseDeletion.objects.filter(project__community_id=community_id, requested_by_id=user_id)
     planned.update(requested_by=None)
-    conversations = conversations_of(person)
+    conversations = named_conversations_of(person)
     lock_conversations(conversations)
     if member_id is not None:
         members.lock_user(user_id=user_id)
         membership_data.lock(community_id=community_id, member_id=member_id)
-    late = {key: of for key, of in conversations_of(person).items() if key not in conversations}
+    late = {key: of for key, of in named_conversations_of(person).items() if key not in conversations}
     lock_conversations(late, waits=False)
     conversations |= late
     drafting.forget(conversation_ids=list(conversations))
-    own_traces = traces.find(_whose(person))
     with connection.cursor() as cursor:
         cursor.execute(_MAKE_NAMELESS, [at, list(conversations)])
         cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
-    traces.forget(own_traces)
-    gifts.forget(community_id=community_id, user_ids=person.user_ids)
     drafts.erase(community_id=community_id, user_id=user_id)
     if member_id is not None:
         links.erase(community_id=community_id, member_id=member_id, user_id=user_id)
@@ -251,8 +248,7 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         )
     webhook_data.erase(community_id=community_id, user_id=user_id)
     if member_id is not None:
-        anonymous_in = {of for key, of in conversations.items() if anonymity.is_anonymous(key)}
-        erasures.announce(community_id=community_id, member_id=member_id, anonymous_in=anonymous_in, at=at)
+        events.member_erased(community_id=community_id, member_id=member_id, at=at)
 
 
 def _is_known_elsewhere(user_id: int) -> bool:
@@ -299,38 +295,12 @@ def _scopes(person: Person, conversations: Mapping[uuid.UUID, int]) -> tuple[lis
     )
 
 
-def conversations_of(person: Person) -> dict[uuid.UUID, int]:
-    """The person's conversations with their project ids: those that name them, and sealed anonymous ones."""
-    return named_conversations_of(person) | dict(_sealed_of(person))
-
-
 def named_conversations_of(person: Person) -> dict[uuid.UUID, int]:
     """The person's conversations, with their project ids, except anonymous ones."""
     named = Conversation.objects.filter(
         user_id=person.user_id, project__community_id=person.community_id
     ).values_list("pk", "project_id")
     return dict(named)
-
-
-def _sealed_of(person: Person) -> Iterator[tuple[uuid.UUID, int]]:
-    """Running anonymous conversations of this person.
-
-    Every running one has to be decrypted. They are few, because silent respondents are forgotten after a day.
-    """
-    last = uuid.UUID(int=0)
-    running = Conversation.objects.filter(
-        sealed_respondent__isnull=False, project__community_id=person.community_id
-    ).order_by("pk")
-    while True:
-        rows = list(running.filter(pk__gt=last).values_list("pk", "project_id", "sealed_respondent")[:BATCH])
-        for key, project_id, sealed in rows:
-            known = anonymity.unseal(project_id=project_id, conversation_id=key, sealed=bytes(sealed or b""))
-            theirs = (anonymity.respondent_hash(project_id=project_id, who=name) for name in _names(person))
-            if known is not None and known.respondent in theirs:
-                yield key, project_id
-        if len(rows) < BATCH:
-            return
-        last = rows[-1][0]
 
 
 def lock_conversations(conversations: Collection[uuid.UUID], *, waits: bool = True) -> None:
@@ -363,7 +333,7 @@ def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
     with connection.cursor() as cursor:
         cursor.execute(_COMPLETED, _hashes(person))
         completed = cursor.fetchall()
-        cursor.execute(_FIRED, _scopes(person, conversations_of(person)))
+        cursor.execute(_FIRED, _scopes(person, named_conversations_of(person)))
         found = cursor.fetchall()
     fired = Counter[tuple[int, str]](found)
     completed += [

@@ -1,16 +1,15 @@
-"""Webhooks are told of erasures: at once, or later where the event would reveal an anonymous answer."""
+"""Webhooks are told of erasures at once: nothing of an anonymous answer is written with them."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from communities import sealing
-from surveys.models import Project, SealedErasure
+from surveys.models import SealedErasure
 from surveys.services import erasures, people
 from tests.support.caller import CHOICE, TEXT, Caller
-from tests.support.storage import OF_ANSWERS, joined, stored_rows
 from tests.support.surveys import event_log, known_person, scenario
 from tests.support.surveys.known_person import AT, AUDIENCE, MEMBER_ID, USER_ID
 
@@ -18,7 +17,6 @@ pytestmark = pytest.mark.django_db
 
 TOLD = ("member.erased", {"member_id": str(MEMBER_ID)})
 NEXT_HOUR = AT.replace(hour=13, minute=0, second=0)
-NEXT_DAY = AT.replace(day=1, month=2, hour=0, minute=0, second=0)
 JUST_BEFORE = timedelta(microseconds=1)
 
 
@@ -29,14 +27,6 @@ def caller() -> Caller:
     known_person.person(caller.community)
     event_log.listener(caller.community.pk, "response.updated", "member.erased")
     return caller
-
-
-def begin_anonymous(caller: Caller, **fields: object) -> Project:
-    """The member answers one of two questions of an anonymous project."""
-    made = caller.make_open(CHOICE, TEXT, privacy_mode="anonymous", **AUDIENCE)
-    Project.objects.filter(pk=made["id"]).update(**fields)
-    scenario.say(known_person.begin(made), 0, at=AT)
-    return Project.objects.get(pk=made["id"])
 
 
 def erase(caller: Caller) -> None:
@@ -85,53 +75,42 @@ def test_each_community_is_told_of_its_own_member(caller: Caller) -> None:
     assert event_log.heard(other.community.pk) == []
 
 
-def test_an_anonymous_answer_that_is_complete_delays_nothing(caller: Caller) -> None:
-    made = caller.make_open(TEXT, privacy_mode="anonymous", **AUDIENCE)
-    scenario.say(known_person.begin(made), "The end.", at=AT)
+@pytest.mark.parametrize("said", [1, 2])
+def test_answers_of_an_anonymous_project_delay_nothing(caller: Caller, said: int) -> None:
+    made = caller.make_open(CHOICE, TEXT, privacy_mode="anonymous", **AUDIENCE)
+    scenario.say(known_person.begin(made), *[0, "The end."][:said], at=AT)
 
     erase(caller)
 
     assert heard(caller) == [TOLD]
 
 
-@pytest.mark.parametrize(("is_daily", "due_at"), [(False, NEXT_HOUR), (True, NEXT_DAY)])
-def test_in_the_middle_of_an_anonymous_project_it_is_told_when_the_hour_or_day_is_over(
-    caller: Caller, is_daily: bool, due_at: datetime
-) -> None:
-    begin_anonymous(caller, rounds_times_to_day=is_daily)
-    erase(caller)
-    assert heard(caller) == []
+# --- Left by an earlier version ---------------------------------------------------------------------
 
-    assert erasures.announce_due(at=due_at - JUST_BEFORE) == 0
-    assert erasures.announce_due(at=due_at) == 1
-    assert erasures.announce_due(at=due_at) == 0
+
+def left(caller: Caller, member_id: int = MEMBER_ID) -> None:
+    row = SealedErasure(community_id=caller.community.pk, due_at=NEXT_HOUR)
+    row.sealed = sealing.seal(str(member_id), purpose="erasures", row=row.pk)
+    row.save(force_insert=True)
+
+
+def test_what_an_earlier_version_left_is_told_once_when_it_is_due(caller: Caller) -> None:
+    left(caller)
+
+    assert erasures.announce_due(at=NEXT_HOUR - JUST_BEFORE) == 0
+    assert erasures.announce_due(at=NEXT_HOUR) == 1
+    assert erasures.announce_due(at=NEXT_HOUR) == 0
 
     assert heard(caller) == [TOLD]
     [body] = event_log.bodies(caller.community.pk)
-    assert body["timestamp"] == due_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert body["timestamp"] == NEXT_HOUR.strftime("%Y-%m-%dT%H:%M:%SZ")
     assert not SealedErasure.objects.exists()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_no_transaction_joins_the_event_to_an_anonymous_answer(caller: Caller) -> None:
-    begin_anonymous(caller)
-
-    erase(caller)
-    waiting = joined(stored_rows(), answers=OF_ANSWERS)
-    erasures.announce_due(at=NEXT_HOUR)
-    told = joined(stored_rows(), answers=OF_ANSWERS)
-
-    assert str(MEMBER_ID) not in repr(waiting)
-    assert "surveys_sealederasure" in waiting
-    assert str(MEMBER_ID) not in repr(told)
-    assert heard(caller) == [TOLD]
 
 
 def test_what_cannot_be_read_is_kept_and_logged(
     caller: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    begin_anonymous(caller)
-    erase(caller)
+    left(caller)
 
     with monkeypatch.context() as other:
         other.setattr(sealing, "unseal", _unreadable)
@@ -147,11 +126,8 @@ def _unreadable(*_: object, **__: object) -> str:
 
 def test_many_are_told_once_each(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(erasures, "BATCH_SIZE", 2)
-    project = begin_anonymous(caller)
     for member_id in range(1, 6):
-        erasures.announce(
-            community_id=caller.community.pk, member_id=member_id, anonymous_in={project.pk}, at=AT
-        )
+        left(caller, member_id)
 
     assert erasures.announce_due(at=NEXT_HOUR) == 5
 

@@ -12,8 +12,10 @@ from surveys.models import Completion, Conversation, FiredAction, Project
 from surveys.services import people
 from tests.support.caller import TEXT, Caller
 from tests.support.dumps import dump
+from tests.support.storage import OF_ANSWERS, stored_rows
 from tests.support.surveys import known_person, scenario
 from tests.support.surveys.known_person import MEMBER_ID, USER_ID, WRITTEN, everywhere
+from tests.support.surveys.participants import QUESTION, Talk, a_member, giving, once_the_hour_is_over
 from xp.models import EarnedAchievement, RoleGrant, Standing, XpEntry
 
 pytestmark = pytest.mark.django_db
@@ -59,14 +61,35 @@ def test_nobody_who_holds_the_whole_database_finds_who_was_erased() -> None:
 
     erase(caller)
 
-    assert ann.traces(dump()) == {}
-    for nothing in (Completion, Standing, XpEntry, EarnedAchievement, RoleGrant):
+    assert ann.traces(dump()) == known_person.ERASED
+    for nothing in (Standing, XpEntry, EarnedAchievement, RoleGrant):
         assert nothing.objects.count() == 0, nothing
-    assert Conversation.objects.filter(sealed_respondent__isnull=False).count() == 0
-    # What fired once in each session of an anonymous project stays: nobody knows whose sessions they were.
-    left = FiredAction.objects.values_list("project__privacy_mode", flat=True)
-    assert set(left) <= {"anonymous"}
+    for hashed in (Completion, FiredAction):
+        assert set(hashed.objects.values_list("project__privacy_mode", flat=True)) == {"anonymous"}
     assert User.objects.filter(pk=USER_ID).count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_erasure_writes_locks_and_deletes_nothing_of_an_anonymous_answer() -> None:
+    """Else whoever compares the database before and after it sees which answers were theirs (8.8, 15.7)."""
+    caller = Caller()
+    member = a_member(caller)
+    made = caller.make_open(
+        *(QUESTION, giving(xp_amount=5), giving(xp_amount=3, fire_scope="session"), QUESTION),
+        privacy_mode="anonymous",
+        rewards={"use_xp": True},
+        settings={"max_completes_per_user": 2},
+    )
+    Talk(caller, made, member_id=member).through()
+    once_the_hour_is_over()
+    Talk(caller, made, member_id=member).answer()
+    before = [row for row in stored_rows() if row.table in OF_ANSWERS]
+
+    assert caller.delete(f"/members/{member}/data").status_code == 204
+
+    assert [row for row in stored_rows() if row.table in OF_ANSWERS] == before
+    assert {"surveys_completion", "surveys_firedaction", "surveys_sealedgifts"} <= {r.table for r in before}
+    assert caller.get("/events?type=member.erased").json()["data"][0]["data"] == {"member_id": member}
 
 
 def test_the_answers_stay_listed_and_counted() -> None:

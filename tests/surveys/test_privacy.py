@@ -84,7 +84,7 @@ def test_nothing_that_an_anonymous_conversation_stores_tells_who_it_was(who):
     assert settled[STANDING] == ({repr([MEMBER_ID, 0, None, 0, 1, 1])} if respondent.is_member else set())
     row = Conversation.objects.values().get()
     assert row["id"].version == 4
-    assert row["provider"] == respondent.provider
+    assert row["provider"] == "web"
     for nothing in ("user_id", "platform_id", "respondent", "session_number", "sealed_respondent"):
         assert row[nothing] is None
     hour = LUNCHTIME.replace(minute=0, second=0, microsecond=0)
@@ -151,14 +151,15 @@ def test_the_limit_holds_though_nobody_is_known(who):
 
 
 @pytest.mark.django_db
-def test_a_response_tells_nobody_and_keeps_its_provider():
-    made = scenario.project(CHOICE, TEXT, **anonymous)
+@pytest.mark.parametrize("channel", ["web", "chat"])
+def test_a_response_tells_nobody_and_no_source_that_only_one_may_have(channel):
+    made = scenario.project(CHOICE, TEXT, response_channel=channel, **anonymous)
     told = scenario.say(talk(made, member()), "end")
 
     response = responses.get(response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME)
 
     assert (response["user_id"], response["platform_id"], response["session_number"]) == (None, None, None)
-    assert (response["provider"], response["id"]) == ("chat", str(told.conversation.pk))
+    assert (response["provider"], response["id"]) == (channel, str(told.conversation.pk))
 
 
 class TestSilence:

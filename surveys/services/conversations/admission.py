@@ -20,7 +20,7 @@ from communities.services import members, platform_members, sign_ins, verified_s
 from communities.services.members import Account, KnownPerson
 from communities.services.verified_sources import Asked
 from communities.sources.failures import SourceUnavailable, TokenRefused
-from surveys.models import Project
+from surveys.models import Conversation, Project
 
 MOST_DIGITS = 18  # of an id: below 2**63
 ROLES_COUNT_FOR = timedelta(hours=24)  # the worker asks every 45 minutes, unless the person forbids it
@@ -215,6 +215,19 @@ def _refresh(about: dict[str, Any]) -> Asked:
     except TokenRefused:
         return Asked(refused=frozenset(["chat"]))
     return Asked()
+
+
+def told_provider(*, project: Project, respondent: Respondent) -> str:
+    """The source of a Response: that which admitted the respondent (decisions 14.4).
+
+    On anonymous projects it is the same for everybody, as a source that one member alone has would lead to
+    them: the verified source if there is a single one, else where the project is answered.
+    """
+    is_met_by_all = len(_audience(project).get("verified_source_ids") or ()) == 1
+    if is_met_by_all or not project.is_anonymous:
+        return respondent.provider
+    is_in_chat = project.response_channel == Project.ResponseChannel.CHAT
+    return Conversation.Provider.CHAT if is_in_chat else Conversation.Provider.WEB
 
 
 def _audience(project: Project) -> dict[str, Any]:

@@ -118,12 +118,6 @@ def of_users(*, community_id: int, user_ids: Collection[int]) -> Iterator[Waitin
     return (waiting for waiting in _opened(rows) if waiting.move.user_id in user_ids)
 
 
-def forget(*, community_id: int, user_ids: Collection[int]) -> None:
-    """Delete what waits for users. The caller holds their lock, so nothing is added meanwhile."""
-    ids = [waiting.row.pk for waiting in of_users(community_id=community_id, user_ids=user_ids)]
-    SealedGifts.objects.filter(pk__in=ids).delete()
-
-
 def _settle_community(due: QuerySet[SealedGifts], *, at: datetime) -> int:
     settled, last = 0, uuid.UUID(int=0)
     while True:

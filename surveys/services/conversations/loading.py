@@ -22,7 +22,7 @@ from surveys.models import Conversation, Project
 from surveys.services import access, anonymity, events, metadata
 from surveys.services.anonymity import RememberedRespondent
 from surveys.services.conversations import completions, effects, repository
-from surveys.services.conversations.admission import Respondent
+from surveys.services.conversations.admission import Respondent, told_provider
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.repository import MoveChanges, TallyChange
 from surveys.services.scripts import cache as script_cache
@@ -104,7 +104,7 @@ def new(
     conversation = Conversation(
         id=anonymity.new_id(project=project),
         project=project,
-        provider=respondent.provider,
+        provider=told_provider(project=project, respondent=respondent),
         seed=secrets.randbits(63) if seed is None else seed,
         state=storable_state(script, turn.state, project),
         packed=packing.pack(turn.state.replies),

@@ -45,16 +45,6 @@ _FIRED = """
     JOIN unnest(%s::bigint[], %s::text[], %s::text[]) AS theirs(project_id, action, scope)
         USING (project_id, action, scope)
 """
-_FORGET_COMPLETIONS = """
-    DELETE FROM surveys_completion done
-    USING unnest(%s::bigint[], %s::text[]) AS theirs(project_id, respondent)
-    WHERE (done.project_id, done.respondent) = (theirs.project_id, theirs.respondent)
-"""
-_FORGET_FIRED = """
-    DELETE FROM surveys_firedaction fired
-    USING unnest(%s::bigint[], %s::text[], %s::text[]) AS theirs(project_id, action, scope)
-    WHERE (fired.project_id, fired.action, fired.scope) = (theirs.project_id, theirs.action, theirs.scope)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +63,6 @@ class Trace:
     @property
     def total(self) -> int:
         return self.earlier + len(self.numbers)
-
-    @property
-    def completions(self) -> list[tuple[int, str]]:
-        """The keys of the rows of single completions."""
-        return [
-            (self.project_id, _completion(self.project_id, self.respondent, number))
-            for number in self.numbers
-        ]
 
     def scopes(self) -> list[str]:
         """The scopes in which actions can have fired: the respondent, and each of their sessions."""
@@ -119,12 +101,6 @@ def fired(of: Iterable[Trace]) -> list[tuple[int, str]]:
     return [(project_id, action) for project_id, action, _ in _select(_FIRED, _possible(list(of)))]
 
 
-def forget(of: Sequence[Trace]) -> None:
-    """Delete the rows of these respondents, except those that count earlier completions."""
-    _run(_FORGET_FIRED, _possible(of))
-    _run(_FORGET_COMPLETIONS, [key for each in of for key in each.completions])
-
-
 def _possible(of: Sequence[Trace]) -> list[tuple[int, str, str]]:
     """The keys of all actions that can have fired for these respondents."""
     actions = _actions({each.project_id for each in of})
@@ -159,9 +135,3 @@ def _select(sql: str, rows: Sequence[tuple[object, ...]]) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(sql, [list(column) for column in zip(*rows, strict=True)])
         return list(cursor.fetchall())
-
-
-def _run(sql: str, rows: Sequence[tuple[object, ...]]) -> None:
-    if rows:
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [list(column) for column in zip(*rows, strict=True)])

@@ -16,7 +16,7 @@ from communities.actors import ActingKey, Actor
 from communities.audit_actions import Action
 from communities.models import ApiKey, Community, Member, User
 from communities.services import audit
-from surveys.models import FiredAction, Project
+from surveys.models import Project
 from surveys.services import anonymity, people
 from surveys.services.conversations import admission, gifts
 from surveys.services.conversations import service as conversations
@@ -64,21 +64,11 @@ class Person:
 
     @property
     def kept(self) -> list[str]:
-        """Digests, and every hash that could be made of them."""
+        """Digests, and every hash of them that an erasure finds: none of those in anonymous projects."""
         own = Project.objects.filter(community=self.member.community_id).values_list("pk", flat=True)
         names = [f"user:{USER_ID}", f"external:{EXTERNAL_ID}"]
-        whose = [(pk, anonymity.respondent_hash(project_id=pk, who=name)) for pk in own for name in names]
-        of_completions = [
-            anonymity.completion_hash(project_id=pk, respondent=respondent, number=number)
-            for pk, respondent in whose
-            for number in range(1, 4)
-        ]
-        of_actions = [
-            anonymity.action_hash(project_id=pk, action=action, scope=respondent)
-            for pk, respondent in whose
-            for action in FiredAction.objects.values_list("action", flat=True).distinct()
-        ]
-        return [*DIGESTS, PASSWORD, *(respondent for _, respondent in whose), *of_completions, *of_actions]
+        hashes = [anonymity.respondent_hash(project_id=pk, who=name) for pk in own for name in names]
+        return [*DIGESTS, PASSWORD, *hashes]
 
     def traces(self, rows: dict[str, set[str]]) -> dict[str, set[str]]:
         """Which tables of a dump tell of them, and by what."""

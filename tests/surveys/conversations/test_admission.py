@@ -190,14 +190,16 @@ def test_a_response_tells_the_source_that_admitted_its_respondent() -> None:
     assert (row.provider, row.platform_id, row.user_id) == ("video", "v1", member.user_id)
 
 
-def test_an_anonymous_response_tells_the_source_alone() -> None:
+@pytest.mark.parametrize(("others", "told"), [(0, "video"), (1, "web")])
+def test_an_anonymous_response_tells_the_source_that_all_have_met(others: int, told: str) -> None:
     member = _member()
-    made = _project(privacy_mode="anonymous", verified_source_ids=[_source_of(member)])
+    more = [VerifiedSourceFactory.create(community_id=1).pk for _ in range(others)]
+    made = _project(privacy_mode="anonymous", verified_source_ids=[_source_of(member), *more])
 
-    told = conversations.begin(project_id=made.pk, respondent=_respondent(member), at=LUNCHTIME)
+    begun = conversations.begin(project_id=made.pk, respondent=_respondent(member), at=LUNCHTIME)
 
-    row = Conversation.objects.get(pk=told.conversation.pk)
-    assert (row.provider, row.platform_id, row.user_id) == ("video", None, None)
+    row = Conversation.objects.get(pk=begun.conversation.pk)
+    assert (row.provider, row.platform_id, row.user_id) == (told, None, None)
 
 
 # --- Asking again -----------------------------------------------------------------------------------
