@@ -27,8 +27,23 @@ from surveys.models import PersonalLink, Project
 from surveys.services import metadata
 from surveys.services.links import addresses, fields, files
 from surveys.services.links import service as links
+from surveys.services.links.service import WantedLink
 
 TAG = "Personal links"
+
+
+_METADATA = (
+    f"Up to {metadata.MAX_FIELDS} texts that the link carries along, returned as `metadata` of the Response. "
+    f"Keys have 1 to {metadata.MAX_KEY} of `a-z`, `0-9` and `_`, values up to {metadata.MAX_VALUE} "
+    "characters. Anonymous projects refuse it."
+)
+
+
+class LinkIn(serializers.Serializer[Any]):
+    """One of many links, with what it carries along."""
+
+    member_id = StrictTextField(allow_blank=False, max_length=40, help_text="The id of a present member.")
+    metadata = Metadata(required=False, allow_null=True, help_text=_METADATA)
 
 
 class LinksIn(serializers.Serializer[Any]):
@@ -44,14 +59,17 @@ class LinksIn(serializers.Serializer[Any]):
         max_length=links.MOST_AT_ONCE,
         help_text="The ids of present members, each once.",
     )
+    links = serializers.ListField(
+        child=LinkIn(),
+        required=False,
+        min_length=1,
+        max_length=links.MOST_AT_ONCE,
+        help_text="Present members, each once, and what the link of each carries along.",
+    )
     metadata = Metadata(
         required=False,
         allow_null=True,
-        help_text=(
-            f"Up to {metadata.MAX_FIELDS} texts that the link carries along, returned as `metadata` of the "
-            f"Response. Keys have 1 to {metadata.MAX_KEY} of `a-z`, `0-9` and `_`, values up to "
-            f"{metadata.MAX_VALUE} characters. Anonymous projects refuse it."
-        ),
+        help_text=f"{_METADATA} With `member_ids` each link carries the same; not sent with `links`.",
     )
 
 
@@ -156,16 +174,17 @@ class LinkViewSet(OwnWorkViewSet):
             "`metadata` is what the link carries along: it becomes `metadata` of the Response, is shown by "
             "`[field.key]` and compared by `field.key`, as on `POST .../conversations`. Its reader cannot "
             "change it, and what the page's address says of the same key does not count. The names "
-            "need not be in `settings.hidden_fields`. With `member_ids` every link carries the same. Sending "
+            "need not be in `settings.hidden_fields`. Sending "
             "the same member again makes another link, and changes nothing about what earlier ones carry; "
             "mails contain the member's latest link, with what it carries. A conversation that has begun "
             "keeps the metadata that it began with. On anonymous projects any metadata is `400`, because "
             "whoever makes the links could recognise the answers by it; a project that becomes anonymous "
             "drops what its links carried. To tell campaigns apart there, declare their values in "
             "`settings.hidden_fields` and give many people the same address.\n\n"
-            "Send `member_id` for one link, or `member_ids` (1 to 1,000) for many; both or neither is `400`. "
-            "An id that is not that of a present member, or is given twice, refuses all of them; the "
-            "violation names its index. A member may have several links. No mail is sent."
+            "Send `member_id` for one link; for many, `member_ids` (1 to 1,000), or `links` if each carries "
+            "something else. Two of them or none is `400`. An id that is not that of a present member, or is "
+            "given twice, refuses all of them; the violation names its index. A member may have several "
+            "links. No mail is sent."
         ),
         request=LinksIn,
         responses={
@@ -181,6 +200,11 @@ class LinkViewSet(OwnWorkViewSet):
                 {"member_id": "52", "metadata": {"customer": "C-1042"}},
                 request_only=True,
             ),
+            OpenApiExample(
+                "For many, each with its own",
+                {"links": [{"member_id": "52", "metadata": {"customer": "C-1042"}}]},
+                request_only=True,
+            ),
             OpenApiExample("One", CREATED, response_only=True, status_codes=["201"]),
             OpenApiExample("Many", CREATED_MANY, response_only=True, status_codes=["201"]),
         ],
@@ -188,22 +212,11 @@ class LinkViewSet(OwnWorkViewSet):
     @once
     def create(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
         links.require_editor(actor=self.actor, project_id=project_id)  # before the body is judged
-        body = self.read(LinksIn)
-        is_many = "member_ids" in body
-        if is_many == ("member_id" in body):
-            code = "conflicting" if is_many else "required"
-            refuse("member_id", code, "Send either `member_id` or `member_ids`.")
-        member_ids: Sequence[str] = body["member_ids"] if is_many else [body["member_id"]]
-        created = links.create(
-            actor=self.actor,
-            project_id=project_id,
-            member_ids=member_ids,
-            at=self.at,
-            many=is_many,
-            metadata=body.get("metadata"),
-        )
-        told = [_new_as_json(link, link.project) for link in created]
-        return Response({"data": told} if is_many else told[0], status=201)
+        wanted = _wanted(self.read(LinksIn))
+        created = links.create(actor=self.actor, project_id=project_id, wanted=wanted, at=self.at)
+        told = [_new_as_json(link) for link in created]
+        is_one = wanted[0].path == "member_id"
+        return Response(told[0] if is_one else {"data": told}, status=201)
 
     @extend_schema(
         operation_id="links_export",
@@ -211,9 +224,10 @@ class LinkViewSet(OwnWorkViewSet):
         summary="Export personal links",
         description=(
             "All links that are valid now, oldest first, as a file with the columns `member_id`, `name`, "
-            "`email`, `url` and `expires_at`. `email` is the address that the member's account has proven, "
-            "else the one that staff wrote down; it may be empty. Links of members who have left are not "
-            "in it. A name or address that a spreadsheet could read as a formula starts with an apostrophe."
+            "`email`, `url`, `expires_at`, `id` and `metadata` (as JSON). `email` is the address that the "
+            "member's account has proven, else the one that staff wrote down; it may be empty. Links of "
+            "members who have left are not in it. A name or address that a spreadsheet could read as a "
+            "formula starts with an apostrophe."
         ),
         parameters=[LinkExportIn],
         responses={
@@ -248,6 +262,30 @@ class LinkViewSet(OwnWorkViewSet):
         return Response(status=204)
 
 
+def _wanted(body: Mapping[str, Any]) -> Sequence[WantedLink]:
+    """The links that a body asks for. Refuses a body that asks in no way, or in two."""
+    ways = [name for name in ("member_id", "member_ids", "links") if name in body]
+    if len(ways) != 1:
+        code = "conflicting" if ways else "required"
+        refuse("member_id", code, "Send one of `member_id`, `member_ids` and `links`.")
+    shared = body.get("metadata") or {}
+    if ways == ["links"]:
+        if shared:
+            refuse("metadata", "conflicting", "Send `metadata` with each of the `links`.")
+        return [
+            WantedLink(
+                each["member_id"],
+                each.get("metadata") or {},
+                path=f"links[{n}].member_id",
+                metadata_path=f"links[{n}].metadata",
+            )
+            for n, each in enumerate(body["links"])
+        ]
+    if ways == ["member_id"]:
+        return [WantedLink(body["member_id"], shared)]
+    return [WantedLink(each, shared, path=f"member_ids[{n}]") for n, each in enumerate(body["member_ids"])]
+
+
 def _as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
     return {
         "id": str(link.pk),
@@ -262,11 +300,11 @@ def _as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
     }
 
 
-def _new_as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
+def _new_as_json(link: PersonalLink) -> Mapping[str, object]:
     return {
         "id": str(link.pk),
         "member_id": str(link.member_id),
-        "url": addresses.url_of(project=project, link_id=link.pk),
+        "url": addresses.url_of(project=link.project, link_id=link.pk),
         "expires_at": link.expires_at,
         "metadata": fields.told(link),
     }

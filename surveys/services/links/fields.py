@@ -18,14 +18,14 @@ from surveys.models import PersonalLink, Project
 _PURPOSE = "metadata of links"
 
 
-def faults(project: Project, fields: Mapping[str, str]) -> Iterator[ViolationJson]:
+def faults(project: Project, fields: Mapping[str, str], *, path: str = "metadata") -> Iterator[ViolationJson]:
     """What is wrong with the texts that a link of this project is to carry."""
     if fields and project.is_anonymous:
         message = (
             "Links of anonymous projects carry no `metadata`: whoever makes them could recognise the answers "
             "by it. Please leave it out."
         )
-        yield violation("metadata", "not_allowed", message)
+        yield violation(path, "not_allowed", message)
 
 
 def sealed(link_id: uuid.UUID, fields: Mapping[str, str]) -> bytes | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+import orjson
+
 from communities.actors import Actor
 from communities.services import recipients as communities
 from communities.spreadsheets import csv_line, neutralise
@@ -18,10 +20,10 @@ from surveys.services.exports.service import (
     file_name,
     in_chunks,
 )
-from surveys.services.links import addresses, service
+from surveys.services.links import addresses, fields, service
 
 FORMATS = ("csv", "xlsx")
-HEADERS = ("member_id", "name", "email", "url", "expires_at")
+HEADERS = ("member_id", "name", "email", "url", "expires_at", "id", "metadata")
 _AT_ONCE = 500
 
 
@@ -66,4 +68,6 @@ def _cells(project: Project, links: Sequence[PersonalLink]) -> Iterator[Sequence
                 neutralise(person.email),
                 addresses.url_of(project=project, link_id=link.pk),
                 link.expires_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                str(link.pk),
+                orjson.dumps(carried).decode() if (carried := fields.told(link)) else "",
             )

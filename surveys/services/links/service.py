@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import connection
@@ -45,31 +46,43 @@ def require_editor(*, actor: Actor, project_id: int) -> Project:
     return project
 
 
+@dataclass(frozen=True, slots=True)
+class WantedLink:
+    """For whom a link is to be made, and what it carries along; with the places of both in the request."""
+
+    member_id: str
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    path: str = "member_id"
+    metadata_path: str = "metadata"
+
+
 @in_transaction
 def create(
-    *,
-    actor: Actor,
-    project_id: int,
-    member_ids: Sequence[str],
-    at: datetime,
-    many: bool = True,
-    metadata: Mapping[str, str] | None = None,
+    *, actor: Actor, project_id: int, wanted: Sequence[WantedLink], at: datetime
 ) -> list[PersonalLink]:
-    """Make a link for each of these members, in their order, each carrying the same `metadata`.
+    """Make these links, in their order.
 
     Refuses all of them, with a violation for each id that is not that of a present member, or that is given
-    twice: at `member_ids[n]`, or at `member_id` unless `many`; and for metadata on anonymous projects.
+    twice, and for metadata on anonymous projects.
     """
     project = require_editor(actor=actor, project_id=project_id)
-    numbers = [_number(each) for each in member_ids]
+    numbers = [_number(each.member_id) for each in wanted]
     present = communities.keep_present(
         community_id=actor.community_id, member_ids=[each for each in numbers if each is not None]
     )
-    carried = metadata or {}
-    if faults := [*_faults(numbers, present, many=many), *fields.faults(project, carried)]:
+    carried = {each.metadata_path: each.metadata for each in wanted}
+    faults = [*_faults(wanted, numbers, present)]
+    for path, metadata in carried.items():
+        faults += fields.faults(project, metadata, path=path)
+    if faults:
         refuse_all(faults)
-    chosen = [each for each in numbers if each]
-    return make(actor=actor, project=project, member_ids=chosen, at=at, metadata=carried)
+    return make(
+        actor=actor,
+        project=project,
+        member_ids=[each for each in numbers if each],
+        metadata=[each.metadata for each in wanted],
+        at=at,
+    )
 
 
 @in_transaction
@@ -78,10 +91,13 @@ def make(
     actor: Actor,
     project: Project,
     member_ids: Sequence[int],
+    metadata: Sequence[Mapping[str, str]] = (),
     at: datetime,
-    metadata: Mapping[str, str] | None = None,
 ) -> list[PersonalLink]:
-    """Make a link for each of these members, whom the caller keeps from being erased."""
+    """Make a link for each of these members, whom the caller keeps from being erased.
+
+    `metadata` is what each carries along, in the same order; empty if none carries anything.
+    """
     links = [
         PersonalLink(
             project=project,
@@ -92,8 +108,8 @@ def make(
         )
         for member_id in member_ids
     ]
-    for link in links:
-        link.sealed_metadata = fields.sealed(link.pk, metadata or {})
+    for link, carried in zip(links, metadata, strict=False):
+        link.sealed_metadata = fields.sealed(link.pk, carried)
     PersonalLink.objects.bulk_create(links)
     if links:
         link_id = links[0].pk if len(links) == 1 else None
@@ -199,15 +215,14 @@ def _number(member_id: str) -> int | None:
 
 
 def _faults(
-    numbers: Sequence[int | None], present: Collection[int], *, many: bool
+    wanted: Sequence[WantedLink], numbers: Sequence[int | None], present: Collection[int]
 ) -> Iterator[ViolationJson]:
     seen: set[int] = set()
-    for index, number in enumerate(numbers):
-        field = f"member_ids[{index}]" if many else "member_id"
+    for each, number in zip(wanted, numbers, strict=True):
         if number is None or number not in present:
-            message = f"`{field}` is not the id of a present member of this community."
-            yield violation(field, "not_found", message)
+            message = f"`{each.path}` is not the id of a present member of this community."
+            yield violation(each.path, "not_found", message)
         elif number in seen:
-            yield violation(field, "duplicate", f"`{field}` is in the list twice.")
+            yield violation(each.path, "duplicate", f"`{each.path}` is in the list twice.")
         else:
             seen.add(number)

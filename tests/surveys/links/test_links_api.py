@@ -201,7 +201,7 @@ def test_the_file_holds_names_addresses_and_no_formulas(admin, project):
     book = body_of(admin.get(f"{links_of(project)}/export?format=xlsx"))
 
     rows = list(csv.reader(io.StringIO(text)))
-    assert rows[0] == ["member_id", "name", "email", "url", "expires_at"]
+    assert rows[0] == ["member_id", "name", "email", "url", "expires_at", "id", "metadata"]
     assert rows[1][:4] == [str(bo.pk), "Bo", "bo@example.org", made[1]["url"]]
     assert rows[-1][:4] == [str(ann.pk), "'=Ann", "", again["url"]]
     assert len(rows) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from datetime import timedelta
 from typing import Any
@@ -130,6 +131,79 @@ def test_many_links_carry_the_same(admin: Caller, project: Any) -> None:
     )
 
     assert [each["metadata"] for each in answer.json()["data"]] == [{"campaign": "spring"}] * 2
+
+
+def test_many_links_carry_each_its_own(admin: Caller, project: Any) -> None:
+    ids = [member_id(admin) for _ in range(3)]
+    sent = [
+        {"member_id": ids[0], "metadata": {"tier": "gold"}},
+        {"member_id": ids[1]},
+        {"member_id": ids[2], "metadata": {"tier": "iron"}},
+    ]
+
+    told = admin.post(f"/projects/{project['id']}/links", {"links": sent}).json()["data"]
+
+    assert [(each["member_id"], each["metadata"]) for each in told] == [
+        (ids[0], {"tier": "gold"}),
+        (ids[1], None),
+        (ids[2], {"tier": "iron"}),
+    ]
+    assert "How is iron for you?" in arrive(told[2]).page
+    exported = admin.get(f"/projects/{project['id']}/links/export")
+    rows = list(csv.DictReader(b"".join(exported.streaming_content).decode().splitlines()))
+    assert {row["id"]: row["metadata"] for row in rows} == {
+        told[0]["id"]: '{"tier":"gold"}',
+        told[1]["id"]: "",
+        told[2]["id"]: '{"tier":"iron"}',
+    }
+
+
+def test_faults_of_many_are_told_by_their_place(admin: Caller, project: Any, anonymous: Any) -> None:
+    ann = member_id(admin)
+    links = [
+        {"member_id": ann, "metadata": {"A": "x"}},
+        {"metadata": {"tier": 7}},
+        {"member_id": "7" * 41},
+    ]
+    path = f"/projects/{project['id']}/links"
+
+    shapes = admin.post(path, {"links": links})
+    people = admin.post(path, {"links": [{"member_id": each} for each in (ann, "7", ann)]})
+    nameless = admin.post(
+        f"/projects/{anonymous['id']}/links", {"links": [{"member_id": ann, "metadata": {"tier": "gold"}}]}
+    )
+
+    assert faults(shapes) == {
+        ("links[0].metadata.A", "invalid"),
+        ("links[1].member_id", "required"),
+        ("links[1].metadata.tier", "invalid_type"),
+        ("links[2].member_id", "too_long"),
+    }
+    assert faults(people) == {("links[1].member_id", "not_found"), ("links[2].member_id", "duplicate")}
+    assert faults(nameless) == {("links[0].metadata", "not_allowed")}
+    assert not PersonalLink.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "fault"),
+    [
+        ({"member_ids": ["1"]}, ("member_id", "conflicting")),
+        ({"member_id": "1"}, ("member_id", "conflicting")),
+        ({"metadata": {"tier": "gold"}}, ("metadata", "conflicting")),
+        ({"links": []}, ("links", "too_few")),
+        ({"links": [{"member_id": "1"}] * 1001}, ("links", "too_many")),
+        ({"links": ["1"]}, ("links[0]", "invalid_type")),
+    ],
+)
+def test_links_are_sent_alone_and_are_1_to_1000(
+    admin: Caller, project: Any, more: dict[str, Any], fault: tuple[str, str]
+) -> None:
+    body = {"links": [{"member_id": member_id(admin)}], **more}
+
+    answer = admin.post(f"/projects/{project['id']}/links", body)
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert faults(answer) == {fault}
 
 
 def test_a_second_link_of_a_member_changes_nothing_about_the_first(admin: Caller, project: Any) -> None:
