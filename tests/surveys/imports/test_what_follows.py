@@ -16,7 +16,7 @@ from surveys.api import responses
 from surveys.engine.walk.replay import replay
 from surveys.models import Answer, Completion, Conversation, Project
 from surveys.services.conversations import repository
-from surveys.services.imports import walking
+from surveys.services.imports import people, walking
 from tests.factories import IdentityFactory, MemberFactory, UserFactory
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.concurrency import BackgroundCall, run_together
@@ -294,6 +294,24 @@ def test_the_script_cannot_change_during_an_import(caller: Caller) -> None:
     assert (did_wait, writer.result().status_code) == (True, 200)
 
 
+def test_the_script_cannot_change_between_the_comparison_and_the_rows(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = caller.make(QUESTION, **WEB)
+    twin, find, writers = caller.in_another_thread(), people.find, list[BackgroundCall]()
+
+    def find_while_somebody_writes(**where: Any) -> Any:
+        write = BackgroundCall(lambda: twin.put(f"/projects/{project['id']}/script", {"blocks": [WHY]}))
+        assert write.waits_for_lock()
+        writers.append(write)
+        return find(**where)
+
+    monkeypatch.setattr(people, "find", find_while_somebody_writes)
+
+    assert send(caller, project, past(ONE)).status_code == 201
+    assert [writer.result().status_code for writer in writers] == [200]
+
+
 def test_two_imports_of_the_same_people_do_not_exceed_their_limit(caller: Caller) -> None:
     project = caller.make_open(QUESTION, settings={"max_completes_per_user": 1}, **WEB)
     names = [f"person-{n}" for n in range(20)]
@@ -309,11 +327,11 @@ def test_two_imports_of_the_same_people_do_not_exceed_their_limit(caller: Caller
 
 def test_imports_with_xp_and_answers_at_the_same_time_give_each_once(caller: Caller) -> None:
     project = caller.make_open(QUESTION, rewards={"use_xp": True, "xp_amount": 5}, **WEB)
-    people = []
+    everybody = []
     for n in range(5):
         made = MemberFactory.create(community=caller.community)
         IdentityFactory.create(user=made.user, provider="chat", platform_id=f"p{n}")
-        people.append(made)
+        everybody.append(made)
     sent = [past(ONE, platform_id=f"p{n}") for n in range(5)]
 
     def answer(member: Any) -> Any:
@@ -323,7 +341,7 @@ def test_imports_with_xp_and_answers_at_the_same_time_give_each_once(caller: Cal
     results = run_together(
         importing(caller, project, *sent, query="?give_xp=true"),
         importing(caller, project, *reversed(sent), query="?give_xp=true"),
-        *[answer(each) for each in people],
+        *[answer(each) for each in everybody],
     )
 
     assert results == [201, 201, *["completed"] * 5]
