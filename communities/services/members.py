@@ -152,26 +152,38 @@ def lock_member(*, community_id: int, user_id: int) -> LockedMember | None:
 
     Until then nobody else can give to the member or erase them. None if they are no present member.
     """
-    return _present_member(community_id, user_id, "FOR NO KEY UPDATE OF m")
+    return lock_members(community_id=community_id, user_ids=[user_id]).get(user_id)
 
 
-def _present_member(community_id: int, user_id: int, locking: str) -> LockedMember | None:
+def lock_members(*, community_id: int, user_ids: Collection[int]) -> Mapping[int, LockedMember]:
+    """Lock the present memberships of these users as `lock_member` does, in the order of user ids."""
+    return _present_members(community_id, user_ids, "ORDER BY m.user_id FOR NO KEY UPDATE OF m")
+
+
+def _present_members(
+    community_id: int, user_ids: Collection[int], locking: str
+) -> Mapping[int, LockedMember]:
     with prepared() as cursor:
         cursor.execute(
-            f"SELECT m.id, u.merged_ids, {columns_of(CommunitySettings, 's')} FROM communities_member m"
-            " JOIN communities_user u ON u.id = m.user_id"
+            f"SELECT m.user_id, m.id, u.merged_ids, {columns_of(CommunitySettings, 's')}"
+            " FROM communities_member m JOIN communities_user u ON u.id = m.user_id"
             " LEFT JOIN communities_communitysettings s ON s.community_id = m.community_id"
-            f" WHERE m.community_id = %s AND m.user_id = %s AND m.left_at IS NULL {locking}",
-            [community_id, user_id],
+            f" WHERE m.community_id = %s AND m.user_id = ANY(%s) AND m.left_at IS NULL {locking}",
+            [community_id, list(user_ids)],
         )
-        row = cursor.fetchone()
-    if row is None:
-        return None
-    member_id, merged_ids, *columns = row
-    user = CurrentUser(user_id, tuple(merged_ids or ()))
-    if columns[0] is None:
-        return LockedMember(member_id, CommunitySettings(community_id=community_id), user)
-    return LockedMember(member_id, instance_of(CommunitySettings, columns), user)
+        rows = cursor.fetchall()
+    return {row[0]: _locked_member(community_id, row) for row in rows}
+
+
+def _locked_member(community_id: int, row: Sequence[Any]) -> LockedMember:
+    user_id, member_id, merged_ids, *columns = row
+    has_settings = columns[0] is not None
+    settings = (
+        instance_of(CommunitySettings, columns)
+        if has_settings
+        else CommunitySettings(community_id=community_id)
+    )
+    return LockedMember(member_id, settings, CurrentUser(user_id, tuple(merged_ids or ())))
 
 
 def hold_member(*, community_id: int, user_id: int) -> LockedMember | None:
@@ -180,7 +192,7 @@ def hold_member(*, community_id: int, user_id: int) -> LockedMember | None:
     Erasing and merging the user take the same lock (`lock_user`).
     """
     lock_user(user_id=user_id)
-    return _present_member(community_id, user_id, "")
+    return _present_members(community_id, [user_id], "").get(user_id)
 
 
 def lock_current(
@@ -334,18 +346,18 @@ def find_by_accounts(*, community_id: int, platform_ids: Collection[str]) -> Seq
     ]
 
 
-def keep_members(*, member_ids: Collection[int]) -> Collection[int]:
-    """Have no present member of these erased until the transaction ends. Returns who is still there.
+def keep_members(*, member_ids: Collection[int]) -> Mapping[int, int]:
+    """Have no present member of these erased or merged until the transaction ends. Nobody who answers waits.
 
-    Nobody who answers has to wait for it, unlike with `lock_member`.
+    Returns those who are still there, with their users: a merge may have given a member another one.
     """
     with prepared() as cursor:
         cursor.execute(
-            "SELECT id FROM communities_member WHERE id = ANY(%s) AND left_at IS NULL"
-            " ORDER BY id FOR KEY SHARE",
+            "SELECT id, user_id FROM communities_member WHERE id = ANY(%s) AND left_at IS NULL"
+            " ORDER BY user_id FOR KEY SHARE",  # as merges lock them
             [sorted(member_ids)],
         )
-        return {row[0] for row in cursor.fetchall()}
+        return dict(cursor.fetchall())
 
 
 @in_transaction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -26,9 +26,11 @@ from surveys.api.metadata import Metadata
 from surveys.engine.walk.answers import MAX_TEXT
 from surveys.engine.walk.replay import GivenAnswer
 from surveys.models import Conversation
-from surveys.services.imports.sent import MOST_FAULTS, SentResponse, located
+from surveys.services.imports.sent import MOST_VIOLATIONS, ImportOptions, SentResponse, with_line
+from surveys.services.imports.walking import WalkedImport
 
 MAX_RESPONSES = 1_000
+MAX_WITH_XP = 100  # responses: what members get takes several statements each, and their own moves wait
 MAX_ANSWERS = 100_000  # in all: as many as 8 MiB hold of real ones; their shapes take 35 µs each
 MAX_IGNORED = 100  # paths of unknown fields that are named
 
@@ -37,12 +39,15 @@ DESCRIPTION = (
     f"{MAX_ANSWERS:,} answers at once, and 8 MiB: as `{LINES_MEDIA_TYPE}`, a Response a line, or as "
     "`application/json`, a list in `data`. Both are what "
     "exports (`ndjson`, `json`) give. The project may be open, closed, or a draft with a script.\n\n"
-    "**Checks.** The script is walked with the answers, as a respondent would: an answer to a block that the "
-    "other answers hide, an option of another block, a wrong count or number is refused. A completed "
-    "response must come to the end, with all required questions answered; a partial one ends at its last "
-    "answer. Any fault refuses all responses. Every fault has its `line` from 1: in NDJSON the line of the "
+    "**Checks.** The script is walked with the answers, as a respondent would: an option of another block, a "
+    "wrong count or number is refused. A completed response must come to the end, with all required "
+    "questions answered, and without answers to blocks that its other answers hide. A partial one may hold "
+    "such answers, because its respondent may have gone back and changed another one; it ends where its "
+    "answers lead. If a script has so many or such long conditions that the walks take too long "
+    "(`too_many`), send fewer responses at once. Any fault refuses all responses. Every fault has its `line` "
+    "from 1: in NDJSON the line of the "
     "body (blank lines are skipped and counted), in JSON the place in `data`. Of one response at most "
-    f"{MOST_FAULTS} are listed. `dry_run=true` only checks, and answers `200`.\n\n"
+    f"{MOST_VIOLATIONS} are listed. `dry_run=true` only checks, and answers `200`.\n\n"
     "**Copies.** A block is found by its `block_id`, or else by its `block_name`; an option by its "
     "`option_id`, or else by its `value`, a ranked item by its `label`. So the export of a project can be "
     "imported into a copy of it, where the ids differ. If both names are known and contradict each other, "
@@ -59,6 +64,8 @@ DESCRIPTION = (
     "does. `user_id` is ignored, because other communities have other users. `max_completes_per_user` counts "
     "these completions with all others; a response beyond it is refused. Without `platform_id` nobody is "
     "known.\n\n"
+    "**At the same time.** If the project changes while the responses are checked, this is `409 conflict`: "
+    "send them again after the seconds in `Retry-After`.\n\n"
     "**Anonymous projects** ignore what names a person, round the times, and keep only metadata "
     "that `settings.hidden_fields` allows. A limit of completions is not kept for responses of nobody. The "
     "feed tells them once the hour (or day) of the import is over."
@@ -111,7 +118,8 @@ class ImportIn(serializers.Serializer[Any]):
     give_xp = FlagField(
         help_text=(
             "Give members what completing now would give them (XP, achievements, roles, participation), each "
-            "once as always. Not for anonymous projects, nor for partial responses."
+            "once as always. Not for anonymous projects, nor for partial responses. Such an import takes at "
+            f"most {MAX_WITH_XP} responses, and its dry run too."
         )
     )
     emit_events = FlagField(help_text="Emit `response.submitted` for each completed response.")
@@ -236,19 +244,36 @@ EXAMPLES = [
 
 
 _TOO_MANY = f"At most {MAX_RESPONSES:,} responses with {MAX_ANSWERS:,} answers can be imported at once."
+_TOO_MANY_WITH_XP = f"With `give_xp` at most {MAX_WITH_XP} responses can be imported at once."
 
 
 @dataclass(slots=True)
 class Batch:
-    """The responses of a body that have the right shape, the faults of the others, and unknown fields."""
+    """The responses of a body that have the right shape, the violations of the others, and unknown fields."""
 
     sent: list[SentResponse] = field(default_factory=list)
-    faults: list[ViolationJson] = field(default_factory=list)
+    violations: list[ViolationJson] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
 
 
-def read(elements: Iterable[Element]) -> Batch:
-    """Read the responses of a body. Raises InvalidRequest for none or too many."""
+@dataclass(frozen=True, slots=True)
+class PreparedImport:
+    """The responses of a body, walked, what is to be done with them, and the paths of unknown fields."""
+
+    walked: WalkedImport
+    options: ImportOptions
+    ignored: Sequence[str]
+
+
+def options_of(query: Mapping[str, Any]) -> ImportOptions:
+    """What the query of `ImportIn` asks for."""
+    return ImportOptions(
+        is_dry_run=query["dry_run"], gives_xp=query["give_xp"], emits_events=query["emit_events"]
+    )
+
+
+def read(elements: Iterable[Element], options: ImportOptions) -> Batch:
+    """Read the responses of a body. Raises InvalidRequest for none, or for more than the options allow."""
     batch, ignored, count, answers = Batch(), dict[str, None](), 0, 0
     for element in elements:
         count += 1
@@ -256,6 +281,8 @@ def read(elements: Iterable[Element]) -> Batch:
         answers += len(given) if isinstance(given, list) else 0
         if count > MAX_RESPONSES or answers > MAX_ANSWERS:
             refuse("data", "too_many", _TOO_MANY)
+        if options.gives_xp and count > MAX_WITH_XP:
+            refuse("give_xp", "too_many", _TOO_MANY_WITH_XP)
         _read(element, batch, ignored)
     if not count:
         refuse("data", "too_few", "There is no response to import.")
@@ -265,8 +292,8 @@ def read(elements: Iterable[Element]) -> Batch:
 
 def _read(element: Element, batch: Batch, ignored: dict[str, None]) -> None:
     if element.violations:
-        found = islice(element.violations, MOST_FAULTS)
-        batch.faults += [{**each, "line": element.line} for each in found]
+        found = islice(element.violations, MOST_VIOLATIONS)
+        batch.violations += [{**each, "line": element.line} for each in found]
         return
     serializer = bound_serializer(ImportedResponseIn, element.value)
     is_valid = serializer.is_valid()
@@ -275,8 +302,8 @@ def _read(element: Element, batch: Batch, ignored: dict[str, None]) -> None:
     if is_valid:
         batch.sent.append(_sent(element, serializer.validated_data))
     else:
-        found = islice(serializer_violations(serializer), MOST_FAULTS)
-        batch.faults += [located(each, line=element.line, path=element.path) for each in found]
+        found = islice(serializer_violations(serializer), MOST_VIOLATIONS)
+        batch.violations += [with_line(each, line=element.line, path=element.path) for each in found]
 
 
 def _sent(element: Element, fields: Mapping[str, Any]) -> SentResponse:

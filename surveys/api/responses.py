@@ -17,17 +17,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
+from communities.errors import Conflict
 from communities.http import bodies
 from communities.http.fields import StrictTextField, UtcDateTimeField
-from communities.http.idempotency import once
+from communities.http.idempotency import Claim, is_settled, once
 from communities.http.pagination import MAX_PAGE, PageIn, PerPageIn
 from surveys.api import imports
 from surveys.api.conversation_examples import RESPONSE
+from surveys.api.imports import PreparedImport
 from surveys.api.projects import OwnWorkViewSet
 from surveys.models import Conversation, Project
 from surveys.services import access, lookup
-from surveys.services.imports import service
-from surveys.services.imports.service import Wanted
+from surveys.services.imports import service, walking
 from surveys.services.responses import changes
 from surveys.services.responses import service as responses
 from surveys.services.responses.changes import ChangesPage
@@ -227,6 +228,26 @@ _CHANGES = OpenApiExample(
 )
 
 
+def _read_and_walk(view: ResponseViewSet, claim: Claim | None) -> PreparedImport | None:
+    """Before the transaction: read the responses and walk the script with them. None if nothing is to do.
+
+    What depends on responses that are stored is not checked here, or a second request under the same claim
+    could be refused for what the first has just stored.
+    """
+    if is_settled(claim, at=view.at):
+        return None
+    options = imports.options_of(view.query(imports.ImportIn))
+    batch = imports.read(view.elements(), options)
+    walked = walking.walk(
+        actor=view.actor,
+        project_id=view.kwargs["project_id"],
+        sent=batch.sent,
+        violations=batch.violations,
+        at=view.at,
+    )
+    return PreparedImport(walked, options, batch.ignored)
+
+
 class ResponseViewSet(OwnWorkViewSet):
     noun = "response"
     least_role = {
@@ -291,24 +312,17 @@ class ResponseViewSet(OwnWorkViewSet):
         responses={201: imports.ImportedOut, 200: imports.ImportedOut, 400: imports.REFUSED},
         examples=imports.EXAMPLES,
     )
-    @once
-    def create(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
-        query = self.query(imports.ImportIn)
-        batch = imports.read(self.elements())
-        self.ignore(batch.ignored)
+    @once(prepare=_read_and_walk)
+    def create(self, request: Request, /, *, prepared: PreparedImport | None, **kwargs: Any) -> Response:
+        if prepared is None:  # the stored response expired after `_read_and_walk` saw it
+            message = "The response to this Idempotency-Key has just expired; please retry."
+            raise Conflict(message, retry_after=1)
+        self.ignore(prepared.ignored)
+        options = prepared.options
         count = service.import_responses(
-            actor=self.actor,
-            project_id=project_id,
-            sent=batch.sent,
-            faults=batch.faults,
-            wanted=Wanted(
-                is_dry_run=query["dry_run"],
-                gives_xp=query["give_xp"],
-                emits_events=query["emit_events"],
-            ),
-            at=self.at,
+            actor=self.actor, walked=prepared.walked, options=options, at=self.at
         )
-        return Response({"imported": count}, status=200 if query["dry_run"] else 201)
+        return Response({"imported": count}, status=200 if options.is_dry_run else 201)
 
     @extend_schema(
         operation_id="responses_changes",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import datetime
 
 from surveys.models import Analysis, Conversation, Project
@@ -12,6 +12,7 @@ from surveys.services.representations.project import project_as_json
 from surveys.services.representations.response import StoredAnswers, response_serializer
 from webhooks.events import EventType
 from webhooks.services import outbox
+from webhooks.services.outbox import Happening
 
 
 def project_changed(
@@ -35,43 +36,66 @@ def project_changed(
 
 def response_submitted(conversation: Conversation, stored: StoredAnswers, *, at: datetime) -> None:
     """Emit an event with a response that has just been completed, all answers included."""
-    _emit_with_answers(EventType.RESPONSE_SUBMITTED, conversation, stored, at=at)
+    responses_submitted(conversation.project, [(conversation, stored)], at=at)
+
+
+def responses_submitted(
+    project: Project, responses: Sequence[tuple[Conversation, StoredAnswers]], *, at: datetime
+) -> None:
+    """Emit the event of `response_submitted` for each of these responses of a project, by one statement."""
+    _emit_with_answers(EventType.RESPONSE_SUBMITTED, project, responses, at=at)
 
 
 def response_updated(conversation: Conversation, stored: StoredAnswers, *, at: datetime) -> None:
     """Emit an event with a completed response after one of its answers was changed."""
-    _emit_with_answers(EventType.RESPONSE_UPDATED, conversation, stored, at=at)
+    _emit_with_answers(EventType.RESPONSE_UPDATED, conversation.project, [(conversation, stored)], at=at)
 
 
 def _emit_with_answers(
-    type: EventType, conversation: Conversation, stored: StoredAnswers, *, at: datetime
+    type: EventType,
+    project: Project,
+    responses: Sequence[tuple[Conversation, StoredAnswers]],
+    *,
+    at: datetime,
 ) -> None:
+    if not responses:
+        return
+    serialize = response_serializer(project)
+    told = [
+        _happening(conversation, conversation.user_id, response=serialize(_row(conversation, stored)))
+        for conversation, stored in responses
+    ]
+    _emit(type, project, told, at)
+
+
+def _row(conversation: Conversation, stored: StoredAnswers) -> tuple[object, ...]:
+    """A response as `response_serializer` takes it."""
     person_id = conversation.user_id
-    serialize = response_serializer(conversation.project)
-    response = serialize(
-        (
-            conversation.pk,
-            conversation.session_number,
-            conversation.completed_at,
-            None if person_id is None else str(person_id),
-            conversation.platform_id,
-            conversation.provider,
-            conversation.started_at,
-            conversation.updated_at,
-            *(conversation.state.get(part) for part in ("scores", "results", "fields")),
-            stored.blocks,
-            stored.options,
-            stored.texts,
-        )
+    return (
+        conversation.pk,
+        conversation.session_number,
+        conversation.completed_at,
+        None if person_id is None else str(person_id),
+        conversation.platform_id,
+        conversation.provider,
+        conversation.started_at,
+        conversation.updated_at,
+        *(conversation.state.get(part) for part in ("scores", "results", "fields")),
+        stored.blocks,
+        stored.options,
+        stored.texts,
     )
-    data = {"project_id": str(conversation.project_id), "response": response}
-    _emit(type, conversation, data, at, person_id)
+
+
+def _happening(conversation: Conversation, person_id: int | None, **data: object) -> Happening:
+    fields = {"project_id": str(conversation.project_id), **data}
+    return Happening(f"response {conversation.pk}", fields, person_id)
 
 
 def response_deleted(conversation: Conversation, *, at: datetime) -> None:
     """Emit an event with the id of a response that was deleted, or of a vote that was retracted."""
-    data = {"project_id": str(conversation.project_id), "response_id": str(conversation.pk)}
-    _emit(EventType.RESPONSE_DELETED, conversation, data, at, None)
+    deletion = _happening(conversation, None, response_id=str(conversation.pk))
+    _emit(EventType.RESPONSE_DELETED, conversation.project, [deletion], at)
 
 
 def analysis_ended(analysis: Analysis, project: Project, *, at: datetime) -> None:
@@ -99,21 +123,13 @@ def member_erased(*, community_id: int, member_id: int, at: datetime) -> None:
     )
 
 
-def _emit(
-    type: EventType,
-    conversation: Conversation,
-    data: Mapping[str, object],
-    at: datetime,
-    person_id: int | None,
-) -> None:
-    project = conversation.project
-    outbox.emit(
+def _emit(type: EventType, project: Project, happenings: Sequence[Happening], at: datetime) -> None:
+    """Emit events about responses of one project."""
+    outbox.emit_many(
         community_id=project.community_id,
         type=type,
-        data=data,
+        happenings=happenings,
         at=at,
-        about=f"response {conversation.pk}",
         project_id=project.pk,
-        person_id=person_id,
         rounded_to=rounding_of(project),
     )

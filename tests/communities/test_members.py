@@ -119,3 +119,30 @@ def test_counts_of_projects_add_up(db: None) -> None:
     count_projects(community_id=caller.community.pk, active=-1)
 
     assert counts(caller) == (2, 0)
+
+
+def test_of_many_users_the_present_members_are_locked(db: None) -> None:
+    here, other = Caller(), Caller()
+    second = here.beside("member")
+    gone = here.beside("member")
+    Member.objects.filter(user=gone.user).update(left_at=NOON)
+    callers = [other, gone, second, here]
+
+    locked = members.lock_members(community_id=here.community.pk, user_ids=[each.user.pk for each in callers])
+
+    assert {user_id: held.member_id for user_id, held in locked.items()} == dict(
+        here.community.members.filter(left_at=None).values_list("user_id", "pk")
+    )
+    assert set(locked) == {here.user.pk, second.user.pk}
+    assert {held.user.user_id for held in locked.values()} == set(locked)
+
+
+def test_kept_members_are_told_with_their_users_and_those_who_left_are_not(db: None) -> None:
+    here = Caller()
+    gone = here.beside("member")
+    Member.objects.filter(user=gone.user).update(left_at=NOON)
+    ids = dict(Member.objects.values_list("user_id", "pk"))
+
+    kept = members.keep_members(member_ids=[*ids.values(), 2**62])
+
+    assert kept == {ids[here.user.pk]: here.user.pk}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,8 +19,8 @@ from webhooks.events import ALL, API_VERSION, EventType
 from webhooks.models import Delivery
 
 DELIVER = "webhooks.deliver"
-# One statement finds the listeners and writes the rows. The event is written even if nobody listens, so that
-# it is listed (`event_listing`).
+# One statement finds the listeners and writes the rows of all events. Events are written even if nobody
+# listens, so that they are listed (`event_listing`).
 _EMIT = """
     WITH listening AS MATERIALIZED (
         SELECT id FROM webhooks_webhook
@@ -31,17 +32,32 @@ _EMIT = """
     ), event AS (
         INSERT INTO webhooks_event
             (id, community_id, type, body, person_id, rounding, is_settled, created_at)
-        SELECT %(id)s::uuid, %(community_id)s, %(type)s, %(body)s, %(person_id)s::bigint,
+        SELECT new.id, %(community_id)s, %(type)s, new.body, new.person_id,
             %(rounding)s::varchar, %(is_settled)s, %(created_at)s
+        FROM unnest(%(ids)s::uuid[], %(bodies)s::text[], %(person_ids)s::bigint[])
+            AS new(id, body, person_id)
     )
     INSERT INTO webhooks_delivery
         (id, webhook_id, event_id, lane, status, attempt_count, due_at, even_if_off, is_settled, created_at)
-    SELECT gen_random_uuid(), id, %(id)s::uuid, %(lane)s, 'pending', 0,
+    SELECT gen_random_uuid(), listening.id, new.id, new.lane, 'pending', 0,
         least(%(created_at)s, now()), %(only_id)s::bigint IS NOT NULL, %(is_settled)s, %(created_at)s
-    FROM listening
+    FROM unnest(%(ids)s::uuid[], %(lanes)s::smallint[]) AS new(id, lane), listening
     RETURNING id, webhook_id, lane
 """
-_DEFAULTS = {"only_id": None, "project_id": None, "person_id": None, "rounding": None, "is_settled": True}
+_DEFAULTS = {"only_id": None, "project_id": None, "rounding": None, "is_settled": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What one event reports.
+
+    `about` names the object: events about one object are sent in order, unless an attempt fails or the event
+    is about an anonymous response. `person_id` is the user that `data` names, if any.
+    """
+
+    about: str
+    data: Mapping[str, object]
+    person_id: int | None = None
 
 
 def emit(
@@ -58,23 +74,48 @@ def emit(
 ) -> None:
     """Write an event, and a delivery for each webhook that listens. Call inside the change's transaction.
 
-    The body is frozen here. `happened_at` is the time of the change if that was before `at`. `about` names
-    the object: events about one object are sent in order, unless an attempt fails or the event is about an
-    anonymous response. `project_id` is the project that the event is about, if any: webhooks may listen to
-    some only. `person_id` is the user that `data` names, if any. `rounded_to` is set for events
-    about anonymous responses, which store no exact time.
+    `happened_at` is the time of the change if that was before `at`. For the others see `Happening` and
+    `emit_many`.
     """
+    emit_many(
+        community_id=community_id,
+        type=type,
+        happenings=[Happening(about, data, person_id)],
+        at=at,
+        happened_at=happened_at,
+        project_id=project_id,
+        rounded_to=rounded_to,
+    )
+
+
+def emit_many(
+    *,
+    community_id: int,
+    type: EventType,
+    happenings: Sequence[Happening],
+    at: datetime,
+    happened_at: datetime | None = None,
+    project_id: int | None = None,
+    rounded_to: Rounding | None = None,
+) -> None:
+    """Write events of one type and time as `emit` does, by one statement however many they are.
+
+    The bodies are frozen here. `project_id` is the project that the events are about, if any: webhooks may
+    listen to some only. `rounded_to` is set for events about anonymous responses, which store no exact time.
+    """
+    if not happenings:
+        return
     created_at = rounding.down(happened_at or at, rounded_to)
-    event = _event(community_id, type, data, created_at)
+    events = [_event(community_id, type, each.data, created_at) for each in happenings]
     values = {
-        "lane": _partition_of(about),
+        "lanes": [_partition_of(each.about) for each in happenings],
+        "person_ids": [each.person_id for each in happenings],
         "project_id": project_id,
-        "person_id": person_id,
         "rounding": rounded_to and rounded_to.value,
         "is_settled": rounded_to is None,
         "created_at": rounding.down(at, rounded_to),
     }
-    _write(event, values)
+    _write(community_id, type, events, values)
 
 
 def emit_to(
@@ -82,8 +123,13 @@ def emit_to(
 ) -> uuid.UUID:
     """Write an event for one webhook, even if it is off or not subscribed. Returns the delivery's id."""
     event = _event(community_id, type, data, at)
-    values = {"only_id": webhook_id, "lane": _partition_of(event["id"]), "created_at": at}
-    [delivery_id] = _write(event, values)
+    values = {
+        "only_id": webhook_id,
+        "lanes": [_partition_of(event["id"])],
+        "person_ids": [None],
+        "created_at": at,
+    }
+    [delivery_id] = _write(community_id, type, [event], values)
     return delivery_id
 
 
@@ -103,19 +149,21 @@ def _partition_of(about: str) -> int:
     return zlib.crc32(about.encode()) % Delivery.PARTITIONS
 
 
-def _write(event: Mapping[str, Any], values: Mapping[str, Any]) -> list[uuid.UUID]:
-    """Write the event and its deliveries, and wake their workers. Returns the deliveries' ids."""
+def _write(
+    community_id: int, type: EventType, events: Sequence[Mapping[str, Any]], values: Mapping[str, Any]
+) -> list[uuid.UUID]:
+    """Write events and their deliveries, and wake their workers. Returns the deliveries' ids."""
     assert connection.in_atomic_block, "An event is written in the transaction of its change."
-    of_event = {
-        "id": event["id"],
-        "community_id": int(event["community_id"]),
-        "type": event["type"],
-        "subscriptions": [event["type"], ALL],
-        "body": wire.render(event).decode(),
+    of_events: dict[str, Any] = {
+        "community_id": community_id,
+        "type": type.value,
+        "subscriptions": [type.value, ALL],
+        "ids": [event["id"] for event in events],
+        "bodies": [wire.render(event).decode() for event in events],
     }
     with prepared() as cursor:
-        cursor.execute(_EMIT, {**_DEFAULTS, **of_event, **values})
+        cursor.execute(_EMIT, {**_DEFAULTS, **of_events, **values})
         deliveries = cursor.fetchall()
-    for _, webhook_id, partition in deliveries:
+    for webhook_id, partition in {(webhook_id, partition) for _, webhook_id, partition in deliveries}:
         wake(DELIVER, webhook_id=webhook_id, lane=partition)
     return [delivery_id for delivery_id, _, _ in deliveries]

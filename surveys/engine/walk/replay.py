@@ -5,17 +5,20 @@
 Answers come as exports give them: one for each chosen option and each ranked item. A block is known by its id
 or its name, an option by its id, its value or, in a ranking, its label. So what was exported from a project
 fits a copy of it too, where the ids are others. Nothing is taken that a respondent could not have answered.
+
+A partial response may hold answers that its other answers hide. Its respondent may have stepped back and
+changed an answer, and the answers that depended on it are dropped only at the end (decisions 8.6).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from surveys.engine.script import CHOICES, WITH_ITEMS, Block, Option, Script, Violation, title_case
 from surveys.engine.walk import answers, presentation, runner
 from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
-from surveys.engine.walk.runner import State
+from surveys.engine.walk.runner import State, Turn
 
 MAX_DIGITS = 4  # of a rank
 
@@ -33,7 +36,10 @@ class GivenAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A walk with all answers. `reached` are the action blocks on the way, each with the state there."""
+    """A walk with all answers. `reached` are the action blocks on the way, each with the state there.
+
+    Those of a partial response are left out, because it gives nothing.
+    """
 
     state: State
     reached: Sequence[tuple[Block, State]] = ()
@@ -45,7 +51,7 @@ class _Matched:
 
     replies: dict[int, Reply] = field(default_factory=dict)
     first: dict[int, int] = field(default_factory=dict)
-    faults: list[Violation] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
 
 
 def replay(
@@ -54,12 +60,14 @@ def replay(
     """Walk the script with these answers. Returns the walk, and what is wrong; the walk counts if nothing is.
 
     A completed response comes to the end: questions without an answer were skipped, which only optional ones
-    can be. Any other ends at its last answer. `fields` are the texts that were sent along.
+    can be. A partial one goes as far as its answers lead. `fields` are the texts that were sent along.
     """
     matched = _match(script, given)
-    if matched.faults:
-        return Replay(State()), matched.faults
-    return _walk(script, matched, is_completed, fields)
+    if matched.violations:
+        return Replay(State()), matched.violations
+    if is_completed:
+        return _completed(script, matched, fields)
+    return _partial(script, matched, fields)
 
 
 # --- Matching -------------------------------------------------------------------------------------
@@ -72,7 +80,7 @@ def _match(script: Script, given: Sequence[GivenAnswer]) -> _Matched:
         try:
             block = _block_of(script, answer)
         except InvalidAnswer as invalid:
-            matched.faults.append(_at(index, invalid.violation))
+            matched.violations.append(_at(index, invalid.violation))
         else:
             by_block.setdefault(block.id or 0, []).append((index, answer))
     for block_id, rows in by_block.items():
@@ -81,7 +89,7 @@ def _match(script: Script, given: Sequence[GivenAnswer]) -> _Matched:
         try:
             matched.replies[block_id] = _reply(block, rows)
         except _InvalidRow as invalid:
-            matched.faults.append(_at(invalid.index, invalid.violation))
+            matched.violations.append(_at(invalid.index, invalid.violation))
     return matched
 
 
@@ -194,8 +202,8 @@ def _options_called(block: Block, text: str | None) -> list[Option]:
 # --- Walking --------------------------------------------------------------------------------------
 
 
-def _walk(
-    script: Script, matched: _Matched, is_completed: bool, fields: Mapping[str, str]
+def _completed(
+    script: Script, matched: _Matched, fields: Mapping[str, str]
 ) -> tuple[Replay, list[Violation]]:
     turn = runner.begin(script, fields=fields)
     waiting, reached = set(matched.replies), list[tuple[Block, State]]()
@@ -203,45 +211,54 @@ def _walk(
         block = turn.show
         if block.action_kind is not None:
             reached.append((block, turn.state))
-        if not (waiting or is_completed):
-            break
         if not block.asks:
             turn = runner.proceed(script, turn.state)
             continue
         reply = matched.replies.get(block.id or 0)
         if reply is None and presentation.effective_block(script, block).required:
-            return Replay(turn.state), [_unanswered(block, is_completed)]
+            message = f"The response is completed, but `{block.name}` needs an answer and has none."
+            return Replay(turn.state), [Violation("answers", "required", message)]
         waiting.discard(block.id or 0)
         turn = runner.answer(script, turn.state, SKIPPED if reply is None else reply)
-    walk = Replay(turn.state, reached)
-    return walk, list(_faults_of_end(script, matched, waiting, walk, turn.completes, is_completed))
+    return Replay(turn.state, reached), list(_hidden(script, matched, waiting))
 
 
-def _unanswered(block: Block, is_completed: bool) -> Violation:
-    if is_completed:
-        message = f"The response is completed, but `{block.name}` needs an answer and has none."
-    else:
-        message = f"There are answers behind `{block.name}`, which needs an answer and has none."
-    return Violation("answers", "required", message)
-
-
-def _faults_of_end(
-    script: Script,
-    matched: _Matched,
-    waiting: set[int],
-    walk: Replay,
-    completes: bool,
-    is_completed: bool,
-) -> Iterator[Violation]:
+def _hidden(script: Script, matched: _Matched, waiting: set[int]) -> Iterator[Violation]:
     for block_id in sorted(waiting, key=lambda each: matched.first[each]):
         name = script.blocks[script.index_by_id[block_id]].name
         message = f"With the other answers, a respondent does not come to `{name}`."
         yield _at(matched.first[block_id], Violation("block_id", "not_allowed", message))
-    if is_completed or waiting:
-        return
-    if completes:
-        message = "With these answers the response is completed: `status` must be `completed`."
-        yield Violation("status", "conflicting", message)
-    elif not any(map(answers.is_answer, walk.state.replies.values())):
+
+
+def _partial(script: Script, matched: _Matched, fields: Mapping[str, str]) -> tuple[Replay, list[Violation]]:
+    """The walk to the last answer that the others lead to. All answers are kept."""
+    if not any(map(answers.is_answer, matched.replies.values())):
         message = "A response that is not completed has at least one answer."
-        yield Violation("answers", "required", message)
+        return Replay(State()), [Violation("answers", "required", message)]
+    last = _after_last_answer(script, matched, fields)
+    if last.completes and script.is_poll:
+        message = "With this vote the response is completed: `status` must be `completed`."
+        return Replay(last.state), [Violation("status", "conflicting", message)]
+    state = last.state
+    if last.completes and runner.can_go_back(state):  # it was not sent: the last question waits
+        state = runner.back(script, state).state
+    return Replay(replace(state, replies={**matched.replies, **state.replies})), []
+
+
+def _after_last_answer(script: Script, matched: _Matched, fields: Mapping[str, str]) -> Turn:
+    """The turn after the last answer on the way, which ends at a required question without an answer."""
+    turn = last = runner.begin(script, fields=fields)
+    waiting = set(matched.replies)
+    while waiting and turn.show is not None and not turn.completes:
+        block = turn.show
+        if not block.asks:
+            turn = runner.proceed(script, turn.state)
+            continue
+        reply = matched.replies.get(block.id or 0)
+        if reply is None and presentation.effective_block(script, block).required:
+            break
+        turn = runner.answer(script, turn.state, SKIPPED if reply is None else reply)
+        if reply is not None:
+            waiting.discard(block.id or 0)
+            last = turn
+    return last

@@ -255,18 +255,21 @@ def values(script: Script, state: State) -> Callable[[str], Value]:
 def _values(script: Script, state: State, result_of: Callable[[Block], Value]) -> Callable[[str], Value]:
     """`values`, with `result_of` for the results of calculated blocks.
 
-    Scores are computed on first use. Results are read at each call, because a walk adds to them.
+    The set of blocks shown and the scores are computed on first use, which most blocks do not need. Results
+    are read at each call, because a walk adds to them.
     """
-    on_path = frozenset(state.path)
+    on_path: frozenset[int] | None = None
     scores: Mapping[str, Decimal] | None = None
 
     def value_of(name: str) -> Value:
-        nonlocal scores
+        nonlocal on_path, scores
         meaning = references.resolve(name, script)
         if isinstance(meaning, int):
             block = script.blocks[meaning]
             if block.type == CALCULATED:
                 return result_of(block)
+            if on_path is None:
+                on_path = frozenset(state.path)
             return answers.value(block, state.replies.get(block.id or 0)) if block.id in on_path else None
         if meaning == "answer":
             latest = _latest(script, state)

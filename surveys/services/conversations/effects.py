@@ -152,7 +152,7 @@ class DeferredRecipient(Recipient):
     """A member who receives the effects of an anonymous project once the hour of the answer is over."""
 
     _gifts: SealedMove = field(init=False)
-    _has_reached: bool = False
+    _has_reached: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         day = rounding.down(self.at, Rounding.DAY)

@@ -119,8 +119,8 @@ def new(
 def locked(*, conversation_id: uuid.UUID, actor: Actor | None = None) -> LoadedConversation:
     """A conversation under a row lock. An `actor` must be allowed to edit its project; None needs no check.
 
-    Refuses one whose project has changed its privacy since it began, and an imported one without an end: it
-    tells what somebody answered elsewhere.
+    Refuses one whose project has changed its privacy since it began, and a partial imported response; nobody
+    can continue it.
     """
     conversation = repository.lock(conversation_id=conversation_id)
     if conversation is None:

@@ -18,15 +18,17 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from django.db import models
+from django.db import connection, models
 
 from communities import rounding
 from communities.statements import columns_of, instance_of, prepared, width_of
 from surveys.engine.walk.answers import AnswerRow
-from surveys.models import Conversation, Project, Tally
+from surveys.models import Answer, Conversation, Project, Tally
 from surveys.services import anonymity, feed_order
 from surveys.services.conversations import completions
 from surveys.services.representations.response import StoredAnswers
+
+_ANSWER_COLUMNS = ("conversation_id", "block_id", "ordinal", "option_id", "value", "number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,22 @@ class MoveChanges:
 
 
 @dataclass(frozen=True, slots=True)
+class NewResponse:
+    """A whole response as `insert_many` writes it: its conversation, and the rows of its answers by block."""
+
+    conversation: Conversation
+    answers: Sequence[tuple[int, AnswerRow]]
+
+    @property
+    def stored(self) -> StoredAnswers:
+        return StoredAnswers(
+            [block_id for block_id, _ in self.answers],
+            [row.option_id for _, row in self.answers],
+            [row.value for _, row in self.answers],
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class RespondentHistory:
     """A project, and what one respondent has done there.
 
@@ -70,6 +88,18 @@ class RespondentHistory:
     project: Project
     conversation: Conversation | None
     completions: int
+
+
+def lock_project(*, project_id: int) -> Project | None:
+    """A project, locked against deletion and changes until the transaction ends. Moves do not wait for it."""
+    sql = f"""
+        SELECT {columns_of(Project, "p")} FROM surveys_project p
+        WHERE p.id = %s AND p.deleted_at IS NULL FOR KEY SHARE
+    """
+    with prepared() as cursor:
+        cursor.execute(sql, [project_id])
+        row = cursor.fetchone()
+    return instance_of(Project, row) if row else None
 
 
 def find_for_respondent(*, project_id: int, respondents: Sequence[str]) -> RespondentHistory | None:
@@ -136,6 +166,53 @@ def insert(*, conversation: Conversation) -> bool:
     with prepared() as cursor:
         cursor.execute(sql, values)
         return bool(cursor.rowcount)
+
+
+def insert_many(*, responses: Sequence[NewResponse], is_anonymous: bool) -> None:
+    """Insert listed responses of one project by a statement for each table, and check their foreign keys.
+
+    Otherwise the keys would be checked as the transaction ends, while the counts are locked.
+    """
+    if not responses:
+        return
+    names, _ = _as_row(responses[0].conversation)
+    position = feed_order.position(is_anonymous=is_anonymous)
+    rows = [_as_row(each.conversation)[1] for each in responses]
+    _insert_rows(Conversation, names, rows, ("changed_in", position))
+    answers = [
+        (each.conversation.pk, block_id, row.ordinal, row.option_id, row.value, row.number)
+        for each in responses
+        for block_id, row in each.answers
+    ]
+    _insert_rows(Answer, _ANSWER_COLUMNS, answers)
+    connection.check_constraints()
+
+
+def _insert_rows(
+    model: type[models.Model], names: Sequence[str], rows: Sequence[Sequence[Any]], *more: tuple[str, str]
+) -> None:
+    """Insert rows by one statement, whose arrays are the columns. `more` are columns with their SQL."""
+    if not rows:
+        return
+    fields = {field.column: field for field in model._meta.concrete_fields}
+    arrays = ", ".join(_array_of(fields[name]) for name in names)
+    columns = ", ".join([*names, *(name for name, _ in more)])
+    values = ", ".join([*(f"new.{name}" for name in names), *(sql for _, sql in more)])
+    with prepared() as cursor:
+        cursor.execute(
+            f"INSERT INTO {model._meta.db_table} ({columns}) SELECT {values}"
+            f" FROM unnest({arrays}) AS new({', '.join(names)})",
+            [list(column) for column in zip(*rows, strict=True)],
+        )
+
+
+def _array_of(field: models.Field[Any, Any]) -> str:
+    """The placeholder of an array of values, cast to their type without its length, which the column checks.
+
+    JSON is sent in binary form. As text each of its quotes would be escaped, which takes most of the time.
+    """
+    type_name = str(field.db_type(connection)).partition("(")[0]
+    return f"{'%b::text[]' if isinstance(field, models.JSONField) else '%s'}::{type_name}[]"
 
 
 def save(move: MoveChanges) -> None:
@@ -232,8 +309,7 @@ def _parts(move: MoveChanges) -> tuple[list[str], list[Any]]:
     if move.given:
         # A replaced row is updated: one statement cannot delete and insert the same row.
         parts.append(
-            "given AS (INSERT INTO surveys_answer"
-            " (conversation_id, block_id, ordinal, option_id, value, number)"
+            f"given AS (INSERT INTO surveys_answer ({', '.join(_ANSWER_COLUMNS)})"
             f" VALUES {', '.join(['(%s, %s, %s, %s, %s, %s)'] * len(move.given))}"
             + (
                 " ON CONFLICT (conversation_id, block_id, ordinal) DO UPDATE"

@@ -16,7 +16,7 @@ from surveys.services.imports.sent import SentResponse
 NOBODY = Count()
 
 
-def faults(
+def violations(
     *, project: Project, sent: Sequence[SentResponse], people: Mapping[int, Person]
 ) -> Iterator[ViolationJson]:
     """A violation for each completed response beyond the limit of its person; the later ones are too many."""
@@ -25,22 +25,22 @@ def faults(
         return
     keys = {person.respondent for person in people.values()}
     known = completions.counts(project_id=project.pk, respondents=keys)
-    for each, person, number in _numbered(sent, people):
+    for each, person, number in _in_order_of_completion(sent, people):
         if known.get(person.respondent, NOBODY).completions + number > most:
             times = "once" if most == 1 else f"{most} times"
             message = f"With this response, this person has completed the project more than {times}."
-            yield each.fault(Violation("platform_id", "too_many", message))
+            yield each.violation(Violation("platform_id", "too_many", message))
 
 
-def count(
+def count_completions(
     *, project: Project, sent: Sequence[SentResponse], people: Mapping[int, Person]
 ) -> Mapping[int, int]:
     """Count the completions, and return the number of each person's session by line.
 
     Sessions are numbered in the order in which they were submitted, after those that the project has.
-    Raises Conflict if somebody has reached the limit since `faults` looked.
+    Raises Conflict if somebody has reached the limit since `violations` looked.
     """
-    numbered = list(_numbered(sent, people))
+    numbered = list(_in_order_of_completion(sent, people))
     added = Counter(person.respondent for _, person, _ in numbered)
     if not added:
         return {}
@@ -55,7 +55,7 @@ def count(
     }
 
 
-def _numbered(
+def _in_order_of_completion(
     sent: Sequence[SentResponse], people: Mapping[int, Person]
 ) -> Iterator[tuple[SentResponse, Person, int]]:
     """The completed responses of known people with their numbers from 1 for each person, in order of time."""

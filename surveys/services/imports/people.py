@@ -64,14 +64,17 @@ def _person(project: Project, platform_id: str, member: tuple[int, int] | None) 
     return Person(platform_id, key, user_id, member_id)
 
 
-def keep(*, project: Project, people: Mapping[int, Person]) -> Mapping[int, Person]:
-    """The people with their users, created where there are none. No member among them is erased meanwhile.
+def lock_and_create(*, project: Project, people: Mapping[int, Person]) -> Mapping[int, Person]:
+    """The people with their users, created where there are none.
 
-    Raises Conflict if one was since they were found.
+    Members are locked, so that none is erased or merged into another user until the transaction ends. Raises
+    Conflict if one was since they were found.
     """
-    ids = {person.member_id for person in people.values() if person.member_id is not None}
-    if ids and set(members.keep_members(member_ids=ids)) != ids:
-        message = "Somebody whose response this is has just left the community. Please retry."
+    users_by_member = {
+        person.member_id: person.user_id for person in people.values() if person.member_id is not None
+    }
+    if users_by_member and members.keep_members(member_ids=users_by_member) != users_by_member:
+        message = "Somebody whose response this is has just left or merged two accounts. Please retry."
         raise Conflict(message, retry_after=1)
     external = {person.platform_id for person in people.values() if person.member_id is None}
     users = (

@@ -1,46 +1,22 @@
-"""The rows of imported responses, written by a few statements however many they are."""
+"""Imported responses as rows."""
 
 from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-import orjson
-from django.db import connection, models
-
-from communities.statements import prepared
 from surveys.engine import packing
 from surveys.engine.script import Script
 from surveys.engine.walk import answers
-from surveys.engine.walk.answers import AnswerRow
 from surveys.engine.walk.runner import State
-from surveys.models import Answer, Conversation, Project
-from surveys.services import anonymity, feed_order
+from surveys.models import Conversation, Project
+from surveys.services import anonymity
 from surveys.services.conversations import loading
-from surveys.services.conversations.repository import TallyChange
+from surveys.services.conversations.repository import NewResponse, TallyChange
 from surveys.services.imports.people import Person
 from surveys.services.imports.sent import SentResponse
-from surveys.services.representations.response import StoredAnswers
-
-
-@dataclass(frozen=True, slots=True)
-class NewResponse:
-    """A response as it will be stored: its conversation, and the rows of its answers by block."""
-
-    conversation: Conversation
-    answers: Sequence[tuple[int, AnswerRow]]
-
-    @property
-    def stored(self) -> StoredAnswers:
-        return StoredAnswers(
-            [block_id for block_id, _ in self.answers],
-            [row.option_id for _, row in self.answers],
-            [row.value for _, row in self.answers],
-        )
 
 
 def conversation_of(
@@ -95,54 +71,6 @@ def tally(responses: Sequence[NewResponse]) -> TallyChange:
         completed=sum(each.conversation.completed_at is not None for each in responses),
         listed=len(responses),
     )
-
-
-def insert(*, project: Project, responses: Sequence[NewResponse]) -> None:
-    """Write responses of one project, and check their foreign keys at once.
-
-    Otherwise those would be checked as the transaction ends, while the counts are locked. On anonymous
-    projects the order of the rows is that of their random ids.
-    """
-    ordered = sorted(responses, key=lambda each: each.conversation.pk) if project.is_anonymous else responses
-    fields = [field for field in Conversation._meta.concrete_fields if field.column != "changed_in"]
-    position = feed_order.position(is_anonymous=project.is_anonymous)
-    conversations = [[_stored(each.conversation, field) for field in fields] for each in ordered]
-    _insert(fields, conversations, ("changed_in", position))
-    _insert(Answer._meta.concrete_fields, [row for each in ordered for row in _answer_rows(each)])
-    connection.check_constraints()
-
-
-def _insert(
-    fields: Sequence[models.Field[Any, Any]], rows: Sequence[Sequence[Any]], *more: tuple[str, str]
-) -> None:
-    """Insert rows by one statement, whose arrays are the columns. `more` are columns with their SQL."""
-    if not rows:
-        return
-    table, names = fields[0].model._meta.db_table, [str(field.column) for field in fields]
-    arrays = ", ".join(f"%s::{_type_of(field)}[]" for field in fields)
-    columns = ", ".join([*names, *(name for name, _ in more)])
-    values = ", ".join([*(f"new.{name}" for name in names), *(sql for _, sql in more)])
-    with prepared() as cursor:
-        cursor.execute(
-            f"INSERT INTO {table} ({columns}) SELECT {values}"
-            f" FROM unnest({arrays}) AS new({', '.join(names)})",
-            [list(column) for column in zip(*rows, strict=True)],
-        )
-
-
-def _type_of(field: models.Field[Any, Any]) -> str:
-    """The type of a column without its length, which the column checks itself."""
-    return str(field.db_type(connection)).partition("(")[0]
-
-
-def _stored(conversation: Conversation, field: models.Field[Any, Any]) -> Any:
-    value = getattr(conversation, field.attname)
-    return orjson.dumps(value).decode() if isinstance(field, models.JSONField) else value
-
-
-def _answer_rows(response: NewResponse) -> Iterator[Sequence[Any]]:
-    for block_id, row in response.answers:
-        yield response.conversation.pk, block_id, row.ordinal, row.option_id, row.value, row.number
 
 
 def _id(started_at: datetime, place: int) -> uuid.UUID:

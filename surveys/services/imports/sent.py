@@ -10,7 +10,7 @@ from communities.errors import ViolationJson
 from surveys.engine.script import Violation
 from surveys.engine.walk.replay import GivenAnswer
 
-MOST_FAULTS = 20  # of one response
+MOST_VIOLATIONS = 20  # of one response
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,21 @@ class SentResponse:
     def is_completed(self) -> bool:
         return self.submitted_at is not None
 
-    def fault(self, violation: Violation) -> ViolationJson:
-        """The violation, with the path and the line of this response."""
-        return located(violation.as_json(), line=self.line, path=self.path)
+    def violation(self, violation: Violation) -> ViolationJson:
+        """A violation of this response as one of the body."""
+        return with_line(violation.as_json(), line=self.line, path=self.path)
 
 
-def located(violation: ViolationJson, *, line: int, path: str) -> ViolationJson:
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What an import does besides storing responses. A dry run stores none."""
+
+    is_dry_run: bool = False
+    gives_xp: bool = False
+    emits_events: bool = False
+
+
+def with_line(violation: ViolationJson, *, line: int, path: str) -> ViolationJson:
     """A violation of one response as one of the body: with its line, and the path to it."""
     inside = str(violation["field"])
     joined = f"{path}.{inside}" if path and inside else path or inside

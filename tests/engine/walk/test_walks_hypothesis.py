@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from surveys.engine.script import Bucket
@@ -181,3 +181,41 @@ def test_the_stored_answers_of_any_walk_replay_to_the_same_state(script, data):
             runner.answers_on_path(script, turn.state)
         )
         assert turn.state.path[: len(walk.state.path)] == walk.state.path
+
+
+@settings(
+    max_examples=examples(150),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(script=scripts(), data=st.data())
+def test_the_stored_answers_of_any_unfinished_walk_replay_with_those_that_are_hidden(script, data):
+    state = runner.begin(script).state
+    for _ in range(data.draw(st.integers(0, 25))):
+        block = runner.current_block(script, state)
+        if runner.can_go_back(state) and (block is None or data.draw(st.booleans())):
+            state = runner.back(script, state).state
+        elif block is not None and block.asks:
+            state = runner.answer(script, state, data.draw(replies(block))).state
+        elif block is not None:
+            state = runner.proceed(script, state).state
+    stored = {key: reply for key, reply in state.replies.items() if "skipped" not in reply}
+    assume(stored)
+    rows = [
+        GivenAnswer(block_id=key, value=row.value, option_id=row.option_id)
+        for key, reply in stored.items()
+        for row in answers.rows(script.blocks[script.index_by_id[key]], reply)
+    ]
+
+    walk, violations = replay(script, data.draw(st.permutations(rows)), is_completed=False, fields={})
+
+    kept = {key: reply for key, reply in walk.state.replies.items() if "skipped" not in reply}
+    assert violations == []
+    assert {key: answers_of(reply) for key, reply in kept.items()} == {
+        key: answers_of(reply) for key, reply in stored.items()
+    }
+    assert walk.state.at < len(script.blocks) or not walk.state.path
+
+
+def answers_of(reply: Any) -> Any:
+    """A reply, in which the order of choices does not matter: it is the script's."""
+    return sorted(reply["option_ids"]) if "option_ids" in reply else reply

@@ -35,7 +35,7 @@ OF_THE_END = COMMON | {
     "the role": (roles, "grant"),
     "the participation": (ledger, "count_participation"),
     "the conversation": (repository, "save_last"),
-    "the event": (outbox, "emit"),
+    "the event": (outbox, "emit_many"),
 }
 REWARDS = {"use_xp": True, "achievement_enabled": True, "discord_role_id": "88"}
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from surveys.api import imports
-from surveys.api.imports import MAX_RESPONSES
+from surveys.api.imports import MAX_RESPONSES, MAX_WITH_XP
 from surveys.models import Conversation
-from surveys.services.imports.sent import MOST_FAULTS
+from surveys.services.imports import walking
+from surveys.services.imports.sent import MOST_VIOLATIONS
+from surveys.services.imports.walking import MOST_SECONDS
 from tests.support.caller import Caller, refusal
 from tests.support.surveys.imports import (
     STARTED,
@@ -254,13 +257,38 @@ def test_a_partial_response_ends_at_its_last_answer(caller: Caller, project: Any
     assert [names[each] for each in conversation.state["path"]] == ["welcome", "one", "many", "why", "count"]
 
 
+RANKED = (item(1, label="a"), item(2, label="b"))
+
+
+@pytest.mark.parametrize(
+    ("answers", "path", "at"),
+    [
+        ([("many", "x"), ("many", "y")], [], "welcome"),  # behind a required question
+        ([ONE, ("why", "So.")], ["welcome", "one", "many", "why"], "count"),
+        ([("one", "green"), ("why", "So.")], ["welcome", "one"], "many"),  # hidden by the other answer
+        ([ONE, *RANKED], ["welcome", "one", "many", "why", "count", "stars"], "order"),  # the last question
+        ([("one", "green"), ("why", "So."), *RANKED], ["welcome", "one", "many", "count", "stars"], "order"),
+    ],
+)
+def test_a_partial_response_keeps_all_answers_and_ends_where_they_lead(
+    caller: Caller, project: Any, answers: list[Any], path: list[str], at: str
+) -> None:
+    [response] = imported(caller, project, partial(*answers))
+
+    names = {each["id"]: each["name"] for each in project["script"]["blocks"]}
+    state = Conversation.objects.get().state
+    assert (response["status"], len(response["answers"])) == ("partial", len(answers))
+    assert [names[each] for each in state["path"]] == path
+    assert project["script"]["blocks"][state["at"]]["name"] == at
+
+
 @pytest.mark.parametrize(
     ("answers", "field", "code"),
     [
         ([], "answers", "required"),
-        ([("many", "x"), ("many", "y")], "answers", "required"),  # behind a required question
-        ([("one", "green"), ("why", "So.")], "answers[1].block_id", "not_allowed"),
-        ([ONE, item(1, label="a"), item(2, label="b")], "status", "conflicting"),  # the last question
+        ([("why", "")], "answers", "required"),  # a skip
+        ([("one", "green"), ("why", "x" * 10_001)], "answers[1].value", "too_long"),  # hidden, and no answer
+        ([("one", "green"), ("many", "x")], "answers[1].block_id", "too_few"),
     ],
 )
 def test_a_partial_response_that_cannot_be_one(
@@ -291,12 +319,12 @@ def test_every_fault_is_told_by_its_line_and_nothing_is_stored(caller: Caller, p
 
 
 def test_of_one_response_not_all_faults_are_listed(caller: Caller, project: Any) -> None:
-    wrong = past(*[(f"none{n}", "x") for n in range(MOST_FAULTS + 1)])
-    shapeless = past(*[5] * (MOST_FAULTS + 1))
+    wrong = past(*[(f"none{n}", "x") for n in range(MOST_VIOLATIONS + 1)])
+    shapeless = past(*[5] * (MOST_VIOLATIONS + 1))
 
     found = faults(send(caller, project, wrong, shapeless))
 
-    assert [line for line, _, _ in found] == [1] * MOST_FAULTS + [2] * MOST_FAULTS
+    assert [line for line, _, _ in found] == [1] * MOST_VIOLATIONS + [2] * MOST_VIOLATIONS
 
 
 @pytest.mark.parametrize("text", ['"a\\u0000b"', '"\\ud800"', "NaN", "1e999", "9" * 30])
@@ -336,6 +364,31 @@ def test_a_thousand_responses_and_one_more(caller: Caller, project: Any) -> None
 
     assert faults(one_more) == [(None, "data", "too_many")]
     assert (thousand.status_code, thousand.json()) == (200, {"imported": MAX_RESPONSES})
+
+
+@pytest.mark.parametrize("query", ["?give_xp=true", "?give_xp=true&dry_run=true"])
+def test_with_xp_a_hundred_responses_and_one_more(caller: Caller, project: Any, query: str) -> None:
+    allowed = send_lines(caller, project, as_lines(*[past(ONE)] * MAX_WITH_XP), query=query)
+    refused = send_lines(caller, project, as_lines(*[past(ONE)] * (MAX_WITH_XP + 1)), query=query)
+
+    assert allowed.json() == {"imported": MAX_WITH_XP}
+    assert faults(refused) == [(None, "give_xp", "too_many")]
+    assert "at most 100 responses" in refused.json()["message"]
+
+
+@pytest.mark.parametrize("query", ["", "?dry_run=true"])
+def test_walks_that_take_too_long_are_refused_with_what_to_do(
+    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    answers = []
+    for last in (MOST_SECONDS, MOST_SECONDS + 0.01):
+        clock = iter([5, 5, 5 + last])  # at the beginning, and before each response
+        monkeypatch.setattr(walking, "time", SimpleNamespace(thread_time=clock.__next__))
+        answers.append(send(caller, project, past(ONE), past(ONE), query=query))
+
+    assert answers[0].json() == {"imported": 2}
+    assert faults(answers[1]) == [(None, "data", "too_many")]
+    assert "only 1 of 2 responses could be checked within 10 seconds" in answers[1].json()["message"]
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,71 @@ def test_an_export_is_imported_into_the_same_project_again(caller: Caller) -> No
     assert sorted(anns) == [1, 2, 3, 4]
 
 
+def went_back(caller: Caller, project: dict[str, Any], stop: str, **said: Any) -> None:
+    """A conversation up to `stop` that goes back to the question `one` and answers `green` there."""
+    walk(caller, project, {**said, "stop": stop}, external_id="ann")
+    talk = Talk(caller, project, external_id="ann")
+    while talk.block["name"] != "one":
+        talk.back()
+    talk.answer("green")
+
+
+def answer_to(project: dict[str, Any], name: str) -> dict[str, Any]:
+    match name:
+        case "many":
+            return {"option_ids": option(project, "many", 2, 0)}
+        case "order":
+            return {"ranking": option(project, "order", 1, 2, 0)}
+    return {"value": {"why": "So.", "count": "2.50", "stars": 4, "scale": 0, "nps": 10}[name]}
+
+
+@pytest.mark.parametrize("kind", ["many", "why", "count", "stars", "scale", "nps", "order"])
+def test_an_answer_that_was_hidden_by_a_step_back_is_imported_too(caller: Caller, kind: str) -> None:
+    blocks = [{**block} for block in BLOCKS if block.get("name") in ("one", kind)]
+    hidden = blocks[1] | {"show_when": {"variable": "one", "op": "eq", "value": "red"}}
+    project = caller.make_open(blocks[0], hidden, {**blocks[0], "name": "last"}, name="Original", **WEB)
+    went_back(caller, project, "last", one={"value": "red"}, **{kind: answer_to(project, kind)})
+    copy = copied(caller, project)
+
+    answer = send_lines(caller, copy, exported(caller, project, "ndjson"))
+
+    [was], [now] = listed(caller, project), listed(caller, copy)
+    assert (answer.status_code, answer.json()) == (201, {"imported": 1})
+    assert {name for name, _ in answers_of(was)} == {"one", kind}
+    assert answers_of(now) == answers_of(was)
+    assert (now["variables"], now["scores"]) == (was["variables"], was["scores"])
+    counts = [caller.get(f"/projects/{each['id']}").json()["info"] for each in (project, copy)]
+    assert counts[0]["response_count"] == counts[1]["response_count"] == 2
+
+
+def test_a_step_back_to_a_required_question_that_was_hidden_is_imported_too(caller: Caller) -> None:
+    shown = {"show_when": {"variable": "one", "op": "eq", "value": "green"}}
+    one, stars = BLOCKS[1], BLOCKS[5]
+    blocks = [one, {**stars, "name": "new", **shown}, stars, {**one, "name": "last"}]
+    project = caller.make_open(*blocks, name="Original", **WEB)
+    went_back(caller, project, "last", one={"value": "red"}, stars={"value": 3})
+    copy = copied(caller, project)
+
+    answer = send_lines(caller, copy, exported(caller, project, "ndjson"))
+
+    assert answer.json() == {"imported": 1}
+    assert answers_of(*listed(caller, copy)) == [("one", "green"), ("stars", "3")]
+
+
+def test_a_step_back_that_leaves_nothing_to_ask_is_imported_as_partial(caller: Caller) -> None:
+    shown = {"show_when": {"variable": "one", "op": "eq", "value": "red"}}
+    one, stars = BLOCKS[1], BLOCKS[5]
+    project = caller.make_open(one, stars, {**one, "name": "last", **shown}, name="Original", **WEB)
+    went_back(caller, project, "last", one={"value": "red"}, stars={"value": 3})
+    copy = copied(caller, project)
+
+    answer = send_lines(caller, copy, exported(caller, project, "ndjson"))
+
+    [now] = listed(caller, copy)
+    assert answer.json() == {"imported": 1}
+    assert (now["status"], answers_of(now)) == ("partial", [("one", "green"), ("stars", "3")])
+
+
 def test_scores_are_computed_anew(caller: Caller) -> None:
     quiz = {"type": "single_punch", "name": "quiz", "prompt": "Quiz?", "options": SCORED}
     scoring = {"scoring": {"enabled": True, "buckets": [{"name": "Skill", "order": 0}]}}

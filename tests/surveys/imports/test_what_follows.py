@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import count
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from communities.services import members
+from surveys.api import responses
+from surveys.engine.walk.replay import replay
 from surveys.models import Answer, Completion, Conversation, Project
 from surveys.services.conversations import repository
-from tests.factories import IdentityFactory, MemberFactory
+from surveys.services.imports import people, walking
+from tests.factories import IdentityFactory, MemberFactory, UserFactory
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.concurrency import BackgroundCall, run_together
 from tests.support.surveys import scenario
 from tests.support.surveys.copies import Copy, source
 from tests.support.surveys.imports import imported, listed, partial, past, send
-from tests.support.surveys.participants import Talk
+from tests.support.surveys.participants import Talk, giving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -73,17 +79,17 @@ def test_rows_are_those_that_a_live_response_has(caller: Caller, project: Any) -
 
 
 def test_figures_with_and_without_filters_count_imported_responses(caller: Caller, project: Any) -> None:
-    def count(query: str = "") -> Any:
+    def counted(query: str = "") -> Any:
         body = caller.get(f"/projects/{project['id']}/analysis/results{query}").json()
         return [block["response_count"] for block in body["blocks"]]
 
     Talk(caller, project).answer("red")
-    before = [count(), count("?provider=import"), count("?provider=web")]
+    before = [counted(), counted("?provider=import"), counted("?provider=web")]
 
     imported(caller, project, past(ONE, ("why", "So.")), past(OTHER))
 
     assert before == [[1, 0], [0, 0], [1, 0]]
-    assert [count(), count("?provider=import"), count("?provider=web")] == [[3, 1], [2, 1], [1, 0]]
+    assert [counted(), counted("?provider=import"), counted("?provider=web")] == [[3, 1], [2, 1], [1, 0]]
     assert len(listed(caller, project, "&provider=import")) == 2
 
 
@@ -131,7 +137,17 @@ def importing(caller: Caller, project: Any, *sent: Any, query: str = "") -> Any:
     return lambda: send(twin, project, *sent, query=query).status_code
 
 
-def test_an_import_waits_for_nobody_who_answers(caller: Caller, project: Any) -> None:
+@pytest.fixture
+def own_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each move counts in a slot of its own. They draw one of 16, and two with the same one wait."""
+    slots = count()
+    monkeypatch.setattr(repository, "random", SimpleNamespace(randrange=lambda number: next(slots) % number))
+
+
+@pytest.mark.usefixtures("own_slots")
+def test_an_import_waits_for_nobody_who_answers_and_counts_in_another_slot(
+    caller: Caller, project: Any
+) -> None:
     talk = Talk(caller, project, external_id="ann")
 
     with transaction.atomic():
@@ -142,17 +158,22 @@ def test_an_import_waits_for_nobody_who_answers(caller: Caller, project: Any) ->
     assert (did_wait, importer.result()) == (False, 201)
 
 
-def test_nobody_who_answers_waits_for_an_import(
-    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("own_slots")
+@pytest.mark.parametrize("has_counted", [False, True])
+def test_nobody_who_answers_and_counts_in_another_slot_waits_for_an_import(
+    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch, has_counted: bool
 ) -> None:
-    is_written, may_end, count = Event(), Event(), repository.count
+    is_written, may_end, count_now = Event(), Event(), repository.count
 
-    def count_later(**changes: Any) -> None:
+    def count_and_wait(**changes: Any) -> None:
+        if has_counted:
+            count_now(**changes)
         is_written.set()
         assert may_end.wait(30)
-        count(**changes)
+        if not has_counted:
+            count_now(**changes)
 
-    monkeypatch.setattr(repository, "count", count_later)
+    monkeypatch.setattr(repository, "count", count_and_wait)
     importer = BackgroundCall(importing(caller, project, past(ONE, platform_id="bob")))
     assert is_written.wait(30)
     during = Talk(caller, project, external_id="ann").through()["status"]
@@ -160,6 +181,106 @@ def test_nobody_who_answers_waits_for_an_import(
 
     assert (during, importer.result()) == ("completed", 201)
     assert scenario.counts(row_of(project)) == scenario.recounted(row_of(project))
+
+
+@pytest.mark.parametrize(("query", "waits", "status"), [("", True, 201), ("?dry_run=true", False, 200)])
+def test_an_import_waits_for_a_change_of_the_project_and_a_dry_run_does_not(
+    caller: Caller, project: Any, query: str, waits: bool, status: int
+) -> None:
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project["id"])
+        importer = BackgroundCall(importing(caller, project, past(ONE), query=query))
+        did_wait = importer.waits_for_lock()
+
+    assert (did_wait, importer.result()) == (waits, status)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "one"}])
+@pytest.mark.parametrize("query", ["", "?dry_run=true"])
+def test_the_script_is_walked_outside_of_transactions(
+    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch, query: str, headers: dict[str, str]
+) -> None:
+    is_inside = list[bool]()
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        is_inside.append(connection.in_atomic_block)
+        return replay(*args, **kwargs)
+
+    monkeypatch.setattr(walking, "replay", watched)
+
+    answer = send(caller, project, past(ONE), partial(OTHER), query=query, **headers)
+
+    assert answer.json() == {"imported": 2}
+    assert is_inside == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        ("/script", {"blocks": [QUESTION]}),
+        ("", {"settings": {"privacy_mode": "anonymous"}}),
+        ("", {"settings": {"hidden_fields": ["campaign"]}}),
+    ],
+)
+def test_a_project_that_changes_during_the_walks_refuses_them(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, path: str, change: Any
+) -> None:
+    project = caller.make(QUESTION, WHY, **WEB)
+
+    def replayed_then_changed(*args: Any, **kwargs: Any) -> Any:
+        walked = replay(*args, **kwargs)
+        answer = caller.put(f"/projects/{project['id']}{path}", change)
+        assert answer.status_code == 200, answer.content
+        return walked
+
+    monkeypatch.setattr(walking, "replay", replayed_then_changed)
+    refused = send(caller, project, past(ONE, ("why", "So.")), **{"Idempotency-Key": "one"})
+    monkeypatch.undo()
+    again = send(caller, project, past(ONE), **{"Idempotency-Key": "two"})
+
+    assert (refused.status_code, refused["Retry-After"]) == (409, "1")
+    assert (again.status_code, Conversation.objects.count()) == (201, 1)
+
+
+def test_a_project_that_is_deleted_during_the_walks_is_gone(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = caller.make(QUESTION, **WEB)
+
+    def replayed_then_deleted(*args: Any, **kwargs: Any) -> Any:
+        caller.delete(f"/projects/{project['id']}")
+        return replay(*args, **kwargs)
+
+    monkeypatch.setattr(walking, "replay", replayed_then_deleted)
+
+    assert send(caller, project, past(ONE)).status_code == 404
+
+
+@pytest.mark.parametrize("does_prepare_see_it", [True, False])
+def test_a_retry_under_the_same_key_is_not_refused_for_what_the_first_has_stored(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, does_prepare_see_it: bool
+) -> None:
+    project = caller.make_open(QUESTION, settings={"max_completes_per_user": 1}, **WEB)
+    key = {"Idempotency-Key": "one"}
+    send(caller, project, past(ONE, platform_id="ann"), **key)
+    if not does_prepare_see_it:  # the first commits just after the second has looked
+        monkeypatch.setattr(responses, "is_settled", lambda claim, *, at: False)
+
+    again = send(caller, project, past(ONE, platform_id="ann"), **key)
+
+    assert (again.status_code, again["Idempotency-Replayed"]) == (201, "true")
+    assert Conversation.objects.count() == 1
+
+
+def test_a_response_that_expires_while_a_retry_is_prepared_asks_to_try_again(
+    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(responses, "is_settled", lambda claim, *, at: True)
+
+    answer = send(caller, project, past(ONE), **{"Idempotency-Key": "one"})
+
+    assert (answer.status_code, answer["Retry-After"]) == (409, "1")
+    assert not Conversation.objects.exists()
 
 
 def test_the_script_cannot_change_during_an_import(caller: Caller) -> None:
@@ -171,6 +292,24 @@ def test_the_script_cannot_change_during_an_import(caller: Caller) -> None:
         did_wait = writer.waits_for_lock()
 
     assert (did_wait, writer.result().status_code) == (True, 200)
+
+
+def test_the_script_cannot_change_between_the_comparison_and_the_rows(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = caller.make(QUESTION, **WEB)
+    twin, find, writers = caller.in_another_thread(), people.find, list[BackgroundCall]()
+
+    def find_while_somebody_writes(**where: Any) -> Any:
+        write = BackgroundCall(lambda: twin.put(f"/projects/{project['id']}/script", {"blocks": [WHY]}))
+        assert write.waits_for_lock()
+        writers.append(write)
+        return find(**where)
+
+    monkeypatch.setattr(people, "find", find_while_somebody_writes)
+
+    assert send(caller, project, past(ONE)).status_code == 201
+    assert [writer.result().status_code for writer in writers] == [200]
 
 
 def test_two_imports_of_the_same_people_do_not_exceed_their_limit(caller: Caller) -> None:
@@ -188,11 +327,11 @@ def test_two_imports_of_the_same_people_do_not_exceed_their_limit(caller: Caller
 
 def test_imports_with_xp_and_answers_at_the_same_time_give_each_once(caller: Caller) -> None:
     project = caller.make_open(QUESTION, rewards={"use_xp": True, "xp_amount": 5}, **WEB)
-    people = []
+    everybody = []
     for n in range(5):
         made = MemberFactory.create(community=caller.community)
         IdentityFactory.create(user=made.user, provider="chat", platform_id=f"p{n}")
-        people.append(made)
+        everybody.append(made)
     sent = [past(ONE, platform_id=f"p{n}") for n in range(5)]
 
     def answer(member: Any) -> Any:
@@ -202,7 +341,7 @@ def test_imports_with_xp_and_answers_at_the_same_time_give_each_once(caller: Cal
     results = run_together(
         importing(caller, project, *sent, query="?give_xp=true"),
         importing(caller, project, *reversed(sent), query="?give_xp=true"),
-        *[answer(each) for each in people],
+        *[answer(each) for each in everybody],
     )
 
     assert results == [201, 201, *["completed"] * 5]
@@ -214,20 +353,23 @@ def test_imports_with_xp_and_answers_at_the_same_time_give_each_once(caller: Cal
     assert scenario.counts(row_of(project)) == scenario.recounted(row_of(project))
 
 
-def test_a_member_who_is_erased_meanwhile_is_not_given_responses(
-    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("change", ["left_at = now()", "user_id = %(other)s"])
+def test_a_member_who_is_erased_or_merged_meanwhile_is_not_given_responses(
+    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    ann = MemberFactory.create(community=caller.community)
+    ann, other = MemberFactory.create(community=caller.community), UserFactory.create()
     IdentityFactory.create(user=ann.user, provider="chat", platform_id="ann")
     find = members.find_by_accounts
 
-    def found_then_gone(**where: Any) -> Any:
+    def found_then_changed(**where: Any) -> Any:
         found = find(**where)
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE communities_member SET left_at = now() WHERE id = %s", [ann.pk])
+            cursor.execute(
+                f"UPDATE communities_member SET {change} WHERE id = %(id)s", {"id": ann.pk, "other": other.pk}
+            )
         return found
 
-    monkeypatch.setattr(members, "find_by_accounts", found_then_gone)
+    monkeypatch.setattr(members, "find_by_accounts", found_then_changed)
 
     answer = send(caller, project, past(ONE, platform_id="ann"))
 
@@ -235,12 +377,42 @@ def test_a_member_who_is_erased_meanwhile_is_not_given_responses(
     assert not Conversation.objects.exists()
 
 
-@pytest.mark.parametrize("count", [1, 50])
+# --- Their cost --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", ["", "?emit_events=true"])
+@pytest.mark.parametrize("number", [1, 50])
 def test_however_many_they_are_they_take_the_same_statements(
-    caller: Caller, project: Any, count: int
+    caller: Caller, project: Any, number: int, query: str
 ) -> None:
-    sent = [past(ONE, ("why", "So."), platform_id=f"p{n}") for n in range(count)]
+    caller.post("/webhooks", {"url": "https://example.com/", "events": ["response.submitted"]})
+    sent = [past(ONE, ("why", "So."), platform_id=f"p{n}") for n in range(number)]
     send(caller, project, past(ONE))  # the script is cached
 
     with scenario.at_most(30):
-        send(caller, project, *sent)
+        send(caller, project, *sent, query=query)
+
+
+@pytest.mark.parametrize("number", [1, 20])
+def test_with_xp_each_member_takes_few_statements_more(caller: Caller, number: int) -> None:
+    project = caller.make_open(QUESTION, giving(xp_amount=50), rewards={"use_xp": True}, **WEB)
+    for n in range(number):
+        made = MemberFactory.create(community=caller.community)
+        IdentityFactory.create(user=made.user, provider="chat", platform_id=f"p{n}")
+    sent = [past(ONE, platform_id=f"p{n}") for n in range(number)]
+    send(caller, project, past(ONE))  # the script is cached
+
+    with scenario.at_most(25 + 8 * number):
+        send(caller, project, *sent, query="?give_xp=true")
+
+
+def test_the_members_who_get_xp_are_locked_by_one_statement(caller: Caller) -> None:
+    project = caller.make_open(QUESTION, **WEB)
+    for n in range(5):
+        made = MemberFactory.create(community=caller.community)
+        IdentityFactory.create(user=made.user, provider="chat", platform_id=f"p{n}")
+
+    with CaptureQueriesContext(connection) as captured:
+        send(caller, project, *[past(ONE, platform_id=f"p{n}") for n in range(5)], query="?give_xp=true")
+
+    assert sum("FOR NO KEY UPDATE OF m" in query["sql"] for query in captured) == 1
