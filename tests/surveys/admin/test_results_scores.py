@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from surveys.models import Project
 from tests.support.caller import Caller
+from tests.support.staff import Staff
 from tests.support.surveys.project_tabs import superuser, tab
 from tests.support.surveys.quizzes import quiz
 from tests.support.surveys.sent_fields import PEOPLE, answer, made_by
 
 pytestmark = pytest.mark.django_db
+SHARED = {"settings": {"share_results": True}}
 
 
 @pytest.fixture
@@ -55,13 +56,42 @@ def test_without_scoring_there_is_no_section(client: Client, project: dict[str, 
     assert 'id="scores"' not in page(client, project)
 
 
-def test_a_shared_tab_of_an_anonymous_project_has_no_scores(client: Client) -> None:
-    caller = Caller()
-    project = quiz(caller, privacy_mode="anonymous", settings={"share_results": True})
-    token = Project.objects.get(pk=int(project["id"])).results_token
+def test_the_tab_says_whose_scores_they_are(client: Client) -> None:
+    project = quiz(Caller())
 
+    assert "Of completed responses, as they stood at the end." in page(client, project)
+    partial = page(client, project, "?status=partial")
+    assert "As they stand so far in responses that are not completed." in partial
+
+
+def another_creator(caller: Caller) -> Client:
+    """A browser of a creator of the community who made none of its projects."""
+    return Staff("creator", community=caller.community).client
+
+
+def test_another_creator_sees_the_scores_of_shared_results_without_the_texts() -> None:
+    caller = Caller()
+    project = quiz(caller, privacy_mode="semi-private", **SHARED)
+
+    html = page(another_creator(caller), project)
+
+    assert html.index("Fire Mage") < html.index('id="questions"')
+    assert "1.8 of 3" in html
+    assert "Of completed responses, as they stood at the end." in html
+    assert "little" not in html
+
+
+def test_another_creator_sees_no_scores_of_an_anonymous_project(client: Client) -> None:
+    caller = Caller()
+    project = quiz(caller, privacy_mode="anonymous", **SHARED)
+
+    html = page(another_creator(caller), project)
+
+    assert "These results are shared with the community" in html
+    assert 'id="questions"' in html
+    assert "Fire Mage" not in html
+    assert "little" not in html
     assert "Fire Mage" in page(client, project)
-    assert "Fire Mage" not in client.get(f"/r/{token}").content.decode()
 
 
 def test_declared_fields_are_offered_first_with_the_values_that_exist(
