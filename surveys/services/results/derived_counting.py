@@ -1,6 +1,7 @@
 """The counting of what is computed from answers: scores in each bucket, and results of calculated blocks.
 
     part(script, where, values, …)     the part of a statement that counts them; None if there are none
+    max_entries(script)                how many entries their distributions have, at most
 
 Both are stored on the conversation's row, as they stood at its last move (decisions 15.10). They are those of
 completed responses, or of partial ones where a selection has only these.
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
+from communities.statements import Part
 from surveys.engine.script import CALCULATED, Script
 from surveys.engine.walk import answers
 
@@ -22,8 +24,6 @@ MAX_TEXTS = 100
 MAX_TEXT = 500  # characters; longer results are cut
 
 Counted = Mapping[str, Sequence[Sequence[Any]]]  # lists of rows, by the names in the statement's result
-NOTHING: Counted = {}
-Part = tuple[str, list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +184,13 @@ def _added(buckets: Sequence[str], length: int) -> tuple[str, list[str]]:
 def derives_anything(script: Script) -> bool:
     """Whether responses have scores or results of calculated blocks."""
     return bool((script.scoring_enabled and script.buckets) or calculated_names(script))
+
+
+def max_entries(script: Script) -> int:
+    """How many entries the distributions of scores and calculated results have together, at most."""
+    buckets = len(script.bucket_keys) if script.scoring_enabled else 0
+    totals = int(buckets > 1)
+    return MAX_VALUES * (buckets + totals) + MAX_TEXTS * len(calculated_names(script))
 
 
 def is_graded(script: Script) -> bool:

@@ -177,6 +177,7 @@ def test_a_worker_counts_them_too_and_tells_of_too_many(
     ]  # fmt: skip
 
     monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", 1)
+    monkeypatch.setattr(sent_fields, "LOOKED_AT", 1)  # the latest, which has none
     path = f"/projects/{project['id']}/analysis/results?segment_by=field.plan"
     assert admin.get(path).status_code == 202
     very_large.run(count_id=ResultsCount.objects.latest("pk").pk)
