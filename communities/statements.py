@@ -96,8 +96,12 @@ def fetch_in_batches(sql: str, values: Sequence[Any], *, size: int) -> Generator
         fetching = Cursor(connection.connection)
         fetch = f"FETCH {size} FROM batches"
         try:
-            while rows := fetching.execute(fetch, binary=True, prepare=False).fetchall():
+            while True:
+                with connection.wrap_database_errors:  # as Django's cursors do
+                    rows = fetching.execute(fetch, binary=True, prepare=False).fetchall()
+                if not rows:
+                    return
                 yield rows
         finally:  # a transaction of the caller's may go on, and read another statement in batches
-            if connection.connection.info.transaction_status == TransactionStatus.INTRANS:
+            if fetching.connection.info.transaction_status == TransactionStatus.INTRANS:
                 cursor.execute("CLOSE batches")
