@@ -294,7 +294,7 @@ def _values_of(parts: Sequence[Part]) -> list[Any]:
 def _one_moment(max_wait: float | None) -> Iterator[None]:
     """All statements see the same answers. In a transaction of the caller's they see what it sees.
 
-    Who waits as long as it takes lets the database take as long.
+    Without a limit of the wait (None) the statements have no limit of time either.
     """
     if connection.in_atomic_block:
         yield

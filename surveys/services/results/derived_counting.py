@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from communities.statements import Part
 from surveys.engine.script import CALCULATED, Script
+from surveys.engine.statistics import DistributionEntry
 from surveys.engine.walk import answers
 
 MAX_VALUES = 11  # different numbers that are told one by one: as many as the points of a scale from 0 to 10
@@ -43,6 +44,20 @@ _DIVISIONS = {
     ),
     "field": ("c.state->'fields'->%s", "(SELECT coalesce(mark #>> '{}', ''))"),
 }
+
+
+def name_of(entry: DistributionEntry) -> str:
+    """A segment's name as it is counted: an option's id, a point, or a field's value."""
+    option_id, point = entry.key
+    return str(point if option_id is None else option_id)
+
+
+def is_of_field(entry: DistributionEntry) -> bool:
+    """Whether a segment is that of a field's value."""
+    option_id, value = entry.key
+    return option_id is None and isinstance(value, str)
+
+
 _COMPLETED = "c.completed_at IS NOT NULL"
 _PARTIAL = "c.is_listed AND c.completed_at IS NULL"
 # One pass over the rows: each bucket, their sum and each calculated block are grouped on their own, so that

@@ -52,7 +52,7 @@ def count(
     derives: bool,
     at: datetime,
 ) -> Figures | ResultsCount:
-    """The figures, counted at once unless they are a part of very many responses, or have scores of them.
+    """The figures. Of very many responses, a worker counts those that are filtered, segmented or have scores.
 
     Refuses what `figures.count` refuses, some of it once the worker has counted. Raises Unavailable if the
     worker's count has failed, or if enough other parts of the project are being counted.
@@ -88,7 +88,7 @@ def run(*, count_id: int, now: Clock = timezone.now) -> None:
         _complete(job, _count(job, now), at=now())
     except jobs.TakenOver:
         return
-    except InvalidRequest as refusal:  # known only once it is counted
+    except InvalidRequest as refusal:  # what only the count could find out
         _end(job, Job.Status.FAILED, at=now(), error=refusal.message, violations=refusal.violations)
     except (OperationalError, InterfaceError):  # the lease expires, and another worker counts anew
         raise
