@@ -86,7 +86,8 @@ class ResultsForm(forms.Form):
 
     def _add_field(self, field: SentField, values: Sequence[str], chosen: str) -> None:
         offered = [*values]
-        if chosen.startswith("=") and chosen[1:] not in offered and len(chosen) <= metadata.MAX_VALUE + 1:
+        is_possible = len(chosen) <= metadata.MAX_VALUE + 1 and "\0" not in chosen
+        if chosen.startswith("=") and chosen[1:] not in offered and is_possible:
             offered.append(chosen[1:])
         menu = [("", "All"), *((f"={value}", _short(value) or "(empty)") for value in offered)]
         self.fields[field.parameter] = forms.ChoiceField(

@@ -168,7 +168,15 @@ def test_a_field_divides(client: Client, project: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["?field.town==Rome", "?segment_by=field.town", "?field.customer=acme", "?segment_by=nonsense"]
+    "query",
+    [
+        "?field.town==Rome",
+        "?segment_by=field.town",
+        "?field.customer=acme",
+        "?field.customer==a%00b",
+        f"?field.customer=={'x' * 501}",
+        "?segment_by=nonsense",
+    ],
 )
 def test_an_unknown_field_or_value_is_told_at_the_form(
     client: Client, project: dict[str, Any], query: str
