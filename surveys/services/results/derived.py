@@ -95,7 +95,8 @@ def _check_listed(counted: Counted, segments: Sequence[DistributionEntry]) -> No
     if not all(is_of_field(entry) for entry in segments):
         return
     names = {row[1] for row in counted.get("ranges") or ()} | {row[0] for row in counted.get("sums") or ()}
-    assert names <= {None, *listed}, f"{len(names - listed)} segments are counted and not listed."
+    unlisted = names - {None, *listed}
+    assert not unlisted, f"{len(unlisted)} segments are counted and not listed."
 
 
 def _score(

@@ -11,10 +11,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from surveys.engine.statistics import DistributionEntry
 from surveys.models import Analysis, Conversation, Project, ResultsCount
 from surveys.services.analysis import service as analysis
-from surveys.services.results import derived_counting, figures, very_large
+from surveys.services.results import derived, derived_counting, figures, very_large
 from surveys.services.results.figures import Selection
+from surveys.services.scripts import cache as script_cache
 from tests.support.caller import CHOICE, TEXT, Caller, faults
 from tests.support.instruments.respondent import Sitting, build, sit
 from tests.support.surveys import event_log, scenario
@@ -270,6 +272,23 @@ def test_they_are_divided_like_blocks_are() -> None:
         [entry("much", 2, 66.67), entry("little", 1, 33.33)],
         [entry("much", 1, 50.0), entry("little", 1, 50.0)],
     ]
+
+
+def test_every_value_of_a_field_that_is_counted_is_listed() -> None:
+    caller = Caller()
+    project = Project.objects.get(pk=int(quiz(caller, [])["id"]))
+    stored = script_cache.get(project.pk, project.revision).stored
+    counted = {"ranges": [["score", name, "sea", 1, "1", "1", "1", "6"] for name in (None, "7", "8")]}
+    values = [DistributionEntry((None, name), name, None) for name in ("7", "8")]
+    options = [DistributionEntry((7, None), "red", None)]  # the option 8 is none any more
+
+    listed = derived.scores(stored.script, counted, values) or []
+    of_options = derived.scores(stored.script, counted, options) or []
+
+    assert [[part["count"] for part in each["segments"]] for each in listed] == [[0, 0], [1, 1], [0, 0]]
+    assert [[part["count"] for part in each["segments"]] for each in of_options] == [[0], [1], [0]]
+    with pytest.raises(AssertionError, match=r"^1 segments are counted and not listed"):
+        derived.scores(stored.script, counted, values[:1])
 
 
 def test_a_selection_and_the_whole_are_counted_alike() -> None:
