@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -11,8 +11,10 @@ import orjson
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.backends.utils import CursorWrapper
 from psycopg import Cursor
+from psycopg.pq import TransactionStatus
 
 Instance = TypeVar("Instance", bound=models.Model)
+Part = tuple[str, list[Any]]  # a part of a statement, and its values
 
 
 class _Cursor(Cursor[Any]):
@@ -80,8 +82,11 @@ def fetch_rows(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> list[tupl
     return rows
 
 
-def fetch_in_batches(sql: str, values: Sequence[Any], *, size: int) -> Iterator[list[tuple[Any, ...]]]:
+def fetch_in_batches(sql: str, values: Sequence[Any], *, size: int) -> Generator[list[tuple[Any, ...]]]:
     """The rows of a long statement, `size` at a time, all as they were when it began. Needs a transaction.
+
+    Who may stop before the last row closes the iterator (`contextlib.closing`), because a transaction has
+    one such statement at a time.
 
     Values arrive in their binary form: `bytes` as they are, and not as twice as many digits.
     """
@@ -89,6 +94,14 @@ def fetch_in_batches(sql: str, values: Sequence[Any], *, size: int) -> Iterator[
         cursor.execute("SET LOCAL cursor_tuple_fraction = 1.0")  # all rows will be fetched
         cursor.execute(f"DECLARE batches NO SCROLL CURSOR FOR {sql}", values)
         fetching = Cursor(connection.connection)
-        while rows := fetching.execute(f"FETCH {size} FROM batches", binary=True, prepare=False).fetchall():
-            yield rows
-        cursor.execute("CLOSE batches")
+        fetch = f"FETCH {size} FROM batches"
+        try:
+            while True:
+                with connection.wrap_database_errors:  # as Django's cursors do
+                    rows = fetching.execute(fetch, binary=True, prepare=False).fetchall()
+                if not rows:
+                    return
+                yield rows
+        finally:  # a transaction of the caller's may go on, and read another statement in batches
+            if fetching.connection.info.transaction_status == TransactionStatus.INTRANS:
+                cursor.execute("CLOSE batches")

@@ -25,7 +25,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment
-from communities.errors import Forbidden, InvalidRequest, Refusal, Unavailable
+from communities.errors import Forbidden, InvalidRequest, NotFound, Refusal, Unavailable
 from communities.http.downloads import download
 from communities.http.envelope import STATUS
 from surveys.admin import exporting
@@ -38,8 +38,9 @@ from surveys.pages.results.filters import ResultsForm
 from surveys.pages.results.scores import score_cards, variable_cards
 from surveys.services import access
 from surveys.services.exports import service as exports
-from surveys.services.results import figures, sent_fields, very_large, written
-from surveys.services.results.figures import Figures
+from surveys.services.results import figures, readers, sent_fields, written
+from surveys.services.results.figures import ALL, Figures
+from surveys.services.results.shared import SharedResults
 from surveys.services.scripts import editing as scripts
 
 TEMPLATE = "admin/surveys/project/results.html"
@@ -51,6 +52,8 @@ PART_IGNORED = (
     "These are the results of all responses: filters and comparisons, which could single out a person, are "
     "for the project's creator and admins."
 )
+PART_COUNTED = "These are the results of everything. What you selected is being counted:"
+SCORES_COUNTED = "Scores and calculated results are being counted:"
 
 
 @project_tab("results")
@@ -106,19 +109,20 @@ def export(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 @require_GET
 def counting(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """How far a worker has counted what the filters select; tells htmx to load the page when it is done."""
-    page.require_responses_reader()
-    form = results_form(request, page)
-    if not form.is_valid():
-        raise Http404
+    form = None
+    if access.may_read_people(actor=page.actor, project=page.project):
+        form = results_form(request, page)
+        if not form.is_valid():
+            raise Http404
     try:
-        counted = very_large.count(
-            project=page.project, selection=form.selection, segment_by=form.divided_by, at=page.at
-        )
+        seen = _read(page, form)
+    except (Forbidden, NotFound):
+        raise Http404 from None
     except Refusal:
         return reload_page()
-    if isinstance(counted, Figures):
+    if not isinstance(seen, ResultsCount):
         return reload_page()
-    return HttpResponse(fragment("results/counting.html", {"counting": _progress_of(page, form, counted)})())
+    return HttpResponse(fragment("results/counting.html", {"counting": _progress_of(page, form, seen)})())
 
 
 # --- Drawing ----------------------------------------------------------------------------------------
@@ -143,7 +147,6 @@ def draw(
         block["block_id"]: block.get("open_text") for block in (status.done.blocks if status.done else ())
     }
     cards = overview.cards_of(project, totals, texts, divided_by=form.divided_by)
-    tells_scores = access.may_read_solutions(actor=page.actor)
     context = {
         **_frame_of(request, page),
         "form": form,
@@ -152,8 +155,9 @@ def draw(
         "facts": overview.facts_of(totals, is_poll=project.is_poll),
         "is_empty": not totals.conversation_count,
         "funnel": None if project.is_poll else overview.funnel_of(project, totals),
-        "scores": score_cards(totals) if tells_scores else (),
-        "variables": variable_cards(totals) if tells_scores else (),
+        "scores": score_cards(totals),
+        "variables": variable_cards(totals),
+        "is_partial": form.covers == "partial",
         "cards": [each for each in cards if not each.card.is_removed],
         "removed": [each for each in cards if each.card.is_removed],
         "analysis_status": status,
@@ -181,18 +185,26 @@ def draw(
 
 def _draw_shared(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The tab for everybody else: what the interface gives them of shared results."""
-    tells_scores = access.may_read_solutions(actor=page.actor)
-    seen = aggregate.read(page.project, tells_scores=tells_scores, at=page.at)
+    seen = aggregate.read(page.project, actor=page.actor, at=page.at)
     context = {
         **_frame_of(request, page),
         "seen": seen,
         "facts": seen.facts,
+        "is_partial": False,
         "analysis_status": None,
         "divided_by": "",
         "written": {},
         "notice": PART_IGNORED if request.GET else "",
+        "counting": _progress_of(page, None, seen.job) if seen.job else None,
     }
-    return page.render(request, TEMPLATE, {"fragment": fragment("results/staff_shared.html", context)})
+    return page.render(
+        request,
+        TEMPLATE,
+        {
+            "fragment": fragment("results/staff_shared.html", context),
+            "is_running": bool(seen.job),
+        },
+    )
 
 
 def refused(request: HttpRequest, page: ProjectPage, refusal: Refusal) -> HttpResponseBase:
@@ -253,30 +265,42 @@ def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
 
 
 def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount | None]:
-    """Count what the form asks for. If segments are refused, add the error to the form and count without.
+    """Count what the form asks for, without the filters and segments that are refused: the form says why.
 
     While a worker counts, count everything, and return its job too.
     """
     form.full_clean()
-    try:
-        counted = very_large.count(
-            project=page.project, selection=form.selection, segment_by=form.divided_by, at=page.at
-        )
-    except InvalidRequest as refusal:
-        for each in refusal.violations:
-            form.add_error(str(each["field"]), str(each["message"]))
-        counted = very_large.count(
-            project=page.project, selection=form.selection, segment_by=form.divided_by, at=page.at
-        )
-    if isinstance(counted, Figures):
-        return counted, None
-    return figures.count(project=page.project, derives=False), counted
+    counted = None
+    while counted is None:
+        try:
+            counted = _read(page, form)
+        except InvalidRequest as refusal:
+            if not form.add_refusal(refusal):  # each time, one filter fewer is left to be refused
+                raise
+    if isinstance(counted, ResultsCount):
+        return figures.count(project=page.project, derives=False), counted
+    assert isinstance(counted, Figures)
+    return counted, None
 
 
-def _progress_of(page: ProjectPage, form: ResultsForm, job: ResultsCount) -> dict[str, object]:
+def _read(page: ProjectPage, form: ResultsForm | None) -> Figures | ResultsCount | SharedResults:
+    """What the form asks for; without a form, all that the reader may see."""
+    return readers.read(
+        actor=page.actor,
+        project=page.project,
+        selection=form.selection if form else ALL,
+        segment_by=form.divided_by if form else None,
+        at=page.at,
+    )
+
+
+def _progress_of(page: ProjectPage, form: ResultsForm | None, job: ResultsCount) -> dict[str, object]:
     address = reverse("admin:surveys_project_results_counting", args=[page.project.pk])
-    segment = f"&{urlencode({'segment_by': form.divided_by})}" if form.divided_by else ""
-    return {"progress": job.progress, "address": f"{address}?{form.query}{segment}"}
+    query = form.query if form else ""
+    if form and form.divided_by:
+        query += f"&{urlencode({'segment_by': form.divided_by})}"
+    text = PART_COUNTED if query else SCORES_COUNTED
+    return {"progress": job.progress, "address": f"{address}?{query}", "text": text}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.errors import Forbidden
 from communities.http.fields import UtcDateTimeField
 from communities.http.paths import MAX_ID
 from surveys.api.analysis_examples import RESULTS
@@ -19,11 +18,10 @@ from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, Entry
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
 from surveys.models import Conversation, Project, ResultsCount
-from surveys.services import access, lookup, metadata
-from surveys.services.representations import analysis
-from surveys.services.results import figures, very_large
-from surveys.services.results import shared as shared_results
-from surveys.services.results.figures import Selection
+from surveys.services import lookup, metadata
+from surveys.services.results import readers
+from surveys.services.results.figures import Figures, Selection
+from surveys.services.results.shared import SharedResults
 
 TAG = "Analysis"
 SECONDS_BETWEEN_LOOKS = 5
@@ -38,13 +36,10 @@ FIELD_FILTER = OpenApiParameter(
         "Only responses whose field has exactly this value, for instance `field.campaign=mail`: in place of "
         "`name` stands the name of a field of `metadata`, declared in `settings.hidden_fields` or sent with "
         "some response. An empty value selects the responses that were not given the field. Filters by "
-        "several fields must all match. An unknown name is `400 invalid_request`."
+        f"several fields must all match, {metadata.MAX_FIELDS} at most. An unknown name is `400 "
+        "invalid_request`."
     ),
     examples=[OpenApiExample("By campaign", "mail", parameter_only=("field.name", "query"))],
-)
-_WHOLE_ALONE = (
-    "These results are shared as a whole: filters and segments, which could single out a person, are for "
-    "the project's creator and admins."
 )
 
 
@@ -117,7 +112,8 @@ class SegmentByOut(serializers.Serializer[Any]):
     segments = SegmentOut(
         many=True,
         help_text="Of a field: its declared values, then others by how many responses have them, and at the "
-        "end those that were not given one, whose `value` is empty.",
+        "end responses that were not given one, whose `value` is empty. Values that only conversations "
+        "without an answer have are left out.",
     )
 
 
@@ -163,6 +159,31 @@ def _filters(query: Mapping[str, Any]) -> dict[str, Any]:
 _NOT_SHARED = {"is_archived": False, "drop_off": None, "open_text": None}
 
 
+def _of_figures(seen: Figures) -> dict[str, Any]:
+    return {
+        "conversation_count": seen.conversation_count,
+        "completion_count": seen.completion_count,
+        "response_count": seen.response_count,
+        "segment_by": seen.segment_by,
+        "scores": seen.scores,
+        "variables": seen.variables,
+        "blocks": seen.blocks,
+    }
+
+
+def _of_shared(seen: SharedResults) -> dict[str, Any]:
+    """What everybody may see, with few answers withheld."""
+    return {
+        "conversation_count": seen.conversation_count,
+        "completion_count": seen.completion_count,
+        "response_count": seen.response_count,
+        "segment_by": None,
+        "scores": None,
+        "variables": [],
+        "blocks": [{**block, **_NOT_SHARED} for block in seen.blocks],
+    }
+
+
 class ResultsViewSet(OwnWorkViewSet):
     noun = "results"
     least_role = {
@@ -180,14 +201,17 @@ class ResultsViewSet(OwnWorkViewSet):
             "repeats the figures of every block for each option of one choice, or each point of one scale. "
             "A respondent who chose several options of a multi punch is in several segments. Both also take "
             "fields of `metadata`: a filter `field.campaign=mail`, and `segment_by=field.campaign` for a "
-            "segment of each value and one of responses without the field, at most 100. The number of "
-            "segments times the number of options and points of all blocks (a block without any counts as "
-            "one) may be 50,000 at most; otherwise the response is `400 invalid_request`, `too_many`. While "
+            "segment of each value and one of responses without the field, at most 100 together. The number "
+            "of segments times that of all entries may be 50,000 at most; entries are the options and points "
+            "of all blocks (a block without any counts as one), 11 for each bucket and for all of them "
+            "together, and 100 for each calculated block. With more the response is `400 invalid_request`, "
+            "`too_many`. While "
             "other results of 50,000 or more responses are being counted, results of so many are `503 "
             "unavailable`; retry after `Retry-After` seconds. From 10,000,000 responses on, filtered and "
             "segmented results, and any with scores, are counted in the background: the response is `202` "
             "with the progress until they are there; request the same address again after `Retry-After` "
-            "seconds. They are then returned as they were counted for ten minutes, or until an answer "
+            "seconds. Unknown fields, and fields with too many values, may be refused only then. Results are "
+            "returned as they were counted for ten minutes, or until an answer "
             "changes if that is later. While two other parts of the project are being counted, the response "
             "is `503`. "
             "Every role may read the results of a `transparent` project; otherwise only its creator and "
@@ -216,53 +240,16 @@ class ResultsViewSet(OwnWorkViewSet):
             fields=tuple(sorted(query.get("field", {}).items())),
         )
         segment_by = query.get("segment_by")
-        self._refuse_unless_readable(project, in_part=(selection, segment_by) != (figures.ALL, None))
-        if project.is_anonymous and not access.may_read_people(actor=self.actor, project=project):
-            return self._shared(project, query)
-        counted = very_large.count(project=project, selection=selection, segment_by=segment_by, at=self.at)
-        if isinstance(counted, ResultsCount):
-            return self._going_on(request, project, counted)
-        is_whole = access.may_read_people(actor=self.actor, project=project)
-        tells_scores = access.may_read_solutions(actor=self.actor)
-        variables = counted.variables if tells_scores else []
-        return Response(
-            {
-                "project_id": str(project.pk),
-                "filters": _filters(query),
-                "conversation_count": counted.conversation_count,
-                "completion_count": counted.completion_count,
-                "response_count": counted.response_count,
-                "segment_by": counted.segment_by,
-                "scores": counted.scores if tells_scores else None,
-                "variables": variables if is_whole else [analysis.without_texts(each) for each in variables],
-                "blocks": counted.blocks,
-            }
+        seen = readers.read(
+            actor=self.actor, project=project, selection=selection, segment_by=segment_by, at=self.at
         )
+        if isinstance(seen, ResultsCount):
+            return self._going_on(request, project, seen)
+        told = _of_shared(seen) if isinstance(seen, SharedResults) else _of_figures(seen)
+        return Response({"project_id": str(project.pk), "filters": _filters(query), **told})
 
     def _going_on(self, request: Request, project: Project, job: ResultsCount) -> Response:
         """How far a worker's count has come, and where its figures will be."""
         headers = {"Location": request.get_full_path(), "Retry-After": str(SECONDS_BETWEEN_LOOKS)}
         body = {"project_id": str(project.pk), "status": job.status, "progress": job.progress}
         return Response(body, status=202, headers=headers)
-
-    def _shared(self, project: Project, query: Mapping[str, Any]) -> Response:
-        """What everybody may see, with few answers withheld."""
-        seen = shared_results.read(project=project, at=self.at)
-        return Response(
-            {
-                "project_id": str(project.pk),
-                "filters": _filters(query),
-                "conversation_count": seen.conversation_count,
-                "completion_count": seen.completion_count,
-                "response_count": seen.response_count,
-                "segment_by": None,
-                "scores": None,
-                "variables": [],
-                "blocks": [{**block, **_NOT_SHARED} for block in seen.blocks],
-            }
-        )
-
-    def _refuse_unless_readable(self, project: Project, *, in_part: bool) -> None:
-        access.require_results_reader(actor=self.actor, project=project, at=self.at)
-        if in_part and not access.may_read_people(actor=self.actor, project=project):
-            raise Forbidden(_WHOLE_ALONE)

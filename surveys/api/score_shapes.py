@@ -12,7 +12,9 @@ SCORES_HELP = (
     "One for each bucket, in their order, then, if there are several, one for all of them, whose `key` is "
     "null. They are the scores stored with completed responses, as they stood at the end; of "
     "partial ones, as they stand so far, with `status=partial` alone. Null where scoring is off, for role "
-    "member, who may not know what is right, and on anonymous projects for readers of shared results."
+    "member, who may not know what is right, and on anonymous projects for readers of shared results. "
+    "Analyses made before scores were counted have none; the next one has them, and is free while no answer "
+    "changes."
 )
 VARIABLES_HELP = (
     "One for each calculated block, in script order, over the same responses as `scores`. Empty for role "

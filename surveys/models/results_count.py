@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models.functions import MD5
 
 from surveys.models.job import Job
 from surveys.models.project import Project
@@ -11,7 +12,9 @@ from surveys.models.project import Project
 class ResultsCount(Job):
     """Filtered or segmented results of a project, counted by a worker. Deleted an hour after the end.
 
-    `part` is what is counted: the filters and `segment_by`, in one order. `changes` are those of the tally
+    `part` is what is counted: the filters, `segment_by`, whether scores are counted, and how the fields among
+    these are declared, in one order. It is indexed by its hash, because values of many fields are too long
+    for an index. `changes` are those of the tally
     when the count began. `sealed` are the figures, encrypted: compared with later answers they would tell
     what the latest respondents of an anonymous project answered.
     """
@@ -22,11 +25,16 @@ class ResultsCount(Job):
     changes = models.BigIntegerField()
     progress = models.FloatField(default=0.0, help_text="0 to 1.")
     sealed = models.BinaryField(null=True, blank=True)
+    violations = models.JSONField(
+        null=True, blank=True, help_text="What it was refused for, as in the API; null if it was not refused."
+    )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["project", "part", "revision"],
+                "project",
+                MD5("part"),
+                "revision",
                 condition=Job.UNFINISHED,
                 name="results_are_counted_once_at_a_time",
             ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from communities.statements import Part
 from surveys.engine.language.names import is_page_parameter
 from surveys.engine.script import Violation
 from surveys.models import Project
@@ -44,6 +45,14 @@ def from_address(project: Project, query: Mapping[str, str]) -> dict[str, str]:
     """The declared fields in the address of a page, without empty ones. Longer values are cut."""
     found = {key: query.get(key, "")[:MAX_VALUE] for key in project.hidden_fields}
     return allowed(project, {key: value for key, value in found.items() if value.isprintable() and value})
+
+
+def condition(name: str, value: str, *, state: str) -> Part:
+    """The condition that a field has exactly this value; empty: that it was not given.
+
+    `state` is the column with the state of a conversation.
+    """
+    return f"coalesce({state}->'fields'->>%s, '') = %s", [name, value]
 
 
 def faults(project: Project) -> Iterator[Violation]:

@@ -1,11 +1,13 @@
 """Hand-written statements are prepared once they repeat, and appear in Django's query log."""
 
+from contextlib import closing
+
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import DataError, IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from communities.models import Community
-from communities.statements import prepared
+from communities.statements import fetch_in_batches, prepared
 
 STATEMENT = "SELECT %s::int + 1 AS told_by_this_test"
 
@@ -35,6 +37,25 @@ def test_a_statement_is_in_the_query_log() -> None:
         _ask(1)
 
     assert [query["sql"] for query in queries] == ["SELECT $1::int + 1 AS told_by_this_test"]
+
+
+@pytest.mark.django_db
+def test_who_stops_early_may_read_another_statement_in_batches() -> None:
+    numbers = "SELECT n FROM generate_series(1, %s) n"
+
+    with transaction.atomic():
+        with closing(fetch_in_batches(numbers, [5], size=2)) as batches:
+            first = next(batches)
+        others = list(fetch_in_batches(numbers, [3], size=2))
+
+    assert first == [(1,), (2,)]
+    assert others == [[(1,), (2,)], [(3,)]]
+
+
+@pytest.mark.django_db
+def test_a_fault_of_a_statement_in_batches_is_the_one_that_is_told() -> None:
+    with pytest.raises(DataError, match="division by zero"), transaction.atomic():
+        list(fetch_in_batches("SELECT 1 / (%s - n) FROM generate_series(1, 9) n", [3], size=1))
 
 
 @pytest.mark.django_db

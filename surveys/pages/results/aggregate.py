@@ -13,15 +13,15 @@ from typing import Any
 
 import orjson
 
-from surveys.models import Analysis, Project
+from communities.actors import Actor
+from surveys.models import Analysis, Project, ResultsCount
 from surveys.pages.results import overview, public
 from surveys.pages.results.charts import Fact
 from surveys.pages.results.overview import StaffCard
 from surveys.pages.results.scores import ScoreCard, score_cards, variable_cards
 from surveys.pages.results.texts import TEXTS_HIDDEN, text_analysis
 from surveys.services.analysis import service as analysis
-from surveys.services.results import figures
-from surveys.services.results import shared as shared_results
+from surveys.services.results import figures, readers
 from surveys.services.results.shared import SharedResults
 
 
@@ -37,12 +37,14 @@ class SharedView:
     is_empty: bool
     scores: Sequence[ScoreCard] = ()
     variables: Sequence[ScoreCard] = ()
+    job: ResultsCount | None = None
 
 
-def read(project: Project, *, tells_scores: bool, at: datetime) -> SharedView:
-    """Read the shared results, with scores if it `tells_scores`, but never on anonymous projects.
+def read(project: Project, *, actor: Actor, at: datetime) -> SharedView:
+    """Read the shared results for an actor who may not read single responses.
 
-    Raises Unavailable while the process counts others of many responses.
+    While a worker counts them, `job` is its job, and what it counts is left out. Raises Unavailable while
+    the process counts others of many responses.
     """
     newest = analysis.rendered(project_id=project.pk, covers=Analysis.Covers.ALL, with_ai=None)
     if newest is not None and newest["status"] == Analysis.Status.COMPLETED:
@@ -51,10 +53,11 @@ def read(project: Project, *, tells_scores: bool, at: datetime) -> SharedView:
         newest = None
     texts = _texts(newest)
     summary = (newest or {}).get("summary") or ""
-    if project.is_anonymous:
-        return _in_steps(project, shared_results.read(project=project, at=at), texts, summary)
-    totals = figures.count(project=project, derives=tells_scores)
-    totals = replace(totals, variables=[analysis.without_texts(each) for each in totals.variables])
+    seen = readers.read(actor=actor, project=project, at=at)
+    if isinstance(seen, SharedResults):
+        return _in_steps(project, seen, texts, summary)
+    job = seen if isinstance(seen, ResultsCount) else None
+    totals = figures.count(project=project, derives=False) if isinstance(seen, ResultsCount) else seen
     cards = overview.cards_of(project, totals, texts, divided_by=None)
     facts = overview.facts_of(totals, is_poll=project.is_poll)
     shown = [_without_texts(each) for each in cards if not each.card.is_removed]
@@ -67,6 +70,7 @@ def read(project: Project, *, tells_scores: bool, at: datetime) -> SharedView:
         not totals.conversation_count,
         score_cards(totals),
         variable_cards(totals),
+        job,
     )
 
 

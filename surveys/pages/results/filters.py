@@ -13,6 +13,7 @@ from django import forms
 from django.core.validators import MaxValueValidator
 from django.http import QueryDict
 
+from communities.errors import InvalidRequest
 from surveys import response_sources
 from surveys.engine.flow.wording import heading
 from surveys.engine.statistics import SEGMENT_TYPES
@@ -39,6 +40,12 @@ class SentField:
         return f"{FIELD}{self.name}"
 
 
+def _named_in(data: QueryDict) -> list[str]:
+    """The names of the fields that an address filters by."""
+    names = [parameter.removeprefix(FIELD) for parameter in data if parameter.startswith(FIELD)]
+    return [name for name in names if metadata.is_key(name)]
+
+
 def _block_or_field(chosen: str) -> int | str:
     return chosen if chosen.startswith(FIELD) else int(chosen)
 
@@ -46,7 +53,8 @@ def _block_or_field(chosen: str) -> int | str:
 class ResultsForm(forms.Form):
     """Filters by status, date, channel and fields, and what to compare by. Days are inclusive, in `zone`.
 
-    `fields` are the fields to choose from, each with values. One that only the address has can be chosen too.
+    `fields` are the fields to choose from, each with values. Those that only the address has can be chosen
+    too, as many as a response can have.
     """
 
     status = forms.ChoiceField(choices=list(COVERS.items()), required=False)
@@ -67,9 +75,9 @@ class ResultsForm(forms.Form):
             if block.type in SEGMENT_TYPES
         ]
         known = dict(fields)
-        for parameter in data:
-            if parameter.startswith(FIELD) and metadata.is_key(name := parameter.removeprefix(FIELD)):
-                known.setdefault(name, ())
+        others = [name for name in _named_in(data) if name not in known]
+        self.has_too_many_fields = len(others) > metadata.MAX_FIELDS
+        known |= dict.fromkeys(others[: metadata.MAX_FIELDS], ())
         self.sent_fields = [SentField(name) for name in known]
         for field in self.sent_fields:
             self._add_field(field, known[field.name], data.get(field.parameter, ""))
@@ -78,7 +86,8 @@ class ResultsForm(forms.Form):
 
     def _add_field(self, field: SentField, values: Sequence[str], chosen: str) -> None:
         offered = [*values]
-        if chosen.startswith("=") and chosen[1:] not in offered and len(chosen) <= metadata.MAX_VALUE + 1:
+        is_possible = len(chosen) <= metadata.MAX_VALUE + 1 and "\0" not in chosen
+        if chosen.startswith("=") and chosen[1:] not in offered and is_possible:
             offered.append(chosen[1:])
         menu = [("", "All"), *((f"={value}", _short(value) or "(empty)") for value in offered)]
         self.fields[field.parameter] = forms.ChoiceField(
@@ -90,7 +99,17 @@ class ResultsForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)
         field.choices = choices
 
+    def add_refusal(self, refusal: InvalidRequest) -> bool:
+        """Add what a service refuses to the fields that it is about. False if that is none of them."""
+        faults = [each for each in refusal.violations if each["field"] in self.fields]
+        faults = [each for each in faults if each["field"] not in self.errors]
+        for each in faults:
+            self.add_error(str(each["field"]), str(each["message"]))
+        return bool(faults)
+
     def clean(self) -> dict[str, Any]:
+        if self.has_too_many_fields:
+            self.add_error(None, f"The address has more than {metadata.MAX_FIELDS} fields of its own.")
         first, last = self.cleaned_data.get("submitted_after"), self.cleaned_data.get("submitted_before")
         if first and last and last < first:
             self.add_error("submitted_before", "The last day must not be before the first day.")

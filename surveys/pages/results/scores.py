@@ -10,6 +10,7 @@ from communities.words import plural
 from surveys.pages.results.charts import (
     MAX_COLUMN_LABEL,
     ChartBar,
+    ChartColumn,
     DataTable,
     Entry,
     Fact,
@@ -19,7 +20,6 @@ from surveys.pages.results.charts import (
     table_of,
     track_of,
 )
-from surveys.pages.results.charts import ChartColumn as Column
 from surveys.pages.results.segments import (
     MAX_DRAWN,
     NO_VALUE,
@@ -47,15 +47,13 @@ class ScoreCard:
     counted: str
     notice: str = ""
     facts: Sequence[Fact] = ()
-    columns: Sequence[Column] = ()
+    columns: Sequence[ChartColumn] = ()
     bars: Sequence[ChartBar] = ()
     track: Track | None = None
     note: str = ""
     description: str = ""
     table: DataTable | None = None
     comparison: SegmentComparison | None = None
-    # What the columns of a question have and those of a score have not.
-    marker: None = None
 
 
 def score_cards(counted: Figures) -> list[ScoreCard]:
@@ -78,10 +76,15 @@ def _card(key: str, kind: str, entry: Entry, segments: Sequence[Series]) -> Scor
     if not count:
         return replace(card, notice=NOBODY)
     card = _texts(card, entry) if entry.get("is_text") else _numbers(card, entry)
-    return replace(card, comparison=_comparison(entry, segments) if segments else None)
+    is_compared = segments and entry["distribution"]
+    return replace(card, comparison=_comparison(entry, segments) if is_compared else None)
 
 
 def _texts(card: ScoreCard, entry: Entry) -> ScoreCard:
+    if not entry["distribution"]:
+        texts = plural(entry["other_values"], "different text")
+        counted = plural(entry["other_count"], "response")
+        return replace(card, note=f"{texts}, in {counted}. What they say is not shared.")
     bars = [_bar(each) for each in entry["distribution"]]
     note = ""
     if entry["other_values"]:

@@ -25,11 +25,17 @@ from communities.errors import Conflict, NotFound
 from communities.queue import wake
 from communities.transactions import in_transaction
 from surveys.ai import provider_is_free
-from surveys.ai.provider import LOCAL
 from surveys.models import Analysis, Project
 from surveys.services import access, anonymity, history, jobs
 from surveys.services.analysis import texts as open_texts
-from surveys.services.analysis.worker import RUN, give_up, run
+from surveys.services.analysis.worker import (
+    RUN,
+    give_up,
+    is_outdone,
+    lacking_scores_alone,
+    lacks_scores,
+    run,
+)
 from surveys.services.anonymity import LEAST_ANSWERS
 from surveys.services.representations import analysis as analysis_json
 from surveys.services.representations.analysis import (
@@ -175,11 +181,9 @@ def is_current(done: Analysis, *, project: Project, changes: int) -> bool:
 
     `changes` is the project's current `figures.changes`.
     """
-    if has_changed(done, project=project, changes=changes):
+    if has_changed(done, project=project, changes=changes) or lacks_scores(done, project=project):
         return False
-    # A provider connected since then reads texts better than the local statistics do.
-    is_outdone = done.generated_by == LOCAL and not provider_is_free()
-    return not (is_outdone and open_texts.count(project_id=project.pk, covers=done.covers))
+    return not (is_outdone(done) and open_texts.count(project_id=project.pk, covers=done.covers))
 
 
 def has_changed(done: Analysis, *, project: Project, changes: int) -> bool:
@@ -188,8 +192,14 @@ def has_changed(done: Analysis, *, project: Project, changes: int) -> bool:
 
 
 def price(*, project: Project, covers: str) -> int:
-    """Credits that an analysis with AI takes now; 0 if the provider is free."""
+    """Credits that an analysis with AI takes now; 0 if the provider is free.
+
+    It is free too if it takes over what an analysis without scores has read.
+    """
     if provider_is_free():
+        return 0
+    changes = figures.changes(project.pk)
+    if lacking_scores_alone(project=project, covers=covers, changes=changes) is not None:
         return 0
     texts = open_texts.count(project_id=project.pk, covers=covers)
     return settings.CREDITS_FOR_100_TEXTS * -(-texts // TEXTS_PER_CREDIT_UNIT)

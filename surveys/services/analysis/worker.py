@@ -32,7 +32,9 @@ from surveys.services import anonymity, events, jobs
 from surveys.services.analysis import texts as open_texts
 from surveys.services.analysis.texts import MAX_SUMMARY, QuestionThemes, ThemeTitle, clean_text
 from surveys.services.results import figures
+from surveys.services.results.derived_counting import derives_anything
 from surveys.services.results.figures import Figures, Selection
+from surveys.services.scripts import cache as script_cache
 
 RUN = "surveys.run_analysis"
 TURN = timedelta(minutes=2)
@@ -93,10 +95,47 @@ def _analyse(job: Analysis, now: Clock) -> AnalysisResult:
         raise jobs.TakenOver
     if job.checkpoint is None:
         _note_starting_point(job, project, now)
+    changes = figures.changes(project.pk)
     counted = figures.count(project=project, selection=Selection(covers=job.covers), max_wait=None)
     if not job.with_ai:
         return AnalysisResult(counted)
+    earlier = lacking_scores_alone(project=project, covers=job.covers, changes=changes)
+    if earlier is not None:
+        return _with_texts_of(earlier, counted)
     return _TextAnalysis.of(job, project, counted, now).read()
+
+
+def lacking_scores_alone(*, project: Project, covers: str, changes: int) -> Analysis | None:
+    """The finished analysis of the texts as they are, if all that it lacks are scores.
+
+    It was made by a version that did not count them. A new one takes over what was read.
+    """
+    done = Analysis.objects.filter(
+        project=project, with_ai=True, covers=covers, status=Job.Status.COMPLETED
+    ).order_by("-pk")
+    newest = done.first()
+    if newest is None or (newest.revision, newest.changes) != (project.revision, changes):
+        return None
+    return newest if lacks_scores(newest, project=project) and not is_outdone(newest) else None
+
+
+def lacks_scores(done: Analysis, *, project: Project) -> bool:
+    """Whether an analysis of the current script was made by a version that did not count scores."""
+    if done.variables_as_json is not None:
+        return False
+    return derives_anything(script_cache.get(project.pk, project.revision).stored.script)
+
+
+def is_outdone(done: Analysis) -> bool:
+    """Whether a provider connected since then reads texts better than the local statistics did."""
+    return done.generated_by == LOCAL and not ai.provider_is_free()
+
+
+def _with_texts_of(earlier: Analysis, counted: Figures) -> AnalysisResult:
+    texts = {block["block_id"]: block.get("open_text") for block in earlier.blocks}
+    for block in counted.blocks:
+        block["open_text"] = texts.get(block["block_id"])
+    return AnalysisResult(counted, earlier.summary, earlier.generated_by, earlier.checkpoint or {})
 
 
 def _note_starting_point(job: Analysis, project: Project, now: Clock) -> None:

@@ -18,7 +18,7 @@ from communities.errors import NotFound, refuse
 from communities.models import Identity, Member
 from communities.transactions import in_transaction
 from surveys.models import Project, Tally
-from surveys.services import access, history
+from surveys.services import access, history, metadata
 from surveys.services.conversations import repository
 from surveys.services.conversations import service as conversations
 from surveys.services.representations.response import ResponseJson, response_serializer
@@ -234,8 +234,9 @@ def _where(project: Project, filters: Mapping[str, object]) -> tuple[str, list[A
             parts.append(condition)
             more.append(filters[name])
     for name, value in cast(Sequence[tuple[str, str]], filters.get("fields") or ()):
-        parts.append("coalesce(state->'fields'->>%s, '') = %s")
-        more += [name, value]
+        condition, own = metadata.condition(name, value, state="state")
+        parts.append(condition)
+        more += own
     return " AND ".join(parts), [*values, *more]
 
 

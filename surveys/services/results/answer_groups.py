@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from communities.statements import Part
 from surveys.engine.script import NUMBERS, SCALES, Block
 from surveys.engine.statistics import MAX_POINT, AnswerGroup
-
-Part = tuple[str, list[Any]]
 
 
 def part(questions: Sequence[Block]) -> Part:

@@ -6,8 +6,8 @@ from the packed answers on the conversations' rows, where the filters are condit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -16,16 +16,16 @@ import orjson
 from django.db import connection
 
 from communities.errors import refuse
-from communities.statements import fetch_in_batches, fetch_rows
+from communities.statements import Part, fetch_in_batches, fetch_rows
 from communities.transactions import in_transaction
 from surveys.engine import packing
 from surveys.engine.script import CHOICES, Block, Option, Script
 from surveys.engine.statistics import AnswerGroup, EntryKey
-from surveys.services.results import answer_groups, derived_counting, large
+from surveys.services import metadata
+from surveys.services.results import answer_groups, derived_counting, large, sent_fields
 from surveys.services.results.large import Counted
 from surveys.services.scripts.storage import StoredScript
 
-Part = tuple[str, list[Any]]  # a statement that comes to one JSON value, and its values
 Progress = Callable[[int], None]
 
 
@@ -50,6 +50,7 @@ CONVERSATIONS_AT_ONCE = 5_000  # 20,000 take half as long again: they do not fit
 # as long. Of many responses there is one count at a time.
 MEMORY_FOR_SEGMENTS = "32MB"
 _NOTHING: Part = ("SELECT '{}'::json", [])
+_NO_NAMES: Mapping[str, str] = {}
 _BEGUN, _COMPLETED = 0, 2  # how far a conversation came: 1 has an answer
 _COVERS = {
     "completed": "c.completed_at IS NOT NULL",
@@ -79,10 +80,14 @@ class ReportedBlock:
 
 @dataclass(frozen=True, slots=True)
 class SegmentField:
-    """A field whose values divide the responses, into `most` segments at most."""
+    """A field whose values divide the responses, into `most` segments at most.
+
+    `values` are those that have a segment even if no response has them, and `""` for responses without one.
+    """
 
     name: str
     most: int
+    values: tuple[str, ...] = ("",)
 
 
 class TooManyToDerive(Exception):
@@ -96,8 +101,9 @@ Dividing = ReportedBlock | SegmentField | None
 class AnswerCounts:
     """Counts from the database. `unfinished` counts conversations not completed, by their current block.
 
-    `changes` is the tally's number of changes at that moment. `derived` is read by the module of this name.
-    `values` are how many responses have each value of the field that divides; empty: those without one.
+    `changes` is the tally's number of changes at that moment. `derived` is read by the module of this name;
+    None if it was not asked for. `values` are how many responses have each value of the field that divides;
+    empty: those without one.
     """
 
     changes: int
@@ -107,7 +113,7 @@ class AnswerCounts:
     unfinished: Mapping[int, int]
     groups: Mapping[int, list[AnswerGroup]]
     of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]]
-    derived: derived_counting.Counted
+    derived: derived_counting.Counted | None
     values: Mapping[str, int]
 
 
@@ -118,6 +124,7 @@ def count_answers(
     selection: Selection,
     dividing: Dividing,
     *,
+    undeclared: Mapping[str, str] = _NO_NAMES,
     max_wait: float | None = 0.0,
     note: Progress | None = None,
     derives: bool = True,
@@ -125,40 +132,45 @@ def count_answers(
 ) -> AnswerCounts:
     """All figures are of one moment. It `derives` scores and results of calculated blocks too.
 
-    `note` is told now and then how many conversations were looked at.
+    `undeclared` are fields to look for in the responses, by parameter. `note` is told now and then how many
+    conversations were looked at.
 
     Raises Unavailable if there are many responses and another thread is counting many, for longer than
-    `max_wait` seconds; None waits as long as it takes. Refuses a field with too many values. Raises
-    TooManyToDerive if there are `most_derived` responses or more with scores or results of calculated blocks.
+    `max_wait` seconds; None waits as long as it takes. Refuses a field that no response has, and one with
+    too many values. Raises TooManyToDerive if there are `most_derived` responses or more with scores or
+    results of calculated blocks.
     """
     where, values = _where(project_id, selection)
     condition = where or "c.project_id = %s", values or [project_id]
     unfinished_part = _unfinished(*condition)
-    derived_part = _derived(stored.script, selection, condition, dividing) if derives else _NOTHING
-    key = project_id, stored.revision, selection, getattr(dividing, "id", dividing), derives
+    derived_part = _derived(stored.script, selection, condition, dividing) if derives else None
+    by = getattr(dividing, "id", dividing)
+    key = project_id, stored.revision, selection, by, derives, tuple(sorted(undeclared.items()))
     questions = [each for each in reported if each.block.asks]
 
     def count(*, has_turn: bool) -> tuple[Counted, Any] | None:
         """The counts, and where people left; None if that takes a turn."""
         ((listed, completed, changes),) = _values_of([_totals(project_id)])
-        if most_derived is not None and listed >= most_derived and derived_part is not _NOTHING:
+        if most_derived is not None and listed >= most_derived and derived_part is not None:
             raise TooManyToDerive
         is_large = listed >= large.LARGE
         if is_large and (known := large.kept(key, changes=changes)) is not None:
             return known, _values_of([unfinished_part])[0]
         if is_large and not has_turn:
             return None
+        sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
         if where or dividing is not None:
-            if dividing is not None and derived_part is not _NOTHING:
+            # First, because it ends at too many values. Scores are counted for each value that there is.
+            counted = _counted_part(changes, questions, dividing, condition, note)
+            if dividing is not None and derived_part is not None:
                 with connection.cursor() as cursor:
                     cursor.execute(f"SET LOCAL work_mem = '{MEMORY_FOR_SEGMENTS}'")
-            unfinished, computed = _values_of([unfinished_part, derived_part])
-            counted = _counted_part(changes, questions, dividing, condition, note)
-            counted = replace(counted, derived=computed)
+            unfinished, computed = _values_of([unfinished_part, derived_part or _NOTHING])
         else:
             groups_part = answer_groups.part([each.block for each in questions])
-            unfinished, computed, rows = _values_of([unfinished_part, derived_part, groups_part])
-            counted = Counted(changes, listed, completed, answer_groups.by_block(rows), {}, computed)
+            unfinished, computed, rows = _values_of([unfinished_part, derived_part or _NOTHING, groups_part])
+            counted = Counted(changes, listed, completed, answer_groups.by_block(rows), {})
+        counted = replace(counted, derived=computed if derives else None)
         if is_large:
             large.keep(key, counted)
         return counted, unfinished
@@ -196,37 +208,71 @@ def _counted_part(
     field = dividing if isinstance(dividing, SegmentField) else None
     block = dividing if isinstance(dividing, ReportedBlock) else None
     counter = Counter(questions, block, field.most if field else 0)
-    places: dict[str, int] = {}  # of the values of the field
-    sizes: dict[str, int] = {}
+    values = _Values(field) if field else None
     listed = completed = looked_at = 0
-    for data, progress, sent in _packed(*condition, field.name if field else None):
-        segments = None
-        if field is not None:
-            segments = [places.setdefault(value, len(places)) for value in sent]
-            _refuse_too_many(field, len(places))
-            for value, came in zip(sent, progress, strict=True):
-                sizes[value] = sizes.get(value, 0) + (came != _BEGUN)
-        counter.add(data, segments)
-        listed += len(progress) - progress.count(_BEGUN)
-        completed += progress.count(_COMPLETED)
-        looked_at += len(progress)
-        if note is not None:
-            note(looked_at)
-    of_segments = counter.groups_of_segments([(None, value) for value in places])
+    with closing(_packed(*condition, field.name if field else None)) as batches:
+        for data, progress, sent in batches:
+            counter.add(data, values.add(sent, progress) if values else None)
+            listed += len(progress) - progress.count(_BEGUN)
+            completed += progress.count(_COMPLETED)
+            looked_at += len(progress)
+            if note is not None:
+                note(looked_at)
+    sizes = values.sizes if values else {}
+    of_segments = counter.groups_of_segments([(None, value) for value in sizes])
     return Counted(changes, listed, completed, counter.groups(), of_segments, values=sizes)
 
 
-def _refuse_too_many(dividing: SegmentField, count: int) -> None:
+class _Values:
+    """The values of a field that divides responses, and how many responses have each."""
+
+    def __init__(self, field: SegmentField) -> None:
+        self._field = field
+        self._places = {value: place for place, value in enumerate(field.values)}
+        self.sizes = dict.fromkeys(field.values, 0)
+        refuse_too_many_segments(field, len(self.sizes))
+
+    def add(self, sent: Sequence[str], progress: Sequence[int]) -> list[int]:
+        """Note the values of some conversations. Returns the place of each one's segment.
+
+        Those without an answer are in none (-1), and their values get no place. Refuses too many values.
+        """
+        segments = []
+        for value, came in zip(sent, progress, strict=True):
+            if came == _BEGUN:
+                segments.append(-1)
+                continue
+            place = self._places.setdefault(value, len(self._places))
+            self.sizes[value] = self.sizes.get(value, 0) + 1
+            segments.append(place)
+        refuse_too_many_segments(self._field, len(self._places))
+        return segments
+
+
+def refuse_too_many_segments(dividing: SegmentField, count: int) -> None:
     if count > dividing.most:
         refuse(
             "segment_by",
             "too_many",
-            f"`field.{dividing.name}` has more than {dividing.most:,} values in these responses, which is "
-            "the limit for this project. Filter by some of them instead.",
+            f"`field.{dividing.name}` divides these responses into more than {dividing.most:,} segments, "
+            "which is the limit for this project. Filter by some of its values instead.",
         )
 
 
-def _derived(script: Script, selection: Selection, condition: Part, dividing: Dividing) -> Part:
+def refuse_many_recent_values(project_id: int, selection: Selection, dividing: SegmentField) -> None:
+    """Refuse a field that has too many values in the latest selected responses alone, before a long count."""
+    where, values = _where(project_id, selection)
+    sql = f"""
+        SELECT DISTINCT coalesce(c.state->'fields'->>%s, '') FROM (
+            SELECT * FROM surveys_conversation
+            WHERE project_id = %s AND is_listed ORDER BY updated_at DESC, id DESC LIMIT %s
+        ) c WHERE {where or "TRUE"}
+    """
+    rows = fetch_rows(sql, [dividing.name, project_id, sent_fields.LOOKED_AT, *values])
+    refuse_too_many_segments(dividing, len({*dividing.values, *(value for (value,) in rows)}))
+
+
+def _derived(script: Script, selection: Selection, condition: Part, dividing: Dividing) -> Part | None:
     division = None
     if isinstance(dividing, SegmentField):
         division = derived_counting.Division("field", dividing.name)
@@ -234,8 +280,7 @@ def _derived(script: Script, selection: Selection, condition: Part, dividing: Di
         is_choice = dividing.block.type in CHOICES
         division = derived_counting.Division("choice" if is_choice else "scale", str(dividing.id))
     is_partial = selection.covers == "partial"
-    part = derived_counting.part(script, *condition, is_partial=is_partial, division=division)
-    return part or _NOTHING
+    return derived_counting.part(script, *condition, is_partial=is_partial, division=division)
 
 
 def _values_of(parts: Sequence[Part]) -> list[Any]:
@@ -249,7 +294,7 @@ def _values_of(parts: Sequence[Part]) -> list[Any]:
 def _one_moment(max_wait: float | None) -> Iterator[None]:
     """All statements see the same answers. In a transaction of the caller's they see what it sees.
 
-    Who waits as long as it takes lets the database take as long.
+    Without a limit of the wait (None) the statements have no limit of time either.
     """
     if connection.in_atomic_block:
         yield
@@ -264,7 +309,7 @@ def _one_moment(max_wait: float | None) -> Iterator[None]:
 
 def _packed(
     where: str, values: Sequence[Any], field: str | None
-) -> Iterator[tuple[bytes, Sequence[int], Sequence[str]]]:
+) -> Generator[tuple[bytes, Sequence[int], Sequence[str]]]:
     """The packed answers of selected conversations, with separators, how far each conversation came, and the
     value of a field.
 
@@ -279,9 +324,10 @@ def _packed(
         FROM surveys_conversation c WHERE {where}
     """
     names = [] if field is None else [field]
-    for rows in fetch_in_batches(sql, [*names, *values], size=CONVERSATIONS_AT_ONCE):
-        packed, progress, sent = zip(*rows, strict=True)
-        yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, sent
+    with closing(fetch_in_batches(sql, [*names, *values], size=CONVERSATIONS_AT_ONCE)) as batches:
+        for rows in batches:
+            packed, progress, sent = zip(*rows, strict=True)
+            yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, sent
 
 
 def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
@@ -293,8 +339,9 @@ def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
             parts.append(condition)
             values.append(value)
     for name, value in selection.fields:
-        parts.append("coalesce(c.state->'fields'->>%s, '') = %s")
-        values += [name, value]
+        condition, own = metadata.condition(name, value, state="c.state")
+        parts.append(condition)
+        values += own
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])
 
 

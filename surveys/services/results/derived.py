@@ -16,9 +16,16 @@ from typing import Any
 from surveys.engine.language.values import json_number
 from surveys.engine.script import Script
 from surveys.engine.statistics import DistributionEntry, percentage
-from surveys.services.results.derived_counting import Counted, calculated_names, is_graded
+from surveys.services.results.derived_counting import (
+    Counted,
+    calculated_names,
+    is_graded,
+    is_of_field,
+    name_of,
+)
 
 TOTAL = "Total"
+NO_RANGE = (0, "0", None, None, None)  # the figures of nobody
 
 
 class _Rows:
@@ -42,6 +49,7 @@ def scores(
     """Figures of each bucket, then of all together if there are several; None if scoring is off."""
     if not script.scoring_enabled:
         return None
+    _check_listed(counted, segments or ())
     rows = _Rows(counted)
     figures = [
         _score(rows, script, "score", {"key": bucket.key, "name": bucket.name}, segments)
@@ -56,6 +64,7 @@ def variables(
     script: Script, counted: Counted, segments: Sequence[DistributionEntry] | None
 ) -> list[dict[str, Any]]:
     """Figures of each calculated block, in the order of the script."""
+    _check_listed(counted, segments or ())
     rows = _Rows(counted)
     found = []
     for key, (block_id, name) in calculated_names(script).items():
@@ -77,12 +86,17 @@ def variables(
     return found
 
 
-def name_of(entry: DistributionEntry) -> str:
-    """A segment's name as it is counted: an option's id, a point, or a field's value."""
-    option_id, point = entry.key
-    if option_id is not None:
-        return str(option_id)
-    return entry.value if point is None else str(point)
+def _check_listed(counted: Counted, segments: Sequence[DistributionEntry]) -> None:
+    """Check that the values of a field are all listed: figures and scores are counted in two statements.
+
+    Left out on purpose are answers to a question that are none of its options and points any more.
+    """
+    listed = {name_of(entry) for entry in segments}
+    if not all(is_of_field(entry) for entry in segments):
+        return
+    names = {row[1] for row in counted.get("ranges") or ()} | {row[0] for row in counted.get("sums") or ()}
+    unlisted = names - {None, *listed}
+    assert not unlisted, f"{len(unlisted)} segments are counted and not listed."
 
 
 def _score(
@@ -95,7 +109,7 @@ def _score(
     key = about["key"] or ""
 
     def figures(segment: str | None) -> dict[str, Any]:
-        *_, most = rows.ranges.get((kind, segment, key), _NONE)
+        *_, most = rows.ranges.get((kind, segment, key), NO_RANGE)
         correct = _correct(rows, kind, segment, key) if is_graded(script) else None
         return {
             **_numbers(rows, kind, segment, key),
@@ -111,17 +125,14 @@ def _score(
 
 def _correct(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, Any]:
     """The points of right answers alone, and the most of them that was reachable for anybody."""
-    *_, most = rows.ranges.get((f"{kind}_correct", segment, key), _NONE)
+    *_, most = rows.ranges.get((f"{kind}_correct", segment, key), NO_RANGE)
     stats = _stats(rows, f"{kind}_correct", segment, key)
     del stats["count"]
     return {**stats, "max_score_correct": _number(most)}
 
 
-_NONE = (0, "0", None, None, None)  # the figures of nobody
-
-
 def _stats(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, Any]:
-    people, total, low, high, _ = rows.ranges.get((kind, segment, key), _NONE)
+    people, total, low, high, _ = rows.ranges.get((kind, segment, key), NO_RANGE)
     return {
         "count": int(people),
         "mean": float(Decimal(total) / int(people)) if people else None,

@@ -1,6 +1,7 @@
 """The counting of what is computed from answers: scores in each bucket, and results of calculated blocks.
 
     part(script, where, values, …)     the part of a statement that counts them; None if there are none
+    max_entries(script)                how many entries their distributions have, at most
 
 Both are stored on the conversation's row, as they stood at its last move (decisions 15.10). They are those of
 completed responses, or of partial ones where a selection has only these.
@@ -13,7 +14,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
+from communities.statements import Part
 from surveys.engine.script import CALCULATED, Script
+from surveys.engine.statistics import DistributionEntry
 from surveys.engine.walk import answers
 
 MAX_VALUES = 11  # different numbers that are told one by one: as many as the points of a scale from 0 to 10
@@ -22,8 +25,6 @@ MAX_TEXTS = 100
 MAX_TEXT = 500  # characters; longer results are cut
 
 Counted = Mapping[str, Sequence[Sequence[Any]]]  # lists of rows, by the names in the statement's result
-NOTHING: Counted = {}
-Part = tuple[str, list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,20 @@ _DIVISIONS = {
     ),
     "field": ("c.state->'fields'->%s", "(SELECT coalesce(mark #>> '{}', ''))"),
 }
+
+
+def name_of(entry: DistributionEntry) -> str:
+    """A segment's name as it is counted: an option's id, a point, or a field's value."""
+    option_id, point = entry.key
+    return str(point if option_id is None else option_id)
+
+
+def is_of_field(entry: DistributionEntry) -> bool:
+    """Whether a segment is that of a field's value."""
+    option_id, value = entry.key
+    return option_id is None and isinstance(value, str)
+
+
 _COMPLETED = "c.completed_at IS NOT NULL"
 _PARTIAL = "c.is_listed AND c.completed_at IS NULL"
 # One pass over the rows: each bucket, their sum and each calculated block are grouped on their own, so that
@@ -184,6 +199,13 @@ def _added(buckets: Sequence[str], length: int) -> tuple[str, list[str]]:
 def derives_anything(script: Script) -> bool:
     """Whether responses have scores or results of calculated blocks."""
     return bool((script.scoring_enabled and script.buckets) or calculated_names(script))
+
+
+def max_entries(script: Script) -> int:
+    """How many entries the distributions of scores and calculated results have together, at most."""
+    buckets = len(script.bucket_keys) if script.scoring_enabled else 0
+    totals = int(buckets > 1)
+    return MAX_VALUES * (buckets + totals) + MAX_TEXTS * len(calculated_names(script))
 
 
 def is_graded(script: Script) -> bool:

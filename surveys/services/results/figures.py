@@ -13,7 +13,7 @@ All figures are of the same moment.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -24,7 +24,8 @@ from surveys.engine import statistics
 from surveys.engine.script import Script
 from surveys.engine.statistics import REPORTED_TYPES, SEGMENT_TYPES, AnswerGroup, EntryKey
 from surveys.models import Project, Tally
-from surveys.services.results import counting, derived, large, sent_fields, steps
+from surveys.services import metadata
+from surveys.services.results import counting, derived, derived_counting, large, sent_fields, steps
 from surveys.services.results.counting import (
     ALL,
     AnswerCounts,
@@ -51,8 +52,8 @@ __all__ = [
     "totals",
 ]
 
-# Every segment repeats every number of every block: 60 choices of 100 options, segmented by one of them, make
-# 600,000 numbers and took 16 s. This limit takes about one second.
+# Every segment repeats every number of every block, score and calculated result: 60 choices of 100 options,
+# segmented by one of them, make 600,000 numbers and took 16 s. This limit takes about one second.
 MAX_SEGMENT_NUMBERS = 50_000
 MAX_FIELD_SEGMENTS = 100
 NOT_GIVEN = "Not given"
@@ -106,24 +107,36 @@ def responses(project_id: int) -> int:
     return Tally.objects.filter(project_id=project_id).aggregate(count=Sum("listed"))["count"] or 0
 
 
-def refuse_unless_countable(*, project: Project, selection: Selection, segment_by: int | str | None) -> None:
-    """Refuse unknown fields, and a `segment_by` that is no choice, scale or field of this project.
+def refuse_unless_countable(
+    *, project: Project, selection: Selection, segment_by: int | str | None, derives: bool
+) -> None:
+    """Refuse before a long count what `count` refuses, as far as the script and the latest responses tell.
 
-    Refuses one that makes too many numbers, too.
+    Unknown fields are told by the count alone: looking for them reads all responses.
     """
-    reported = _reported_blocks(script_cache.get(project.pk, project.revision).stored)
-    _countable(project, reported, selection, segment_by)
-
-
-def _countable(
-    project: Project, reported: Sequence[ReportedBlock], selection: Selection, segment_by: int | str | None
-) -> Dividing:
-    dividing = _dividing(reported, segment_by)
-    names = {f"field.{name}": name for name, _ in selection.fields}
+    stored = script_cache.get(project.pk, project.revision).stored
+    _refuse_many_fields(selection)
+    dividing = _dividing(project, stored.script, _reported_blocks(stored), segment_by, derives)
     if isinstance(dividing, SegmentField):
-        names["segment_by"] = dividing.name
-    sent_fields.refuse_unknown(project=project, names=names)
-    return dividing
+        counting.refuse_many_recent_values(project.pk, selection, dividing)
+
+
+def _refuse_many_fields(selection: Selection) -> None:
+    most = metadata.MAX_FIELDS
+    if len(selection.fields) > most:
+        refuse(
+            f"field.{selection.fields[most][0]}",
+            "too_many",
+            f"Results are filtered by at most {most} fields.",
+        )
+
+
+def field_names(selection: Selection, segment_by: int | str | None) -> dict[str, str]:
+    """The names of the fields that filter and divide, by parameter."""
+    names = {f"field.{name}": name for name, _ in selection.fields}
+    if isinstance(segment_by, str):
+        names["segment_by"] = segment_by.removeprefix("field.")
+    return names
 
 
 def count(
@@ -138,30 +151,34 @@ def count(
 ) -> Figures:
     """The figures of every question and content block, then of removed ones with answers.
 
-    Refuses what `refuse_unless_countable` refuses. Raises Unavailable if there are many responses and the
-    process is counting others for longer than `max_wait` seconds; None waits as long as it takes. `note` is
-    told now and then how many responses were looked at. Scores and results of calculated blocks are left out
-    unless it `derives` them. Raises TooManyToDerive if there are `most_derived` responses or more with them.
+    Refuses fields that are neither declared nor known from any response, a `segment_by` that is no choice,
+    scale or field of this project, and one that makes too many segments or numbers. Raises Unavailable if
+    there are many responses and the process is counting others for longer than `max_wait` seconds; None waits
+    as long as it takes. `note` is told now and then how many responses were looked at. Scores and results of
+    calculated blocks are left out unless it `derives` them. Raises TooManyToDerive if there are
+    `most_derived` responses or more with them.
 
     `drop_off.left` counts the unfinished conversations at a block; its percentage is of all conversations
     begun, those without an answer included.
     """
     stored = script_cache.get(project.pk, project.revision).stored
     reported = _reported_blocks(stored)
-    dividing = _countable(project, reported, selection, segment_by)
+    _refuse_many_fields(selection)
+    dividing = _dividing(project, stored.script, reported, segment_by, derives)
+    names = field_names(selection, segment_by)
     counts = counting.count_answers(
         project.pk,
         stored,
         reported,
         selection,
         dividing,
+        undeclared={by: name for by, name in names.items() if name not in project.hidden_fields},
         max_wait=max_wait,
         note=note,
         derives=derives,
         most_derived=most_derived,
     )
-    figures = _figures(project, stored.script, reported, counts, dividing)
-    return figures if derives else replace(figures, scores=None, variables=[])
+    return _figures(stored.script, reported, counts, dividing)
 
 
 def shown(
@@ -181,12 +198,10 @@ def shown(
     now = counting.count_answers(project.pk, stored, reported, ALL, None, max_wait=max_wait, derives=False)
     types = {each.id: each.block.type for each in reported}
     counts, counted_at = steps.counts(project=project, now=now, types=types, at=at)
-    figures = _figures(project, stored.script, reported, counts, None)
-    return ShownFigures(replace(figures, scores=None, variables=[]), counted_at)
+    return ShownFigures(_figures(stored.script, reported, counts, None), counted_at)
 
 
 def _figures(
-    project: Project,
     script: Script,
     reported: Sequence[ReportedBlock],
     counts: AnswerCounts,
@@ -195,7 +210,7 @@ def _figures(
     shown = [each for each in reported if not each.is_archived or counts.groups.get(each.id)]
     segments = None
     if isinstance(dividing, SegmentField):
-        segments = _segments_of_field(project, dividing.name, counts)
+        segments = _segments_of_field(dividing, counts)
     elif dividing is not None:
         segments = _segments(dividing, counts)
     entries = None if segments is None else list(segments)
@@ -205,8 +220,8 @@ def _figures(
         response_count=sum(group.people for groups in counts.groups.values() for group in groups),
         blocks=[_block(each, counts, segments) for each in shown],
         segment_by=_segment_by(dividing, segments) if dividing and segments is not None else None,
-        scores=derived.scores(script, counts.derived, entries),
-        variables=derived.variables(script, counts.derived, entries),
+        scores=None if counts.derived is None else derived.scores(script, counts.derived, entries),
+        variables=[] if counts.derived is None else derived.variables(script, counts.derived, entries),
     )
 
 
@@ -223,31 +238,48 @@ def _reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
     ]
 
 
-def _dividing(reported: Sequence[ReportedBlock], segment_by: int | str | None) -> Dividing:
+def _dividing(
+    project: Project,
+    script: Script,
+    reported: Sequence[ReportedBlock],
+    segment_by: int | str | None,
+    derives: bool,
+) -> Dividing:
+    """What divides the figures. Refuses what makes too many numbers, as far as the script tells.
+
+    So one request cannot keep a process busy for long.
+    """
     if segment_by is None:
         return None
+    entries = sum(statistics.max_entries(each.block, each.removed) for each in reported)
+    if derives:
+        entries += derived_counting.max_entries(script)
     if isinstance(segment_by, str):
-        entries = sum(statistics.max_entries(each.block, each.removed) for each in reported)
-        most = min(MAX_FIELD_SEGMENTS, MAX_SEGMENT_NUMBERS // max(entries, 1))
-        return SegmentField(segment_by.removeprefix("field."), most)
+        return _dividing_field(project, segment_by.removeprefix("field."), entries)
     for each in reported:
         if each.id == segment_by and each.block.type in SEGMENT_TYPES:
-            _refuse_too_many(reported, each)
+            _refuse_too_many(each, entries)
             return each
     refuse("segment_by", "not_found", _NO_SEGMENTS)
 
 
-def _refuse_too_many(reported: Sequence[ReportedBlock], dividing: ReportedBlock) -> None:
-    """Checked before anything is counted, so that one request cannot keep a process busy for long."""
+def _dividing_field(project: Project, name: str, entries: int) -> SegmentField:
+    most = min(MAX_FIELD_SEGMENTS, MAX_SEGMENT_NUMBERS // max(entries, 1))
+    declared = sent_fields.declared(project=project, names=[name]).get(name, ())
+    field = SegmentField(name, most, tuple(dict.fromkeys([*declared, ""])))
+    counting.refuse_too_many_segments(field, len(field.values))
+    return field
+
+
+def _refuse_too_many(dividing: ReportedBlock, entries: int) -> None:
     segments = statistics.max_entries(dividing.block, dividing.removed)
-    entries = sum(statistics.max_entries(each.block, each.removed) for each in reported)
     if segments * entries > MAX_SEGMENT_NUMBERS:
         refuse(
             "segment_by",
             "too_many",
-            f"This question has {segments:,} answers and all questions have {entries:,} options and points: "
-            f"that makes {segments * entries:,} numbers, and the limit is {MAX_SEGMENT_NUMBERS:,}. "
-            "Segment by a question with fewer options or points.",
+            f"This question has {segments:,} answers, and all questions, scores and calculated results have "
+            f"up to {entries:,} options, points and values: that makes {segments * entries:,} numbers, and "
+            f"the limit is {MAX_SEGMENT_NUMBERS:,}. Segment by a question with fewer options or points.",
         )
 
 
@@ -262,12 +294,12 @@ def _segments(dividing: ReportedBlock, counts: AnswerCounts) -> dict[statistics.
 
 
 def _segments_of_field(
-    project: Project, name: str, counts: AnswerCounts
+    dividing: SegmentField, counts: AnswerCounts
 ) -> dict[statistics.DistributionEntry, int]:
     """The declared values of a field, then the others by how many have them, and at the end those without."""
-    declared = project.hidden_fields.get(name, ()) if isinstance(project.hidden_fields, dict) else ()
+    declared = [value for value in dividing.values if value]
     others = sorted(
-        (value for value in counts.values if value and value not in declared),
+        (value for value in counts.values if value not in dividing.values),
         key=lambda value: (-counts.values[value], value),
     )
     values = [*declared, *others]

@@ -40,13 +40,13 @@ class Counted:
     completed: int
     groups: Mapping[int, list[AnswerGroup]]
     of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]]
-    derived: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)  # by `derived_counting`
+    derived: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `derived_counting`, if asked for
     values: Mapping[str, int] = field(default_factory=dict)  # of the field that divides
 
     @property
     def size(self) -> int:
         parts = (self.groups, *self.of_segments.values())
-        rows = sum(len(rows or ()) for rows in self.derived.values()) + len(self.values)
+        rows = sum(len(rows or ()) for rows in (self.derived or {}).values()) + len(self.values)
         return BYTES_OF_A_GROUP * (1 + rows + sum(len(groups) for part in parts for groups in part.values()))
 
 

@@ -84,7 +84,7 @@ class Counter:
     def add(self, data: bytes, segments: Sequence[int] | None = None) -> None:
         """Count some conversations. Each one's records, in any order, are followed by a separator.
 
-        Where no block divides them, `segments` may have the place of each one's segment.
+        Where no block divides them, `segments` may have the place of each one's segment, or -1 for none.
         """
         records = np.frombuffer(data, ">i8").astype(np.int64)
         cells = self._lookup.cells(records)
@@ -99,7 +99,9 @@ class Counter:
             naming = np.flatnonzero(of_records >= 0)
             named, of_conversation = of_records[naming], np.searchsorted(ends, naming)
         else:
-            named, of_conversation = np.array(segments, np.int64), np.arange(len(ends))
+            all_named = np.array(segments, np.int64)
+            of_conversation = np.flatnonzero(all_named >= 0)
+            named = all_named[of_conversation]
         self._add_to_segments(named, of_conversation, ends, cells, places, numbers)
 
     def _add_to_segments(

@@ -1,12 +1,13 @@
 """Fields that results are filtered and divided by: declared ones, and others that callers have sent along.
 
-refuse_unknown(project=…, names=…)     names that are neither declared nor sent
+declared(project=…, names=…)           the declared ones of some names, each with its declared values
+refuse_unknown(project_id=…, names=…)  names that no response has
 offered(project=…)                     names, each with values to choose from
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from communities.errors import refuse_all
 from communities.statements import fetch_rows
@@ -16,29 +17,46 @@ from surveys.models import Project
 MAX_OFFERED = 20  # fields
 MAX_OFFERED_VALUES = 50  # of each field
 LOOKED_AT = 2_000  # responses, of which the sent values are offered
-_UNKNOWN = """
-    SELECT name FROM unnest(%s::text[]) name WHERE NOT EXISTS (
-        SELECT FROM surveys_conversation c
-        WHERE c.project_id = %s AND c.is_listed AND c.state->'fields' ? name
+# In the order of the index `response_by_change`, so no more rows are read than there are in it.
+_LATEST = """
+    SELECT state->'fields' AS fields FROM surveys_conversation
+    WHERE project_id = %s AND is_listed ORDER BY updated_at DESC, id DESC LIMIT %s
+"""
+# Most names are found among the latest responses. All others are looked for in one pass, and without any
+# others there is none, because of the EXISTS.
+_UNKNOWN = f"""
+    WITH latest AS MATERIALIZED ({_LATEST}),
+    missing AS MATERIALIZED (
+        SELECT name FROM unnest(%s::text[]) name
+        WHERE NOT EXISTS (SELECT FROM latest WHERE fields ? name)
+    )
+    SELECT name FROM missing WHERE name NOT IN (
+        SELECT key FROM surveys_conversation c, LATERAL jsonb_object_keys(c.state->'fields') key
+        WHERE EXISTS (SELECT FROM missing) AND c.project_id = %s AND c.is_listed
+            AND c.state->'fields' ?| (SELECT array_agg(name) FROM missing)
     )
 """
-# Ids grow with time, so these are the latest; on anonymous projects they are random.
-_SENT = """
-    SELECT field.key, field.value FROM (
-        SELECT state->'fields' AS fields FROM surveys_conversation
-        WHERE project_id = %s ORDER BY id DESC LIMIT %s
-    ) latest, jsonb_each_text(fields) field
+_SENT = f"""
+    SELECT field.key, field.value FROM ({_LATEST}) latest, jsonb_each_text(fields) field
     WHERE field.value <> '' GROUP BY 1, 2 ORDER BY 1, count(*) DESC, 2
 """
 
 
-def refuse_unknown(*, project: Project, names: Mapping[str, str]) -> None:
-    """Refuse fields that are neither declared nor known from any response. `names` are by parameter.
+def declared(*, project: Project, names: Collection[str]) -> dict[str, list[str]]:
+    """Those of some names that are declared, each with its declared values; none for any value."""
+    fields = project.hidden_fields
+    return {name: list(fields[name]) if isinstance(fields, dict) else [] for name in fields if name in names}
+
+
+def refuse_unknown(*, project_id: int, names: Mapping[str, str]) -> None:
+    """Refuse fields that no response has. `names` are by parameter, without those that are declared.
 
     Looking for a name that nothing has reads all responses of the project.
     """
-    others = sorted({name for name in names.values() if name not in project.hidden_fields})
-    unknown = {name for (name,) in fetch_rows(_UNKNOWN, [others, project.pk])} if others else set()
+    if not names:
+        return
+    wanted = sorted(set(names.values()))
+    unknown = {name for (name,) in fetch_rows(_UNKNOWN, [project_id, LOOKED_AT, wanted, project_id])}
     violations = [
         Violation(
             parameter,
@@ -57,8 +75,7 @@ def offered(*, project: Project) -> dict[str, Sequence[str]]:
 
     Values are the declared ones, then those of the latest responses, the most frequent first.
     """
-    declared = project.hidden_fields
-    fields = {name: list(declared[name]) if isinstance(declared, dict) else [] for name in declared}
+    fields = declared(project=project, names=project.hidden_fields)
     for name, value in fetch_rows(_SENT, [project.pk, LOOKED_AT]):
         values = fields.setdefault(name, [])
         if value not in values:

@@ -20,20 +20,21 @@ import orjson
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from communities.errors import InvalidRequest, Unavailable, refuse
+from communities.errors import InvalidRequest, Unavailable, refuse_all
 from communities.faults import log_fault
 from communities.queue import wake
 from communities.transactions import in_transaction
 from surveys.models import Job, Project, ResultsCount
 from surveys.services import anonymity, jobs
-from surveys.services.results import figures
+from surveys.services.results import figures, sent_fields
 from surveys.services.results.figures import ALL, Figures, Selection, TooManyToDerive
 
 RUN = "surveys.count_results"
 VERY_LARGE = 10_000_000  # responses; 10 s of CPU
 CURRENT = timedelta(minutes=10)  # how long the figures of a finished count are returned
 KEPT = timedelta(hours=1)
-FAILED_FOR = timedelta(seconds=10)  # then a request begins a new count
+# How long a count that failed or was refused is told of as it is; then a request begins a new count.
+FAILED_FOR = timedelta(seconds=10)
 MOST_AT_ONCE = 2  # of one project: every other filter is a count of its own, and workers have other jobs
 SECONDS_BETWEEN_NOTES = 5.0
 SECONDS_TO_RETRY = 10
@@ -44,22 +45,29 @@ Clock = Callable[[], datetime]
 
 
 def count(
-    *, project: Project, selection: Selection, segment_by: int | str | None, at: datetime
+    *,
+    project: Project,
+    selection: Selection,
+    segment_by: int | str | None,
+    derives: bool,
+    at: datetime,
 ) -> Figures | ResultsCount:
-    """The figures, counted at once unless they are a part of very many responses, or have scores of them.
+    """The figures. Of very many responses, a worker counts those that are filtered, segmented or have scores.
 
-    Refuses what `figures.count` refuses. Raises Unavailable if the worker's count has failed, or if enough
-    other parts of the project are being counted.
+    Refuses what `figures.count` refuses, some of it once the worker has counted. Raises Unavailable if the
+    worker's count has failed, or if enough other parts of the project are being counted.
     """
     if (selection, segment_by) == (ALL, None):
         try:
-            return figures.count(project=project, most_derived=VERY_LARGE)
+            return figures.count(project=project, derives=derives, most_derived=VERY_LARGE)
         except TooManyToDerive:
             pass
     elif figures.responses(project.pk) < VERY_LARGE:
-        return figures.count(project=project, selection=selection, segment_by=segment_by)
-    figures.refuse_unless_countable(project=project, selection=selection, segment_by=segment_by)
-    job = _job(project, _part(selection, segment_by), at)
+        return figures.count(project=project, selection=selection, segment_by=segment_by, derives=derives)
+    figures.refuse_unless_countable(
+        project=project, selection=selection, segment_by=segment_by, derives=derives
+    )
+    job = _job(project, _part(project, selection, segment_by, derives), at)
     return _figures_of(job) or job
 
 
@@ -80,8 +88,8 @@ def run(*, count_id: int, now: Clock = timezone.now) -> None:
         _complete(job, _count(job, now), at=now())
     except jobs.TakenOver:
         return
-    except InvalidRequest as refusal:  # known only once it is counted
-        _end(job, Job.Status.FAILED, at=now(), error=refusal.message)
+    except InvalidRequest as refusal:  # what only the count could find out
+        _end(job, Job.Status.FAILED, at=now(), error=refusal.message, violations=refusal.violations)
     except (OperationalError, InterfaceError):  # the lease expires, and another worker counts anew
         raise
     except Exception as fault:
@@ -102,7 +110,10 @@ def take_up(*, at: datetime) -> None:
 
 @in_transaction
 def _job(project: Project, part: str, at: datetime) -> ResultsCount:
-    """The count that goes on, one that is finished and current, or a new one."""
+    """The count that goes on, one that is finished and current, or a new one.
+
+    Refuses what the worker has refused: as long as no answer changes, and at least for FAILED_FOR.
+    """
     changes = figures.changes(project.pk)
     alike = ResultsCount.objects.filter(project=project, part=part, revision=project.revision)
     newest = alike.order_by("-pk").first()
@@ -110,8 +121,8 @@ def _job(project: Project, part: str, at: datetime) -> ResultsCount:
         return newest
     if newest is not None and newest.completed_at is not None:
         age = at - newest.completed_at
-        if newest.error not in (None, "", COUNT_FAILED) and newest.changes == changes:
-            refuse("segment_by", "too_many", str(newest.error))
+        if newest.violations and (newest.changes == changes or age < FAILED_FOR):
+            refuse_all(newest.violations)
         if newest.status == Job.Status.FAILED and age < FAILED_FOR:
             raise Unavailable(COUNT_FAILED, retry_after=int(FAILED_FOR.total_seconds()))
         if (newest.changes == changes or age < CURRENT) and _figures_of(newest) is not None:
@@ -127,27 +138,39 @@ def _job(project: Project, part: str, at: datetime) -> ResultsCount:
     return begun
 
 
-def _part(selection: Selection, segment_by: int | str | None) -> str:
-    return orjson.dumps({**asdict(selection), "segment_by": segment_by}).decode()
+def _part(project: Project, selection: Selection, segment_by: int | str | None, derives: bool) -> str:
+    """What is counted, with all that the outcome depends on but answers and the script."""
+    names = figures.field_names(selection, segment_by).values()
+    declared = sent_fields.declared(project=project, names=names)
+    part = {**asdict(selection), "segment_by": segment_by, "derives": derives, "declared": declared}
+    return orjson.dumps(part).decode()
 
 
 def _count(job: ResultsCount, now: Clock) -> Figures:
     project = Project.objects.filter(pk=job.project_id).first()
-    if project is None or project.revision != job.revision:  # nobody will ask for it any more
-        job.delete()
-        raise jobs.TakenOver
     part = orjson.loads(job.part)
-    segment_by = part.pop("segment_by")
+    segment_by, derives = part.pop("segment_by"), part.pop("derives", True)
+    declared = part.pop("declared", {})
     times = {
         name: datetime.fromisoformat(part[name])
         for name in ("submitted_after", "submitted_before")
         if part[name] is not None
     }
+    selection = Selection(**{**part, **times, "fields": tuple(map(tuple, part["fields"]))})
+    names = figures.field_names(selection, segment_by).values()
+    if (
+        project is None
+        or project.revision != job.revision
+        or sent_fields.declared(project=project, names=names) != declared
+    ):  # nobody will ask for it any more
+        job.delete()
+        raise jobs.TakenOver
     jobs.renew(job, at=now(), changes=figures.changes(project.pk))
     return figures.count(
         project=project,
-        selection=Selection(**{**part, **times, "fields": tuple(map(tuple, part["fields"]))}),
+        selection=selection,
         segment_by=segment_by,
+        derives=derives,
         max_wait=None,
         note=_notes(job, max(figures.responses(project.pk), 1), now),
     )

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from django.db.models import F, Func, OuterRef, QuerySet, Subquery, TextField, Value
-from django.db.models.functions import Coalesce
-from django.db.models.lookups import Exact
+from django.db.models import BooleanField, OuterRef, QuerySet, Subquery, Value
+from django.db.models.expressions import RawSQL
 
 from surveys.models import Answer, Conversation, Project
+from surveys.services import metadata
 from surveys.services.responses import listing
 from surveys.services.results.figures import Selection
 
@@ -92,8 +92,8 @@ def _answering(project: Project, block_id: int, selection: Selection) -> QuerySe
     if selection.provider:
         rows = rows.filter(provider=selection.provider)
     for name, value in selection.fields:
-        sent = Func(F("state"), Value("fields"), Value(name), function="jsonb_extract_path_text")
-        rows = rows.filter(Exact(Coalesce(sent, Value(""), output_field=TextField()), value))
+        sql, values = metadata.condition(name, value, state="state")
+        rows = rows.filter(RawSQL(sql, values, output_field=BooleanField()))
     return rows.annotate(text=Subquery(_answer_to(block_id)[:1])).filter(text__isnull=False)
 
 

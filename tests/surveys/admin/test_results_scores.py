@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from surveys.models import Project
+from surveys.models import ResultsCount
+from surveys.services.results import figures, very_large
 from tests.support.caller import Caller
+from tests.support.staff import Staff
 from tests.support.surveys.project_tabs import superuser, tab
 from tests.support.surveys.quizzes import quiz
 from tests.support.surveys.sent_fields import PEOPLE, answer, made_by
 
 pytestmark = pytest.mark.django_db
+SHARED = {"settings": {"share_results": True}}
 
 
 @pytest.fixture
@@ -55,13 +58,78 @@ def test_without_scoring_there_is_no_section(client: Client, project: dict[str, 
     assert 'id="scores"' not in page(client, project)
 
 
-def test_a_shared_tab_of_an_anonymous_project_has_no_scores(client: Client) -> None:
-    caller = Caller()
-    project = quiz(caller, privacy_mode="anonymous", settings={"share_results": True})
-    token = Project.objects.get(pk=int(project["id"])).results_token
+def test_the_tab_says_whose_scores_they_are(client: Client) -> None:
+    project = quiz(Caller())
 
+    assert "Of completed responses, as they stood at the end." in page(client, project)
+    partial = page(client, project, "?status=partial")
+    assert "As they stand so far in responses that are not completed." in partial
+
+
+def another_creator(caller: Caller) -> Client:
+    """A browser of a creator of the community who made none of its projects."""
+    return Staff("creator", community=caller.community).client
+
+
+def test_another_creator_sees_the_scores_of_shared_results_without_the_texts() -> None:
+    caller = Caller()
+    project = quiz(caller, privacy_mode="semi-private", **SHARED)
+
+    html = page(another_creator(caller), project)
+
+    assert html.index("Fire Mage") < html.index('id="questions"')
+    assert "1.8 of 3" in html
+    assert "Of completed responses, as they stood at the end." in html
+    card = html[html.rindex(">Kind<") : html.index('id="questions"')]
+    assert "2 different texts, in 5 responses. What they say is not shared." in card
+    assert "others, in" not in html
+    assert "<table" not in card
+    assert "little" not in html
+
+
+def test_scores_of_very_many_shared_responses_are_counted_by_a_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(very_large, "VERY_LARGE", 5)
+    caller = Caller()
+    project = quiz(caller, privacy_mode="semi-private", **SHARED)
+    browser, address = another_creator(caller), tab(int(project["id"]), "results_counting")
+
+    seen = page(browser, project)
+    polled = browser.get(address)
+    very_large.run(count_id=ResultsCount.objects.get().pk)
+    ended = browser.get(address)
+
+    assert "Scores and calculated results are being counted: 0% is done." in seen
+    assert f'hx-get="{address}' in seen
+    assert "Which?" in seen
+    assert "Fire Mage" not in seen
+    assert "are being counted: 0% is done." in polled.content.decode()
+    assert (ended.status_code, ended["HX-Refresh"]) == (204, "true")
+    assert "1.8 of 3" in page(browser, project)
+    assert page(browser, project).count("What they say is not shared.") == 1
+
+
+def test_the_progress_of_results_that_are_not_shared_is_hidden() -> None:
+    caller = Caller()
+    project = quiz(caller, privacy_mode="semi-private")
+
+    response = another_creator(caller).get(tab(int(project["id"]), "results_counting"))
+
+    assert response.status_code == 404
+
+
+def test_another_creator_sees_no_scores_of_an_anonymous_project(client: Client) -> None:
+    caller = Caller()
+    project = quiz(caller, privacy_mode="anonymous", **SHARED)
+
+    html = page(another_creator(caller), project)
+
+    assert "These results are shared with the community" in html
+    assert 'id="questions"' in html
+    assert "Fire Mage" not in html
+    assert "little" not in html
     assert "Fire Mage" in page(client, project)
-    assert "Fire Mage" not in client.get(f"/r/{token}").content.decode()
 
 
 def test_declared_fields_are_offered_first_with_the_values_that_exist(
@@ -100,12 +168,54 @@ def test_a_field_divides(client: Client, project: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["?field.town==Rome", "?segment_by=field.town", "?field.customer=acme", "?segment_by=nonsense"]
+    "query",
+    [
+        "?field.town==Rome",
+        "?segment_by=field.town",
+        "?field.customer=acme",
+        "?field.customer==a%00b",
+        f"?field.customer=={'x' * 501}",
+        "?segment_by=nonsense",
+    ],
 )
 def test_an_unknown_field_or_value_is_told_at_the_form(
     client: Client, project: dict[str, Any], query: str
 ) -> None:
     assert "There is a problem" in page(client, project, query, status=400)
+
+
+def test_each_fault_is_told_at_the_form(
+    client: Client, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", 1)
+
+    html = page(client, project, "?field.zzz==1&field.yyy==1&segment_by=field.customer", status=400)
+
+    assert html.count("no response has it.") == 4  # in the summary and at the menu
+    assert html.count("more than 1 segments") == 2
+    assert "<dd>5</dd>" in html
+
+
+@pytest.mark.parametrize(("count", "status"), [(20, 200), (21, 400)])
+def test_an_address_brings_at_most_twenty_menus(
+    client: Client, project: dict[str, Any], count: int, status: int
+) -> None:
+    query = "?" + "&".join(f"field.a{n:02}=" for n in range(count))
+
+    html = page(client, project, query, status)
+
+    assert html.count('name="field.a') == 20
+    assert html.count('name="field.') == 23
+    assert ("more than 20 fields of its own" in html) == (status == 400)
+
+
+def test_more_than_twenty_filters_by_field_are_told_at_the_form(
+    client: Client, project: dict[str, Any]
+) -> None:
+    names = ["customer", *(f"a{n:02}" for n in range(20))]
+    query = "?" + "&".join(f"field.{name}=none" for name in names)
+
+    assert "Results are filtered by at most 20 fields." in page(client, project, query, 400)
 
 
 def test_a_file_has_the_responses_that_the_field_selects(client: Client, project: dict[str, Any]) -> None:

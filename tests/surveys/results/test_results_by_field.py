@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
+from django.db.models.expressions import RawSQL
+from django.test.utils import CaptureQueriesContext
 
-from surveys.models import Project, ResultsCount
-from surveys.services.results import figures, sent_fields, very_large
+from communities.errors import InvalidRequest
+from surveys.models import Conversation, Project, ResultsCount
+from surveys.services.results import figures, large, sent_fields, very_large
 from surveys.services.results.figures import Selection
 from tests.support.caller import Caller, faults
 from tests.support.surveys import scenario
+from tests.support.surveys.quizzes import quiz
 from tests.support.surveys.results import counts, results
 from tests.support.surveys.sent_fields import PEOPLE, answer, made_by
 
@@ -162,6 +167,141 @@ def test_a_field_with_too_many_values_does_not_divide(
         assert faults(response) == {("segment_by", "too_many")}
 
 
+def sent_statements(caller: Caller, path: str, status: int) -> list[str]:
+    with CaptureQueriesContext(connection) as captured:
+        assert caller.get(path).status_code == status
+    return [query["sql"] for query in captured]
+
+
+@pytest.mark.parametrize(("most", "status"), [(2, 200), (1, 400)])
+def test_scores_are_not_counted_for_a_field_with_too_many_values(
+    admin: Caller, monkeypatch: pytest.MonkeyPatch, most: int, status: int
+) -> None:
+    project = quiz(admin, settings={"hidden_fields": ["customer"]})
+    Conversation.objects.update(state=RawSQL("""state || '{"fields": {"customer": "acme"}}'""", []))
+    monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", most)
+    path = f"/projects/{project['id']}/analysis/results?segment_by=field.customer"
+
+    statements = sent_statements(admin, path, status)
+
+    assert any("state->'scores'" in sql for sql in statements) == (status == 200)
+
+
+def test_a_refusal_leaves_a_transaction_in_which_others_are_counted(
+    project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Project.objects.get(pk=int(project["id"]))
+    monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", 2)
+
+    with transaction.atomic():
+        with pytest.raises(InvalidRequest) as refused:
+            figures.count(project=made, segment_by="field.customer")
+        divided = figures.count(project=made, segment_by="field.plan")
+
+    assert refused.value.violations[0]["code"] == "too_many"
+    assert [each["count"] for each in divided.segments or ()] == [1, 4]
+
+
+def test_values_of_conversations_without_an_answer_are_no_segments(
+    admin: Caller, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in ("ghost", "acme"):
+        answer(admin, project, ({"customer": value},))
+    monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", 4)
+
+    told = results(admin, project, "?segment_by=field.customer")
+
+    assert [(each["value"], each["count"]) for each in told["segment_by"]["segments"]] == [
+        ("acme", 2), ("ACME", 1), ("bolt", 1), ("", 1),
+    ]  # fmt: skip
+    assert told["conversation_count"] == 5
+    assert told["blocks"][0]["drop_off"]["left"] == 2
+    assert [each["response_count"] for each in told["blocks"][0]["segments"]] == [2, 1, 1, 1]
+
+
+def test_declared_values_and_those_without_one_are_segments_within_the_limit(
+    admin: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = made_by(admin, settings={"hidden_fields": {"campaign": ["mail", "poster"]}})
+    answer(admin, project, ({"campaign": "fair"}, "red", 1, None))
+    path = f"/projects/{project['id']}/analysis/results?segment_by=field.campaign"
+
+    def status(most: int) -> int:
+        monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", most)
+        return int(admin.get(path).status_code)
+
+    assert [status(most) for most in (4, 3, 2)] == [200, 400, 400]
+
+
+def test_menus_offer_nothing_that_the_filter_refuses(admin: Caller, project: dict[str, Any]) -> None:
+    answer(admin, project, ({"town": "Rome", "plan": "free"},))
+    made = Project.objects.get(pk=int(project["id"]))
+
+    offered = sent_fields.offered(project=made)
+
+    assert offered == {"campaign": [], "customer": ["acme", "ACME", "bolt"], "plan": ["pro"]}
+    for name in offered:
+        assert results(admin, project, f"?field.{name}=")["conversation_count"] > 0
+    refused = admin.get(f"/projects/{project['id']}/analysis/results?field.town=")
+    assert faults(refused) == {("field.town", "not_found")}
+
+
+@pytest.mark.parametrize(("count", "code"), [(20, "not_found"), (21, "too_many")])
+def test_twenty_fields_are_looked_for_at_once_and_more_are_refused_before(
+    admin: Caller, project: dict[str, Any], count: int, code: str
+) -> None:
+    path = f"/projects/{project['id']}/analysis/results?"
+    one = sent_statements(admin, f"{path}field.a00=", 400)
+    query = "&".join(f"field.a{n:02}=" for n in range(count))
+
+    many = sent_statements(admin, path + query, 400)
+
+    names = range(20) if code == "not_found" else [20]
+    assert faults(admin.get(path + query)) == {(f"field.a{n:02}", code) for n in names}
+    searches = ["jsonb_object_keys" in sql for sql in many]
+    assert (searches.count(True), len(many)) == ((1, len(one)) if code == "not_found" else (0, len(one) - 2))
+
+
+@pytest.mark.parametrize("looked_at", [1, 2_000])
+def test_a_name_that_an_early_response_has_is_known(
+    admin: Caller, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch, looked_at: int
+) -> None:
+    monkeypatch.setattr(sent_fields, "LOOKED_AT", looked_at)
+
+    assert results(admin, project, "?field.plan=pro&field.customer=acme")["conversation_count"] == 1
+    refused = admin.get(f"/projects/{project['id']}/analysis/results?field.plan=pro&field.town=Rome")
+    assert faults(refused) == {("field.town", "not_found")}
+
+
+def test_unknown_names_among_many_responses_are_looked_for_in_turn(
+    admin: Caller, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large, "LARGE", 3)
+    path = f"/projects/{project['id']}/analysis/results?field.customer=acme"
+
+    with large.turn(max_wait=0):
+        waiting = sent_statements(admin, path, 503)
+    first, again = sent_statements(admin, path, 200), sent_statements(admin, path, 200)
+
+    searches = [sum("jsonb_object_keys" in sql for sql in sent) for sent in (waiting, first, again)]
+    assert searches == [0, 1, 0]
+
+
+def test_kept_counts_are_not_told_once_their_field_is_declared_no_more(
+    admin: Caller, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large, "LARGE", 3)
+    made = Project.objects.get(pk=int(project["id"]))
+    query = "?field.campaign="
+    assert results(admin, project, query)["conversation_count"] == 5
+
+    made.hidden_fields = []
+    made.save(update_fields=["hidden_fields"])
+
+    refused = admin.get(f"/projects/{project['id']}/analysis/results{query}")
+    assert faults(refused) == {("field.campaign", "not_found")}
+
+
 def test_a_worker_counts_them_too_and_tells_of_too_many(
     admin: Caller, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +317,7 @@ def test_a_worker_counts_them_too_and_tells_of_too_many(
     ]  # fmt: skip
 
     monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", 1)
+    monkeypatch.setattr(sent_fields, "LOOKED_AT", 1)  # the latest, which has none
     path = f"/projects/{project['id']}/analysis/results?segment_by=field.plan"
     assert admin.get(path).status_code == 202
     very_large.run(count_id=ResultsCount.objects.latest("pk").pk)
@@ -222,7 +363,7 @@ def test_a_filter_by_field_takes_no_statement_more_if_it_is_declared(
 def test_kept_counts_of_many_are_those_of_the_same_field(
     admin: Caller, project: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surveys.services.results.large.LARGE", 3)
+    monkeypatch.setattr(large, "LARGE", 3)
     made = Project.objects.get(pk=int(project["id"]))
 
     def count(*fields: tuple[str, str]) -> int:

@@ -8,14 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from surveys.engine.statistics import DistributionEntry
 from surveys.models import Analysis, Conversation, Project, ResultsCount
 from surveys.services.analysis import service as analysis
-from surveys.services.results import derived_counting, figures, very_large
+from surveys.services.results import derived, derived_counting, figures, very_large
 from surveys.services.results.figures import Selection
-from tests.support.caller import Caller
+from surveys.services.scripts import cache as script_cache
+from tests.support.caller import CHOICE, TEXT, Caller, faults
 from tests.support.instruments.respondent import Sitting, build, sit
 from tests.support.surveys import event_log, scenario
+from tests.support.surveys.analyses import Reads, connecting, give  # noqa: F401
 from tests.support.surveys.quizzes import PEOPLE, quiz
 from tests.support.surveys.results import OPEN_WEB, results
 from tests.support.surveys.scored_projects import points, script
@@ -269,6 +274,23 @@ def test_they_are_divided_like_blocks_are() -> None:
     ]
 
 
+def test_every_value_of_a_field_that_is_counted_is_listed() -> None:
+    caller = Caller()
+    project = Project.objects.get(pk=int(quiz(caller, [])["id"]))
+    stored = script_cache.get(project.pk, project.revision).stored
+    counted = {"ranges": [["score", name, "sea", 1, "1", "1", "1", "6"] for name in (None, "7", "8")]}
+    values = [DistributionEntry((None, name), name, None) for name in ("7", "8")]
+    options = [DistributionEntry((7, None), "red", None)]  # the option 8 is none any more
+
+    listed = derived.scores(stored.script, counted, values) or []
+    of_options = derived.scores(stored.script, counted, options) or []
+
+    assert [[part["count"] for part in each["segments"]] for each in listed] == [[0, 0], [1, 1], [0, 0]]
+    assert [[part["count"] for part in each["segments"]] for each in of_options] == [[0], [1], [0]]
+    with pytest.raises(AssertionError, match=r"^1 segments are counted and not listed"):
+        derived.scores(stored.script, counted, values[:1])
+
+
 def test_a_selection_and_the_whole_are_counted_alike() -> None:
     caller = Caller()
     project = quiz(caller)
@@ -284,6 +306,36 @@ def test_a_selection_and_the_whole_are_counted_alike() -> None:
     assert [each["count"] for each in none.scores or ()] == [0, 0, 0]
 
 
+@pytest.mark.parametrize(("most", "status"), [(474, 200), (473, 400)])
+@pytest.mark.parametrize("by_field", [False, True])
+def test_scores_and_calculated_results_count_towards_the_limit_of_numbers(
+    monkeypatch: pytest.MonkeyPatch, most: int, status: int, by_field: bool
+) -> None:
+    """In 2 segments: 11 of 2 buckets and all of them, 100 of 2 calculated blocks, 4 options."""
+    caller = Caller()
+    project = quiz(caller, settings={"hidden_fields": {"plan": ["pro"]}})
+    monkeypatch.setattr(figures, "MAX_SEGMENT_NUMBERS", most)
+    dividing = "field.plan" if by_field else project["script"]["blocks"][0]["id"]
+
+    response = caller.get(f"/projects/{project['id']}/analysis/results?segment_by={dividing}")
+
+    assert response.status_code == status
+    assert faults(response) == (set() if status == 200 else {("segment_by", "too_many")})
+
+
+@pytest.mark.parametrize(("most", "status"), [(8, 200), (7, 400)])
+def test_scores_that_are_not_told_do_not_count_towards_the_limit(
+    monkeypatch: pytest.MonkeyPatch, most: int, status: int
+) -> None:
+    caller = Caller()
+    project = quiz(caller, privacy_mode="transparent")
+    monkeypatch.setattr(figures, "MAX_SEGMENT_NUMBERS", most)
+    path = f"/projects/{project['id']}/analysis/results?segment_by={project['script']['blocks'][0]['id']}"
+
+    assert caller.beside("member").get(path).status_code == status
+    assert caller.get(path).status_code == 400
+
+
 # --- Who ----------------------------------------------------------------------------------------------
 
 
@@ -297,7 +349,40 @@ def test_a_member_who_may_be_asked_to_answer_reads_neither() -> None:
     assert told(member, project) == (None, [])
     newest = member.get(f"/projects/{project['id']}/analysis").json()
     assert (newest["scores"], newest["variables"]) == (None, [])
-    assert "Fire Mage" not in str(newest["scores"])
+    assert "Fire Mage" not in str(newest)
+    assert "much" not in str(newest)
+
+
+def test_scores_that_a_reader_may_not_know_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(very_large, "VERY_LARGE", 5)
+    caller = Caller()
+    project = quiz(caller, privacy_mode="transparent")
+    path = f"/projects/{project['id']}/analysis/results"
+
+    with CaptureQueriesContext(connection) as captured:
+        response = caller.beside("member").get(path)
+
+    assert (response.status_code, response.json()["conversation_count"]) == (200, 5)
+    assert not any("state->'scores'" in query["sql"] for query in captured)
+    assert not ResultsCount.objects.exists()
+    assert caller.get(path).status_code == 202
+
+
+def test_what_a_worker_counts_for_a_member_is_not_what_it_counts_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(very_large, "VERY_LARGE", 5)
+    caller = Caller()
+    project = quiz(caller, privacy_mode="transparent")
+    path = f"/projects/{project['id']}/analysis/results?provider=web"
+    member = caller.beside("member")
+
+    assert [each.get(path).status_code for each in (member, caller)] == [202, 202]
+    for job in ResultsCount.objects.all():
+        very_large.run(count_id=job.pk)
+
+    assert told(member, project, "?provider=web") == (None, [])
+    assert [each["count"] for each in told(caller, project, "?provider=web")[0]] == [5, 5, 5]
 
 
 def test_another_creator_reads_shared_scores_without_the_texts() -> None:
@@ -331,9 +416,9 @@ def test_of_anonymous_projects_only_those_who_read_responses_read_scores(people:
     page = caller.client.get(f"/r/{shared}").content.decode()
     assert "Fire Mage" not in page
     assert "much" not in page
-    own, newest = told(caller, project)[0], caller.get(path).json()
-    assert own[0]["count"] == newest["scores"][0]["count"] == people
-    assert own[0]["min"] == 0 or people < 3
+    (fire, *_), newest = told(caller, project)[0], caller.get(path).json()
+    assert fire["count"] == newest["scores"][0]["count"] == people
+    assert (fire["min"], fire["max"]) == (0, 3)
 
 
 def test_the_public_page_shows_no_scores() -> None:
@@ -343,11 +428,20 @@ def test_the_public_page_shows_no_scores() -> None:
 
     page = caller.client.get(f"/r/{token}").content.decode()
 
-    assert "Colour" in page or "Which?" in page
+    assert page.count("Which?") >= 2
     assert "Fire Mage" not in page
+    assert "much" not in page
 
 
 # --- Analyses -----------------------------------------------------------------------------------------
+
+
+def read_texts(caller: Caller, project: dict[str, Any]) -> dict[str, Any]:
+    """An analysis with AI, from the request to its end."""
+    asked = caller.post(f"/projects/{project['id']}/analysis")
+    assert asked.status_code == 202, asked.content
+    analysis.run(analysis_id=int(asked.json()["id"]))
+    return dict(caller.get(f"/projects/{project['id']}/analysis").json())
 
 
 def analysed(caller: Caller, project: dict[str, Any], query: str = "") -> dict[str, Any]:
@@ -395,6 +489,62 @@ def test_an_analysis_from_before_scores_were_counted_has_none() -> None:
     newest = caller.get(f"/projects/{project['id']}/analysis").json()
 
     assert (newest["scores"], newest["variables"]) == (None, [])
+
+
+def without_scores() -> None:
+    """As if analyses were made before scores were counted."""
+    Analysis.objects.update(scores_as_json=None, variables_as_json=None)
+
+
+def test_an_analysis_that_lacks_scores_alone_is_made_anew() -> None:
+    caller = Caller()
+    project = quiz(caller)
+    path = f"/projects/{project['id']}/analysis?ai=false"
+    analysed(caller, project)
+    assert caller.post(path).status_code == 200
+
+    without_scores()
+
+    assert caller.post(path).status_code == 202
+    newest = analysed(caller, project)
+    assert (newest["scores"], newest["variables"]) == told(caller, project)
+    assert caller.post(path).status_code == 200
+
+
+def test_an_analysis_without_anything_to_score_lacks_nothing() -> None:
+    caller = Caller()
+    project = caller.make_open(CHOICE)
+    analysed(caller, project)
+
+    without_scores()
+
+    assert caller.post(f"/projects/{project['id']}/analysis?ai=false").status_code == 200
+
+
+@pytest.mark.parametrize("has_more", [False, True])
+def test_what_was_read_is_taken_over_free_of_charge_while_no_answer_has_come(
+    connect: Any, has_more: bool
+) -> None:
+    provider, caller = connect(Reads()), Caller()
+    give(caller.community, 9)
+    project = build(caller, script(points("One", 1, 2), {**TEXT, "name": "Why"}))
+    path = f"/projects/{project['id']}/analysis"
+    sit(caller, project, {"One": "b", "Why": "#slow -"})
+    first = read_texts(caller, project)
+    without_scores()
+    if has_more:
+        sit(caller, project, {"One": "a", "Why": "#slow -"})
+
+    second = read_texts(caller, project)
+
+    assert (first["credits_used"], second["credits_used"]) == (1, int(has_more))
+    assert (len(provider.batches), len(provider.overviews)) == ((2, 2) if has_more else (1, 1))
+    assert second["scores"] == told(caller, project)[0]
+    assert second["id"] != first["id"]
+    if not has_more:
+        assert (second["blocks"], second["summary"]) == (first["blocks"], first["summary"])
+        assert second["generated_by"] == "anthropic"
+    assert caller.post(path).status_code == 200
 
 
 def test_scores_of_very_many_responses_are_counted_by_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,15 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from communities.errors import Unavailable
+from communities.errors import InvalidRequest, Unavailable
 from surveys.models import Project, ResultsCount
 from surveys.services import jobs
-from surveys.services.results import counting, figures, very_large
-from surveys.services.results.figures import Figures, Selection
+from surveys.services.conversations import service as conversations
+from surveys.services.conversations.admission import Respondent
+from surveys.services.results import counting, figures, sent_fields, very_large
+from surveys.services.results.figures import ALL, Figures, Selection
 from tests.support.caller import Caller
+from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import look, superuser, tab
 from tests.support.surveys.results import OPEN_WEB, converse, results
@@ -38,8 +41,21 @@ def vote(made, times=1):
         scenario.say(scenario.begin(made), 0)
 
 
-def ask(made, *, selection=WEB, after=timedelta(0)):
-    return very_large.count(project=made, selection=selection, segment_by=None, at=timezone.now() + after)
+def ask(made, *, selection=WEB, segment_by=None, after=timedelta(0)):
+    return very_large.count(
+        project=made, selection=selection, segment_by=segment_by, derives=True, at=timezone.now() + after
+    )
+
+
+def sent(made, *values):
+    """A response for each value of the field `customer`, in this order."""
+    for value in values:
+        respondent = Respondent(metadata={"customer": value})
+        scenario.say(conversations.begin(project_id=made.pk, respondent=respondent, at=LUNCHTIME), 0)
+
+
+def violations(refused):
+    return [(each["field"], each["code"]) for each in refused.value.violations]
 
 
 def finish():
@@ -170,6 +186,90 @@ def test_a_count_that_fails_is_told_and_can_be_asked_for_again(monkeypatch):
     assert isinstance(ask(made, after=timedelta(seconds=11)), ResultsCount)
     finish()
     assert isinstance(ask(made), Figures)
+
+
+@pytest.mark.django_db
+def test_too_many_values_of_the_latest_responses_are_refused_without_a_worker(monkeypatch):
+    monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", 3)
+    made = scenario.project(CHOICE)
+    sent(made, "a", "b", "c")
+
+    with pytest.raises(InvalidRequest) as refused:
+        ask(made, segment_by="field.customer")
+
+    assert violations(refused) == [("segment_by", "too_many")]
+    assert not ResultsCount.objects.exists()
+    monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", 4)
+    assert isinstance(ask(made, segment_by="field.customer"), ResultsCount)
+
+
+@pytest.mark.django_db
+def test_what_a_worker_refused_is_told_until_it_may_have_changed(monkeypatch):
+    monkeypatch.setattr(figures, "MAX_FIELD_SEGMENTS", 3)
+    monkeypatch.setattr(sent_fields, "LOOKED_AT", 1)
+    made = scenario.project(CHOICE)
+    sent(made, "a", "b", "c")
+    assert isinstance(ask(made, selection=ALL, segment_by="field.customer"), ResultsCount)
+    finish()
+
+    def refused(after):
+        with pytest.raises(InvalidRequest) as refusal:
+            ask(made, selection=ALL, segment_by="field.customer", after=timedelta(seconds=after))
+        return violations(refusal)
+
+    assert refused(0) == refused(3_000) == [("segment_by", "too_many")]
+    vote(made)
+    assert refused(0) == refused(9) == [("segment_by", "too_many")]
+    later = ask(made, selection=ALL, segment_by="field.customer", after=timedelta(seconds=11))
+    assert isinstance(later, ResultsCount)
+    assert not later.is_finished
+
+
+@pytest.mark.django_db
+def test_a_worker_tells_of_unknown_fields_by_their_parameters_until_they_are_declared():
+    made = made_of(3)
+    part = Selection(fields=(("campaign", "mail"), ("town", "Rome")))
+    assert isinstance(ask(made, selection=part, segment_by="field.plan"), ResultsCount)
+    finish()
+
+    with pytest.raises(InvalidRequest) as refused:
+        ask(made, selection=part, segment_by="field.plan")
+
+    assert violations(refused) == [
+        ("field.campaign", "not_found"), ("field.town", "not_found"), ("segment_by", "not_found"),
+    ]  # fmt: skip
+    made.hidden_fields = ["campaign", "town", "plan"]
+    made.save(update_fields=["hidden_fields"])
+    assert isinstance(ask(made, selection=part, segment_by="field.plan"), ResultsCount)
+    finish()
+    assert isinstance(ask(made, selection=part, segment_by="field.plan"), Figures)
+
+
+@pytest.mark.django_db
+def test_a_count_is_dropped_if_its_fields_are_declared_in_another_way_since():
+    made = made_of(3)
+    ask(made, selection=ALL, segment_by="field.plan")
+    made.hidden_fields = {"plan": ["pro"]}
+    made.save(update_fields=["hidden_fields"])
+
+    finish()
+
+    assert not ResultsCount.objects.exists()
+
+
+@pytest.mark.django_db
+def test_many_fields_with_long_values_are_counted():
+    fields = {f"name_{n}": "".join(chr(0x4E00 + 700 * n + m) for m in range(500)) for n in range(20)}
+    made = scenario.project(CHOICE, hidden_fields=list(fields))
+    vote(made, 3)
+    part = Selection(fields=tuple(fields.items()))
+
+    begun = ask(made, selection=part)
+    again = ask(made, selection=part)
+    finish()
+
+    assert begun == again
+    assert ask(made, selection=part).conversation_count == 0
 
 
 @pytest.mark.django_db

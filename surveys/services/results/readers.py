@@ -1,0 +1,57 @@
+"""Results as each reader may see them, for the interface and the admin's tab (decisions 8.14, 15.18).
+
+read(actor=…, project=…, …)     figures, the job that counts them, or what is shared of an anonymous project
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from communities.actors import Actor
+from communities.errors import Forbidden
+from surveys.models import Project, ResultsCount
+from surveys.services import access
+from surveys.services.representations.analysis import without_texts
+from surveys.services.results import shared, very_large
+from surveys.services.results.figures import ALL, Figures, Selection
+from surveys.services.results.shared import SharedResults
+
+WHOLE_ALONE = (
+    "These results are shared as a whole: filters and segments, which could single out a person, are for "
+    "the project's creator and admins."
+)
+
+
+def read(
+    *,
+    actor: Actor,
+    project: Project,
+    selection: Selection = ALL,
+    segment_by: int | str | None = None,
+    at: datetime,
+) -> Figures | ResultsCount | SharedResults:
+    """Results for a reader. Whoever may not read single responses gets aggregates over the whole project.
+
+    On anonymous projects these are the shared results; on others they are without texts. Scores and
+    calculated results are counted only for readers who may know what is right.
+
+    Raises NotFound and Forbidden for those who may not read results, or not a part of them, and what
+    `very_large.count` raises.
+    """
+    access.require_results_reader(actor=actor, project=project, at=at)
+    reads_people = access.may_read_people(actor=actor, project=project)
+    if not reads_people and (selection, segment_by) != (ALL, None):
+        raise Forbidden(WHOLE_ALONE)
+    if not reads_people and project.is_anonymous:
+        return shared.read(project=project, at=at)
+    counted = very_large.count(
+        project=project,
+        selection=selection,
+        segment_by=segment_by,
+        derives=access.may_read_solutions(actor=actor),
+        at=at,
+    )
+    if reads_people or isinstance(counted, ResultsCount):
+        return counted
+    return replace(counted, variables=[without_texts(each) for each in counted.variables])
