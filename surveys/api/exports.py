@@ -14,6 +14,7 @@ from communities.actors import Role
 from communities.http.downloads import download
 from communities.http.fields import UtcDateTimeField
 from communities.http.views import CommunityViewSet
+from surveys.api import field_filters
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import TAG, ResponseOut
 from surveys.models import Conversation, Project
@@ -116,7 +117,7 @@ class ExportViewSet(CommunityViewSet):
         tags=[TAG],
         summary="Export responses",
         description=_DESCRIPTION,
-        parameters=[ExportIn],
+        parameters=[ExportIn, field_filters.PARAMETER],
         responses={
             (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="The file."),
             (200, XLSX): OpenApiResponse(OpenApiTypes.BINARY, description="The file."),
@@ -136,9 +137,11 @@ class ExportViewSet(CommunityViewSet):
         ],
     )
     def retrieve(self, request: Request, /, project_id: int, **kwargs: Any) -> StreamingHttpResponse:
-        query = self.query(ExportIn)
+        query = self.query(field_filters.with_fields(ExportIn, request))
         project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
+        fields = field_filters.of_query(query)
+        field_filters.require_known(fields, project=project)
         made = exports.export(
             project=project,
             format=query["format"],
@@ -147,6 +150,7 @@ class ExportViewSet(CommunityViewSet):
                 submitted_after=query.get("submitted_after"),
                 submitted_before=query.get("submitted_before"),
                 provider=query.get("provider"),
+                fields=fields,
             ),
             with_bom=query["bom"] == "1",
             codes=query["values"] == "codes",

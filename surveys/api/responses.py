@@ -22,7 +22,7 @@ from communities.http import bodies
 from communities.http.fields import StrictTextField, UtcDateTimeField
 from communities.http.idempotency import Claim, is_settled, once
 from communities.http.pagination import MAX_PAGE, PageIn, PerPageIn
-from surveys.api import imports
+from surveys.api import field_filters, imports
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.imports import PreparedImport
 from surveys.api.projects import OwnWorkViewSet
@@ -277,17 +277,19 @@ class ResponseViewSet(OwnWorkViewSet):
             f"beyond {responses.MAX_PAGED_ROWS:,} rows is `400 invalid_request`, with the id to go on with; "
             "past the end it is empty."
         ),
-        parameters=[ResponsesIn],
+        parameters=[ResponsesIn, field_filters.PARAMETER],
         responses=ResponseOut(many=True),
         examples=[OpenApiExample("One response", RESPONSE, response_only=True)],
     )
     def list(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
-        query = self.query(ResponsesIn)
+        query = self.query(field_filters.with_fields(ResponsesIn, request))
         project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
+        fields = field_filters.of_query(query)
+        field_filters.require_known(fields, project=project)
         page = responses.list_page(
             project=project,
-            filters=query,
+            filters={**query, "fields": fields},
             descending=query["order"] == "desc",
             page=query.get("page", 1),
             per_page=query["per_page"],

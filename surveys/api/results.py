@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,6 +15,7 @@ from communities.http.fields import UtcDateTimeField
 from communities.http.paths import MAX_ID
 from surveys.api.analysis_examples import RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut
+from surveys.api.field_filters import PARAMETER, PREFIX, of_query, with_fields
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
 from surveys.models import Conversation, Project, ResultsCount
@@ -28,19 +29,6 @@ SECONDS_BETWEEN_LOOKS = 5
 COUNTING = {"project_id": "1", "status": "running", "progress": 0.42}
 STATUSES = ("all", "completed", "partial")
 _FILTERS = ("status", "submitted_after", "submitted_before", "provider")
-_FIELD = "field."
-FIELD_FILTER = OpenApiParameter(
-    "field.name",
-    str,
-    description=(
-        "Only responses whose field has exactly this value, for instance `field.campaign=mail`: in place of "
-        "`name` stands the name of a field of `metadata`, declared in `settings.hidden_fields` or sent with "
-        "some response. An empty value selects the responses that were not given the field. Filters by "
-        f"several fields must all match, {metadata.MAX_FIELDS} at most. An unknown name is `400 "
-        "invalid_request`."
-    ),
-    examples=[OpenApiExample("By campaign", "mail", parameter_only=("field.name", "query"))],
-)
 
 
 @extend_schema_field({"type": "string", "pattern": r"^([0-9]+|field\.[a-z0-9_]{1,40})$"})
@@ -50,7 +38,7 @@ class SegmentBy(serializers.Field[Any, Any, Any, Any]):
     default_error_messages = {"invalid": "must be the id of a block, or `field.` and a name."}
 
     def to_internal_value(self, data: Any) -> int | str:
-        if data.startswith(_FIELD) and metadata.is_key(data.removeprefix(_FIELD)):
+        if data.startswith(PREFIX) and metadata.is_key(data.removeprefix(PREFIX)):
             return str(data)
         if not (data.isascii() and data.isdigit() and 1 <= int(data[: len(str(MAX_ID)) + 1]) <= MAX_ID):
             self.fail("invalid")
@@ -58,15 +46,6 @@ class SegmentBy(serializers.Field[Any, Any, Any, Any]):
 
     def to_representation(self, value: Any) -> Any:
         return value
-
-
-class FieldValue(serializers.CharField):
-    """A value as it was sent along, white space included."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            required=False, allow_blank=True, trim_whitespace=False, max_length=metadata.MAX_VALUE
-        )
 
 
 class ResultsIn(serializers.Serializer[Any]):
@@ -145,13 +124,6 @@ class ResultsCountOut(serializers.Serializer[Any]):
     progress = serializers.FloatField(min_value=0, max_value=1, help_text="0 to 1.")
 
 
-def _with_fields(request: Request) -> type[ResultsIn]:
-    """The query with a parameter for each field that it names."""
-    names = [name for name in request.GET if name.startswith(_FIELD)]
-    fields = {name: FieldValue() for name in names if metadata.is_key(name.removeprefix(_FIELD))}
-    return type("ResultsIn", (ResultsIn,), fields)
-
-
 def _filters(query: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: query.get(name) for name in _FILTERS}, "fields": query.get("field", {})}
 
@@ -222,7 +194,7 @@ class ResultsViewSet(OwnWorkViewSet):
             "responses differ, and scores and calculated results are left out. "
             "For role member a project that is not active is `404 not_found`."
         ),
-        parameters=[ResultsIn, FIELD_FILTER],
+        parameters=[ResultsIn, PARAMETER],
         responses={200: ResultsOut, 202: ResultsCountOut},
         examples=[
             OpenApiExample("Results", RESULTS, response_only=True, status_codes=["200"]),
@@ -230,14 +202,14 @@ class ResultsViewSet(OwnWorkViewSet):
         ],
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
-        query = self.query(_with_fields(request))
+        query = self.query(with_fields(ResultsIn, request))
         project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
         selection = Selection(
             covers=query["status"],
             submitted_after=query.get("submitted_after"),
             submitted_before=query.get("submitted_before"),
             provider=query.get("provider"),
-            fields=tuple(sorted(query.get("field", {}).items())),
+            fields=of_query(query),
         )
         segment_by = query.get("segment_by")
         seen = readers.read(

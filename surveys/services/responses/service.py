@@ -91,10 +91,11 @@ def list_page(
 ) -> ResponsePage:
     """A page of a project's responses, oldest first, or newest first if `descending`.
 
-    `filters` may hold `status` (`completed`, `partial`; anything else means all), `member_id`, and the keys
-    of `_FILTERS`. With `after`, the page starts after that response and costs the same at any depth. The
-    total comes from the project's tally, and is counted only if filters other than `status` are given. Raises
-    InvalidRequest for a page beyond MAX_PAGED_ROWS, if there are responses.
+    `filters` may hold `status` (`completed`, `partial`; anything else means all), `member_id`, the keys of
+    `_FILTERS`, and `fields` of metadata with their values, which are looked for in all responses. With
+    `after`, the page starts after that response and costs the same at any depth. The total comes from the
+    project's tally, and is counted only if filters other than `status` are given. Raises InvalidRequest for a
+    page beyond MAX_PAGED_ROWS, if there are responses.
     """
     filters = _by_user(project, filters)
     where, values = _where(project, filters)
@@ -260,7 +261,7 @@ def _total(
 
     A filter that matches few responses, or all but a few, is counted by those few.
     """
-    narrowing = [name for name in _FILTERS if filters.get(name) is not None]
+    narrowing = [name for name in (*_FILTERS, "fields") if filters.get(name) not in (None, ())]
     if not narrowing:
         return _kept_total(project, filters), True
     if len(narrowing) == 1 and narrowing[0] in _OPPOSITES:
