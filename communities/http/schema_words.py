@@ -98,10 +98,10 @@ so that a misspelt filter does not return everything.
 fields are ignored too, and named in the response header `X-Ignored-Fields`. Ids are strings, except those
 shown as integers. Times are UTC, `2026-01-31T09:30:00Z`; times that you send need an offset.
 
-**Errors** are `error`, a code for programs, and `message`, a sentence for people. If fields are wrong,
-`violations` lists all of them: `field` (a path such as `script.blocks[2].options[0].value`), `code`,
-`message`, and in expressions the `column`. Every response has an `X-Request-Id`: the caller's own if it is 1
-to 64 of `[A-Za-z0-9_-]`.
+**Errors** are `error`, a code for programs, and `message`, a sentence for people (`429` has `retry_after`
+in its place). If fields are wrong, `violations` lists all of them: `field` (a path such as
+`script.blocks[2].options[0].value`), `code`, `message`, and in expressions the `column`. Every response has
+an `X-Request-Id`: the caller's own if it is 1 to 64 of `[A-Za-z0-9_-]`.
 
 Codes of errors: {", ".join(f"`{code}`" for code in STATUS)}.
 
