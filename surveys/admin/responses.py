@@ -184,6 +184,7 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     else:
         filters.insert(0, Filter("status", "Status", STATUSES, _by_status))
     if tells_scores:
+        columns = [each for each in columns if each.label != "Begun"]  # the table would be too wide
         columns.insert(2, Column("Score", lambda row: _score(scores.get(row.pk)), is_number=True))
     return Listing(
         columns=columns,
@@ -215,7 +216,7 @@ def _score(score: ListedScore | None) -> SafeString | str:
     """The points of how many, and below them those of the first buckets."""
     if score is None:
         return "–"
-    text = format_html("{} of {}", score.points, score.most)
+    text = format_html('<span class="total">{} of {}</span>', score.points, score.most)
     if not score.by_bucket:
         return text
     shown = format_html_join(" · ", "{} {}", score.by_bucket[:MAX_BUCKETS])

@@ -279,6 +279,8 @@ def test_a_field_that_the_page_does_not_take_is_told_in_the_words_of_staff(windo
 
     warning = editor.logic(page).locator(".warning")
 
-    expect(warning).to_contain_text("not among the names in Delivery › Values from the address")
+    expect(warning).to_contain_text(
+        "field.utm_source is not among the names in Delivery › Values from the address"
+    )
     expect(warning).to_contain_text("or a program sends it along")
     expect(warning).not_to_contain_text("hidden_fields")

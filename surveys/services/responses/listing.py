@@ -106,7 +106,8 @@ def scores(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uuid.UUID
 
 def _score(stored: Mapping[str, Sequence[Any]], buckets: Mapping[str, str]) -> ListedScore:
     """One response's score. Each bucket has its points and the most that was possible, then those graded."""
-    points = {key: Decimal(str(numbers[0])) for key, numbers in stored.items()}
+    in_order = [*(key for key in buckets if key in stored), *(key for key in stored if key not in buckets)]
+    points = {key: Decimal(str(stored[key][0])) for key in in_order}
     most = sum((Decimal(str(numbers[1])) for numbers in stored.values()), Decimal(0))
     by_bucket = [(buckets.get(key, key), number_text(value)) for key, value in points.items()]
     total = number_text(sum(points.values(), Decimal(0)))

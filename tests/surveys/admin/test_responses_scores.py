@@ -59,6 +59,13 @@ def test_the_list_tells_the_points_of_the_first_buckets(client, keys, buckets):
     assert cells(look(client, made, page="responses"), "Score") == [f"{total} {buckets}"]
 
 
+def test_buckets_are_in_the_order_of_the_project(client):
+    made = scored(keys=("strategy", "wit"), scoring={"buckets": [{"name": "Strategy"}, {"name": "Wit"}]})
+    answered(made, 0)
+
+    assert cells(look(client, made, page="responses"), "Score") == ["4 of 9 Strategy 2 · Wit 2"]
+
+
 def test_the_name_of_a_bucket_is_no_markup_in_the_list(client):
     made = scored(keys=("<b>wit", "calm"))
     answered(made, 0)

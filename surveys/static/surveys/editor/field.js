@@ -33,7 +33,7 @@ const STAFF_WORDS = [
 export function plainMessage(message) {
   const words = STAFF_WORDS.reduce((text, [before, after]) => text.replace(before, after), message)
     .replace(/`([^`]+)`/g, (whole, name) => PLAIN[name] ?? (TYPES[name] ? `“${TYPES[name].name}”` : `“${name}”`));
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return words.startsWith("field.") ? words : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Read or write a field by its path: `scale.label_left`, `options.<key>.value`. */
