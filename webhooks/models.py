@@ -53,7 +53,7 @@ class Webhook(models.Model):
         help_text="Why the service itself switched it off.",
     )
     failing_since = models.DateTimeField(
-        null=True, blank=True, help_text="The first failure since the last success, to the full hour after."
+        null=True, blank=True, help_text="The hour or day of the first failure since the last success."
     )
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
@@ -208,3 +208,9 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"Delivery {self.pk} to webhook {self.webhook_id}"
+
+    @property
+    def arrived_when_sent_again(self) -> bool:
+        """Whether it is delivered because another delivery of its event arrived: its own attempts failed."""
+        is_refused = self.response_status is not None and not 200 <= self.response_status < 300
+        return self.status == self.Status.DELIVERED and (is_refused or bool(self.error))

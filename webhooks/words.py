@@ -41,6 +41,8 @@ def webhook_state(webhook: Webhook) -> tuple[str, str]:
 
 def delivery_state(delivery: Delivery) -> tuple[str, str]:
     """The state of a delivery: words and a sign."""
+    if delivery.arrived_when_sent_again:
+        return "Delivered when sent again", "done"
     return DELIVERY_STATES[Status(delivery.status)]
 
 

@@ -25,6 +25,17 @@ from surveys.services.scripts import editing as scripts
 MOST_IN_EXAMPLE = 2
 MAX_ADDRESS = 8_000  # characters
 MAX_PROMPT = 80
+ANY_VALUE = "example"  # of a field; for some names there is a more telling one
+EXAMPLES = {
+    "utm_source": "newsletter",
+    "utm_medium": "email",
+    "utm_campaign": "spring",
+    "campaign": "spring",
+    "source": "newsletter",
+    "first_name": "Ann",
+    "last_name": "Bell",
+    "name": "Ann",
+}
 TOO_LONG = "This address is too long to be tried."
 
 _SAID = {
@@ -93,7 +104,9 @@ def _fields(project: Project) -> Iterator[Row]:
         meaning = "A field, stored with the response"
         if allowed:
             meaning += f", with one of these values: {', '.join(allowed)}"
-        yield Row(key, f"{meaning}.", urlencode({key: allowed[0] if allowed else "mail"}))
+        yield Row(
+            key, f"{meaning}.", urlencode({key: allowed[0] if allowed else EXAMPLES.get(key, ANY_VALUE)})
+        )
 
 
 def _questions(project: Project, script: Script) -> Iterator[Row]:
@@ -133,16 +146,29 @@ def _tried(project: Project, script: Script, address: str) -> tuple[list[Tried],
     """What becomes of each parameter of an address, or why it cannot be tried."""
     if len(address) > MAX_ADDRESS:
         return [], TOO_LONG
+    page, text = _parts(address)
     try:
-        query = QueryDict(urlsplit(address).query if "?" in address else address)
+        is_other = page and not urlsplit(page).path.rstrip("/").endswith(f"/s/{project.slug}")
+        query = QueryDict(text)
     except TooManyFieldsSent:
         return [], TOO_LONG
     except ValueError:
         return [], "This is no address."
+    if is_other:
+        return [], f"This address leads to another page. Those of this project begin with {web_url(project)}."
     sent: Mapping[str, Sequence[str]] = dict(query.lists())
     language = (previews.locale_of(project) or "en").replace("_", "-")
     found = prefill.explain(project=project, query=sent, language=language)
     return [Tried(each.name, each.text, *_says(each, script)) for each in found], ""
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """The address of a page, which is empty if only values were typed, and the values behind it."""
+    address = address.partition("#")[0]
+    page, mark, query = address.partition("?")
+    if "=" in page or not (mark or "/" in page):
+        return "", address
+    return page, query
 
 
 def _says(parameter: Parameter, script: Script) -> tuple[str, bool]:

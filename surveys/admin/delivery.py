@@ -15,12 +15,14 @@ from django.utils.html import format_html
 from communities.admin_site import acting
 from communities.admin_site.chat_choices import role_choices
 from communities.services import verified_sources
-from surveys.admin import project_forms
+from surveys.admin import address_fields, project_forms
 from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm
 from surveys.admin.project_forms import IdsField, Section, premium
+from surveys.models import Project
 from surveys.services.field_groups import PREMIUM_INVITATION
+from surveys.services.scripts import editing as scripts
 
 _INVITATION = "delivery.invitation"
 _COLOURS = ("border_color", "border_color_closed")
@@ -124,8 +126,8 @@ class DeliveryForm(ScheduleForm):
     lock_graded_answers = forms.BooleanField(
         label="Graded answers stay",
         required=False,
-        help_text="Once people have read whether an answer is right, they cannot go back and change it. "
-        "Applies to questions with feedback, while scoring is on.",
+        help_text="Once people have read the “Words after the answer” of a question, they cannot go back and "
+        "change it. An answer without such words can be changed.",
     )
     address_fields = forms.CharField(
         label="Names",
@@ -243,6 +245,24 @@ class DeliveryForm(ScheduleForm):
             return "\n".join(f"{field}: {', '.join(values)}" for field, values in value.items())
         return super().shown(name, value)
 
+    def clean_address_fields(self) -> str:
+        """The names, if they keep the rules that the form can tell better than the API does."""
+        text: str = self.cleaned_data["address_fields"]
+        is_anonymous = self.cleaned_data.get("privacy_mode") == Project.PrivacyMode.ANONYMOUS
+        if found := list(address_fields.faults(address_fields.read(text), is_anonymous=is_anonymous)):
+            raise forms.ValidationError(found)
+        return text
+
+    def after_saving(self) -> Sequence[str]:
+        """Names that were removed, but that the script still uses."""
+        if "address_fields" not in self.changed_data:
+            return ()
+        before = set(address_fields.read(self.initial["address_fields"] or ""))
+        removed = before.difference(address_fields.read(self.cleaned_data["address_fields"]))
+        script = scripts.load(project_id=self.project.pk, revision=self.project.revision)
+        missed = address_fields.missed_in(script, sorted(removed))
+        return [missed] if missed else ()
+
     @property
     def drawn_sections(self) -> list[tuple[Section, list[BoundField]]]:
         (schedule, fields), *others = super().drawn_sections
@@ -258,20 +278,8 @@ class DeliveryForm(ScheduleForm):
         if name == "required_role_ids" and self.knows_server:
             return list(value)
         if name == "address_fields":
-            return _declared(value)
+            return address_fields.read(value)
         return super().sent(name, value)
-
-
-def _declared(text: str) -> list[str] | dict[str, list[str]]:
-    """The names of fields, one a line; with their allowed values if any line has some after a colon."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not any(":" in line for line in lines):
-        return list(dict.fromkeys(lines))
-    parts = [line.partition(":") for line in lines]
-    return {
-        name.strip(): [value.strip() for value in values.split(",") if value.strip()]
-        for name, _, values in parts
-    }
 
 
 def _when_times_apply(page: ProjectPage) -> str:

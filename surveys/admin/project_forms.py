@@ -152,6 +152,10 @@ class ProjectForm(forms.Form):
         else:
             self.add_error(None, self._in_words(refusal.message))
 
+    def after_saving(self) -> Sequence[str]:
+        """What the sender should know about what was just saved."""
+        return ()
+
     def _add(self, violations: Iterable[ViolationJson]) -> None:
         for each in violations:
             name = self._name_of(each["field"])
@@ -250,6 +254,8 @@ def _save(request: HttpRequest, page: ProjectPage, form: ProjectForm) -> bool:
         form.refuse(refusal)
         return False
     messages.success(request, "Saved.")
+    for warning in form.after_saving():
+        messages.warning(request, warning)
     return True
 
 

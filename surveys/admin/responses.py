@@ -18,7 +18,7 @@ from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -37,12 +37,14 @@ from surveys.models import Conversation, Project
 from surveys.services import access
 from surveys.services.responses import deletion, reading
 from surveys.services.responses import listing as response_list
+from surveys.services.responses.listing import ListedScore
 from surveys.services.results import figures
 
 LIST = "admin/surveys/project/responses.html"
 ONE = "admin/surveys/project/response.html"
 CONFIRM = "admin/surveys/project/response_delete.html"
 MAX_ANSWER = 40  # characters that the list shows of one
+MAX_BUCKETS = 3  # whose points the list shows
 GONE = "This response was deleted, or never existed."
 
 
@@ -156,12 +158,16 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     names: dict[int, str] = {}
     answered: dict[uuid.UUID, int] = {}
     first: dict[uuid.UUID, Sequence[str]] = {}
+    scores: dict[uuid.UUID, ListedScore] = {}
+    tells_scores = _tells_scores(page)
 
     def load(rows: Sequence[Conversation]) -> None:
         ids = [row.pk for row in rows]
         answered.update(response_list.answered_blocks(ids=ids))
         first.update(response_list.first_answers(ids=ids, project=project))
         names.update(names_of(project, rows))
+        if tells_scores:
+            scores.update(response_list.scores(ids=ids, project=project))
 
     filters = [Filter("provider", "Source", list(response_sources.LABELS.items()), _by_provider)]
     columns = [
@@ -177,6 +183,9 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
         columns = [each for each in columns if each.label not in ("Status", "Begun", "Answers")]
     else:
         filters.insert(0, Filter("status", "Status", STATUSES, _by_status))
+    if tells_scores:
+        columns = [each for each in columns if each.label != "Begun"]  # the table would be too wide
+        columns.insert(2, Column("Score", lambda row: _score(scores.get(row.pk)), is_number=True))
     return Listing(
         columns=columns,
         orders=_orders(project, is_by_time=bool(days.parameters)),
@@ -193,6 +202,26 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
         load=load,
         days=days,
     )
+
+
+def _tells_scores(page: ProjectPage) -> bool:
+    """Whether the list has a column of scores: they are told to whom the page of one response tells them."""
+    project = page.project
+    return (
+        project.scoring_enabled and project.script_is_scored and access.may_read_solutions(actor=page.actor)
+    )
+
+
+def _score(score: ListedScore | None) -> SafeString | str:
+    """The points of how many, and below them those of the first buckets."""
+    if score is None:
+        return "–"
+    text = format_html('<span class="total">{} of {}</span>', score.points, score.most)
+    if not score.by_bucket:
+        return text
+    shown = format_html_join(" · ", "{} {}", score.by_bucket[:MAX_BUCKETS])
+    more = " …" if len(score.by_bucket) > MAX_BUCKETS else ""
+    return format_html('<span>{} <span class="by-bucket">{}{}</span></span>', text, shown, more)
 
 
 def _in_short(answers: Sequence[str]) -> str:

@@ -138,6 +138,12 @@ def _xp_in_words(page: ProjectPage) -> str:
     return f"{each} {name} for each of its {plural(count, 'question')}: {each * count} in all."
 
 
+def _grades_stay_address(page: ProjectPage) -> str:
+    """Where the tab Delivery has `lock_graded_answers`; empty where it has not."""
+    has_it = page.project.scoring_enabled and not page.project.is_poll
+    return f"{page.address('delivery')}#id_lock_graded_answers" if has_it else ""
+
+
 @project_tab("rewards")
 def rewards(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     """The tab: draw it, or save what was changed."""
@@ -152,5 +158,6 @@ def rewards(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "giving_blocks": giving,
             "script_address": page.address("script"),
             "is_live": project.is_live_at(page.at),
+            "grades_stay_address": _grades_stay_address(page),
         },
     )

@@ -260,3 +260,27 @@ def test_names_and_conditions_are_read_as_the_engine_reads_them(windows):
         inner = parse(condition).tree
         assert parse(text).tree == (Negation(inner) if kind == "show_when" else inner)
     assert [kind for kind, _, _ in split].count("show_when") == 4
+
+
+@pytest.mark.parametrize("condition", ['field.utm_source = "mail"', 'field.utm_source in ["mail", "poster"]'])
+def test_a_condition_on_a_field_is_edited_as_rows_again(windows, condition):
+    asks = WHY | {"precondition": f"NOT(({condition}))"}
+    page = editor.opened(windows, asks, settings={"hidden_fields": ["utm_source"]})
+    logic = editor.logic(page)
+
+    logic.get_by_role("button", name="Edit as rows").click()
+
+    expect(logic.get_by_label("Block or variable")).to_have_value("variable:field.utm_source")
+    assert editor.block(page, 0)["show_when"]["variable"] == "field.utm_source"
+
+
+def test_a_field_that_the_page_does_not_take_is_told_in_the_words_of_staff(windows):
+    page = editor.opened(windows, WHY | {"precondition": 'field.utm_source = "mail"'})
+
+    warning = editor.logic(page).locator(".warning")
+
+    expect(warning).to_contain_text(
+        "field.utm_source is not among the names in Delivery › Values from the address"
+    )
+    expect(warning).to_contain_text("or a program sends it along")
+    expect(warning).not_to_contain_text("hidden_fields")

@@ -151,7 +151,7 @@ def test_scoring_is_turned_on_in_place_and_points_and_the_right_answer_are_writt
     assert len(tops) == 3
     assert max(tops) - min(tops) < 12
     page.reload()
-    expect(page.locator(".notice")).to_contain_text("You have unsaved changes")
+    expect(page.locator(".notice")).to_contain_text("You have a draft from")
     expect(page.locator(".notice")).not_to_contain_text("somebody else")
     page.get_by_label("Option 2, points for Score").fill("3")
     page.get_by_label("Option 2 is the right answer").click()

@@ -87,8 +87,38 @@ def test_a_reload_brings_the_draft_back(windows, caller, project):
     page.reload()
 
     expect(question(page)).to_have_value("Why not?")
-    expect(page.locator(".notice")).to_contain_text("You have unsaved changes from")
+    expect(page.locator(".notice")).to_contain_text("You have a draft from")
     assert editor.stored(caller, project)[0]["prompt"] == "Why?"
+
+
+def test_what_is_told_of_the_draft_of_an_earlier_visit_goes_once_it_is_kept_anew(windows, caller, project):
+    """Else it would say an older time than the bar at the bottom."""
+    page = editor.open_editor(windows, caller, project)
+    question(page).fill("Why not?")
+    editor.expect_state(page, "Draft kept")
+    page.reload()
+    expect(page.locator(".notice")).to_contain_text("it is kept, but not saved in the script yet.")
+
+    question(page).fill("Why ever not?")
+
+    expect(page.locator(".notice")).to_have_count(0)
+    editor.expect_state(page, "Draft kept")
+
+
+def test_that_somebody_else_saved_meanwhile_is_told_until_it_is_hidden(windows, caller, project):
+    page = editor.open_editor(windows, caller, project)
+    question(page).fill("Why not?")
+    editor.expect_state(page, "Draft kept")
+    write(caller, project, {**TEXT, "prompt": "Theirs?"})
+    page.reload()
+    expect(page.locator(".notice")).to_contain_text("You have a draft from")
+
+    question(page).fill("Why ever not?")
+
+    expect(page.locator(".notice")).not_to_contain_text("You have a draft from")
+    expect(page.locator(".notice")).to_contain_text("The script was saved by somebody else since")
+    page.locator(".notice").get_by_role("button", name="Hide").click()
+    expect(page.locator(".notice")).to_have_count(0)
 
 
 def test_a_draft_is_discarded_and_brought_back_by_undo(windows, caller, project):

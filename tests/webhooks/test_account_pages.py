@@ -303,6 +303,33 @@ def test_a_filter_that_nothing_fits_says_so(club: Community) -> None:
     assert "No delivery has this state and this event." in text_of(page)
 
 
+def test_what_arrived_when_it_was_sent_again_leads_there(club: Community) -> None:
+    grace = Person("admin", club)
+    over = {"status": "delivered", "due_at": None, "attempt_count": 1}
+    first: Delivery = DeliveryFactory.create(webhook__community=club, error="No answer.", **over)
+    again: Delivery = DeliveryFactory.create(
+        webhook=first.webhook, event=first.event, response_status=204, **over
+    )
+
+    page = grace.get("account_delivery", first.pk).content.decode()
+
+    assert "Delivered when sent again" in page
+    assert f'href="{reverse("account_delivery", args=[again.pk])}"' in page
+    assert "Arrived as" not in grace.get("account_delivery", again.pk).content.decode()
+
+
+def test_the_list_tells_events_and_projects(club: Community) -> None:
+    grace = Person("admin", club)
+    survey = ProjectFactory.create(community=club, name="Spring open day")
+    WebhookFactory.create(community=club, name="One", events=["*"], project_ids=[survey.pk])
+    WebhookFactory.create(community=club, name="Every", events=["project.opened"])
+
+    page = text_of(grace.client.get(address(club, "account_webhooks")))
+
+    assert re.search(r"One \S+ All events · Spring open day", page)
+    assert re.search(r"Every \S+ project.opened · All projects", page)
+
+
 def test_the_list_tells_state_and_last_delivery(club: Community) -> None:
     grace = Person("admin", club)
     working: Webhook = WebhookFactory.create(community=club, name="Working")

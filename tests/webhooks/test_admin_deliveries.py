@@ -15,10 +15,18 @@ from communities.models import Community
 from communities.rounding import Rounding
 from tests.factories import StaffFactory
 from tests.support.staff import client_of, signed_in
-from tests.support.webhooks.outbox import MID_HOUR, create_webhook, emit_event, get_community, record_attempt
+from tests.support.webhooks.outbox import (
+    MID_HOUR,
+    create_webhook,
+    emit_event,
+    get_community,
+    record_attempt,
+    write_outcome,
+)
 from webhooks.api.examples import ATTEMPTS
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event
+from webhooks.sender import EndpointResponse
 from webhooks.services import deliveries
 
 pytestmark = pytest.mark.django_db
@@ -101,6 +109,31 @@ def test_a_delivery_is_sent_again(admin: Client, community: Community) -> None:
     again = Delivery.objects.exclude(pk=delivery.pk).get()
     assert response["Location"] == address(again)
     assert (again.event_id, again.even_if_off) == (delivery.event_id, True)
+
+
+def test_what_arrived_when_it_was_sent_again_says_so_and_leads_there(
+    admin: Client, community: Community
+) -> None:
+    create_webhook(community)
+    delivery = delivery_with("abandoned")
+    admin.post(address(delivery, "redeliver"))
+    again = Delivery.objects.exclude(pk=delivery.pk).get()
+    write_outcome(again, EndpointResponse(204, "", retry_after=None), at=timezone.now())
+
+    first, second = shown(admin, address(delivery)), shown(admin, address(again))
+
+    assert "Delivered when sent again" in first
+    assert f'<dt>Arrived as</dt><dd><a href="{address(again)}">the delivery of' in first
+    assert "when sent again" not in second
+    assert "Arrived as" not in second
+    assert "Delivered when sent again" in shown(admin, list_address())
+
+
+def test_what_arrived_at_a_later_attempt_was_not_sent_again(admin: Client, community: Community) -> None:
+    create_webhook(community)
+    delivery = delivery_with("delivered", response_status=200, attempts=ATTEMPTS)
+
+    assert "when sent again" not in shown(admin, address(delivery))
 
 
 def test_a_range_is_sent_again_oldest_first(admin: Client, community: Community) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -19,12 +19,15 @@ from tests.support.staff import client_of, signed_in
 from tests.support.webhooks.outbox import (
     create_delivery,
     create_webhook,
+    emit_event,
     get_community,
     record_attempt,
     unsaved_event,
+    write_outcome,
 )
 from webhooks.admin.webhooks import WebhookAdmin
 from webhooks.models import Delivery, Webhook
+from webhooks.sender import EndpointResponse
 from webhooks.services import housekeeping, webhooks
 
 pytestmark = pytest.mark.django_db
@@ -235,6 +238,35 @@ def test_a_name_is_never_markup(admin: Client, community: Community) -> None:
 
     for url in (address("changelist"), address("change", webhook.pk), address("delete", webhook.pk)):
         assert "<script>alert" not in admin.get(url).content.decode()
+
+
+def test_the_list_tells_which_projects_a_webhook_hears_of(admin: Client, community: Community) -> None:
+    own = [ProjectFactory.create(community=community, name=name).pk for name in ("Spring open day", "B")]
+    foreign = ProjectFactory.create(name="Elsewhere").pk
+    for project_ids in (None, own[:1], own, [foreign], [*own, foreign]):
+        create_webhook(community, project_ids=project_ids)
+
+    page = shown(admin, address("changelist"))
+
+    assert re.findall(r'<td data-label="About">(.*?)</td>', page) == [
+        "3 projects",
+        f"a deleted project ({foreign})",
+        "2 projects",
+        "Spring open day",
+        "All projects",
+    ]
+
+
+@pytest.mark.parametrize("minute", [0, 32])
+def test_a_webhook_never_fails_since_a_time_to_come(admin: Client, community: Community, minute: int) -> None:
+    webhook = create_webhook(community)
+    delivery = Delivery.objects.get(event=emit_event())
+    now = datetime(2026, 2, 1, 9, minute, tzinfo=UTC)
+    write_outcome(delivery, EndpointResponse(500, "", retry_after=None), at=now)
+
+    assert '<dt>Failing since</dt><dd><time datetime="2026-02-01T09:00' in shown(
+        admin, address("change", webhook.pk)
+    )
 
 
 @pytest.mark.parametrize(("type", "needs_attention"), [("response.submitted", True), ("webhook.ping", False)])

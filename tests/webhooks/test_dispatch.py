@@ -164,7 +164,7 @@ def test_a_410_abandons_the_delivery_and_disables_the_webhook(receiver: Receiver
     assert len(receiver.requests()) == 1
 
 
-def test_failures_are_counted_from_the_next_full_hour_until_a_success(receiver: Receiver) -> None:
+def test_failures_are_told_from_the_hour_in_which_they_began_until_a_success(receiver: Receiver) -> None:
     webhook = webhook_to(
         receiver.script("/", ScriptedResponse(status=500), ScriptedResponse(status=500), ScriptedResponse())
     )
@@ -179,21 +179,28 @@ def test_failures_are_counted_from_the_next_full_hour_until_a_success(receiver: 
     drain_all(webhook, at=NOW + timedelta(hours=6))
     webhook.refresh_from_db()
 
-    assert (first, second) == (datetime(2026, 2, 1, 10, tzinfo=UTC),) * 2
+    assert (first, second) == (datetime(2026, 2, 1, 9, tzinfo=UTC),) * 2
     assert webhook.failing_since is None
     assert webhook.is_active
 
 
 @pytest.mark.parametrize(
-    ("failing_for", "is_active"), [(timedelta(days=5, seconds=-1), True), (timedelta(days=5), False)]
+    ("since", "at", "is_active"),
+    [
+        (datetime(2026, 1, 27, 9, tzinfo=UTC), datetime(2026, 2, 1, 9, 59, 59, tzinfo=UTC), True),
+        (datetime(2026, 1, 27, 9, tzinfo=UTC), datetime(2026, 2, 1, 10, tzinfo=UTC), False),
+        # It may have begun to fail at any time of that day, if an anonymous project rounds to the day.
+        (datetime(2026, 1, 27, tzinfo=UTC), datetime(2026, 2, 1, 23, 59, 59, tzinfo=UTC), True),
+        (datetime(2026, 1, 27, tzinfo=UTC), datetime(2026, 2, 2, tzinfo=UTC), False),
+    ],
 )
 def test_five_days_of_failures_disable_a_webhook(
-    receiver: Receiver, failing_for: timedelta, is_active: bool
+    receiver: Receiver, since: datetime, at: datetime, is_active: bool
 ) -> None:
-    webhook = webhook_to(receiver.script("/", ScriptedResponse(status=500)), failing_since=NOW - failing_for)
+    webhook = webhook_to(receiver.script("/", ScriptedResponse(status=500)), failing_since=since)
     delivery = emit_delivery()
 
-    drain_all(webhook, at=NOW)
+    drain_all(webhook, at=at)
 
     webhook.refresh_from_db()
     assert (webhook.is_active, webhook.disabled_reason) == (is_active, None if is_active else "failing")

@@ -63,7 +63,7 @@ def test_a_failure_is_stored_to_the_hour_or_day_and_retried_after_seconds(
     webhook.refresh_from_db()
 
     assert (delivery.last_attempt_at, delivery.due_at) == span
-    assert webhook.failing_since == span[1]
+    assert webhook.failing_since == span[0]
     assert not delivery.is_settled
     dispatch.drain(webhook_id=webhook.pk, partition=delivery.lane, now=lambda: NOW)
     assert len(receiver.requests()) == 1

@@ -11,6 +11,8 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from communities.actors import Actor
 from communities.admin_site.base import CommunityModelAdmin
@@ -83,7 +85,7 @@ class DeliveryAdmin(CommunityModelAdmin[Delivery]):
 
     def _context(self, row: Delivery) -> dict[str, Any]:
         full = Delivery.objects.select_related("event", "webhook").get(pk=row.pk)
-        payload = deliveries.payload(full)
+        payload, arrived = deliveries.payload(full), deliveries.arrived_as(full)
         is_waiting = full.status == Delivery.Status.PENDING
         return {
             "title": EVENT_MEANINGS[EventType(full.event.type)],
@@ -99,6 +101,7 @@ class DeliveryAdmin(CommunityModelAdmin[Delivery]):
             "payload": orjson.dumps(payload, option=orjson.OPT_INDENT_2).decode() if payload else "",
             "facts": [
                 ("State", words.delivery_state(full)),
+                *([("Arrived as", self._link(arrived))] if arrived else []),
                 ("Attempts", full.attempt_count),
                 ("Created", moment(full.created_at)),
                 ("Last attempt", moment(full.last_attempt_at)),
@@ -107,6 +110,11 @@ class DeliveryAdmin(CommunityModelAdmin[Delivery]):
                 ("Event id", full.event_id),
             ],
         }
+
+    def _link(self, delivery: Delivery) -> SafeString:
+        """Another delivery of the same event, named by its time."""
+        address = self.address("change", delivery.pk)
+        return format_html('<a href="{}">the delivery of {}</a>', address, moment(delivery.created_at))
 
     def progress_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:
         """The part of the page that changes while the first attempt is under way."""

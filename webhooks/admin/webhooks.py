@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import admin, messages
@@ -40,13 +40,20 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
         return Webhook.objects.in_community(actor.community_id)
 
     def listing(self, request: HttpRequest, actor: Actor) -> Listing[Webhook]:
+        about: dict[int, str] = {}
+
+        def load(rows: Sequence[Webhook]) -> None:
+            about.update(webhooks.projects_in_short(community_id=actor.community_id, webhooks=rows))
+
         return Listing(
             columns=[
                 Column("Name", lambda row: row.name or row.url, is_title=True),
                 Column("State", words.webhook_state),
                 Column("Address", lambda row: row.url),
                 Column("Events", events_in_words),
+                Column("About", lambda row: about[row.pk]),
             ],
+            load=load,
             orders={"newest": Order("Newest first", ("-pk",))},
             empty=Empty(
                 "A webhook tells another program at once when something happens: a response comes in, "

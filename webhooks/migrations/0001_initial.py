@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                 ('previous_secret_expires_at', models.DateTimeField(null=True)),
                 ('is_active', models.BooleanField(default=True)),
                 ('disabled_reason', models.CharField(blank=True, choices=[('gone', 'the endpoint answered 410'), ('failing', 'nothing but failures for 5 days')], help_text='Why the service itself switched it off.', max_length=8, null=True)),
-                ('failing_since', models.DateTimeField(blank=True, help_text='The first failure since the last success, to the full hour after.', null=True)),
+                ('failing_since', models.DateTimeField(blank=True, help_text='The hour or day of the first failure since the last success.', null=True)),
                 ('created_at', models.DateTimeField()),
                 ('updated_at', models.DateTimeField()),
                 ('deleted_at', models.DateTimeField(blank=True, null=True)),

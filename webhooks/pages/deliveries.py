@@ -65,13 +65,14 @@ def log(request: HttpRequest, webhook_id: int) -> HttpResponse:
 def delivery(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
     """One delivery: how it went, what was sent, and what the endpoint answered."""
     community, found = find_delivery(request, delivery_id)
-    payload = deliveries.payload(found)
+    payload, arrived = deliveries.payload(found), deliveries.arrived_as(found)
     context = {
         "community": community,
         "delivery": found,
         "webhook": found.webhook,
         "meaning": words.EVENT_MEANINGS[EventType(found.event.type)],
         "state": words.delivery_state(found),
+        "arrived": arrived,
         "is_waiting": found.status == Delivery.Status.PENDING,
         "attempts": deliveries.attempts_of(found),
         "payload": "" if payload is None else orjson.dumps(payload, option=orjson.OPT_INDENT_2).decode(),

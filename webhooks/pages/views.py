@@ -47,11 +47,18 @@ def overview(request: HttpRequest) -> HttpResponse:
         return who_can(request, community, WHAT, status=200)
     rows = list(Webhook.objects.in_community(community.id).order_by("-pk"))
     last = _last_deliveries(rows)
+    about = webhooks.projects_in_short(community_id=community.id, webhooks=rows)
     context = {
         "community": community,
         "communities": choices(request),
         "rows": [
-            {"webhook": row, "state": words.webhook_state(row), "last": last.get(row.pk)} for row in rows
+            {
+                "webhook": row,
+                "state": words.webhook_state(row),
+                "about": about[row.pk],
+                "last": last.get(row.pk),
+            }
+            for row in rows
         ],
         "deleted": webhooks.restorable(community_id=community.id, at=timezone.now()).order_by("-pk"),
         "words": words,

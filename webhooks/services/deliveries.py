@@ -99,6 +99,19 @@ def find(*, community_id: int, delivery_id: uuid.UUID) -> Delivery:
     return delivery
 
 
+def arrived_as(delivery: Delivery) -> Delivery | None:
+    """The delivery of the same event that arrived in place of this one; None if this one was not replaced."""
+    if not delivery.arrived_when_sent_again:
+        return None
+    arrived = Delivery.objects.filter(
+        event_id=delivery.event_id,
+        webhook_id=delivery.webhook_id,
+        status=Delivery.Status.DELIVERED,
+        response_status__range=(200, 299),
+    )
+    return arrived.defer("response_body").order_by("-created_at", "-pk").first()
+
+
 @dataclass(frozen=True, slots=True)
 class PastAttempt:
     """One attempt: when it began, what came of it in words, and how long it took."""

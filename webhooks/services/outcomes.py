@@ -54,24 +54,30 @@ _DELIVERED = f"""
         WHERE id = %(webhook_id)s AND url = %(url)s AND failing_since IS NOT NULL
     ), {_SETTLED} {_WRITE}
 """
+# The end of the hour in which failures began, so that no webhook is switched off too early. A time at
+# midnight may be rounded to the day.
+_FAILED_BY = """(failing_since + CASE
+    WHEN failing_since = date_trunc('day', failing_since, 'UTC') THEN interval '1 day'
+    ELSE interval '1 hour'
+END)"""
 _NOT_DELIVERED = f"""
     WITH {_NAMED}, webhook AS (
         UPDATE webhooks_webhook
         SET failing_since = coalesce(failing_since, %(failing_since)s),
             is_active = is_active
-                AND NOT (%(is_gone)s OR coalesce(failing_since <= %(disable_before)s, FALSE)),
+                AND NOT (%(is_gone)s OR coalesce({_FAILED_BY} <= %(disable_before)s, FALSE)),
             disabled_reason = CASE
                 WHEN NOT is_active THEN disabled_reason
                 WHEN %(is_gone)s THEN '{Webhook.DisabledReason.GONE.value}'
-                WHEN failing_since <= %(disable_before)s THEN '{Webhook.DisabledReason.FAILING.value}'
+                WHEN {_FAILED_BY} <= %(disable_before)s THEN '{Webhook.DisabledReason.FAILING.value}'
             END,
             updated_at = CASE
-                WHEN is_active AND (%(is_gone)s OR failing_since <= %(disable_before)s)
+                WHEN is_active AND (%(is_gone)s OR {_FAILED_BY} <= %(disable_before)s)
                 THEN greatest(updated_at, %(last_attempt_at)s) ELSE updated_at
             END
         WHERE id = %(webhook_id)s AND deleted_at IS NULL AND url = %(url)s
             AND (failing_since IS NULL
-                OR is_active AND (%(is_gone)s OR failing_since <= %(disable_before)s))
+                OR is_active AND (%(is_gone)s OR {_FAILED_BY} <= %(disable_before)s))
     ) {_WRITE}
 """
 
@@ -153,7 +159,7 @@ def write(delivery: PendingDelivery, attempt: Attempt, outcome: DeliveryOutcome)
         "attempt": orjson.dumps(_kept(attempt, delivery.rounding)).decode(),
         "is_gone": attempt.is_gone,
         # Never more precise than an hour, because the failed delivery may be about an anonymous response.
-        "failing_since": rounding.up(attempt.ended_at, delivery.rounding or Rounding.HOUR),
+        "failing_since": rounding.down(attempt.ended_at, delivery.rounding or Rounding.HOUR),
         "disable_before": attempt.ended_at - DISABLED_AFTER,
     }
     with prepared() as cursor:

@@ -14,6 +14,7 @@ from communities.errors import Conflict, NotFound, refuse
 from communities.models import Community
 from communities.transactions import in_transaction
 from communities.undo_period import UNDO_PERIOD
+from communities.words import plural
 from webhooks import projects, signatures
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
@@ -235,7 +236,25 @@ def projects_in_words(webhook: Webhook) -> str:
     if webhook.project_ids is None:
         return "All projects"
     names = projects.names_of(community_id=webhook.community_id, project_ids=webhook.project_ids)
-    return ", ".join(names.get(each, f"a deleted project ({each})") for each in webhook.project_ids)
+    return ", ".join(_project_in_words(each, names) for each in webhook.project_ids)
+
+
+def projects_in_short(*, community_id: int, webhooks: Iterable[Webhook]) -> dict[int, str]:
+    """The projects that each of a community's webhooks hears of: all, one by its name, or how many."""
+    chosen = {each.pk: each.project_ids for each in webhooks}
+    single = {ids[0] for ids in chosen.values() if ids and len(ids) == 1}
+    names = projects.names_of(community_id=community_id, project_ids=single) if single else {}
+
+    def in_short(ids: Sequence[int] | None) -> str:
+        if ids is None:
+            return "All projects"
+        return _project_in_words(ids[0], names) if len(ids) == 1 else plural(len(ids), "project")
+
+    return {webhook_id: in_short(ids) for webhook_id, ids in chosen.items()}
+
+
+def _project_in_words(project_id: int, names: Mapping[int, str]) -> str:
+    return names.get(project_id, f"a deleted project ({project_id})")
 
 
 def _require_projects(community_id: int, project_ids: Sequence[int] | None) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, replace
 
-from surveys.engine.language import names
+from surveys.engine.language import expressions, formulas, names, piping
 from surveys.engine.language.expressions import Expression
 from surveys.engine.language.formulas import Formula
-from surveys.engine.language.lexer import Mention
+from surveys.engine.language.lexer import Mention, ParseError
 from surveys.engine.script import STATEMENTS, Block, Script, normalized, title_case
 
 MAX_SUGGESTIONS = 2  # per expression, because the search for similar names is slow
@@ -82,6 +82,24 @@ def unknown_names(formula: Formula, script: Script, at: int) -> list[Mention]:
         for mention in sorted(first.values(), key=lambda mention: mention.column)
         if _has_no_value(resolve(mention.name, script), script, at)
     ]
+
+
+def fields_in(block: Block) -> frozenset[str]:
+    """The fields (`field.…`, without that prefix) that a block's condition, formula and texts refer to."""
+    found = [
+        token
+        for text in (block.prompt, block.when_correct, block.when_incorrect)
+        for token in piping.tokens(text or "")
+    ]
+    for source, parse in (
+        (block.precondition, expressions.parse),
+        (block.calculated_formula, formulas.parse),
+    ):
+        try:
+            found += [mention.name for mention in parse(source).mentions] if source else []
+        except ParseError:  # stored before its rules
+            continue
+    return frozenset(key for name in found if (key := names.field_key(name)) is not None)
 
 
 def naming_hint(name: str, script: Script) -> str:

@@ -151,7 +151,9 @@ def _compilable(rows: Rows) -> Rows:
 
 
 def _subject(name: str) -> dict[str, object]:
-    """The name as a leaf has it: positions and variables as `variable`, everything else as `block`."""
+    """The name as a leaf has it: fields, positions and variables as `variable`, all others as `block`."""
+    if names.field_key(name) is not None:
+        return {"variable": name}
     is_block = name.lower() in names.KEYWORDS or names.expression_form(name) == name
     return {"block": name} if is_block and len(name) <= _MAX_NAME else {"variable": name}
 

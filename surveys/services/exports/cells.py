@@ -33,10 +33,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CellStyle:
-    """How texts and times become cells. Numbers are `NumberText` in every style."""
+    """How texts and times become cells. Numbers are `NumberText` in every style.
+
+    With `has_types` each cell of a column is of the column's kind.
+    """
 
     text: Callable[[str], str]
     time: Callable[[datetime], Cell]
+    has_types: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ class ResponseTable:
         return [column.header for column in self.columns]
 
 
-def _time(at: datetime) -> str:
+def time_text(at: datetime) -> str:
     """As `communities.wire` writes it."""
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
@@ -80,8 +84,9 @@ def _whole_second(at: datetime) -> datetime:
     return at.replace(microsecond=0)
 
 
-SHEET = CellStyle(spreadsheets.neutralise, _time)  # for programs that look for formulas in texts
-TYPED = CellStyle(_exact, _whole_second)
+SHEET = CellStyle(spreadsheets.neutralise, time_text)  # for programs that look for formulas in texts
+WORKBOOK = CellStyle(spreadsheets.neutralise, _whole_second)  # the same, with times that they know for times
+TYPED = CellStyle(_exact, _whole_second, has_types=True)
 FIXED_COLUMNS = (
     TableColumn("id"),
     TableColumn("status"),

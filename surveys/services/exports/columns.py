@@ -129,7 +129,7 @@ class DerivedColumn:
             value = result_value(value)
         if value is None:
             return None
-        if self.kind == Kind.TEXT and style is not SHEET:
+        if self.kind == Kind.TEXT and style.has_types:
             return str(value)
         return style.text(value) if isinstance(value, str) else NumberText(value)
 
@@ -164,7 +164,7 @@ def _derived_columns(
             yield DerivedColumn(f"score.{key}", SCORES, key, Kind.NUMBER)
     calculated = calculated_blocks(script) if solutions else {}
     texts = set(calculated)
-    if calculated and style is not SHEET:
+    if calculated and style.has_types:
         texts = {key for (key,) in statements.fetch_rows(_TEXT_RESULTS, [project.pk])}
     for block_id, name in calculated.items():
         kind = Kind.TEXT if block_id in texts else Kind.NUMBER

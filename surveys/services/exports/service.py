@@ -17,7 +17,7 @@ from surveys.models import Project
 from surveys.services import history
 from surveys.services.exports import answer_rows
 from surveys.services.exports import columns as export_columns
-from surveys.services.exports.cells import SHEET, TYPED, CellStyle, ResponseTable
+from surveys.services.exports.cells import SHEET, TYPED, WORKBOOK, CellStyle, Kind, ResponseTable
 from surveys.services.representations import response as response_json
 from surveys.services.responses import service as responses
 from surveys.services.results.figures import ALL, Selection
@@ -174,7 +174,7 @@ def _serialized(project: Project, rows: Rows, options: FileOptions) -> Iterator[
 def _xlsx(project: Project, rows: Rows, options: FileOptions) -> Chunks:
     from surveys.services.exports import xlsx as export_xlsx  # noqa: PLC0415 - 12 MB of memory, needed for workbooks only
 
-    table = _table(project, options, SHEET)
+    table = _table(project, options, WORKBOOK)
     if len(table.headers) > export_xlsx.MAX_COLUMNS:
         message = (
             f"`format` cannot be xlsx: the responses need {len(table.headers):,} columns, and a sheet holds "
@@ -182,7 +182,8 @@ def _xlsx(project: Project, rows: Rows, options: FileOptions) -> Chunks:
         )
         refuse("format", "too_many", message)
     cells = (each for row in rows for each in table.rows(row))
-    return file_chunks(lambda: export_xlsx.workbook(table.headers, cells, name="Responses"))
+    times = [n for n, column in enumerate(table.columns) if column.kind == Kind.TIME]
+    return file_chunks(lambda: export_xlsx.workbook(table.headers, cells, name="Responses", times=times))
 
 
 def _parquet(project: Project, rows: Rows, options: FileOptions) -> Chunks:

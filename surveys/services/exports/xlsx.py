@@ -5,7 +5,8 @@ The library takes much memory, so this module is imported only when a workbook i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,25 +16,33 @@ from xlsxwriter import Workbook
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from surveys.services.exports.cells import Cell, NumberText
+from surveys.services.exports.cells import Cell, NumberText, time_text
 
 MAX_COLUMNS = 16_384  # in a sheet
 MAX_ROWS = 1_048_576
 MIN_WIDTH, MAX_WIDTH = 10, 48  # characters
+TIME_WIDTH = 25  # in a narrower column spreadsheets show only #####
+TIME_FORMAT = 'yyyy-mm-dd hh:mm:ss "UTC"'  # a workbook's times have no zone of their own
+DAY_ZERO = datetime(1899, 12, 30, tzinfo=UTC)  # from which days are counted, right from March 1900 on
+FIRST_TIME = datetime(1901, 1, 1, tzinfo=UTC)
+SECONDS_OF_A_DAY = 86_400
 FOLDER = "colloquy-export-"
 
 
-def workbook(headers: Sequence[str], rows: Iterator[Sequence[Cell]], *, name: str) -> BinaryIO:
+def workbook(
+    headers: Sequence[str], rows: Iterator[Sequence[Cell]], *, name: str, times: Collection[int] = ()
+) -> BinaryIO:
     """A workbook in a temporary file, which is deleted when it is closed or the process ends.
 
-    Rows are written to the disk one by one. Rows that do not fit into one sheet continue in another.
+    `times` are the places of columns that hold times. Rows are written to the disk one by one, and those that
+    do not fit into one sheet continue in another.
     """
     with TemporaryDirectory(prefix=FOLDER) as folder:
         path = Path(folder) / "workbook"
         book = Workbook(str(path), {"constant_memory": True, "tmpdir": folder})
         book.use_zip64()
         try:
-            _fill(book, headers, rows, name)
+            _fill(book, headers, rows, name, times)
         except BaseException:
             for sheet in book.worksheets():
                 sheet._opt_close()
@@ -42,16 +51,22 @@ def workbook(headers: Sequence[str], rows: Iterator[Sequence[Cell]], *, name: st
         return path.open("rb")
 
 
-def _fill(book: Workbook, headers: Sequence[str], rows: Iterator[Sequence[Cell]], name: str) -> None:
-    bold = book.add_format({"bold": True})
+def _fill(
+    book: Workbook,
+    headers: Sequence[str],
+    rows: Iterator[Sequence[Cell]],
+    name: str,
+    times: Collection[int],
+) -> None:
+    bold, time = book.add_format({"bold": True}), book.add_format({"num_format": TIME_FORMAT})
     row = next(rows, None)
     for number in count(1):
         sheet = book.add_worksheet(name if number == 1 else f"{name} {number}", _Sheet)
-        _begin(sheet, headers, bold)
+        _begin(sheet, headers, bold, times)
         for n in range(1, MAX_ROWS):
             if row is None:
                 return
-            _write(sheet, n, row)
+            _write(sheet, n, row, time)
             row = next(rows, None)
         if row is None:
             return
@@ -63,21 +78,30 @@ class _Sheet(Worksheet):  # type: ignore[misc] # of a library without types
         self._xml_inline_string(string, True, attributes)
 
 
-def _begin(sheet: Worksheet, headers: Sequence[str], bold: Format) -> None:
+def _begin(sheet: Worksheet, headers: Sequence[str], bold: Format, times: Collection[int]) -> None:
     sheet.freeze_panes(1, 0)
     for n, header in enumerate(headers):
-        sheet.set_column(n, n, min(max(len(header) + 2, MIN_WIDTH), MAX_WIDTH))
+        width = max(len(header) + 2, TIME_WIDTH if n in times else MIN_WIDTH)
+        sheet.set_column(n, n, min(width, MAX_WIDTH))
         _check_written(sheet.write_string(0, n, header, bold))
 
 
-def _write(sheet: Worksheet, n: int, cells: Sequence[Cell]) -> None:
+def _write(sheet: Worksheet, n: int, cells: Sequence[Cell], time: Format) -> None:
     for column, cell in enumerate(cells):
         if cell is None:
             continue
         if isinstance(cell, NumberText):
             _check_written(sheet.write_number(n, column, float(cell)))
+        elif isinstance(cell, datetime):
+            _check_written(_write_time(sheet, n, column, cell, time))
         else:
             _check_written(sheet.write_string(n, column, str(cell)))
+
+
+def _write_time(sheet: Worksheet, n: int, column: int, at: datetime, time: Format) -> int:
+    if at < FIRST_TIME:
+        return int(sheet.write_string(n, column, time_text(at)))
+    return int(sheet.write_number(n, column, (at - DAY_ZERO).total_seconds() / SECONDS_OF_A_DAY, time))
 
 
 def _check_written(error: int) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 
 import orjson
 
 from communities.actors import Actor
 from communities.services import recipients as communities
-from communities.spreadsheets import csv_line, neutralise
+from communities.spreadsheets import csv_line
 from communities.transactions import in_transaction
 from surveys.models import PersonalLink, Project
+from surveys.services.exports.cells import SHEET, WORKBOOK, Cell, CellStyle
 from surveys.services.exports.service import (
     BYTE_ORDER_MARK,
     MEDIA_TYPES,
@@ -29,14 +31,15 @@ _AT_ONCE = 500
 
 def export(*, project: Project, format: str, at: datetime, with_bom: bool = False) -> Export:
     """The links that are valid, oldest first, in one of `FORMATS`. Nothing is read before the first chunk."""
-    rows = _rows(project, at)
     if format == "csv":
         start = [BYTE_ORDER_MARK if with_bom else b"", csv_line(HEADERS)]
-        chunks = in_chunks(line for lines in (iter(start), map(csv_line, rows)) for line in lines)
+        lines = (csv_line(cells) for cells in _rows(project, at, SHEET))  # type: ignore[arg-type] # texts only
+        chunks = in_chunks(chain(start, lines))
     else:
         from surveys.services.exports import xlsx  # noqa: PLC0415 - 12 MB of memory, needed for workbooks only
 
-        chunks = file_chunks(lambda: xlsx.workbook(HEADERS, rows, name="Links"))
+        cells, times = _rows(project, at, WORKBOOK), [HEADERS.index("expires_at")]
+        chunks = file_chunks(lambda: xlsx.workbook(HEADERS, cells, name="Links", times=times))
     return Export(MEDIA_TYPES[format], file_name(f"{project.name} links", format), chunks)
 
 
@@ -46,16 +49,16 @@ def note_export(*, actor: Actor, project: Project, format: str, at: datetime) ->
     service.record_export(project, actor=actor, format=format, at=at)
 
 
-def _rows(project: Project, at: datetime) -> Iterator[Sequence[str]]:
+def _rows(project: Project, at: datetime, style: CellStyle) -> Iterator[Sequence[Cell]]:
     valid = PersonalLink.objects.filter(project=project, revoked_at__isnull=True, expires_at__gt=at)
     ordered = valid.order_by("created_at", "pk")
     ids = list(ordered.values_list("pk", flat=True))
     for start in range(0, len(ids), _AT_ONCE):
         links = ordered.filter(pk__in=ids[start : start + _AT_ONCE])
-        yield from _cells(project, list(links))
+        yield from _cells(project, list(links), style)
 
 
-def _cells(project: Project, links: Sequence[PersonalLink]) -> Iterator[Sequence[str]]:
+def _cells(project: Project, links: Sequence[PersonalLink], style: CellStyle) -> Iterator[Sequence[Cell]]:
     people = communities.recipients(
         community_id=project.community_id, member_ids=[link.member_id for link in links]
     )
@@ -64,10 +67,10 @@ def _cells(project: Project, links: Sequence[PersonalLink]) -> Iterator[Sequence
         if person is not None:  # of one who has left nobody needs the address
             yield (
                 str(link.member_id),
-                neutralise(person.name),
-                neutralise(person.email),
+                style.text(person.name),
+                style.text(person.email),
                 addresses.url_of(project=project, link_id=link.pk),
-                link.expires_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                style.time(link.expires_at.astimezone(UTC)),
                 str(link.pk),
                 orjson.dumps(carried).decode() if (carried := fields.told(link)) else "",
             )

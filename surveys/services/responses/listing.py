@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
@@ -15,7 +18,9 @@ from communities.actors import Actor
 from communities.models import Identity, Member
 from communities.services.member_search import MAX_FOUND, MAX_ID, find_members
 from communities.statements import fetch_rows
+from surveys.engine.language.values import number_text
 from surveys.models import Conversation, Project, ResponseDeletion
+from surveys.services.representations.response import read_part
 from surveys.services.scripts import editing as scripts
 
 _SHOWN = ("id", "provider", "started_at", "updated_at", "completed_at")
@@ -29,6 +34,16 @@ _FIRST_ANSWERS = """
     SELECT conversation_id, block_id, option_id, value FROM surveys_answer
     WHERE conversation_id = ANY(%s) AND block_id = ANY(%s) ORDER BY conversation_id, block_id, ordinal
 """
+_SCORES = "SELECT id, state->'scores' FROM surveys_conversation WHERE id = ANY(%s)"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedScore:
+    """The points of one response as people read numbers: of all buckets, and of each if there are several."""
+
+    points: str
+    most: str
+    by_bucket: Sequence[tuple[str, str]] = ()
 
 
 def rows(*, project: Project) -> QuerySet[Conversation]:
@@ -73,6 +88,30 @@ def first_answers(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uu
         response_id: [", ".join(words[block_id]) for block_id in asked if block_id in words]
         for response_id, words in found.items()
     }
+
+
+def scores(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uuid.UUID, ListedScore]:
+    """The scores of these responses as they were stored, without walking a script (decisions 15.10).
+
+    Responses from before scoring was enabled have none. The caller has checked that scores may be read.
+    """
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    buckets = {bucket.key: bucket.name for bucket in catalogue.script.buckets}
+    return {
+        response_id: _score(read_part(stored), buckets)
+        for response_id, stored in (fetch_rows(_SCORES, [list(ids)]) if ids else [])
+        if stored is not None
+    }
+
+
+def _score(stored: Mapping[str, Sequence[Any]], buckets: Mapping[str, str]) -> ListedScore:
+    """One response's score. Each bucket has its points and the most that was possible, then those graded."""
+    in_order = [*(key for key in buckets if key in stored), *(key for key in stored if key not in buckets)]
+    points = {key: Decimal(str(stored[key][0])) for key in in_order}
+    most = sum((Decimal(str(numbers[1])) for numbers in stored.values()), Decimal(0))
+    by_bucket = [(buckets.get(key, key), number_text(value)) for key, value in points.items()]
+    total = number_text(sum(points.values(), Decimal(0)))
+    return ListedScore(total, number_text(most), by_bucket if len(by_bucket) > 1 else ())
 
 
 def _searchable(actor: Actor) -> Sequence[str]:

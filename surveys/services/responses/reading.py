@@ -66,9 +66,10 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class ReadResponse:
-    """A response for people. `gifts` is None where it is not told what the response gave."""
+    """A response for people. `fields` are its metadata; `gifts` is None where what it gave is not told."""
 
     conversation: Conversation
+    fields: Mapping[str, str]
     steps: Sequence[Step]
     loose: Sequence[LooseAnswer]
     scores: Sequence[Score]
@@ -87,6 +88,7 @@ def read(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
     steps = [step for step in _steps(view, knows_solutions) if knows_solutions or step.kind != "calculated"]
     return ReadResponse(
         conversation,
+        _fields(view),
         steps,
         _loose(view, {step.block.id for step in steps if step.kind == "answered"}),
         _scores(view) if knows_solutions else (),
@@ -106,6 +108,13 @@ def neighbours(
     before = rows.filter(pk__lt=response_id).order_by("-pk").values_list("pk", flat=True).first()
     after = rows.filter(pk__gt=response_id).order_by("pk").values_list("pk", flat=True).first()
     return before, after
+
+
+def _fields(view: ConversationView) -> Mapping[str, str]:
+    """What was sent along: declared fields in their order, then others by name."""
+    sent, declared = view.state.fields, list(view.project.hidden_fields)
+    names = [name for name in declared if name in sent] + sorted(sent.keys() - set(declared))
+    return {name: sent[name] for name in names}
 
 
 def _steps(view: ConversationView, knows_solutions: bool) -> Iterator[Step]:

@@ -15,7 +15,7 @@ from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.rows import NotRowsError
 from surveys.engine.language.values import Value
 
-NAMES = ["A", "b", "Fav_game", "evenings", "q1", "answer", "score_x", "Ünï", "And"]
+NAMES = ["A", "b", "Fav_game", "evenings", "q1", "answer", "score_x", "field.utm_source", "Ünï", "And"]
 LISTS = {"evenings", "q1"}
 NUMBERS = ["0", "5", "-5", "5.00", "0.5", "1000000000000000000000.1", "9007199254740993"]
 TEXTS = ["", "a", "ab", "5", "5.0", "true", "ü [x]"]
@@ -49,6 +49,7 @@ def hide(condition: object) -> tuple[str, object]:
         ("a in []", hide(leaf(op="in", value=[]))),
         ("q3 = 1", hide(leaf("q3", kind="variable"))),
         ("score_fire >= 3", hide(leaf("score_fire", "gte", 3, "variable"))),
+        ('field.utm_source = "mail"', hide(leaf("field.utm_source", value="mail", kind="variable"))),
         ("Score = 1", hide(leaf("Score"))),
         ("(and) = 1", hide(leaf("and"))),
         (f"{'a' * 65} = 1", hide(leaf("a" * 65, kind="variable"))),
@@ -173,7 +174,7 @@ leaves = st.one_of(
     ),
     st.fixed_dictionaries(
         {
-            "variable": st.sampled_from(["q1", "answer", "score_x"]),
+            "variable": st.sampled_from(["q1", "answer", "score_x", "field.utm_source"]),
             "op": st.just("in"),
             "value": st.lists(json_scalars, max_size=3),
         }

@@ -35,7 +35,7 @@ def sheets(written: bytes) -> list[list[list[Any]]]:
     for sheet in book.worksheets:
         assert not sheet._hyperlinks
         for row in sheet.iter_rows():
-            assert {cell.data_type for cell in row} <= {"s", "n", "inlineStr"}
+            assert {cell.data_type for cell in row} <= {"s", "n", "d", "inlineStr"}
     return [[[cell.value for cell in row] for row in sheet.iter_rows()] for sheet in book.worksheets]
 
 

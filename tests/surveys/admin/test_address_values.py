@@ -30,7 +30,7 @@ def test_the_tab_shows_an_example_and_leads_to_the_page() -> None:
 
     seen = look(superuser(), made, page="share")
 
-    assert f"/s/{made.slug}?utm_source=mail&First_name=Hello" in seen
+    assert f"/s/{made.slug}?utm_source=newsletter&First_name=Hello" in seen
     assert tab(made.pk, "share_values") in seen
 
 
@@ -58,10 +58,12 @@ def test_every_parameter_stands_with_an_example_that_the_page_takes() -> None:
         {"type": "rating", "name": "stars"},
         {"type": "open_numeric", "name": "age", "min": 18},
         {"type": "open_numeric", "name": "debt", "max": -1},
-        hidden_fields=["customer"],
+        hidden_fields=["customer", "utm_source", "last_name"],
     )
     examples = [
-        "customer=mail",
+        "customer=example",
+        "utm_source=newsletter",
+        "last_name=Bell",
         "First_name=Hello",
         "colour=red",
         "topics=go,chess",
@@ -78,7 +80,7 @@ def test_every_parameter_stands_with_an_example_that_the_page_takes() -> None:
 
     assert [f"<code>{each}</code>" in seen for each in examples] == [True] * len(examples)
     assert "Left out" not in result
-    assert result.count("Fills in “") == len(examples) - 2
+    assert result.count("Fills in “") == len(examples) - 4
     assert result.count("Sets the order shown in “") == 1
 
 
@@ -136,11 +138,54 @@ def test_skip_is_told_to_do_nothing_where_it_does_nothing(fields: Any) -> None:
         ("x" * 8_001, "This address is too long to be tried."),
         ("&".join(f"a{n}=1" for n in range(1_100)), "This address is too long to be tried."),
         ("https://[x?a=1", "This is no address."),
-        ("https://colloquy.example/s/x?", "This address has no values."),
+        ("https://colloquy.example/s/other?colour=red", "This address leads to another page."),
+        ("https://colloquy.example/s/other", "This address leads to another page."),
+        ("/s/other?colour=red", "This address leads to another page."),
+        ("colloquy.example/r/other?colour=red", "This address leads to another page."),
     ],
 )
 def test_what_is_no_address_with_values_is_told(address: str, says: str) -> None:
     assert says in tried(survey(), address)
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("https://colloquy.example/s/{}?", "This address has no values."),
+        ("https://colloquy.example/s/{}", "This address has no values."),
+        ("https://colloquy.example/s/{}/?colour=red#top", "Fills in “Which colour?”."),
+        ("colloquy.example/s/{}?colour=red", "Fills in “Which colour?”."),
+        ("/s/{}?colour=red", "Fills in “Which colour?”."),
+        ("?colour=red", "Fills in “Which colour?”."),
+        ("first_name=Who?", "Fills in “Your name?”."),
+        ("first_name=https://x.example/s/other?a", "Fills in “Your name?”."),
+    ],
+)
+def test_an_address_of_this_page_is_tried_however_it_is_written(address: str, says: str) -> None:
+    made = survey()
+
+    seen = tried(made, address.format(made.slug))
+
+    assert says in seen
+    assert "another page" not in seen
+
+
+def test_an_address_of_another_survey_is_refused_with_the_beginning_of_the_right_one() -> None:
+    made, other = survey(), survey()
+
+    seen = tried(made, f"https://colloquy.example/s/{other.slug}?colour=red")
+
+    assert f"/s/{made.slug}." in seen
+    assert "Fills in “Which colour?”.</span>" not in seen
+
+
+def test_capital_letters_are_told_to_matter_for_fields_alone() -> None:
+    made = survey(hidden_fields=["utm_source"])
+
+    seen = " ".join(look(superuser(), made, page="share_values").split())
+
+    assert "For answers capital letters do not matter" in seen
+    assert "Fields are taken letter by letter" in seen
 
 
 def test_what_is_tried_is_no_markup() -> None:

@@ -448,14 +448,32 @@ def test_values_from_the_address_are_shown_as_they_were_written_and_faults_stand
 
     assert form_of(staff.client.get(tab(made.pk, "delivery")))["address_fields"] == "campaign: mail, poster"
     for wrong, message in (
-        ("campaign", "allowed values"),
-        ("Campaign: mail", "a-z"),
-        ("a: ", "1 to 20 values"),
+        ("campaign", "Write them behind a colon, such as campaign: mail, poster."),
+        ("Campaign: mail", "“Campaign” cannot be a name: use up to 40 small letters (a to z), digits and _."),
+        ("a: ", "“a” has no values. Write them behind a colon, such as a: mail, poster."),
     ):
         page = send(staff, made, "delivery", address_fields=wrong).content.decode()
         assert message in page
         assert f">\n{wrong}" in page or f">{wrong}" in page
     assert told(made)["settings"]["hidden_fields"] == {"campaign": ["mail", "poster"]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "points_there"),
+    [({"scoring_enabled": True}, True), ({}, False), ({"scoring_enabled": True, "type": "poll"}, False)],
+)
+def test_scoring_points_to_where_graded_answers_stay(
+    staff: Staff, fields: dict[str, Any], points_there: bool
+) -> None:
+    made = draft(**fields)
+
+    rewards = staff.client.get(tab(made.pk, "rewards")).content.decode()
+    delivery = staff.client.get(tab(made.pk, "delivery")).content.decode()
+
+    assert (f'href="{tab(made.pk, "delivery")}#id_lock_graded_answers"' in rewards) == points_there
+    assert ("Words after the answer" in rewards) == points_there
+    assert ("An answer without such words can be changed." in delivery) == points_there
+    assert ('id="id_lock_graded_answers"' in delivery) == points_there
 
 
 def test_graded_answers_stay_unless_the_author_lets_them_be_changed(staff: Staff) -> None:

@@ -97,6 +97,36 @@ def test_unfinished_rows_are_told_as_faults_at_their_places():
     ]
 
 
+SUBJECTS = [
+    {"block": "colour"},
+    {"variable": "q1"},
+    {"variable": "field.utm_source"},
+    {"variable": "answer"},
+    {"variable": "score"},
+    {"variable": "score_x"},
+    {"variable": "max_score_correct_x"},
+    {"variable": "correct_answers"},
+]
+COMPARISONS: list[dict[str, Any]] = [
+    *({"op": op, "value": value} for op in ("eq", "ne") for value in ("mail", "", 3, -2.5, True)),
+    *({"op": op, "value": 3} for op in ("lt", "lte", "gt", "gte")),
+    *({"op": "in", "value": value} for value in ([], ["mail"], ["mail", "", 3])),
+]
+
+
+@pytest.mark.parametrize("kind", ["show_when", "hide_when"])
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: next(iter(subject.values())))
+def test_every_row_comes_back_from_its_text(subject, kind):
+    editor = Editor(TEXT)
+    rows = [subject | comparison for comparison in COMPARISONS]
+
+    for condition in (*rows, {"all": rows}, {"any": [rows[0], {"all": rows[1:3]}]}):
+        text = editor.ask("logic/", {"condition": condition, "kind": kind})["text"]
+        back = editor.ask("logic/", {"text": text})
+
+        assert (back["condition"], back["kind"], back["reason"]) == (condition, kind, None)
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

@@ -21,11 +21,19 @@ const PLAIN = {
   score_values: "the points", type: "the type", "rewards.use_xp": "the project's XP reward", blocks: "the script",
 };
 
+/** Where a message speaks of what only the interface has. */
+const STAFF_WORDS = [
+  [", except on a `calculated_block`", ""],
+  ["is not in `settings.hidden_fields`", "is not among the names in Delivery › Values from the address"],
+  ["is a field of `settings.hidden_fields` too", "is also one of the names in Delivery › Values from the address"],
+  ["or the conversation is begun over the interface", "or a program sends it along"],
+];
+
 /** A message of the server in this page's words. */
 export function plainMessage(message) {
-  const words = message.replace(", except on a `calculated_block`", "")
+  const words = STAFF_WORDS.reduce((text, [before, after]) => text.replace(before, after), message)
     .replace(/`([^`]+)`/g, (whole, name) => PLAIN[name] ?? (TYPES[name] ? `“${TYPES[name].name}”` : `“${name}”`));
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return words.startsWith("field.") ? words : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Read or write a field by its path: `scale.label_left`, `options.<key>.value`. */

@@ -3,6 +3,8 @@
 import { toWire } from "./document.js";
 import { h } from "./dom.js";
 
+const TICK = 1_000;
+
 /** `options`: keeping, state (of the page), ago(date), discard(). */
 export function mountNotices(element, store, { keeping, state, ago, discard }) {
   const { local } = keeping;
@@ -27,12 +29,24 @@ function askForLocal(element, store, keeping, { local, state, ago }) {
   element.append(note);
 }
 
+/** The draft of an earlier visit. Once it is kept anew, the bar at the bottom tells its time alone. */
 function tellOfDraft(element, store, { keeping, state, ago, discard }) {
   const saved = new Date(state.draft.saved_at);
   const time = h("time", { datetime: saved.toISOString(), title: saved.toLocaleString() }, ago(saved));
-  const words = state.draft.is_behind ? " The script was saved by somebody else since; you can compare both when you save." : "";
-  const note = notice(["You have unsaved changes from ", time, ".", words], ["Discard", discard], ["Hide", () => note.remove()]);
-  store.subscribe((what) => { if (what === "status" && ["clean", "saved"].includes(keeping.status)) note.remove(); });
+  const ticks = setInterval(() => { time.textContent = ago(saved); }, TICK);
+  const behind = state.draft.is_behind ? "The script was saved by somebody else since; you can compare both when you save." : "";
+  const words = h("span", {}, "You have a draft from ", time, ": it is kept, but not saved in the script yet. ");
+  const note = notice([words, behind], ["Discard", discard], ["Hide", () => remove()]);
+  const remove = () => {
+    clearInterval(ticks);
+    note.remove();
+  };
+  store.subscribe((what) => {
+    if (what !== "status") return;
+    const isKeptAnew = keeping.savedAt > saved;
+    if (["clean", "saved"].includes(keeping.status) || (isKeptAnew && !behind)) remove();
+    else if (isKeptAnew) words.remove();
+  });
   element.append(note);
 }
 

@@ -1,0 +1,137 @@
+"""The names that a page takes from its address, as staff write them on the tab Delivery."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import pytest
+
+from surveys.models import Project
+from tests.support.surveys import scenario
+from tests.support.surveys.project_tabs import form_of, project_staff, tab
+from tests.support.surveys.scenario import CHOICE, TEXT
+
+pytestmark = pytest.mark.django_db
+
+USES = {**CHOICE, "name": "colour", "precondition": 'NOT((field.campaign = "mail"))'}
+
+
+def saved(project: Project, *, follow: bool = True, **changes: str) -> str:
+    """The page after the form was sent with these changes."""
+    client = project_staff().client
+    address = tab(project.pk, "delivery")
+    response = client.post(address, {**form_of(client.get(address)), **changes}, follow=follow)
+    return html.unescape(response.content.decode())
+
+
+def made_with(*blocks: Any, **fields: Any) -> Project:
+    made = scenario.project(*(blocks or (TEXT,)), status="inactive", participation="private", **fields)
+    Project.objects.filter(pk=made.pk).update(delivery=None)
+    return made
+
+
+def names_of(project: Project) -> Any:
+    project.refresh_from_db()
+    return project.hidden_fields
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("First Name", "“First Name” cannot be a name: use up to 40 small letters (a to z), digits and _."),
+        ("x" * 41, f"“{'x' * 41}” cannot be a name"),
+        ("x" * 400, f"“{'x' * 59}…” cannot be a name"),
+        (": mail", "A name is missing before a colon."),
+        ("a:", "“a” has no values. Write them behind a colon, such as a: mail, poster."),
+        ("a: mail\nb", "“b” has no values. Write them behind a colon, such as b: mail, poster."),
+        (f"a: {', '.join(map(str, range(21)))}", "“a” can have at most 20 values; here are 21."),
+        (f"a: {'x' * 501}", "A value of “a” is longer than 500 characters."),
+        ("\n".join(f"a{n}" for n in range(21)), "There can be at most 20 names; here are 21."),
+        ("skip", "The page's address uses the word “skip” itself: please give the field another name."),
+    ],
+)
+def test_a_fault_is_told_in_the_words_of_the_form(text: str, message: str) -> None:
+    made = made_with()
+
+    page = saved(made, address_fields=text)
+
+    assert message in page
+    assert "hidden_fields" not in page
+    assert names_of(made) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 40,
+        f"a: {', '.join(map(str, range(20)))}",
+        f"a: {'x' * 500}",
+        "\n".join(f"a{n}" for n in range(20)),
+    ],
+)
+def test_names_and_values_up_to_the_bounds_are_saved(text: str) -> None:
+    made = made_with()
+
+    assert "Saved." in saved(made, address_fields=text)
+    assert names_of(made)
+
+
+def test_names_of_an_anonymous_project_need_their_values() -> None:
+    made = made_with(privacy_mode="anonymous")
+
+    page = saved(made, address_fields="campaign")
+
+    assert "such as campaign: mail, poster." in page
+    assert "object" not in page.partition('name="address_fields"')[0].rpartition("<label")[2]
+    assert names_of(made) == []
+    assert "Saved." in saved(made, address_fields="campaign: mail, poster")
+    assert names_of(made) == {"campaign": ["mail", "poster"]}
+
+
+def test_a_project_that_becomes_anonymous_needs_the_values_of_its_names() -> None:
+    made = made_with(hidden_fields=["campaign"])
+
+    page = saved(made, privacy_mode="anonymous")
+
+    assert "such as campaign: mail, poster." in page
+    made.refresh_from_db()
+    assert made.privacy_mode != "anonymous"
+
+
+@pytest.mark.parametrize(
+    ("block", "where"),
+    [
+        (USES, "field.campaign (block 2)"),
+        ({**TEXT, "prompt": "From [field.campaign]?"}, "field.campaign (block 2)"),
+        ({**CHOICE, "when_correct": "Well done, [field.campaign]."}, "field.campaign (block 2)"),
+        (
+            {"type": "calculated_block", "prompt": "", "calculated_formula": "[field.campaign] + 1"},
+            "field.campaign (block 2)",
+        ),
+    ],
+)
+def test_removing_a_name_that_the_script_uses_is_told_at_once(block: Any, where: str) -> None:
+    made = made_with(TEXT, block, hidden_fields=["campaign", "source"])
+
+    page = saved(made, address_fields="source")
+
+    assert "Saved." in page
+    assert f"The script still uses {where}, which the page takes from its address no more" in page
+    assert names_of(made) == ["source"]
+
+
+def test_several_names_are_told_with_all_their_blocks() -> None:
+    both = {**TEXT, "prompt": "[field.campaign] [field.source]"}
+    made = made_with(USES, both, both, hidden_fields=["campaign", "source"])
+
+    page = saved(made, address_fields="")
+
+    assert "field.campaign (blocks 1, 2 and 3) and field.source (blocks 2 and 3), which" in page
+
+
+@pytest.mark.parametrize("text", ["campaign\nother", "campaign: mail", "campaign"])
+def test_names_that_stay_or_that_nothing_uses_are_not_told(text: str) -> None:
+    made = made_with(USES, hidden_fields=["campaign", "source"])
+
+    assert "The script still uses" not in saved(made, address_fields=text)
