@@ -25,7 +25,11 @@ from surveys.services.results.figures import Selection
 CSV, XLSX, NDJSON = "text/csv", exports.MEDIA_TYPES["xlsx"], exports.MEDIA_TYPES["ndjson"]
 PARQUET, SAV = exports.MEDIA_TYPES["parquet"], exports.MEDIA_TYPES["sav"]
 # Formats that know only the default of a parameter.
-_WITHOUT = {"values": ("json", "ndjson"), "form": ("json", "ndjson", "sav")}
+_WITHOUT = {
+    "values": ("json", "ndjson"),
+    "form": ("json", "ndjson", "sav"),
+    "headers": ("json", "ndjson", "sav"),
+}
 _DESCRIPTION = (
     "All responses of the listing, in its order, as a file. Keys that may read the listing may export it. "
     "`json` and `ndjson` contain the same objects as the listing.\n\n"
@@ -91,8 +95,20 @@ class ExportIn(serializers.Serializer[Any]):
         ),
     )
 
+    headers = serializers.ChoiceField(
+        choices=["prompts", "names"],
+        default="prompts",
+        help_text=(
+            "What heads the columns of questions: their prompts, or for programs the names of their blocks "
+            "(`<name>.<option value>` for one option), which stay when a prompt is reworded. For `csv`, "
+            "`xlsx` and `parquet` in wide form."
+        ),
+    )
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         refused = {}
+        if attrs["form"] == "long" and attrs["headers"] != "prompts":
+            refused["headers"] = "`headers` must be `prompts` for `form=long`."
         for name, formats in _WITHOUT.items():
             if attrs["format"] in formats and attrs[name] != self.fields[name].default:
                 refused[name] = f"`{name}` must be `{self.fields[name].default}` for `{attrs['format']}`."
@@ -156,6 +172,7 @@ class ExportViewSet(CommunityViewSet):
             with_bom=query["bom"] == "1",
             codes=query["values"] == "codes",
             is_long=query["form"] == "long",
+            by_name=query["headers"] == "names",
             solutions=access.may_read_solutions(actor=self.actor),
         )
         response = download(

@@ -75,6 +75,11 @@ class ExportColumn:
         return self.block.name or f"block {self.block.id}"
 
     @property
+    def full_name(self) -> str:
+        """Its name for programs, which stays when texts are reworded."""
+        return self.name if self.option is None else f"{self.name}.{self.option.value}"
+
+    @property
     def distinctions(self) -> tuple[str, str, str]:
         """Texts that tell the column from others with the same header, in this order; the last is unique."""
         if self.option is None:
@@ -135,17 +140,24 @@ class DerivedColumn:
 
 
 def response_table(
-    project: Project, *, solutions: bool = True, codes: bool = False, style: CellStyle = SHEET
+    project: Project,
+    *,
+    solutions: bool = True,
+    codes: bool = False,
+    by_name: bool = False,
+    style: CellStyle = SHEET,
 ) -> ResponseTable:
     """The table of a project's responses: questions in script order, then removed ones with answers.
 
     At the end stands what was calculated and sent along; scores only for who may know the `solutions`. With
-    `codes`, a column `<header>.code` with the options' positions stands beside each column of labels.
+    `codes`, a column `<header>.code` with the options' positions stands beside each column of labels. Headers
+    are prompts, or names of blocks if `by_name`.
     """
     cached = script_cache.get(project.pk, project.revision)
     columns = list(_columns(project, cached.stored))
     derived = list(_derived_columns(project, cached.script, solutions, style))
-    described = list(_described(columns, [column.header for column in derived], codes, style))
+    others = [column.header for column in derived]
+    described = list(_described(columns, others, codes=codes, by_name=by_name, style=style))
     answer_cells = _cells_of(project, columns, cached.catalogue.labels, codes, style)
     places = {column.place for column in derived}
 
@@ -174,12 +186,12 @@ def _derived_columns(
 
 
 def _described(
-    columns: Sequence[ExportColumn], others: Sequence[str], codes: bool, style: CellStyle
+    columns: Sequence[ExportColumn], others: Sequence[str], *, codes: bool, by_name: bool, style: CellStyle
 ) -> Iterator[TableColumn]:
     """The columns of the questions, below headers that differ from one another and from `others`."""
     taken = (*FIXED, *others)
     while True:
-        texts = headers(columns, others=taken, style=style)
+        texts = headers(columns, others=taken, by_name=by_name, style=style)
         coded = [text for text, column in zip(texts, columns, strict=True) if codes and column.has_codes]
         equal = [text for text in coded if f"{text}.code" in (*texts, *FIXED, *others)]
         if not equal:
@@ -221,11 +233,15 @@ def with_removed_options(block: Block, stored: StoredScript) -> Block:
 
 
 def headers(
-    columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED, style: CellStyle = SHEET
+    columns: Sequence[ExportColumn],
+    *,
+    others: Sequence[str] = FIXED,
+    by_name: bool = False,
+    style: CellStyle = SHEET,
 ) -> list[str]:
     """The columns' headings. Those that would equal one another or one of `others` are extended to differ."""
-    texts = [style.text(column.text) for column in columns]
-    for level in range(2):
+    texts = [style.text(column.full_name if by_name else column.text) for column in columns]
+    for level in () if by_name else range(2):
         texts = _disambiguated(texts, [column.distinctions[level] for column in columns], others)
     while len({*texts, *others}) < len(texts) + len(others):
         texts = _disambiguated(texts, [column.distinctions[-1] for column in columns], others)

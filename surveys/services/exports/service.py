@@ -59,13 +59,15 @@ class FileOptions:
     """How a file is written.
 
     Whether CSV begins with a byte order mark, whether scores and calculated results are included, whether a
-    table has the codes of options beside their labels, and whether it has a row for each answer.
+    table has the codes of options beside their labels, whether it has a row for each answer, and whether its
+    headers are names of blocks.
     """
 
     with_bom: bool = False
     solutions: bool = True
     codes: bool = False
     is_long: bool = False
+    by_name: bool = False
 
 
 def export(
@@ -77,12 +79,14 @@ def export(
     solutions: bool = True,
     codes: bool = False,
     is_long: bool = False,
+    by_name: bool = False,
     note: Progress | None = None,
 ) -> Export:
     """A project's responses in one of `MEDIA_TYPES`, oldest first. `with_bom` adds a byte order mark to CSV.
 
     With `solutions` it includes scores and calculated results, which reveal the right answers. Tables have
-    the codes of options beside their labels with `codes`, and a row for each answer if `is_long`.
+    the codes of options beside their labels with `codes`, a row for each answer if `is_long`, and names of
+    blocks as headers if `by_name`.
 
     `note` is called from time to time with the number of responses written so far, and at the end.
     Refuses a workbook with more columns than a spreadsheet can hold. The first chunk of an SPSS file that
@@ -90,7 +94,7 @@ def export(
     """
     filters = _filters(selection)
     rows = _noted(responses.batches(project=project, filters=filters), note)
-    options = FileOptions(with_bom, solutions, codes, is_long)
+    options = FileOptions(with_bom, solutions, codes, is_long, by_name)
     return Export(
         MEDIA_TYPES[format], file_name(project.name, format), _FORMATS[format](project, rows, options)
     )
@@ -132,7 +136,7 @@ def _table(project: Project, options: FileOptions, style: CellStyle) -> Response
     if options.is_long:
         return answer_rows.answer_table(project, codes=options.codes, style=style)
     return export_columns.response_table(
-        project, solutions=options.solutions, codes=options.codes, style=style
+        project, solutions=options.solutions, codes=options.codes, by_name=options.by_name, style=style
     )
 
 
