@@ -14,9 +14,8 @@ class ResultsCount(Job):
 
     `part` is what is counted: the filters, `segment_by`, whether scores are counted, and how the fields among
     these are declared, in one order. It is indexed by its hash, because values of many fields are too long
-    for an index. `changes` are those of the tally
-    when the count began. `sealed` are the figures, encrypted: compared with later answers they would tell
-    what the latest respondents of an anonymous project answered.
+    for an index. `changes` are those of the tally when the count began. `sealed` are the figures, encrypted:
+    compared with later answers they would tell what the latest respondents of an anonymous project answered.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
