@@ -296,7 +296,7 @@ def _as_json(link: PersonalLink, project: Project) -> Mapping[str, object]:
         "revoked_at": link.revoked_at,
         "used_at": links.used_at(link, project),
         "mailed_at": link.mailed_at,
-        "metadata": fields.told(link),
+        "metadata": fields.told(link, project),
     }
 
 
@@ -306,5 +306,5 @@ def _new_as_json(link: PersonalLink) -> Mapping[str, object]:
         "member_id": str(link.member_id),
         "url": addresses.url_of(project=link.project, link_id=link.pk),
         "expires_at": link.expires_at,
-        "metadata": fields.told(link),
+        "metadata": fields.told(link, link.project),
     }

@@ -237,14 +237,15 @@ def _read_and_walk(view: ResponseViewSet, claim: Claim | None) -> PreparedImport
     if is_settled(claim, at=view.at):
         return None
     options = imports.options_of(view.query(imports.ImportIn))
-    batch = imports.read(view.elements(), options)
-    walked = walking.walk(
-        actor=view.actor,
-        project_id=view.kwargs["project_id"],
-        sent=batch.sent,
-        violations=batch.violations,
-        at=view.at,
-    )
+    with walking.turn():
+        batch = imports.read(view.elements(), options)
+        walked = walking.walk(
+            actor=view.actor,
+            project_id=view.kwargs["project_id"],
+            sent=batch.sent,
+            violations=batch.violations,
+            at=view.at,
+        )
     return PreparedImport(walked, options, batch.ignored)
 
 

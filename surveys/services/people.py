@@ -37,9 +37,9 @@ from communities.services import audit, audit_listing, members
 from communities.services import people as membership_data
 from communities.services.people import Person
 from communities.transactions import in_transaction
-from surveys.models import Conversation, Project, ResponseDeletion
+from surveys.models import Conversation, Project, ResponseDeletion, ResultsCount
 from surveys.services import anonymity, events, feed_order
-from surveys.services.conversations import drafting, gifts, traces
+from surveys.services.conversations import drafting, gifts, repository, traces
 from surveys.services.drafts import service as drafts
 from surveys.services.links import service as links
 from surveys.services.responses import service as responses
@@ -105,6 +105,10 @@ _LOCK = """
     SELECT c.id FROM surveys_conversation c JOIN surveys_project p ON p.id = c.project_id
     WHERE c.id = ANY(%s) ORDER BY c.project_id, c.id
     FOR KEY SHARE OF p FOR UPDATE OF c
+"""
+_WITH_FIELDS = """
+    SELECT DISTINCT project_id FROM surveys_conversation
+    WHERE id = ANY(%s) AND state ? 'fields' ORDER BY project_id
 """
 # The seed is replaced, because a browser's own seed would join these answers to later ones, and `fired` is
 # removed, because it shows that a member answered. The rows move in the feed (decisions 15.22).
@@ -235,6 +239,8 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     conversations |= late
     drafting.forget(conversation_ids=list(conversations))
     with connection.cursor() as cursor:
+        cursor.execute(_WITH_FIELDS, [list(conversations)])
+        counted_by_fields = [row[0] for row in cursor.fetchall()]
         cursor.execute(_MAKE_NAMELESS, [at, list(conversations)])
         cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
@@ -247,6 +253,9 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
             actor=actor, action=Action.MEMBER_ERASED, on=audit.Subject(community_id, "member", None), at=at
         )
     webhook_data.erase(community_id=community_id, user_id=user_id)
+    for project_id in counted_by_fields:  # or results that were kept would still tell what was sent along
+        ResultsCount.objects.filter(project_id=project_id, completed_at__isnull=False).delete()
+        repository.note_change(project_id=project_id)
     if member_id is not None:
         events.member_erased(community_id=community_id, member_id=member_id, at=at)
 

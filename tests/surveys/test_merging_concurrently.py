@@ -56,3 +56,19 @@ def test_a_response_that_commits_while_a_merge_waits_is_the_kept_user_s(
     own = anonymity.respondent_hash(project_id=response.project_id, who=f"user:{keep.user_id}")
     assert (response.user_id, response.respondent) == (keep.user_id, own)
     assert Talk(caller, poll, member_id=str(keep.pk)).told["id"] == str(response.pk)
+
+
+def test_who_has_only_begun_still_comes_to_the_vote_of_the_kept_user() -> None:
+    caller = Caller()
+    keep, drop = (MemberFactory.create(community=caller.community) for _ in range(2))
+    poll = caller.make_open(CHOICE, type="poll", settings={"change_poll": True})
+    first = Talk(caller, poll, member_id=str(keep.pk))
+    first.answer("red")
+    begun(caller, poll, drop)
+
+    merge_users(keep_id=keep.user_id, drop_id=drop.user_id, at=timezone.now())
+
+    again = Talk(caller, poll, member_id=str(keep.pk))
+    assert again.told["id"] == first.told["id"]
+    again.back()
+    assert again.answer("green")["status"] == "completed"

@@ -11,6 +11,7 @@ import base64
 import binascii
 import time
 import zlib
+from dataclasses import replace
 
 import orjson
 from django.conf import settings
@@ -36,8 +37,11 @@ def of_request(request: HttpRequest, project: Project, arrival: Arrival, *, lang
         if found != NOTHING:
             return found
     if sent := request.POST.get(FIELD, ""):
-        return _unpacked(sent, project.slug)
-    return NOTHING if arrival.is_carried else _in_cookie(request, project.slug)
+        carried = _unpacked(sent, project.slug)
+    else:
+        carried = NOTHING if arrival.is_carried else _in_cookie(request, project.slug)
+    # The project may have become anonymous since the address was opened.
+    return replace(carried, skips=False) if carried.skips and not prefill.may_skip(project) else carried
 
 
 def packed(ahead: Prefill, *, slug: str) -> str:

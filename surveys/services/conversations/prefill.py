@@ -143,9 +143,13 @@ def _typed(block: Block, sent: Sequence[str], language: str) -> tuple[list[str],
     return texts, sum(len(text.encode(errors="replace")) + _COST for text in texts)
 
 
+def may_skip(project: Project) -> bool:
+    """Whether questions that an address answers may be passed unseen."""
+    return not project.is_anonymous and not project.is_poll
+
+
 def _skips(project: Project, query: Query) -> bool:
-    is_asked = list(query.get(SKIP, ()))[-1:] == ["1"]
-    return is_asked and not project.is_anonymous and not project.is_poll
+    return list(query.get(SKIP, ()))[-1:] == ["1"] and may_skip(project)
 
 
 def examples(project: Project, script: Script) -> Iterator[tuple[Block, str, Sequence[str]]]:

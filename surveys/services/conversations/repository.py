@@ -105,6 +105,7 @@ def lock_project(*, project_id: int) -> Project | None:
 def find_for_respondent(*, project_id: int, respondents: Sequence[str]) -> RespondentHistory | None:
     """The project, locked against deletion, and the respondent's open conversation there, else their last.
 
+    Of a poll whose votes may be changed it is the vote, also beside a conversation that was only begun.
     `respondents` are their own keyed hash, and those of users merged into theirs; none for nameless ones.
     """
     return _for_respondent(project_id, respondents, "FOR KEY SHARE OF p")
@@ -125,7 +126,7 @@ def _for_respondent(project_id: int, respondents: Sequence[str], locking: str) -
         ) done ON TRUE
         LEFT JOIN LATERAL (
             SELECT * FROM surveys_conversation WHERE project_id = p.id AND respondent = %s
-            ORDER BY completed_at IS NOT NULL, id DESC LIMIT 1
+            ORDER BY (completed_at IS NOT NULL) <> (p.type = 'poll' AND p.change_poll), id DESC LIMIT 1
         ) c ON TRUE
         WHERE p.id = %s AND p.deleted_at IS NULL {locking}
     """
@@ -292,6 +293,12 @@ def count(*, project_id: int, counts: TallyChange) -> None:
     if counts:
         with prepared() as cursor:
             cursor.execute(*_tally(project_id, counts))
+
+
+def note_change(*, project_id: int) -> None:
+    """Let nothing that was counted of a project be taken for what would be counted now."""
+    with prepared() as cursor:
+        cursor.execute(*_tally(project_id, TallyChange()))
 
 
 def _parts(move: MoveChanges) -> tuple[list[str], list[Any]]:

@@ -25,6 +25,7 @@ from surveys.services import access, anonymity, events
 from surveys.services.conversations import admission, completions, effects, loading, repository, view
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loading import NO_CONVERSATION, LimitReached, LoadedConversation
+from surveys.services.conversations.prefill import may_skip
 from surveys.services.conversations.repository import RespondentHistory, TallyChange
 from surveys.services.conversations.view import ConversationView
 from surveys.services.projects import schedule
@@ -387,6 +388,8 @@ def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> Conver
 
 def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedConversation:
     """The conversation after the questions that are answered `ahead`, each saved as any answer."""
+    if not may_skip(loaded.project):
+        return loaded
     while (reply := prefill.passing_reply(loaded.script, loaded.state, ahead)) is not None:
         turn = runner.answer(loaded.script, loaded.state, reply)
         loaded = loading.save(loaded, turn, at=at, block=loaded.block, reply=reply)

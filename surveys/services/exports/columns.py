@@ -191,7 +191,11 @@ def _described(
     """The columns of the questions, below headers that differ from one another and from `others`."""
     taken = (*FIXED, *others)
     while True:
-        texts = headers(columns, others=taken, by_name=by_name, style=style)
+        texts = (
+            names(columns, others=taken, codes=codes, style=style)
+            if by_name
+            else headers(columns, others=taken, style=style)
+        )
         coded = [text for text, column in zip(texts, columns, strict=True) if codes and column.has_codes]
         equal = [text for text in coded if f"{text}.code" in (*texts, *FIXED, *others)]
         if not equal:
@@ -232,16 +236,30 @@ def with_removed_options(block: Block, stored: StoredScript) -> Block:
     return replace(block, options=(*block.options, *removed)) if removed else block
 
 
+def names(
+    columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED, codes: bool, style: CellStyle
+) -> list[str]:
+    """The columns' names as headings. One that is taken is extended; questions that were removed come last.
+
+    So that removing a question and asking it anew leaves the present one its name.
+    """
+    taken, texts = {*others}, list[str]()
+    for column in columns:
+        text = style.text(column.full_name)
+        has_codes = codes and column.has_codes
+        while text in taken or (has_codes and f"{text}.code" in taken):
+            text = f"{text} ({column.distinctions[-1]})"
+        taken |= {text, f"{text}.code"} if has_codes else {text}
+        texts.append(text)
+    return texts
+
+
 def headers(
-    columns: Sequence[ExportColumn],
-    *,
-    others: Sequence[str] = FIXED,
-    by_name: bool = False,
-    style: CellStyle = SHEET,
+    columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED, style: CellStyle = SHEET
 ) -> list[str]:
     """The columns' headings. Those that would equal one another or one of `others` are extended to differ."""
-    texts = [style.text(column.full_name if by_name else column.text) for column in columns]
-    for level in () if by_name else range(2):
+    texts = [style.text(column.text) for column in columns]
+    for level in range(2):
         texts = _disambiguated(texts, [column.distinctions[level] for column in columns], others)
     while len({*texts, *others}) < len(texts) + len(others):
         texts = _disambiguated(texts, [column.distinctions[-1] for column in columns], others)

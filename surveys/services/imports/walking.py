@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from threading import BoundedSemaphore
 
 from communities.actors import Actor
-from communities.errors import Conflict, ViolationJson, refuse
+from communities.errors import Conflict, Unavailable, ViolationJson, refuse
 from surveys.engine.script import Script, Violation
 from surveys.engine.walk.replay import Replay, replay
 from surveys.models import Project
@@ -24,6 +26,25 @@ from surveys.services.scripts import editing as scripts
 # blocks with the longest conditions takes 0.1 s, and with conditions on the scores of 20 buckets 1.5 s.
 MOST_SECONDS = 10.0
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+# Of a process: an import may occupy a thread for seconds, and pages and votes need threads too.
+AT_ONCE = 2
+SECONDS_TO_WAIT = 1.0  # for a turn; most imports take less
+RETRY_AFTER = 5  # seconds
+_turns = BoundedSemaphore(AT_ONCE)
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """Let one import of `AT_ONCE` be read and walked in this process. Raises Unavailable for others."""
+    turns = _turns
+    if not turns.acquire(timeout=SECONDS_TO_WAIT):
+        raise Unavailable(
+            "Other responses are being imported. Please retry shortly.", retry_after=RETRY_AFTER
+        )
+    try:
+        yield
+    finally:
+        turns.release()
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,12 @@ def sealed(link_id: uuid.UUID, fields: Mapping[str, str]) -> bytes | None:
     return sealing.seal(orjson.dumps(dict(fields)).decode(), purpose=_PURPOSE, row=link_id)
 
 
-def of_link(link: PersonalLink) -> Mapping[str, str]:
-    """The texts that a link carries; none if SECRET_KEY has changed since it was made."""
-    if link.sealed_metadata is None:
+def of_link(link: PersonalLink, project: Project) -> Mapping[str, str]:
+    """The texts that a link carries; none if SECRET_KEY has changed since it was made.
+
+    And none on anonymous projects, where an earlier version stored some.
+    """
+    if link.sealed_metadata is None or project.is_anonymous:
         return {}
     try:
         fields: Mapping[str, str] = orjson.loads(
@@ -48,6 +51,6 @@ def of_link(link: PersonalLink) -> Mapping[str, str]:
     return fields
 
 
-def told(link: PersonalLink) -> Mapping[str, str] | None:
+def told(link: PersonalLink, project: Project) -> Mapping[str, str] | None:
     """The same for those who made the link; None if there are none."""
-    return of_link(link) or None
+    return of_link(link, project) or None

@@ -72,5 +72,5 @@ def _cells(project: Project, links: Sequence[PersonalLink], style: CellStyle) ->
                 addresses.url_of(project=project, link_id=link.pk),
                 style.time(link.expires_at.astimezone(UTC)),
                 str(link.pk),
-                orjson.dumps(carried).decode() if (carried := fields.told(link)) else "",
+                orjson.dumps(carried).decode() if (carried := fields.told(link, project)) else "",
             )

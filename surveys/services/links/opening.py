@@ -70,7 +70,7 @@ def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
         link.pk,
         respondent,
         is_known_to_be_opened=link.used_at is not None,
-        metadata=fields.of_link(link),
+        metadata=fields.of_link(link, project),
     )
 
 

@@ -26,6 +26,7 @@ from communities.services import recipients as communities
 from communities.transactions import in_transaction
 from surveys.models import PersonalLink, Project
 from surveys.services import access, lookup
+from surveys.services.conversations import repository
 from surveys.services.conversations.admission import MOST_DIGITS
 from surveys.services.links import fields
 
@@ -65,7 +66,10 @@ def create(
     Refuses all of them, with a violation for each id that is not that of a present member, or that is given
     twice, and for metadata on anonymous projects.
     """
-    project = require_editor(actor=actor, project_id=project_id)
+    require_editor(actor=actor, project_id=project_id)
+    project = repository.lock_project(project_id=project_id)  # its privacy cannot change meanwhile
+    if project is None:
+        raise NotFound("There is no such project.")
     numbers = [_number(each.member_id) for each in wanted]
     present = communities.keep_present(
         community_id=actor.community_id, member_ids=[each for each in numbers if each is not None]
@@ -170,7 +174,7 @@ def personal_data(*, member_id: int) -> list[dict[str, object]]:
             "used_at": used_at(link, link.project),
             "mailed_at": link.mailed_at,
             "reminded_at": link.reminded_at,
-            "metadata": fields.told(link),
+            "metadata": fields.told(link, link.project),
         }
         for link in links
     ]

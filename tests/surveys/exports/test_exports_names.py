@@ -78,6 +78,21 @@ def test_a_name_that_equals_another_column_is_told_apart(caller: Caller) -> None
     assert rows(caller, made)[0][7:9] == ["provider", f"provider (block {block})"]
 
 
+@pytest.mark.parametrize("query", ["headers=names", "headers=names&values=codes"])
+def test_a_question_that_was_removed_and_asked_anew_keeps_its_name(
+    caller: Caller, project: Any, query: str
+) -> None:
+    before = rows(caller, project, query)[0]
+    old = [each["id"] for each in project["script"]["blocks"]]
+
+    written = caller.put(f"/projects/{project['id']}/script", {"blocks": BLOCKS})
+
+    assert written.status_code == 200, written.content
+    after = rows(caller, project, query)[0]
+    assert after[: len(before) - 1] == before[:-1]
+    assert f"colour (block {old[0]})" in after
+
+
 def test_parquet_has_them_too(caller: Caller, project: Any, tmp_path: Any) -> None:
     path = tmp_path / "responses.parquet"
     path.write_bytes(exported(caller, project, "headers=names&format=parquet"))

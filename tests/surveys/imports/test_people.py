@@ -251,3 +251,25 @@ def test_an_imported_vote_is_its_persons_to_change_and_to_take_back(caller: Call
     assert deleted.status_code == 204
     assert not Conversation.objects.exists()
     assert [each.completions for each in Completion.objects.all()] == [0]
+
+
+@pytest.mark.parametrize("who", [{"external_id": "x"}, {"member_id": None}])
+def test_who_has_only_begun_comes_to_an_imported_vote_and_changes_it(
+    caller: Caller, who: dict[str, Any]
+) -> None:
+    poll = caller.make_open(QUESTION, type="poll", settings={"change_poll": True}, **WEB)
+    if "member_id" in who:
+        ann = member(caller)
+        who, platform_id = {"member_id": str(ann.pk)}, "p-1"
+    else:
+        platform_id = "x"
+    Talk(caller, poll, **who)
+    provider = "chat" if "member_id" in who else "web"
+    (vote,) = imported(caller, poll, past(ONE, platform_id=platform_id, provider=provider))
+
+    again = Talk(caller, poll, **who)
+
+    assert (again.told["id"], again.told["status"]) == (vote["id"], "completed")
+    again.back()
+    again.answer("green")
+    assert listed(caller, poll)[0]["answers"][0]["value"] == "green"

@@ -8,13 +8,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
 from surveys.models import Conversation, PersonalLink, Project
+from surveys.services.links import fields
 from surveys.services.links import service as links
 from tests.factories import MemberFactory
 from tests.support.caller import Caller, faults, refusal
+from tests.support.concurrency import BackgroundCall
 from tests.support.dumps import dump
 from tests.support.surveys.visitor import Visitor
 
@@ -349,3 +352,49 @@ def test_an_expired_link_carries_nothing(admin: Caller, project: Any) -> None:
 
     assert json.dumps("gold") not in arrive(told).page
     assert "How is gold" not in arrive(told).page
+
+
+# --- A project that becomes anonymous meanwhile --------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_no_link_that_is_made_while_a_project_becomes_anonymous_carries_anything(
+    admin: Caller, is_first: bool
+) -> None:
+    made = admin.make(TIER, TEXT)
+    other = admin.in_another_thread()
+    ann = member_id(admin)
+
+    def make(caller: Caller) -> Any:
+        links = [{"member_id": ann, "metadata": {"tier": "gold"}}]
+        return caller.post(f"/projects/{made['id']}/links", {"links": links}).status_code
+
+    def hide(caller: Caller) -> Any:
+        settings = {"privacy_mode": "anonymous"}
+        return caller.patch(f"/projects/{made['id']}", {"settings": settings}).status_code
+
+    first, second = (make, hide) if is_first else (hide, make)
+    with transaction.atomic():
+        begun = first(admin)
+        waiting = BackgroundCall(lambda: second(other))
+        assert waiting.waits_for_lock()
+
+    assert (begun, waiting.result()) == ((201, 200) if is_first else (200, 400))
+    assert not PersonalLink.objects.filter(sealed_metadata__isnull=False).exists()
+
+
+def test_what_an_earlier_version_stored_on_an_anonymous_project_is_told_to_nobody(
+    admin: Caller, anonymous: Any
+) -> None:
+    told = create(admin, anonymous).json()
+    link = PersonalLink.objects.get()
+    link.sealed_metadata = fields.sealed(link.pk, {"tier": "gold"})
+    link.save(update_fields=["sealed_metadata"])
+
+    arrive(told).send(value="Fine")
+
+    assert stored() is None
+    listed = admin.get(f"/projects/{anonymous['id']}/links").content
+    exported = b"".join(admin.get(f"/projects/{anonymous['id']}/links/export").streaming_content)
+    assert b"gold" not in listed + exported

@@ -304,6 +304,29 @@ def test_an_anonymous_project_shows_every_question() -> None:
     assert is_checked(visiting, "red")
 
 
+@KINDS
+def test_what_was_passed_before_a_project_became_anonymous_is_shown_now(kind: str) -> None:
+    made = survey()
+    visiting = look(visitor(made, kind), "first_name=Ann&colour=red&skip=1")
+    Project.objects.update(privacy_mode="anonymous")
+
+    visiting.send(value="Because")
+
+    assert ">Ann</textarea>" in visiting.page
+    assert stored() == {}
+    visiting.send(value="Ann")
+    assert is_checked(visiting, "red")
+    assert stored() == {"First name": "Ann"}
+
+
+def test_a_cookie_from_before_a_project_became_anonymous_passes_nothing() -> None:
+    visiting = look(Visitor(survey()), "first_name=Ann&colour=red&skip=1")
+    assert "Why?" in visiting.page
+    Project.objects.update(privacy_mode="anonymous")
+
+    assert field_text(visiting.look()) == "Ann"
+
+
 def test_feedback_is_read_before_the_next_question_is_passed() -> None:
     quiz = {**COLOUR, "correct_answer_ids": (), "when_correct": "Right!", "when_incorrect": "No."}
     made = survey(quiz, NAME, REASON, scoring_enabled=True)

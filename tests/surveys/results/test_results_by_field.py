@@ -13,8 +13,10 @@ from communities.errors import InvalidRequest
 from surveys.models import Conversation, Project, ResultsCount
 from surveys.services.results import figures, large, sent_fields, very_large
 from surveys.services.results.figures import Selection
-from tests.support.caller import Caller, faults
+from tests.factories import MemberFactory
+from tests.support.caller import CHOICE, Caller, faults
 from tests.support.surveys import scenario
+from tests.support.surveys.participants import Talk
 from tests.support.surveys.quizzes import quiz
 from tests.support.surveys.results import counts, results
 from tests.support.surveys.sent_fields import PEOPLE, answer, made_by
@@ -285,6 +287,32 @@ def test_unknown_names_among_many_responses_are_looked_for_in_turn(
 
     searches = [sum("jsonb_object_keys" in sql for sql in sent) for sent in (waiting, first, again)]
     assert searches == [0, 1, 0]
+
+
+@pytest.mark.parametrize("is_very_large", [False, True])
+def test_an_erasure_takes_what_was_sent_along_out_of_kept_figures(
+    admin: Caller, monkeypatch: pytest.MonkeyPatch, is_very_large: bool
+) -> None:
+    monkeypatch.setattr(large, "LARGE", 2)
+    made = admin.make_open({**CHOICE, "name": "colour"}, settings={"hidden_fields": ["customer"]})
+    path = f"/projects/{made['id']}/analysis/results?segment_by=field.customer"
+    people = [str(MemberFactory.create(community=admin.community).pk) for _ in range(3)]
+    for member_id in people:
+        who = {"member_id": member_id, "metadata": {"customer": f"C-{member_id}"}}
+        Talk(admin, made, **who).answer("red")
+    if is_very_large:
+        monkeypatch.setattr(very_large, "VERY_LARGE", 2)
+        assert admin.get(path).status_code == 202
+        [job] = ResultsCount.objects.all()
+        very_large.run(count_id=job.pk)
+    told = admin.get(path).json()
+    assert f"C-{people[0]}" in [each["value"] for each in told["segment_by"]["segments"]]
+
+    assert admin.delete(f"/members/{people[0]}/data").status_code == 204
+
+    assert not ResultsCount.objects.exists()
+    again = admin.get(path)
+    assert f"C-{people[0]}" not in again.content.decode()
 
 
 def test_kept_counts_are_not_told_once_their_field_is_declared_no_more(

@@ -1,0 +1,50 @@
+"""Imports leave threads of a process for others: two are walked at once, and the rest is asked to retry."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from threading import BoundedSemaphore
+from typing import Any
+
+import pytest
+
+from surveys.services.imports import walking
+from tests.support.caller import CHOICE, Caller
+from tests.support.surveys.imports import past, send
+
+pytestmark = pytest.mark.django_db
+ONE = past(("colour", "red"))
+
+
+@pytest.fixture
+def caller(monkeypatch: pytest.MonkeyPatch) -> Caller:
+    monkeypatch.setattr(walking, "_turns", BoundedSemaphore(walking.AT_ONCE))
+    monkeypatch.setattr(walking, "SECONDS_TO_WAIT", 0.01)
+    return Caller()
+
+
+@pytest.fixture
+def project(caller: Caller) -> Any:
+    return caller.make({**CHOICE, "name": "colour"})
+
+
+@pytest.mark.parametrize(("others", "status"), [(1, 201), (2, 503)])
+@pytest.mark.parametrize("query", ["", "?dry_run=true"])
+def test_two_imports_are_walked_at_once(
+    caller: Caller, project: Any, others: int, status: int, query: str
+) -> None:
+    with ExitStack() as walked:
+        for _ in range(others):
+            walked.enter_context(walking.turn())
+        answer = send(caller, project, ONE, query=query)
+
+    assert answer.status_code == (200 if status == 201 and query else status)
+    assert ("Retry-After" in answer) == (status == 503)
+    assert send(caller, project, ONE, query="?dry_run=true").status_code == 200
+
+
+def test_a_refused_import_gives_its_turn_back(caller: Caller, project: Any) -> None:
+    for _ in range(2 * walking.AT_ONCE):
+        assert send(caller, project, past(("colour", "black"))).status_code == 400
+
+    assert send(caller, project, ONE).status_code == 201
