@@ -1,6 +1,7 @@
 """Scores, calculated results and fields on the results tab, in a browser."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,29 @@ def test_a_field_filters_and_divides(windows, made, width):
     expect(page.locator("#score-1")).to_contain_text("Not given")
     expect_to_fit(page)
     picture(page, f"fields-{width}")
+
+
+def test_on_paper_nothing_overlaps_the_heading_of_the_scores(windows, made):
+    page = for_staff(windows, made, viewport={"width": 688, "height": 1001})
+
+    page.emulate_media(media="print")
+
+    heading = page.get_by_role("heading", name="Scores and calculated results").bounding_box()
+    below = page.get_by_text("Of completed responses, as they stood at the end.").bounding_box()
+    assert below["y"] >= heading["y"] + heading["height"]
+    expect_to_fit(page)
+    picture(page, "scores-on-paper")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_label_below_a_column_covers_another(windows, made, width):
+    page = for_staff(windows, made, viewport={"width": width, "height": 900})
+
+    for chart in page.locator("#scores .columns").all():
+        expect(chart).to_be_visible()
+        starts = chart.locator(".at").evaluate_all(
+            "all => all.map(one => [one.getBoundingClientRect().left, one.getBoundingClientRect().right])"
+        )
+        is_aslant = "aslant" in (chart.get_attribute("class") or "")
+        assert starts == sorted(starts)
+        assert is_aslant or all(right < left for (_, right), (left, _) in pairwise(starts))
