@@ -34,6 +34,7 @@ from surveys.admin.respondents import names_of, title_of
 from surveys.engine.flow.wording import heading
 from surveys.models import Project, ResultsCount
 from surveys.pages.results import aggregate, overview
+from surveys.pages.results.fields import field_cards
 from surveys.pages.results.filters import ResultsForm
 from surveys.pages.results.scores import score_cards, variable_cards
 from surveys.services import access
@@ -163,6 +164,7 @@ def draw(
         "facts": overview.facts_of(totals, is_poll=project.is_poll),
         "is_empty": not totals.conversation_count,
         "funnel": None if project.is_poll else overview.funnel_of(project, totals),
+        "fields": field_cards(totals, divided_by=form.divided_by, is_filtered=is_filtered),
         "scores": score_cards(totals, is_filtered=is_filtered),
         "variables": variable_cards(totals, is_filtered=is_filtered),
         "is_partial": form.covers == "partial",

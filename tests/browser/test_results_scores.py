@@ -114,3 +114,18 @@ def test_no_label_below_a_column_covers_another(windows, made, width):
         is_aslant = "aslant" in (chart.get_attribute("class") or "")
         assert starts == sorted(starts)
         assert is_aslant or all(right < left for (_, right), (left, _) in pairwise(starts))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_declared_fields_stand_on_the_tab_with_their_values(windows, made, width):
+    made.hidden_fields = ["customer"]
+    made.save(update_fields=["hidden_fields"])
+    page = for_staff(windows, made, viewport={"width": width, "height": 900})
+
+    card = page.locator("#field-customer")
+    expect(card.get_by_role("heading", name="customer")).to_be_visible()
+    expect(card).to_contain_text("Not given")
+    card.get_by_text("Show as a table").click()
+    expect(card.get_by_role("table")).to_be_visible()
+    expect_to_fit(page)
+    picture(page, f"declared-{width}")

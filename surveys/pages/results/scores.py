@@ -1,4 +1,8 @@
-"""Cards for scores and for results of calculated blocks, which only staff see."""
+"""Cards for scores and for results of calculated blocks, which only staff see.
+
+score_cards(figures, …)       a card for each bucket
+variable_cards(figures, …)    a card for each calculated block
+"""
 
 from __future__ import annotations
 
@@ -90,7 +94,7 @@ def _card(key: str, kind: str, name: str, entry: Entry, counted: Figures, is_fil
     card = _texts(card, entry) if entry.get("is_text") else _numbers(card, entry)
     segments = legend_of(counted.segments or ())
     is_compared = segments and entry["distribution"]
-    return replace(card, comparison=_comparison(entry, segments) if is_compared else None)
+    return replace(card, comparison=compare(entry, segments) if is_compared else None)
 
 
 def _texts(card: ScoreCard, entry: Entry) -> ScoreCard:
@@ -98,12 +102,12 @@ def _texts(card: ScoreCard, entry: Entry) -> ScoreCard:
         texts = plural(entry["other_values"], "different text")
         counted = plural(entry["other_count"], "response")
         return replace(card, note=f"{texts}, in {counted}. What they say is not shared.")
-    bars = [_bar(each) for each in entry["distribution"]]
+    bars = [bar_of(each) for each in entry["distribution"]]
     note = ""
     if entry["other_values"]:
         others = f"{entry['other_values']:,} other{'' if entry['other_values'] == 1 else 's'}"
         note = f"{others}, in {plural(entry['other_count'], 'response')}, are not listed."
-    return replace(card, bars=bars, note=note, table=_table(bars, "Result"))
+    return replace(card, bars=bars, note=note, table=table_of_results(bars, "Result"))
 
 
 def _numbers(card: ScoreCard, entry: Entry) -> ScoreCard:
@@ -113,11 +117,11 @@ def _numbers(card: ScoreCard, entry: Entry) -> ScoreCard:
         part = percentage(each.count, entry["count"])
         bars.append(ChartBar(each.text, each.count, share(part), f"{part:.2f}"))
     is_by_value = entry["distribution"][0]["value"] is not None
-    rows = [_bar(each) for each in entry["distribution"]] if is_by_value else bars
+    rows = [bar_of(each) for each in entry["distribution"]] if is_by_value else bars
     card = replace(
         card,
         facts=_facts(entry),
-        table=_table(rows, "Points" if card.kind == "Score" else "Result"),
+        table=table_of_results(rows, "Points" if card.kind == "Score" else "Result"),
         note=RANGES if any(each.is_open for each in bins) else "",
     )
     longest = max(len(bar.text) for bar in bars)
@@ -145,11 +149,11 @@ def _labels(characters: int) -> str:
     return "aslant-on-phones" if characters > MOST_ON_PHONES else ""
 
 
-def _table(bars: Sequence[ChartBar], name: str) -> DataTable:
+def table_of_results(bars: Sequence[ChartBar], name: str) -> DataTable:
     return replace(table_of(bars, name), head=(name, "Responses", "Share"))
 
 
-def _bar(each: Entry) -> ChartBar:
+def bar_of(each: Entry) -> ChartBar:
     return ChartBar(_text(each), each["count"], share(each["percentage"]), f"{each['percentage']:.2f}")
 
 
@@ -157,7 +161,7 @@ def _text(each: Entry) -> str:
     return each["value"] if isinstance(each["value"], str) else number(each["value"])
 
 
-def _comparison(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
+def compare(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
     """How the segments differ: by their means, or by how often each text is the result."""
     parts = entry["segments"]
     shown = [
@@ -173,7 +177,7 @@ def _comparison(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | N
             OptionComparison(
                 _text(each),
                 "",
-                [SegmentBar(series, _bar(part["distribution"][n])) for series, part in drawn],
+                [SegmentBar(series, bar_of(part["distribution"][n])) for series, part in drawn],
             )
             for n, each in enumerate(entry["distribution"][:MAX_DRAWN])
         ]
