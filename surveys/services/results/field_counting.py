@@ -19,37 +19,46 @@ from surveys.services.results.derived_counting import Counted, Division, name_of
 MAX_LISTED = 20  # values of each field
 ENTRIES = MAX_LISTED + 1  # of each field: with those that were not given it
 NOT_GIVEN = "Not given"
+# A field may have another value in each response. So values are compared by their bytes, only the listed ones
+# are looked for in segments, and the others are counted alone. Of 300,000 responses, a field with few values
+# takes 0.3 s, and one with another value in each 2 s, or 4 s in segments.
 _COUNTED = """
     WITH picked AS MATERIALIZED (
-        SELECT name, mark, coalesce(fields->>name, '') AS value, count(*) AS people
+        SELECT name, mark, coalesce(fields->>name, '') COLLATE "C" AS value, count(*) AS people
         FROM (
             SELECT {mark} AS mark, c.state->'fields' AS fields
             FROM surveys_conversation c WHERE {where} AND c.is_listed OFFSET 0
         ) states, unnest(%s::text[]) name
         GROUP BY 1, 2, 3
     ),
-    parts AS MATERIALIZED (
-        SELECT NULL::text AS segment, name, value, sum(people) AS people FROM picked GROUP BY 2, 3
-        {segments}
+    whole AS MATERIALIZED ({whole}),
+    ranked AS MATERIALIZED (
+        SELECT name, value, people, row_number() OVER (PARTITION BY name ORDER BY people DESC, value) AS place
+        FROM whole WHERE value <> ''
     ),
-    places AS MATERIALIZED (
-        SELECT name, value,
-            row_number() OVER (PARTITION BY name ORDER BY people DESC, value COLLATE "C") AS place
-        FROM parts WHERE segment IS NULL AND value <> ''
-    )
+    listed AS MATERIALIZED (
+        SELECT name, value, people FROM ranked WHERE place <= {most}
+        UNION ALL SELECT name, value, people FROM whole WHERE value = ''
+    ),
+    marks AS MATERIALIZED (SELECT name, mark, sum(people) AS people FROM picked GROUP BY 1, 2)
     SELECT json_build_object(
-        'values', (SELECT json_agg(json_build_array(name, segment, value, people))
-            FROM parts LEFT JOIN places USING (name, value) WHERE value = '' OR place <= {most}),
+        'values', (SELECT json_agg(json_build_array(name, segment, value, people)) FROM (
+            SELECT name, NULL::text AS segment, value, people FROM listed {values}) counted),
         'sums', (SELECT json_agg(json_build_array(name, segment, people)) FROM (
-            SELECT name, segment, sum(people) AS people FROM parts GROUP BY 1, 2) summed),
+            SELECT name, NULL::text AS segment, sum(people) AS people FROM marks GROUP BY 1 {sums}) summed),
         'others', (SELECT json_agg(json_build_array(name, others)) FROM (
-            SELECT name, count(*) AS others FROM places WHERE place > {most} GROUP BY 1) left_out)
+            SELECT name, count(*) AS others FROM ranked WHERE place > {most} GROUP BY 1) left_out)
     )
 """
-_SEGMENTS = """
-    UNION ALL
-    SELECT segment.name, picked.name, value, sum(people)
-    FROM picked, LATERAL {in_mark} segment(name) GROUP BY 1, 2, 3
+_WHOLE = "SELECT name, value, people FROM picked"
+_WHOLE_OF_SEGMENTS = "SELECT name, value, sum(people) AS people FROM picked GROUP BY 1, 2"
+_VALUES = """
+    UNION ALL SELECT picked.name, segment.name, value, sum(picked.people)
+    FROM picked JOIN listed USING (name, value), LATERAL {} segment(name) GROUP BY 1, 2, 3
+"""
+_SUMS = """
+    UNION ALL SELECT marks.name, segment.name, sum(people)
+    FROM marks, LATERAL {} segment(name) GROUP BY 1, 2
 """
 
 
@@ -60,7 +69,9 @@ def part(names: Sequence[str], where: str, values: Sequence[Any], division: Divi
     sql = _COUNTED.format(
         mark=division.mark if division else "NULL::jsonb",
         where=where,
-        segments=_SEGMENTS.format(in_mark=division.in_mark) if division else "",
+        whole=_WHOLE_OF_SEGMENTS if division else _WHOLE,
+        values=_VALUES.format(division.in_mark) if division else "",
+        sums=_SUMS.format(division.in_mark) if division else "",
         most=MAX_LISTED,
     )
     return sql, [*([division.name] if division else []), *values, list(names)]

@@ -125,3 +125,30 @@ def test_readers_of_shared_results_see_nothing_of_fields(privacy: str) -> None:
     assert "acme" not in shared
     assert 'id="fields"' not in shared
     assert bars(card(whole, "customer"))[0] == ("acme", "100%", "6")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("?field.customer==acme", "customer is acme"),
+        ("?field.customer=none", "customer was not given"),
+        ("?status=partial", "not completed"),
+        ("?provider=web&field.plan==pro", "source is Web; plan is pro"),
+        (
+            "?submitted_after=2026-05-01&submitted_before=2026-05-09",
+            "submitted from 1 May 2026 (UTC); submitted up to 9 May 2026 (UTC)",
+        ),
+    ],
+)
+def test_the_chosen_filters_stand_on_paper_in_words(query: str, words: str) -> None:
+    html = page(superuser(), answered(Caller()), query)
+
+    assert f'<span class="on-paper">here: {words}</span>' in " ".join(html.split())
+
+
+@pytest.mark.parametrize("query", ["", "?segment_by=field.customer", "?status=all"])
+def test_without_a_filter_nothing_is_said_to_be_selected(query: str) -> None:
+    html = page(superuser(), answered(Caller()), query)
+
+    assert "on-paper" not in html
+    assert "selected" not in html.split('class="filters"')[0]
