@@ -34,6 +34,7 @@ from surveys.admin.respondents import names_of, title_of
 from surveys.engine.flow.wording import heading
 from surveys.models import Project, ResultsCount
 from surveys.pages.results import aggregate, overview
+from surveys.pages.results.fields import field_cards
 from surveys.pages.results.filters import ResultsForm
 from surveys.pages.results.scores import score_cards, variable_cards
 from surveys.services import access
@@ -146,17 +147,26 @@ def draw(
     texts = {
         block["block_id"]: block.get("open_text") for block in (status.done.blocks if status.done else ())
     }
-    cards = overview.cards_of(project, totals, texts, divided_by=form.divided_by)
+    is_filtered = bool(form.query)
+    cards = overview.cards_of(
+        project,
+        totals,
+        texts,
+        divided_by=form.divided_by,
+        is_filtered=is_filtered,
+        marks_solutions=access.may_read_solutions(actor=page.actor),
+    )
     context = {
         **_frame_of(request, page),
         "form": form,
-        "is_filtered": bool(form.query),
+        "is_filtered": is_filtered,
         "divided_by": _prompt(project, form.divided_by),
         "facts": overview.facts_of(totals, is_poll=project.is_poll),
         "is_empty": not totals.conversation_count,
         "funnel": None if project.is_poll else overview.funnel_of(project, totals),
-        "scores": score_cards(totals),
-        "variables": variable_cards(totals),
+        "fields": field_cards(totals, divided_by=form.divided_by, is_filtered=is_filtered),
+        "scores": score_cards(totals, is_filtered=is_filtered),
+        "variables": variable_cards(totals, is_filtered=is_filtered),
         "is_partial": form.covers == "partial",
         "cards": [each for each in cards if not each.card.is_removed],
         "removed": [each for each in cards if each.card.is_removed],

@@ -81,5 +81,17 @@ RESULTS: dict[str, Any] = {
             "other_count": 0,
         }
     ],
+    "fields": [
+        {
+            "name": "campaign",
+            "count": 38,
+            "distribution": [
+                {"option_id": None, "value": "mail", "label": None, "count": 38, "percentage": 100.0},
+                {"option_id": None, "value": "", "label": "Not given", "count": 0, "percentage": 0.0},
+            ],
+            "other_count": 0,
+            "other_values": 0,
+        }
+    ],
     "blocks": BLOCKS,
 }

@@ -20,7 +20,7 @@ from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
 from surveys.models import Conversation, Project, ResultsCount
 from surveys.services import lookup, metadata
-from surveys.services.results import readers
+from surveys.services.results import field_counting, readers
 from surveys.services.results.figures import Figures, Selection
 from surveys.services.results.shared import SharedResults
 
@@ -28,6 +28,10 @@ TAG = "Analysis"
 SECONDS_BETWEEN_LOOKS = 5
 COUNTING = {"project_id": "1", "status": "running", "progress": 0.42}
 STATUSES = ("all", "completed", "partial")
+FIELDS_HELP = (
+    "One for each field declared in `settings.hidden_fields`, in that order: how many responses have which "
+    "value, for instance how many came from which campaign. Empty for readers of shared results."
+)
 _FILTERS = ("status", "submitted_after", "submitted_before", "provider")
 
 
@@ -102,6 +106,39 @@ class ResultBlockOut(AnalysisBlockOut):
     )
 
 
+class FieldEntryOut(EntryOut):
+    value = serializers.CharField(
+        allow_blank=True, help_text="The field's value; empty for responses that were not given one."
+    )
+    label = serializers.CharField(
+        allow_null=True, help_text="`Not given` for responses without a value; otherwise null."
+    )
+    count = serializers.IntegerField()
+    percentage = serializers.FloatField(help_text="Of `count` responses, 0 to 100, two decimals.")
+
+
+class FieldFiguresOut(serializers.Serializer[Any]):
+    count = serializers.IntegerField(help_text="Responses, with and without a value.")
+    distribution = FieldEntryOut(
+        many=True,
+        help_text=f"The {field_counting.MAX_LISTED} most frequent values, and responses without one, most "
+        "first.",
+    )
+    other_count = serializers.IntegerField(help_text="How many responses have values that are not listed.")
+
+
+class FieldSegmentOut(EntryOut, FieldFiguresOut):
+    """The values in one segment. Its distribution has the same entries as that of all responses."""
+
+
+class ResultFieldOut(FieldFiguresOut):
+    """The values of one declared field."""
+
+    name = serializers.CharField(help_text="The field's name, for instance `campaign`.")
+    other_values = serializers.IntegerField(help_text="How many different values are not in `distribution`.")
+    segments = FieldSegmentOut(many=True, required=False, help_text="With `segment_by`, in its order.")
+
+
 class ResultsOut(serializers.Serializer[Any]):
     project_id = serializers.CharField()
     filters = FiltersOut()
@@ -113,6 +150,7 @@ class ResultsOut(serializers.Serializer[Any]):
     segment_by = SegmentByOut(allow_null=True)
     scores = ResultScoreOut(many=True, allow_null=True, help_text=SCORES_HELP)
     variables = ResultVariableOut(many=True, help_text=VARIABLES_HELP)
+    fields = ResultFieldOut(many=True, help_text=FIELDS_HELP)  # type: ignore[assignment]
     blocks = ResultBlockOut(many=True)
 
 
@@ -139,6 +177,7 @@ def _of_figures(seen: Figures) -> dict[str, Any]:
         "segment_by": seen.segment_by,
         "scores": seen.scores,
         "variables": seen.variables,
+        "fields": seen.fields,
         "blocks": seen.blocks,
     }
 
@@ -152,6 +191,7 @@ def _of_shared(seen: SharedResults) -> dict[str, Any]:
         "segment_by": None,
         "scores": None,
         "variables": [],
+        "fields": [],
         "blocks": [{**block, **_NOT_SHARED} for block in seen.blocks],
     }
 
@@ -176,14 +216,14 @@ class ResultsViewSet(OwnWorkViewSet):
             "segment of each value and one of responses without the field, at most 100 together. The number "
             "of segments times that of all entries may be 50,000 at most; entries are the options and points "
             "of all blocks (a block without any counts as one), 11 for each bucket and for all of them "
-            "together, and 100 for each calculated block. With more the response is `400 invalid_request`, "
-            "`too_many`. While "
-            "other results of 50,000 or more responses are being counted, results of so many are `503 "
+            "together, 100 for each calculated block, and 21 for each declared field. With more the "
+            "response is `400 invalid_request`, `too_many`. While other "
+            "results of 50,000 or more responses are being counted, results of so many are `503 "
             "unavailable`; retry after `Retry-After` seconds. From 10,000,000 responses on, filtered and "
-            "segmented results, and any with scores, are counted in the background: the response is `202` "
-            "with the progress until they are there; request the same address again after `Retry-After` "
-            "seconds. Unknown fields, and fields with too many values, may be refused only then. Results are "
-            "returned as they were counted for ten minutes, or until an answer "
+            "segmented results, and any with scores or declared fields, are counted in the background: the "
+            "response is `202` with the progress until they are there; request the same address again after "
+            "`Retry-After` seconds. Unknown fields, and fields with too many values, may be refused then. "
+            "Results are returned as they were counted for ten minutes, or until an answer "
             "changes if that is later. While two other parts of the project are being counted, the response "
             "is `503`. "
             "Every role may read the results of a `transparent` project; otherwise only its creator and "

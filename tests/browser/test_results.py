@@ -254,6 +254,24 @@ def test_on_paper_all_tables_are_told_in_light_colours_and_nothing_is_to_be_pres
     expect(page.locator(".bars rect").first).to_have_css("fill", "rgb(61, 64, 181)")
 
 
+def test_on_paper_the_tab_has_the_filters_in_words_and_no_links_to_what_it_shows(windows, made):
+    query = "?status=completed&provider=web&submitted_after=2020-01-01"
+    page = for_staff(windows, made, query, viewport=PIXELS_OF_A4)
+
+    counted = page.locator(".counted")
+    expect(counted).to_contain_text("selected below", use_inner_text=True)
+    expect(counted).not_to_contain_text("source is Web", use_inner_text=True)
+    expect(page.locator(".project-name a")).to_be_visible()
+    page.emulate_media(media="print")
+
+    words = "selected here: completed; submitted from 1 January 2020 (UTC); source is Web."
+    expect(counted).to_contain_text(words, use_inner_text=True)
+    expect(counted).not_to_contain_text("below", use_inner_text=True)
+    expect(page.locator(".project-name a")).to_be_hidden()
+    for summary in page.get_by_text("Show as a table").all():
+        expect(summary).to_be_hidden()
+
+
 def test_on_paper_no_card_of_a_chart_is_cut(windows, made):
     page = windows.open(shared(made), viewport=PIXELS_OF_A4)
 

@@ -1,6 +1,7 @@
 """Scores, calculated results and fields on the results tab, in a browser."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def made():
         choice(
             f"Question {n}",
             f"Which colour is number {n}?",
-            [option(value, {"fire_mage": weight + n, "sea": weight * n * 7}) for value, weight in weights],
+            [option(value, {"fire_mage": weight + n, "sea": weight * n * 700}) for value, weight in weights],
             correct_answer_index=0,
         )
         for n in range(3)
@@ -87,3 +88,46 @@ def test_a_field_filters_and_divides(windows, made, width):
     expect(page.locator("#score-1")).to_contain_text("Not given")
     expect_to_fit(page)
     picture(page, f"fields-{width}")
+
+
+def test_on_paper_nothing_overlaps_the_heading_of_the_scores(windows, made):
+    page = for_staff(windows, made, viewport={"width": 688, "height": 1001})
+
+    page.emulate_media(media="print")
+
+    heading = page.get_by_role("heading", name="Scores and calculated results").bounding_box()
+    below = page.get_by_text("Of completed responses, as they stood at the end.").bounding_box()
+    assert below["y"] >= heading["y"] + heading["height"]
+    expect_to_fit(page)
+    picture(page, "scores-on-paper")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_label_below_a_column_covers_another(windows, made, width):
+    page = for_staff(windows, made, viewport={"width": width, "height": 900})
+
+    for chart in page.locator("#scores .columns").all():
+        expect(chart).to_be_visible()
+        starts = chart.locator(".at").evaluate_all(
+            "all => all.map(one => [one.getBoundingClientRect().left, one.getBoundingClientRect().right])"
+        )
+        is_aslant = "aslant" in (chart.get_attribute("class") or "")
+        edge = page.locator("#score-1").bounding_box()["x"]
+        assert starts == sorted(starts)
+        assert starts[0][0] >= edge
+        assert is_aslant or all(right < left for (_, right), (left, _) in pairwise(starts))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_declared_fields_stand_on_the_tab_with_their_values(windows, made, width):
+    made.hidden_fields = ["customer"]
+    made.save(update_fields=["hidden_fields"])
+    page = for_staff(windows, made, viewport={"width": width, "height": 900})
+
+    card = page.locator("#field-customer")
+    expect(card.get_by_role("heading", name="customer")).to_be_visible()
+    expect(card).to_contain_text("Not given")
+    card.get_by_text("Show as a table").click()
+    expect(card.get_by_role("table")).to_be_visible()
+    expect_to_fit(page)
+    picture(page, f"declared-{width}")

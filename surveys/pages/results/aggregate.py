@@ -19,10 +19,13 @@ from surveys.pages.results import overview, public
 from surveys.pages.results.charts import Fact
 from surveys.pages.results.overview import StaffCard
 from surveys.pages.results.scores import ScoreCard, score_cards, variable_cards
+from surveys.pages.results.solutions import with_solution
 from surveys.pages.results.texts import TEXTS_HIDDEN, text_analysis
+from surveys.services import access
 from surveys.services.analysis import service as analysis
 from surveys.services.results import figures, readers
 from surveys.services.results.shared import SharedResults
+from surveys.services.scripts import editing as scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,13 @@ def read(project: Project, *, actor: Actor, at: datetime) -> SharedView:
         newest = None
     texts = _texts(newest)
     summary = (newest or {}).get("summary") or ""
+    marks_solutions = access.may_read_solutions(actor=actor)
     seen = readers.read(actor=actor, project=project, at=at)
     if isinstance(seen, SharedResults):
-        return _in_steps(project, seen, texts, summary)
+        return _in_steps(project, seen, texts, summary, marks_solutions=marks_solutions)
     job = seen if isinstance(seen, ResultsCount) else None
     totals = figures.count(project=project, derives=False) if isinstance(seen, ResultsCount) else seen
-    cards = overview.cards_of(project, totals, texts, divided_by=None)
+    cards = overview.cards_of(project, totals, texts, divided_by=None, marks_solutions=marks_solutions)
     facts = overview.facts_of(totals, is_poll=project.is_poll)
     shown = [_without_texts(each) for each in cards if not each.card.is_removed]
     return SharedView(
@@ -68,8 +72,8 @@ def read(project: Project, *, actor: Actor, at: datetime) -> SharedView:
         None,
         at,
         not totals.conversation_count,
-        score_cards(totals),
-        variable_cards(totals),
+        score_cards(totals, is_filtered=False),
+        variable_cards(totals, is_filtered=False),
         job,
     )
 
@@ -82,7 +86,22 @@ def _without_texts(question: StaffCard) -> StaffCard:
     return replace(question, card=replace(card, note=TEXTS_HIDDEN))
 
 
-def _in_steps(project: Project, shared: SharedResults, texts: Mapping[int, Any], summary: str) -> SharedView:
+def _in_steps(
+    project: Project,
+    shared: SharedResults,
+    texts: Mapping[int, Any],
+    summary: str,
+    *,
+    marks_solutions: bool,
+) -> SharedView:
+    drawn = public.cards_of(project, shared)
+    if marks_solutions:
+        blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
+        entries = {entry["block_id"]: entry for entry in shared.blocks}
+        drawn = [
+            with_solution(card, entries[card.id], blocks[card.id]) if card.id in blocks else card
+            for card in drawn
+        ]
     cards = [
         StaffCard(
             card=replace(card, note="") if card.id in texts else card,
@@ -92,7 +111,7 @@ def _in_steps(project: Project, shared: SharedResults, texts: Mapping[int, Any],
             text_analysis=text_analysis(texts[card.id]) if card.id in texts and not card.notice else None,
             comparison=None,
         )
-        for card in public.cards_of(project, shared)
+        for card in drawn
     ]
     facts = [Fact("Votes" if project.is_poll else "Responses", f"{shared.conversation_count:,}")]
     if not project.is_poll:

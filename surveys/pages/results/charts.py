@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -30,10 +31,13 @@ NPS_PARTS = {
     "passives": "Passives, 7 and 8",
     "promoters": "Promoters, 9 and 10",
 }
+NOBODY = "Nobody has answered this yet."
+NOBODY_SELECTED = "None of the selected responses has an answer to this."
 SEVERAL = "People could choose several answers, so shares may add up to more than 100%."
 LOWER_IS_BETTER = "Average rank, best first. 1 is first place, so lower is better."
 MAX_COLUMN_LABEL = 3  # characters; scales with longer labels are drawn as bars
 COLUMN_SHARE = 0.72  # how much of its slot a column fills; the rest is the gap
+RANGE_SHARE = 0.94  # the same of columns that are ranges: one begins where the other ends
 FULL_HEIGHT = 100.0  # percent of the drawing
 
 
@@ -48,6 +52,7 @@ class ChartBar:
     emoji: str = ""
     is_removed: bool = False
     note: str = ""
+    is_right: bool = False  # the right answer, for readers who may know it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ class ChartColumn:
     height: str
     top: str
     is_empty: bool
+    is_right: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +132,13 @@ class Card:
     description: str = ""  # describes the columns to screen readers
 
 
-def draw_card(entry: Entry, block: Block | None, *, script: Script, number: int) -> Card:
-    """Return the card of a question. `block` is the question in the script; it adds options with no votes."""
+def draw_card(
+    entry: Entry, block: Block | None, *, script: Script, number: int, nobody: str = NOBODY
+) -> Card:
+    """Return the card of a question. `block` is the question in the script; it adds options with no votes.
+
+    `nobody` is the notice of a question without answers.
+    """
     card = Card(
         id=entry["block_id"],
         number=number,
@@ -141,7 +152,7 @@ def draw_card(entry: Entry, block: Block | None, *, script: Script, number: int)
         return card
     card = replace(card, answered=answers(count))
     if not count:
-        return replace(card, notice="Nobody has answered this yet.")
+        return replace(card, notice=nobody)
     match entry["block_type"]:
         case "single_punch" | "multi_punch":
             return _choices(card, entry, block)
@@ -281,7 +292,7 @@ def table_of(bars: Sequence[ChartBar], name: str) -> DataTable:
     """Return the bars as a table. `name` is the header of the first column."""
     rows = [
         (
-            f"{bar.text} (removed)" if bar.is_removed else bar.text,
+            f"{bar.text}{' (right)' if bar.is_right else ''}{' (removed)' if bar.is_removed else ''}",
             f"{bar.count:,}",
             f"{float(bar.width):.2f}%",
         )
@@ -304,8 +315,11 @@ def _point(each: Entry, block: Block | None) -> ChartBar:
     return _bar(text, each["count"], each["percentage"], emoji(option) if option else "")
 
 
-def columns_of(bars: Sequence[ChartBar]) -> list[ChartColumn]:
-    """Return columns scaled to the highest one, so that the shape of the distribution shows."""
+def columns_of(bars: Sequence[ChartBar], *, filled: float = COLUMN_SHARE) -> list[ChartColumn]:
+    """Return columns scaled to the highest one, so that the shape of the distribution shows.
+
+    `filled` is how much of its slot each fills.
+    """
     highest = max(float(bar.width) for bar in bars) or 1.0
     step = 100 / len(bars)
     columns = []
@@ -315,9 +329,9 @@ def columns_of(bars: Sequence[ChartBar]) -> list[ChartColumn]:
             ChartColumn(
                 text=bar.emoji or bar.text,
                 share=bar.share,
-                x=_percent(n * step + step * (1 - COLUMN_SHARE) / 2),
+                x=_percent(n * step + step * (1 - filled) / 2),
                 middle=_percent((n + 0.5) * step),
-                width=_percent(step * COLUMN_SHARE),
+                width=_percent(step * filled),
                 height=_percent(height),
                 top=_percent(FULL_HEIGHT - height),
                 is_empty=not bar.count,
@@ -348,9 +362,11 @@ def answers(count: int) -> str:
     return plural(count, "answer")
 
 
-def number(value: float) -> str:
-    """Format a number with at most two decimals and a true minus sign (U+2212)."""
-    text = f"{value:,.2f}".rstrip("0").rstrip(".")
+def number(value: float | Decimal, decimals: int = 2) -> str:
+    """Format a number with at most two decimals, or as many as given, and a true minus sign (U+2212)."""
+    text = f"{value:,}" if isinstance(value, int) else f"{value:,.{decimals}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
     return text.replace("-", "\N{MINUS SIGN}")
 
 

@@ -156,11 +156,32 @@ class ResultsForm(forms.Form):
         chosen |= {name: self._cleaned(name) for name in names}
         return urlencode({name: value for name, value in chosen.items() if value})
 
+    @property
+    def in_words(self) -> list[str]:
+        """What is selected, for paper, where the form is not: such as "campaign is poster"."""
+        words = []
+        if self.covers != "all":
+            words.append(COVERS[self.covers].lower())
+        first, last = self._cleaned("submitted_after"), self._cleaned("submitted_before")
+        if first:
+            words.append(f"submitted from {_day(first)} ({self.zone})")
+        if last:
+            words.append(f"submitted up to {_day(last)} ({self.zone})")
+        if provider := self._cleaned("provider"):
+            words.append(f"source is {response_sources.LABELS[provider]}")
+        for name, value in self._sent().items():
+            words.append(f"{name} is {value}" if value else f"{name} was not given")
+        return words
+
     def _midnight(self, day: date) -> datetime:
         return datetime.combine(day, time(), self.zone)
 
     def _cleaned(self, name: str) -> Any:
         return self.cleaned_data.get(name) if not self.errors.get(name) else None
+
+
+def _day(day: date) -> str:
+    return f"{day:%-d %B %Y}"
 
 
 def _short(prompt: str) -> str:

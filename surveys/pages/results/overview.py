@@ -9,8 +9,17 @@ from typing import Any
 from communities.words import plural
 from surveys.engine.flow.wording import heading
 from surveys.models import Analysis, Project
-from surveys.pages.results.charts import Card, ChartBar, DataTable, Fact, draw_card
+from surveys.pages.results.charts import (
+    NOBODY,
+    NOBODY_SELECTED,
+    Card,
+    ChartBar,
+    DataTable,
+    Fact,
+    draw_card,
+)
 from surveys.pages.results.segments import SegmentComparison, compare, legend_of
+from surveys.pages.results.solutions import with_solution
 from surveys.pages.results.texts import TextAnalysis, sentiment_parts, text_analysis
 from surveys.pages.words import share
 from surveys.services.analysis import service as analysis
@@ -122,18 +131,27 @@ def cards_of(
     texts: Mapping[int, Any],
     *,
     divided_by: int | str | None,
+    is_filtered: bool = False,
+    marks_solutions: bool = False,
 ) -> list[StaffCard]:
     """Return the questions of the script, then removed ones. The `divided_by` question is not compared.
+
+    With `is_filtered`, a question without answers says that it has none of the selected responses.
+    `marks_solutions` marks what is right; only for readers who may know it.
 
     `texts` are the `open_text` of an analysis, by block id.
     """
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     legend = legend_of(counted.segments or ())
     questions = [entry for entry in counted.blocks if entry["block_type"] != "content_block"]
+    nobody = NOBODY_SELECTED if is_filtered else NOBODY
     cards = []
     for number, entry in enumerate(questions, start=1):
         block = catalogue.blocks.get(entry["block_id"])
-        card, comparison = draw_card(entry, block, script=catalogue.script, number=number), None
+        card = draw_card(entry, block, script=catalogue.script, number=number, nobody=nobody)
+        if marks_solutions and block is not None:
+            card = with_solution(card, entry, block)
+        comparison = None
         if legend and not card.notice and card.id != divided_by:
             comparison = compare(entry, block, legend)
         is_text = entry["block_type"] == "open_text"

@@ -1,24 +1,27 @@
-"""Cards for scores and for results of calculated blocks, which only staff see."""
+"""Cards for scores and for results of calculated blocks, which only staff see.
+
+score_cards(figures, …)       a card for each bucket
+variable_cards(figures, …)    a card for each calculated block
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from communities.words import plural
+from surveys.engine.statistics import percentage
+from surveys.pages.results.bins import bins_of
 from surveys.pages.results.charts import (
-    MAX_COLUMN_LABEL,
+    RANGE_SHARE,
     ChartBar,
     ChartColumn,
     DataTable,
     Entry,
     Fact,
-    Track,
     columns_of,
     number,
     table_of,
-    track_of,
 )
 from surveys.pages.results.segments import (
     MAX_DRAWN,
@@ -33,8 +36,12 @@ from surveys.pages.words import share
 from surveys.services.results.figures import Figures
 
 NOBODY = "Nobody has one yet: they are counted once a response is completed."
+RIGHT_ALONE = "Mean, counting only points of fully right answers"
 RANGES = "Each range is without its upper end, which belongs to the next; the last one includes it."
-MAX_FILLED = 11  # columns
+NOBODY_SELECTED = "None of the selected responses has one: they are counted once a response is completed."
+# Characters that fit below a drawing, a space between labels included. More are drawn aslant.
+MOST_ON_PHONES, MOST_ON_DESKTOPS = 44, 108
+MAX_LABEL = 13  # characters below a column; ranges of larger numbers are drawn as bars
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,36 +55,46 @@ class ScoreCard:
     notice: str = ""
     facts: Sequence[Fact] = ()
     columns: Sequence[ChartColumn] = ()
+    labels: str = ""  # the CSS class of labels below the columns that do not fit side by side
     bars: Sequence[ChartBar] = ()
-    track: Track | None = None
     note: str = ""
     description: str = ""
     table: DataTable | None = None
     comparison: SegmentComparison | None = None
 
 
-def score_cards(counted: Figures) -> list[ScoreCard]:
+def score_cards(counted: Figures, *, is_filtered: bool) -> list[ScoreCard]:
     """A card for each bucket, then one for all of them."""
-    segments = legend_of(counted.segments or ())
     return [
-        _card(f"score-{n}", "Score", each, segments) for n, each in enumerate(counted.scores or (), start=1)
+        _card(f"score-{n}", "Score", each["name"], each, counted, is_filtered)
+        for n, each in enumerate(counted.scores or (), start=1)
     ]
 
 
-def variable_cards(counted: Figures) -> list[ScoreCard]:
+def variable_cards(counted: Figures, *, is_filtered: bool) -> list[ScoreCard]:
     """A card for each calculated block."""
-    segments = legend_of(counted.segments or ())
-    return [_card(f"variable-{each['block_id']}", "Calculated", each, segments) for each in counted.variables]
+    return [
+        _card(
+            f"variable-{each['block_id']}", "Calculated", _in_words(each["name"]), each, counted, is_filtered
+        )
+        for each in counted.variables
+    ]
 
 
-def _card(key: str, kind: str, entry: Entry, segments: Sequence[Series]) -> ScoreCard:
-    name, count = entry["name"] or "Unnamed", entry["count"]
-    card = ScoreCard(key, kind, name, plural(count, "response"))
-    if not count:
-        return replace(card, notice=NOBODY)
+def _in_words(name: str | None) -> str:
+    """A block's name as a title: `team_share` is "Team share"."""
+    words = " ".join((name or "").replace("_", " ").split())
+    return words[:1].upper() + words[1:]
+
+
+def _card(key: str, kind: str, name: str, entry: Entry, counted: Figures, is_filtered: bool) -> ScoreCard:
+    card = ScoreCard(key, kind, name or "Unnamed", plural(entry["count"], "response"))
+    if not entry["count"]:
+        return replace(card, notice=NOBODY_SELECTED if is_filtered else NOBODY)
     card = _texts(card, entry) if entry.get("is_text") else _numbers(card, entry)
+    segments = legend_of(counted.segments or ())
     is_compared = segments and entry["distribution"]
-    return replace(card, comparison=_comparison(entry, segments) if is_compared else None)
+    return replace(card, comparison=compare(entry, segments) if is_compared else None)
 
 
 def _texts(card: ScoreCard, entry: Entry) -> ScoreCard:
@@ -85,56 +102,66 @@ def _texts(card: ScoreCard, entry: Entry) -> ScoreCard:
         texts = plural(entry["other_values"], "different text")
         counted = plural(entry["other_count"], "response")
         return replace(card, note=f"{texts}, in {counted}. What they say is not shared.")
-    bars = [_bar(each) for each in entry["distribution"]]
+    bars = [bar_of(each) for each in entry["distribution"]]
     note = ""
     if entry["other_values"]:
         others = f"{entry['other_values']:,} other{'' if entry['other_values'] == 1 else 's'}"
         note = f"{others}, in {plural(entry['other_count'], 'response')}, are not listed."
-    return replace(card, bars=bars, note=note, table=_table(bars, "Result"))
+    return replace(card, bars=bars, note=note, table=table_of_results(bars, "Result"))
 
 
 def _numbers(card: ScoreCard, entry: Entry) -> ScoreCard:
+    bins = bins_of(entry["distribution"])
+    bars = []
+    for each in bins:
+        part = percentage(each.count, entry["count"])
+        bars.append(ChartBar(each.text, each.count, share(part), f"{part:.2f}"))
+    is_by_value = entry["distribution"][0]["value"] is not None
+    rows = [bar_of(each) for each in entry["distribution"]] if is_by_value else bars
+    card = replace(
+        card,
+        facts=_facts(entry),
+        table=table_of_results(rows, "Points" if card.kind == "Score" else "Result"),
+        note=RANGES if any(each.is_open for each in bins) else "",
+    )
+    longest = max(len(bar.text) for bar in bars)
+    if len(bars) == 1 or longest > MAX_LABEL:
+        return replace(card, bars=bars)
+    description = f"Columns from {bars[0].text} to {bars[-1].text}. The table below has the numbers."
+    columns = columns_of(bars, filled=RANGE_SHARE) if bins[0].is_range else columns_of(bars)
+    return replace(card, columns=columns, labels=_labels(len(bars) * (longest + 1)), description=description)
+
+
+def _facts(entry: Entry) -> list[Fact]:
     most, correct = entry.get("max_score"), entry.get("score_correct")
     mean = number(entry["mean"]) if most is None else f"{number(entry['mean'])} of {number(most)}"
     facts = [Fact("Mean", mean), Fact("Lowest", number(entry["min"])), Fact("Highest", number(entry["max"]))]
     if correct and correct["mean"] is not None:
         right = f"{number(correct['mean'])} of {number(correct['max_score_correct'])}"
-        facts.append(Fact("Mean of right answers alone", right))
-    bars = [_bar(each) for each in _filled(entry["distribution"])]
-    table = _table(bars, "Points" if card.kind == "Score" else "Result")
-    is_ranges = entry["distribution"][0]["value"] is None
-    card = replace(card, facts=facts, table=table, note=RANGES if is_ranges else "")
-    if len(bars) > 1 and all(len(bar.text) <= MAX_COLUMN_LABEL for bar in bars):
-        description = f"Columns from {bars[0].text} to {bars[-1].text}. The table below has the numbers."
-        return replace(card, columns=columns_of(bars), description=description)
-    return replace(card, bars=bars, track=track_of(entry["min"], entry["max"], entry["mean"]))
+        if right != mean:
+            facts.append(Fact(RIGHT_ALONE, right))
+    return facts
 
 
-def _table(bars: Sequence[ChartBar], name: str) -> DataTable:
+def _labels(characters: int) -> str:
+    if characters > MOST_ON_DESKTOPS:
+        return "aslant"
+    return "aslant-on-phones" if characters > MOST_ON_PHONES else ""
+
+
+def table_of_results(bars: Sequence[ChartBar], name: str) -> DataTable:
     return replace(table_of(bars, name), head=(name, "Responses", "Share"))
 
 
-def _filled(distribution: Sequence[Entry]) -> Sequence[Entry]:
-    """Whole numbers close together, with those between that nobody has: the distance shows in the columns."""
-    values = [each["value"] for each in distribution]
-    if not all(isinstance(value, int) for value in values) or values[-1] - values[0] >= MAX_FILLED:
-        return distribution
-    by_value = {each["value"]: each for each in distribution}
-    nobody: dict[str, Any] = {"count": 0, "percentage": 0.0}
-    return [by_value.get(value) or {"value": value, **nobody} for value in range(values[0], values[-1] + 1)]
-
-
-def _bar(each: Entry) -> ChartBar:
+def bar_of(each: Entry) -> ChartBar:
     return ChartBar(_text(each), each["count"], share(each["percentage"]), f"{each['percentage']:.2f}")
 
 
 def _text(each: Entry) -> str:
-    if each["value"] is None:
-        return f"{number(each['from'])} to {number(each['to'])}"
     return each["value"] if isinstance(each["value"], str) else number(each["value"])
 
 
-def _comparison(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
+def compare(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
     """How the segments differ: by their means, or by how often each text is the result."""
     parts = entry["segments"]
     shown = [
@@ -150,7 +177,7 @@ def _comparison(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | N
             OptionComparison(
                 _text(each),
                 "",
-                [SegmentBar(series, _bar(part["distribution"][n])) for series, part in drawn],
+                [SegmentBar(series, bar_of(part["distribution"][n])) for series, part in drawn],
             )
             for n, each in enumerate(entry["distribution"][:MAX_DRAWN])
         ]

@@ -22,7 +22,8 @@ from surveys.engine import packing
 from surveys.engine.script import CHOICES, Block, Option, Script
 from surveys.engine.statistics import AnswerGroup, EntryKey
 from surveys.services import metadata
-from surveys.services.results import answer_groups, derived_counting, large, sent_fields
+from surveys.services.results import answer_groups, derived_counting, field_counting, large, sent_fields
+from surveys.services.results.derived_counting import Division
 from surveys.services.results.large import Counted
 from surveys.services.scripts.storage import StoredScript
 
@@ -102,8 +103,8 @@ class AnswerCounts:
     """Counts from the database. `unfinished` counts conversations not completed, by their current block.
 
     `changes` is the tally's number of changes at that moment. `derived` is read by the module of this name;
-    None if it was not asked for. `values` are how many responses have each value of the field that divides;
-    empty: those without one.
+    None if it was not asked for. `sent` is read by `field_counting`. `values` are how many responses have
+    each value of the field that divides; empty: those without one.
     """
 
     changes: int
@@ -115,6 +116,7 @@ class AnswerCounts:
     of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]]
     derived: derived_counting.Counted | None
     values: Mapping[str, int]
+    sent: derived_counting.Counted
 
 
 def count_answers(
@@ -125,6 +127,7 @@ def count_answers(
     dividing: Dividing,
     *,
     undeclared: Mapping[str, str] = _NO_NAMES,
+    fields: Sequence[str] = (),
     max_wait: float | None = 0.0,
     note: Progress | None = None,
     derives: bool = True,
@@ -132,26 +135,37 @@ def count_answers(
 ) -> AnswerCounts:
     """All figures are of one moment. It `derives` scores and results of calculated blocks too.
 
-    `undeclared` are fields to look for in the responses, by parameter. `note` is told now and then how many
-    conversations were looked at.
+    `undeclared` are fields to look for in the responses, by parameter. Values of `fields` are counted. `note`
+    is told now and then how many conversations were looked at.
 
     Raises Unavailable if there are many responses and another thread is counting many, for longer than
     `max_wait` seconds; None waits as long as it takes. Refuses a field that no response has, and one with
     too many values. Raises TooManyToDerive if there are `most_derived` responses or more with scores or
-    results of calculated blocks.
+    results of calculated blocks, or `fields`.
     """
     where, values = _where(project_id, selection)
     condition = where or "c.project_id = %s", values or [project_id]
     unfinished_part = _unfinished(*condition)
     derived_part = _derived(stored.script, selection, condition, dividing) if derives else None
+    sent_part = field_counting.part(fields, *condition, _division(dividing))
+    is_scan = derived_part is not None or sent_part is not None
+    computed_parts = [unfinished_part, derived_part or _NOTHING, sent_part or _NOTHING]
     by = getattr(dividing, "id", dividing)
-    key = project_id, stored.revision, selection, by, derives, tuple(sorted(undeclared.items()))
+    key = (
+        project_id,
+        stored.revision,
+        selection,
+        by,
+        derives,
+        tuple(sorted(undeclared.items())),
+        tuple(fields),
+    )
     questions = [each for each in reported if each.block.asks]
 
     def count(*, has_turn: bool) -> tuple[Counted, Any] | None:
         """The counts, and where people left; None if that takes a turn."""
         ((listed, completed, changes),) = _values_of([_totals(project_id)])
-        if most_derived is not None and listed >= most_derived and derived_part is not None:
+        if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
         is_large = listed >= large.LARGE
         if is_large and (known := large.kept(key, changes=changes)) is not None:
@@ -162,15 +176,15 @@ def count_answers(
         if where or dividing is not None:
             # First, because it ends at too many values. Scores are counted for each value that there is.
             counted = _counted_part(changes, questions, dividing, condition, note)
-            if dividing is not None and derived_part is not None:
+            if dividing is not None and is_scan:
                 with connection.cursor() as cursor:
                     cursor.execute(f"SET LOCAL work_mem = '{MEMORY_FOR_SEGMENTS}'")
-            unfinished, computed = _values_of([unfinished_part, derived_part or _NOTHING])
+            unfinished, computed, sent = _values_of(computed_parts)
         else:
             groups_part = answer_groups.part([each.block for each in questions])
-            unfinished, computed, rows = _values_of([unfinished_part, derived_part or _NOTHING, groups_part])
+            unfinished, computed, sent, rows = _values_of([*computed_parts, groups_part])
             counted = Counted(changes, listed, completed, answer_groups.by_block(rows), {})
-        counted = replace(counted, derived=computed if derives else None)
+        counted = replace(counted, derived=computed if derives else None, sent=sent)
         if is_large:
             large.keep(key, counted)
         return counted, unfinished
@@ -192,6 +206,7 @@ def count_answers(
         of_segments=counted.of_segments,
         derived=counted.derived,
         values=counted.values,
+        sent=counted.sent or {},
     )
 
 
@@ -273,14 +288,16 @@ def refuse_many_recent_values(project_id: int, selection: Selection, dividing: S
 
 
 def _derived(script: Script, selection: Selection, condition: Part, dividing: Dividing) -> Part | None:
-    division = None
-    if isinstance(dividing, SegmentField):
-        division = derived_counting.Division("field", dividing.name)
-    elif dividing is not None:
-        is_choice = dividing.block.type in CHOICES
-        division = derived_counting.Division("choice" if is_choice else "scale", str(dividing.id))
     is_partial = selection.covers == "partial"
-    return derived_counting.part(script, *condition, is_partial=is_partial, division=division)
+    return derived_counting.part(script, *condition, is_partial=is_partial, division=_division(dividing))
+
+
+def _division(dividing: Dividing) -> Division | None:
+    if dividing is None:
+        return None
+    if isinstance(dividing, SegmentField):
+        return Division("field", dividing.name)
+    return Division("choice" if dividing.block.type in CHOICES else "scale", str(dividing.id))
 
 
 def _values_of(parts: Sequence[Part]) -> list[Any]:

@@ -34,6 +34,16 @@ class Division:
     kind: Literal["choice", "scale", "field"]
     name: str
 
+    @property
+    def mark(self) -> str:
+        """What `state` has of it, in SQL with `name` as a parameter."""
+        return _DIVISIONS[self.kind][0]
+
+    @property
+    def in_mark(self) -> str:
+        """The names of the segments in a `mark`, in SQL."""
+        return _DIVISIONS[self.kind][1]
+
 
 # What `state` has of the division, and the names of the segments in that.
 _DIVISIONS = {
@@ -171,9 +181,8 @@ def part(
     picks = ["scores->%s"] * len(buckets) + ["results->%s"] * len(calculated)
     columns = [f"v{n}" for n in range(len(picks))] + ["added"]
     added, keys = _added(buckets, 4 if is_graded(script) else 2)
-    mark, in_mark = _DIVISIONS[division.kind] if division else ("NULL::jsonb", "")
     sql = _PICKED.format(
-        mark=mark,
+        mark=division.mark if division else "NULL::jsonb",
         grouped_mark="mark" if division else "NULL::jsonb AS mark",
         picks=", ".join(f"{pick} AS {column}" for pick, column in zip((*picks, added), columns, strict=True)),
         columns=", ".join(columns[:-1]),
@@ -181,7 +190,7 @@ def part(
         sets=", ".join(f"(mark, {column})" if division else f"({column})" for column in columns),
         names=", ".join(f"({place}, %s, %s)" for place in range(1, len(columns) + 1)),
         where=f"{where} AND {_PARTIAL if is_partial else _COMPLETED}",
-        segments=_SEGMENTS.format(in_mark) if division else "",
+        segments=_SEGMENTS.format(division.in_mark) if division else "",
     )
     divided_by = [division.name] if division else []
     own = [*buckets, *calculated, *keys, *divided_by, *values, *chain(*names, ("total", ""))]

@@ -25,7 +25,15 @@ from surveys.engine.script import Script
 from surveys.engine.statistics import REPORTED_TYPES, SEGMENT_TYPES, AnswerGroup, EntryKey
 from surveys.models import Project, Tally
 from surveys.services import metadata
-from surveys.services.results import counting, derived, derived_counting, large, sent_fields, steps
+from surveys.services.results import (
+    counting,
+    derived,
+    derived_counting,
+    field_counting,
+    large,
+    sent_fields,
+    steps,
+)
 from surveys.services.results.counting import (
     ALL,
     AnswerCounts,
@@ -56,7 +64,6 @@ __all__ = [
 # segmented by one of them, make 600,000 numbers and took 16 s. This limit takes about one second.
 MAX_SEGMENT_NUMBERS = 50_000
 MAX_FIELD_SEGMENTS = 100
-NOT_GIVEN = "Not given"
 _NO_SEGMENTS = "`segment_by` must be the id of a choice or a scale of this project, or `field.` and a name."
 
 
@@ -65,7 +72,8 @@ class Figures:
     """Figures of a project. `response_count` counts answered blocks, `blocks` are AnalysisBlocks as JSON.
 
     `segment_by` is the block or field that divides the figures, with its `segments`. `scores` are those of
-    each bucket, None where scoring is off, and `variables` those of each calculated block.
+    each bucket, None where scoring is off, and `variables` those of each calculated block. `fields` are
+    those of each declared field.
     """
 
     conversation_count: int
@@ -75,6 +83,7 @@ class Figures:
     segment_by: dict[str, Any] | None = None
     scores: list[dict[str, Any]] | None = None
     variables: list[dict[str, Any]] = field(default_factory=list)
+    fields: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def segments(self) -> list[dict[str, Any]] | None:
@@ -108,7 +117,12 @@ def responses(project_id: int) -> int:
 
 
 def refuse_unless_countable(
-    *, project: Project, selection: Selection, segment_by: int | str | None, derives: bool
+    *,
+    project: Project,
+    selection: Selection,
+    segment_by: int | str | None,
+    derives: bool,
+    counts_fields: bool,
 ) -> None:
     """Refuse before a long count what `count` refuses, as far as the script and the latest responses tell.
 
@@ -116,7 +130,8 @@ def refuse_unless_countable(
     """
     stored = script_cache.get(project.pk, project.revision).stored
     _refuse_many_fields(selection)
-    dividing = _dividing(project, stored.script, _reported_blocks(stored), segment_by, derives)
+    entries = _computed_entries(project, stored.script, derives, counts_fields)
+    dividing = _dividing(project, _reported_blocks(stored), segment_by, entries)
     if isinstance(dividing, SegmentField):
         counting.refuse_many_recent_values(project.pk, selection, dividing)
 
@@ -147,6 +162,7 @@ def count(
     max_wait: float | None = 0.0,
     note: Progress | None = None,
     derives: bool = True,
+    counts_fields: bool = False,
     most_derived: int | None = None,
 ) -> Figures:
     """The figures of every question and content block, then of removed ones with answers.
@@ -155,8 +171,8 @@ def count(
     scale or field of this project, and one that makes too many segments or numbers. Raises Unavailable if
     there are many responses and the process is counting others for longer than `max_wait` seconds; None waits
     as long as it takes. `note` is told now and then how many responses were looked at. Scores and results of
-    calculated blocks are left out unless it `derives` them. Raises TooManyToDerive if there are
-    `most_derived` responses or more with them.
+    calculated blocks are left out unless it `derives` them, declared fields unless it `counts_fields`. Raises
+    TooManyToDerive if there are `most_derived` responses or more with any of these.
 
     `drop_off.left` counts the unfinished conversations at a block; its percentage is of all conversations
     begun, those without an answer included.
@@ -164,7 +180,9 @@ def count(
     stored = script_cache.get(project.pk, project.revision).stored
     reported = _reported_blocks(stored)
     _refuse_many_fields(selection)
-    dividing = _dividing(project, stored.script, reported, segment_by, derives)
+    entries = _computed_entries(project, stored.script, derives, counts_fields)
+    dividing = _dividing(project, reported, segment_by, entries)
+    fields = sent_fields.declared(project=project, names=project.hidden_fields) if counts_fields else {}
     names = field_names(selection, segment_by)
     counts = counting.count_answers(
         project.pk,
@@ -173,12 +191,13 @@ def count(
         selection,
         dividing,
         undeclared={by: name for by, name in names.items() if name not in project.hidden_fields},
+        fields=list(fields),
         max_wait=max_wait,
         note=note,
         derives=derives,
         most_derived=most_derived,
     )
-    return _figures(stored.script, reported, counts, dividing)
+    return _figures(stored.script, reported, counts, dividing, fields)
 
 
 def shown(
@@ -198,7 +217,7 @@ def shown(
     now = counting.count_answers(project.pk, stored, reported, ALL, None, max_wait=max_wait, derives=False)
     types = {each.id: each.block.type for each in reported}
     counts, counted_at = steps.counts(project=project, now=now, types=types, at=at)
-    return ShownFigures(_figures(stored.script, reported, counts, None), counted_at)
+    return ShownFigures(_figures(stored.script, reported, counts, None, {}), counted_at)
 
 
 def _figures(
@@ -206,6 +225,7 @@ def _figures(
     reported: Sequence[ReportedBlock],
     counts: AnswerCounts,
     dividing: Dividing,
+    fields: Mapping[str, Sequence[str]],
 ) -> Figures:
     shown = [each for each in reported if not each.is_archived or counts.groups.get(each.id)]
     segments = None
@@ -222,6 +242,7 @@ def _figures(
         segment_by=_segment_by(dividing, segments) if dividing and segments is not None else None,
         scores=None if counts.derived is None else derived.scores(script, counts.derived, entries),
         variables=[] if counts.derived is None else derived.variables(script, counts.derived, entries),
+        fields=field_counting.figures(fields, counts.sent, entries),
     )
 
 
@@ -240,20 +261,19 @@ def _reported_blocks(stored: StoredScript) -> list[ReportedBlock]:
 
 def _dividing(
     project: Project,
-    script: Script,
     reported: Sequence[ReportedBlock],
     segment_by: int | str | None,
-    derives: bool,
+    computed_entries: int,
 ) -> Dividing:
     """What divides the figures. Refuses what makes too many numbers, as far as the script tells.
+
+    `computed_entries` are those beside the entries of the blocks.
 
     So one request cannot keep a process busy for long.
     """
     if segment_by is None:
         return None
-    entries = sum(statistics.max_entries(each.block, each.removed) for each in reported)
-    if derives:
-        entries += derived_counting.max_entries(script)
+    entries = sum(statistics.max_entries(each.block, each.removed) for each in reported) + computed_entries
     if isinstance(segment_by, str):
         return _dividing_field(project, segment_by.removeprefix("field."), entries)
     for each in reported:
@@ -261,6 +281,12 @@ def _dividing(
             _refuse_too_many(each, entries)
             return each
     refuse("segment_by", "not_found", _NO_SEGMENTS)
+
+
+def _computed_entries(project: Project, script: Script, derives: bool, counts_fields: bool) -> int:
+    """How many entries scores, calculated results and declared fields have, at most."""
+    of_fields = field_counting.ENTRIES * len(project.hidden_fields) if counts_fields else 0
+    return of_fields + (derived_counting.max_entries(script) if derives else 0)
 
 
 def _dividing_field(project: Project, name: str, entries: int) -> SegmentField:
@@ -277,9 +303,10 @@ def _refuse_too_many(dividing: ReportedBlock, entries: int) -> None:
         refuse(
             "segment_by",
             "too_many",
-            f"This question has {segments:,} answers, and all questions, scores and calculated results have "
-            f"up to {entries:,} options, points and values: that makes {segments * entries:,} numbers, and "
-            f"the limit is {MAX_SEGMENT_NUMBERS:,}. Segment by a question with fewer options or points.",
+            f"This question has {segments:,} answers, and all questions, scores, calculated results and "
+            f"declared fields have up to {entries:,} options, points and values: that makes "
+            f"{segments * entries:,} numbers, and the limit is {MAX_SEGMENT_NUMBERS:,}. "
+            "Segment by a question with fewer options or points.",
         )
 
 
@@ -304,7 +331,7 @@ def _segments_of_field(
     )
     values = [*declared, *others]
     given = {statistics.DistributionEntry((None, value), value, None): value for value in values}
-    given[statistics.DistributionEntry((None, ""), "", NOT_GIVEN)] = ""
+    given[statistics.DistributionEntry((None, ""), "", field_counting.NOT_GIVEN)] = ""
     return {entry: counts.values.get(value, 0) for entry, value in given.items()}
 
 

@@ -42,11 +42,13 @@ class Counted:
     of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]]
     derived: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `derived_counting`, if asked for
     values: Mapping[str, int] = field(default_factory=dict)  # of the field that divides
+    sent: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `field_counting`, if asked for
 
     @property
     def size(self) -> int:
         parts = (self.groups, *self.of_segments.values())
-        rows = sum(len(rows or ()) for rows in (self.derived or {}).values()) + len(self.values)
+        lists = (*(self.derived or {}).values(), *(self.sent or {}).values())
+        rows = sum(len(rows or ()) for rows in lists) + len(self.values)
         return BYTES_OF_A_GROUP * (1 + rows + sum(len(groups) for part in parts for groups in part.values()))
 
 

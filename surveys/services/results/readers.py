@@ -34,7 +34,8 @@ def read(
     """Results for a reader. Whoever may not read single responses gets aggregates over the whole project.
 
     On anonymous projects these are the shared results; on others they are without texts. Scores and
-    calculated results are counted only for readers who may know what is right.
+    calculated results are counted only for readers who may know what is right, declared fields for those who
+    may read single responses.
 
     Raises NotFound and Forbidden for those who may not read results, or not a part of them, and what
     `very_large.count` raises.
@@ -50,6 +51,7 @@ def read(
         selection=selection,
         segment_by=segment_by,
         derives=access.may_read_solutions(actor=actor),
+        counts_fields=reads_people,
         at=at,
     )
     if reads_people or isinstance(counted, ResultsCount):

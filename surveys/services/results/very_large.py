@@ -50,24 +50,38 @@ def count(
     selection: Selection,
     segment_by: int | str | None,
     derives: bool,
+    counts_fields: bool = False,
     at: datetime,
 ) -> Figures | ResultsCount:
-    """The figures. Of very many responses, a worker counts those that are filtered, segmented or have scores.
+    """The figures. Of very many responses, a worker counts those that are filtered or segmented, or have
+    scores or declared fields.
 
     Refuses what `figures.count` refuses, some of it once the worker has counted. Raises Unavailable if the
     worker's count has failed, or if enough other parts of the project are being counted.
     """
     if (selection, segment_by) == (ALL, None):
         try:
-            return figures.count(project=project, derives=derives, most_derived=VERY_LARGE)
+            return figures.count(
+                project=project, derives=derives, counts_fields=counts_fields, most_derived=VERY_LARGE
+            )
         except TooManyToDerive:
             pass
     elif figures.responses(project.pk) < VERY_LARGE:
-        return figures.count(project=project, selection=selection, segment_by=segment_by, derives=derives)
+        return figures.count(
+            project=project,
+            selection=selection,
+            segment_by=segment_by,
+            derives=derives,
+            counts_fields=counts_fields,
+        )
     figures.refuse_unless_countable(
-        project=project, selection=selection, segment_by=segment_by, derives=derives
+        project=project,
+        selection=selection,
+        segment_by=segment_by,
+        derives=derives,
+        counts_fields=counts_fields,
     )
-    job = _job(project, _part(project, selection, segment_by, derives), at)
+    job = _job(project, _part(project, selection, segment_by, derives, counts_fields), at)
     return _figures_of(job) or job
 
 
@@ -138,11 +152,15 @@ def _job(project: Project, part: str, at: datetime) -> ResultsCount:
     return begun
 
 
-def _part(project: Project, selection: Selection, segment_by: int | str | None, derives: bool) -> str:
+def _part(
+    project: Project, selection: Selection, segment_by: int | str | None, derives: bool, counts_fields: bool
+) -> str:
     """What is counted, with all that the outcome depends on but answers and the script."""
     names = figures.field_names(selection, segment_by).values()
     declared = sent_fields.declared(project=project, names=names)
     part = {**asdict(selection), "segment_by": segment_by, "derives": derives, "declared": declared}
+    if counts_fields and project.hidden_fields:
+        part["counted"] = sent_fields.declared(project=project, names=project.hidden_fields)
     return orjson.dumps(part).decode()
 
 
@@ -150,7 +168,7 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
     project = Project.objects.filter(pk=job.project_id).first()
     part = orjson.loads(job.part)
     segment_by, derives = part.pop("segment_by"), part.pop("derives", True)
-    declared = part.pop("declared", {})
+    declared, counted = part.pop("declared", {}), part.pop("counted", None)
     times = {
         name: datetime.fromisoformat(part[name])
         for name in ("submitted_after", "submitted_before")
@@ -162,6 +180,7 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
         project is None
         or project.revision != job.revision
         or sent_fields.declared(project=project, names=names) != declared
+        or counted not in (None, sent_fields.declared(project=project, names=project.hidden_fields))
     ):  # nobody will ask for it any more
         job.delete()
         raise jobs.TakenOver
@@ -171,6 +190,7 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
         selection=selection,
         segment_by=segment_by,
         derives=derives,
+        counts_fields=counted is not None,
         max_wait=None,
         note=_notes(job, max(figures.responses(project.pk), 1), now),
     )

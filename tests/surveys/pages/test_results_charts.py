@@ -4,7 +4,7 @@ import pytest
 
 from surveys.engine.script import Block, Option, Script
 from surveys.pages import words
-from surveys.pages.results import charts
+from surveys.pages.results import charts, solutions
 
 QUESTION = {"block_id": 7, "prompt": "Which?", "is_archived": False, "response_count": 4}
 NOTHING = {"distribution": None, "stats": None, "ranking": None, "nps": None}
@@ -142,3 +142,67 @@ def test_a_question_without_answers_says_so(type):
 
     assert drawn.notice == "Nobody has answered this yet."
     assert (drawn.bars, drawn.columns, drawn.parts) == ((), (), ())
+
+
+def graded(type, *right, values=("red", "blue"), **block):
+    options = tuple(Option(value, n) for n, value in enumerate(values, start=1))
+    return Block(type, options=options, correct_answer_ids=right, **block)
+
+
+def solved(block, **figures):
+    entry = {**QUESTION, **NOTHING, "block_type": block.type, **figures}
+    return solutions.with_solution(charts.draw_card(entry, block, script=Script(()), number=1), entry, block)
+
+
+def test_the_right_option_is_marked_and_those_who_chose_it_are_counted():
+    drawn = solved(
+        graded("single_punch", 1),
+        distribution=[chosen(1, "red", 3, 75.0), chosen(9, "old", 1, 25.0)],
+    )
+
+    assert [bar.is_right for bar in drawn.bars] == [True, False, False]
+    assert drawn.facts == [charts.Fact("Right answers", "75% (3)")]
+    assert [row[0] for row in drawn.table.rows] == ["red (right)", "blue", "old (removed)"]
+
+
+def test_of_several_right_options_nobody_knows_who_had_them_all():
+    drawn = solved(
+        graded("multi_punch", 1, 2),
+        distribution=[chosen(1, "red", 3, 75.0), chosen(2, "blue", 1, 25.0)],
+    )
+
+    assert [bar.is_right for bar in drawn.bars] == [True, True]
+    assert drawn.facts == ()
+
+
+def test_of_several_choices_nobody_knows_who_had_the_right_one_alone():
+    drawn = solved(
+        graded("multi_punch", 1),
+        distribution=[chosen(1, "red", 3, 75.0), chosen(2, "blue", 1, 25.0)],
+    )
+
+    assert [bar.is_right for bar in drawn.bars] == [True, False]
+    assert drawn.facts == ()
+
+
+def test_the_right_point_of_a_scale_is_marked_and_named_to_screen_readers():
+    drawn = solved(
+        graded("rating", 2, values=("1", "2")),
+        distribution=[point(1, 3, 75.0), point(2, 1, 25.0)],
+        stats={"count": 4, "mean": 1.25, "min": 1, "max": 2},
+    )
+
+    assert [column.is_right for column in drawn.columns] == [False, True]
+    assert drawn.description.endswith("Right: 2.")
+    assert [(fact.name, fact.value) for fact in drawn.facts] == [
+        ("Right answers", "25% (1)"),
+        ("Mean", "1.25 of 1 to 2"),
+    ]
+
+
+def test_a_question_without_a_right_answer_or_without_answers_is_left_as_it_is():
+    open_question = solved(graded("single_punch"), distribution=[chosen(1, "red", 4, 100.0)])
+    unanswered = solved(graded("single_punch", 1), response_count=0)
+
+    assert not any(bar.is_right for bar in open_question.bars)
+    assert (unanswered.bars, unanswered.facts) == ((), ())

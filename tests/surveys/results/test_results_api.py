@@ -47,6 +47,7 @@ def test_the_whole_is_told_with_the_filters_that_were_applied(admin, project):
         "segment_by": None,
         "scores": None,
         "variables": [],
+        "fields": [],
     }
     assert [block["response_count"] for block in told["blocks"]] == [3, 4, 1]
     assert [block["drop_off"]["left"] for block in told["blocks"]] == [1, 0, 1]

@@ -306,12 +306,12 @@ def test_a_selection_and_the_whole_are_counted_alike() -> None:
     assert [each["count"] for each in none.scores or ()] == [0, 0, 0]
 
 
-@pytest.mark.parametrize(("most", "status"), [(474, 200), (473, 400)])
+@pytest.mark.parametrize(("most", "status"), [(516, 200), (515, 400)])
 @pytest.mark.parametrize("by_field", [False, True])
 def test_scores_and_calculated_results_count_towards_the_limit_of_numbers(
     monkeypatch: pytest.MonkeyPatch, most: int, status: int, by_field: bool
 ) -> None:
-    """In 2 segments: 11 of 2 buckets and all of them, 100 of 2 calculated blocks, 4 options."""
+    """In 2 segments: 11 of 2 buckets and all of them, 100 of 2 calculations, 21 of a field, 4 options."""
     caller = Caller()
     project = quiz(caller, settings={"hidden_fields": {"plan": ["pro"]}})
     monkeypatch.setattr(figures, "MAX_SEGMENT_NUMBERS", most)

@@ -1,0 +1,60 @@
+"""Cards for declared fields, such as how many responses came from which campaign. Only staff see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from communities.words import plural
+from surveys.engine.statistics import percentage
+from surveys.pages.results.charts import Entry
+from surveys.pages.results.scores import ScoreCard, bar_of, compare, table_of_results
+from surveys.pages.results.segments import legend_of
+from surveys.services.results.figures import Figures
+
+NOBODY = "Nobody has answered yet."
+NOBODY_SELECTED = "No responses match these filters."
+
+
+def field_cards(counted: Figures, *, divided_by: int | str | None, is_filtered: bool) -> list[ScoreCard]:
+    """A card for each declared field. The field that divides the figures is not compared with itself."""
+    legend = legend_of(counted.segments or ())
+    cards = []
+    for each in counted.fields:
+        entry = _with_others(each)
+        card = ScoreCard(f"field-{each['name']}", "Field", each["name"], plural(each["count"], "response"))
+        if not each["count"]:
+            cards.append(replace(card, notice=NOBODY_SELECTED if is_filtered else NOBODY))
+            continue
+        bars = [bar_of(part) for part in entry["distribution"]]
+        is_compared = legend and divided_by != f"field.{each['name']}"
+        cards.append(
+            replace(
+                card,
+                bars=bars,
+                table=table_of_results(bars, "Value"),
+                comparison=compare(entry, legend) if is_compared else None,
+            )
+        )
+    return cards
+
+
+def _with_others(field: Entry) -> dict[str, Any]:
+    """The figures as those of texts: labels are values, and the last one sums those that are not listed."""
+    others = ""
+    if field["other_values"]:
+        others = f"{field['other_values']:,} other{'' if field['other_values'] == 1 else 's'}"
+    return {
+        **_as_texts(field, others),
+        "is_text": True,
+        "segments": [_as_texts(each, others) for each in field.get("segments", ())],
+    }
+
+
+def _as_texts(part: Mapping[str, Any], others: str) -> dict[str, Any]:
+    entries = [{**each, "value": each["label"] or each["value"]} for each in part["distribution"]]
+    if others:
+        count, of = part["other_count"], part["count"]
+        entries.append({"value": others, "count": count, "percentage": percentage(count, of)})
+    return {**part, "distribution": entries}

@@ -1,0 +1,44 @@
+"""Marks what is right on the cards of a quiz, only for readers who may know it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from surveys.engine.script import SCALES, Block
+from surveys.engine.statistics import percentage
+from surveys.engine.walk.answers import is_graded
+from surveys.pages.results.charts import Card, Entry, Fact, bars_of, table_of
+from surveys.pages.words import share
+
+
+def with_solution(card: Card, entry: Entry, block: Block) -> Card:
+    """Return the card of a question with its right options marked, and how many people were right.
+
+    A question with several choices is marked alone: figures do not tell who chose what is right and no other.
+    """
+    table = card.table
+    if table is None or not is_graded(block) or block.type != entry["block_type"]:
+        return card
+    right = [option for option in block.options if option.id in (block.correct_answer_ids or ())]
+    if block.type in SCALES:
+        values = {option.value for option in right}
+        marks = [each["value"] in values for each in entry["distribution"]]
+    else:
+        ids = {option.id for option in right}
+        marks = [option.id in ids for option in block.options]
+    bars = bars_of(entry, block)
+    marks += [False] * (len(bars) - len(marks))  # removed options
+    marked = [replace(bar, is_right=is_right) for bar, is_right in zip(bars, marks, strict=True)]
+    texts = ", ".join(bar.text for bar in marked if bar.is_right)
+    if block.type != "multi_punch" and right:
+        count = sum(bar.count for bar in marked if bar.is_right)
+        part = percentage(count, entry["response_count"])
+        card = replace(card, facts=[Fact("Right answers", f"{share(part)} ({count:,})"), *card.facts])
+    if card.bars:
+        card = replace(card, bars=marked)
+    if card.columns:
+        columns = [
+            replace(column, is_right=is_right) for column, is_right in zip(card.columns, marks, strict=True)
+        ]
+        card = replace(card, columns=columns, description=f"{card.description} Right: {texts}.")
+    return replace(card, table=table_of(marked, table.head[0]))

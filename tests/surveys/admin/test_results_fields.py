@@ -1,0 +1,154 @@
+"""The results tab: how many responses came from where, by declared fields."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.support.caller import Caller
+from tests.support.staff import Staff
+from tests.support.surveys.project_tabs import superuser, tab
+from tests.support.surveys.sent_fields import PEOPLE, answer, made_by
+
+pytestmark = pytest.mark.django_db
+BARS = re.compile(
+    r'<span class="text">(.*?)</span>\s*<span class="share">(.*?)<small>\((.*?)\)</small>', re.DOTALL
+)
+
+
+def answered(caller: Caller, people: Any = PEOPLE, **fields: Any) -> dict[str, Any]:
+    project = made_by(caller, **{"settings": {"hidden_fields": ["customer", "plan"]}, **fields})
+    for person in people:
+        answer(caller, project, person)
+    return project
+
+
+def page(client: Client, project: dict[str, Any], query: str = "") -> str:
+    response = client.get(tab(int(project["id"]), "results") + query)
+    assert response.status_code == 200, response.content
+    return unescape(response.content.decode())
+
+
+def card(html: str, name: str) -> str:
+    start = html.index(f'id="field-{name}"')
+    return html[start : html.index("</section>", start)]
+
+
+def bars(html: str) -> list[tuple[str, ...]]:
+    return [tuple(" ".join(part.split()) for part in found) for found in BARS.findall(html)]
+
+
+def test_each_declared_field_has_a_card_with_counts_and_shares_most_first() -> None:
+    html = page(superuser(), answered(Caller()))
+
+    assert bars(card(html, "customer")) == [
+        ("acme", "40%", "2"),
+        ("ACME", "20%", "1"),
+        ("bolt", "20%", "1"),
+        ("Not given", "20%", "1"),
+    ]
+    assert bars(card(html, "plan")) == [("Not given", "80%", "4"), ("pro", "20%", "1")]
+    assert "Show as a table" in card(html, "plan")
+    assert html.index('id="fields"') < html.index(">Questions<") < html.index('id="questions"')
+
+
+def test_undeclared_fields_have_none() -> None:
+    html = page(superuser(), answered(Caller(), settings={"hidden_fields": ["plan"]}))
+    without = page(superuser(), answered(Caller(), settings={"hidden_fields": []}))
+
+    assert 'id="field-plan"' in html
+    assert 'id="field-customer"' not in html
+    assert 'id="fields"' not in without
+    assert ">Questions<" not in without
+
+
+def test_more_than_twenty_values_are_summed_at_the_end() -> None:
+    people = [({"customer": f"c{n:02}"}, "red", 3, None) for n in range(32)]
+
+    shown = bars(card(page(superuser(), answered(Caller(), people)), "customer"))
+
+    assert len(shown) == 22
+    assert shown[-1] == ("12 others", "38%", "12")
+
+
+def test_the_cards_follow_the_filters() -> None:
+    client, project = superuser(), answered(Caller())
+
+    filtered = page(client, project, "?field.customer==acme")
+    nobody = page(client, project, "?field.customer==nobody")
+
+    assert bars(card(filtered, "plan")) == [("pro", "50%", "1"), ("Not given", "50%", "1")]
+    assert "No responses match these filters." in card(nobody, "plan")
+
+
+def test_without_responses_a_card_says_so() -> None:
+    assert "Nobody has answered yet." in card(page(superuser(), answered(Caller(), [])), "plan")
+
+
+def test_a_field_is_compared_by_questions_and_other_fields_but_not_by_itself() -> None:
+    client, project = superuser(), answered(Caller())
+    block = project["script"]["blocks"][0]["id"]
+
+    by_question = page(client, project, f"?segment_by={block}")
+    by_field = page(client, project, "?segment_by=field.customer")
+
+    assert "Compared by: Which colour?" in card(by_question, "customer")
+    assert "Compared by: field.customer" in card(by_field, "plan")
+    assert "Compared by" not in card(by_field, "customer")
+
+
+def test_what_was_sent_along_is_shown_as_text() -> None:
+    people = [({"customer": "<script>alert(1)</script>"}, "red", 3, None)]
+
+    html = superuser().get(tab(int(answered(Caller(), people)["id"]), "results")).content.decode()
+
+    assert "<script>alert(1)" not in html
+    assert "&lt;script&gt;alert(1)" in html
+
+
+@pytest.mark.parametrize("privacy", ["semi-private", "anonymous"])
+def test_readers_of_shared_results_see_nothing_of_fields(privacy: str) -> None:
+    caller = Caller()
+    people = [({"customer": "acme"}, "red", 3, None)] * 6
+    hidden = {"customer": ["acme"]} if privacy == "anonymous" else ["customer"]
+    settings = {"hidden_fields": hidden, "share_results": True}
+    project = answered(caller, people, privacy_mode=privacy, settings=settings)
+
+    shared = page(Staff("creator", community=caller.community).client, project)
+    whole = page(superuser(), project)
+
+    assert "These results are shared with the community" in shared
+    assert "acme" not in shared
+    assert 'id="fields"' not in shared
+    assert bars(card(whole, "customer"))[0] == ("acme", "100%", "6")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("?field.customer==acme", "customer is acme"),
+        ("?field.customer=none", "customer was not given"),
+        ("?status=partial", "not completed"),
+        ("?provider=web&field.plan==pro", "source is Web; plan is pro"),
+        (
+            "?submitted_after=2026-05-01&submitted_before=2026-05-09",
+            "submitted from 1 May 2026 (UTC); submitted up to 9 May 2026 (UTC)",
+        ),
+    ],
+)
+def test_the_chosen_filters_stand_on_paper_in_words(query: str, words: str) -> None:
+    html = page(superuser(), answered(Caller()), query)
+
+    assert f'<span class="on-paper">here: {words}</span>' in " ".join(html.split())
+
+
+@pytest.mark.parametrize("query", ["", "?segment_by=field.customer", "?status=all"])
+def test_without_a_filter_nothing_is_said_to_be_selected(query: str) -> None:
+    html = page(superuser(), answered(Caller()), query)
+
+    assert "on-paper" not in html
+    assert "selected" not in html.split('class="filters"')[0]

@@ -1,0 +1,81 @@
+"""The results tab of a quiz: who sees what is right, and what cards say of nobody."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.support.caller import Caller
+from tests.support.staff import Staff
+from tests.support.surveys.project_tabs import superuser, tab
+from tests.support.surveys.quizzes import quiz
+
+pytestmark = pytest.mark.django_db
+SHARED = {"settings": {"share_results": True}}
+TICK = re.compile(r">✓</span>\s*right<span class=\"visually-hidden\">\s*answer<")
+
+
+def page(client: Client, project: dict[str, Any], query: str = "") -> str:
+    response = client.get(tab(int(project["id"]), "results") + query)
+    assert response.status_code == 200, response.content
+    return response.content.decode()
+
+
+def test_the_right_answer_of_a_quiz_is_marked_with_how_many_were_right() -> None:
+    html = page(superuser(), quiz(Caller()))
+
+    assert len(TICK.findall(html)) == 1
+    assert "Right answers" in html
+    assert "60% (3)" in html
+
+
+@pytest.mark.parametrize("privacy", ["semi-private", "anonymous"])
+def test_a_creator_who_reads_shared_results_sees_what_is_right(privacy: str) -> None:
+    caller = Caller()
+    project = quiz(caller, privacy_mode=privacy, **SHARED)
+
+    html = page(Staff("creator", community=caller.community).client, project)
+
+    assert "These results are shared with the community" in html
+    assert len(TICK.findall(html)) == 1
+
+
+@pytest.mark.parametrize("privacy", ["transparent", "semi-private", "anonymous"])
+def test_a_member_is_not_told_what_is_right(privacy: str) -> None:
+    caller = Caller()
+    project = quiz(caller, privacy_mode=privacy, **SHARED)
+
+    html = page(Staff("member", community=caller.community).client, project)
+
+    assert "Which?" in html
+    assert "✓" not in html
+    assert "Right answers" not in html
+
+
+def test_the_shared_page_does_not_tell_what_is_right(client: Client) -> None:
+    project = quiz(Caller(), **SHARED)
+
+    html = client.get(f"/r/{project['info']['results_url'].rsplit('/', 1)[-1]}").content.decode()
+
+    assert "Which?" in html
+    assert "✓" not in html
+    assert "(right)" not in html
+    assert "Right answers" not in html
+
+
+def test_under_a_filter_that_matches_nobody_cards_speak_of_the_selection() -> None:
+    html = page(superuser(), quiz(Caller()), "?provider=chat")
+
+    assert html.count("None of the selected responses has an answer to this.") == 2
+    assert html.count("None of the selected responses has one") == 5
+    assert "Nobody has" not in html
+
+
+def test_without_a_filter_cards_say_that_nobody_has_answered() -> None:
+    html = page(superuser(), quiz(Caller(), []))
+
+    assert html.count("Nobody has answered this yet.") == 2
+    assert "selected responses" not in html

@@ -1,0 +1,249 @@
+"""How many responses have which values of the declared fields (decisions 15.11, 15.27)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from surveys.models import Project, ResultsCount
+from surveys.services.results import figures, large, very_large
+from surveys.services.results.figures import Selection
+from tests.support.caller import Caller
+from tests.support.surveys.results import results
+from tests.support.surveys.sent_fields import PEOPLE, answer, made_by
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin() -> Caller:
+    return Caller("admin")
+
+
+def answered(caller: Caller, people: Any = PEOPLE, **fields: Any) -> dict[str, Any]:
+    project = made_by(caller, **{"settings": {"hidden_fields": ["customer", "plan"]}, **fields})
+    for person in people:
+        answer(caller, project, person)
+    return project
+
+
+def people_from(*customers: str) -> list[Any]:
+    return [({"customer": each} if each else {}, "red", 3, None) for each in customers]
+
+
+def listed(field: dict[str, Any]) -> list[tuple[str, int, float]]:
+    return [(each["value"], each["count"], each["percentage"]) for each in field["distribution"]]
+
+
+def test_each_declared_field_has_its_values_most_first_and_those_without_one_among_them(
+    admin: Caller,
+) -> None:
+    customer, plan = results(admin, answered(admin))["fields"]
+
+    assert (customer["name"], customer["count"]) == ("customer", 5)
+    assert listed(customer) == [("acme", 2, 40.0), ("ACME", 1, 20.0), ("bolt", 1, 20.0), ("", 1, 20.0)]
+    assert (customer["other_values"], customer["other_count"]) == (0, 0)
+    assert listed(plan) == [("", 4, 80.0), ("pro", 1, 20.0)]
+    assert [each["label"] for each in plan["distribution"]] == ["Not given", None]
+    assert "segments" not in customer
+
+
+def test_fields_that_are_not_declared_are_not_told(admin: Caller) -> None:
+    declared = results(admin, answered(admin, settings={"hidden_fields": ["plan", "town"]}))["fields"]
+    none = results(admin, answered(admin, settings={"hidden_fields": []}))["fields"]
+
+    assert [each["name"] for each in declared] == ["plan", "town"]
+    assert listed(declared[1]) == [("", 5, 100.0)]
+    assert none == []
+
+
+def test_without_declared_fields_nothing_is_read_for_them(admin: Caller) -> None:
+    project = answered(admin, settings={"hidden_fields": []})
+
+    with CaptureQueriesContext(
+        connection,
+    ) as statements:
+        results(admin, project)
+
+    assert not any("->'fields'" in each["sql"] for each in statements)
+
+
+def test_fields_are_counted_in_the_statement_that_counts_the_rest(admin: Caller) -> None:
+    with_fields, without = answered(admin), answered(admin, settings={"hidden_fields": []})
+    results(admin, with_fields)
+    results(admin, without)
+
+    with CaptureQueriesContext(connection) as of_fields:
+        results(admin, with_fields)
+    with CaptureQueriesContext(connection) as of_none:
+        results(admin, without)
+
+    assert len(of_fields) == len(of_none)
+
+
+@pytest.mark.parametrize(("count", "others"), [(20, 0), (21, 1)])
+def test_at_most_twenty_values_are_listed_and_the_rest_is_summed(
+    admin: Caller, count: int, others: int
+) -> None:
+    customers = [f"c{n:02}" for n in range(count)]
+    project = answered(admin, people_from(*customers, "c00", ""))
+
+    customer = results(admin, project)["fields"][0]
+
+    assert listed(customer)[0][:2] == ("c00", 2)
+    assert len(customer["distribution"]) == 21
+    assert ("", 1) in [each[:2] for each in listed(customer)]
+    assert (customer["other_values"], customer["other_count"]) == (others, others)
+    assert sum(each["count"] for each in customer["distribution"]) + others == count + 2
+
+
+@pytest.mark.parametrize(
+    ("query", "values"),
+    [
+        ("?field.plan=pro", [("acme", 1, 100.0), ("", 0, 0.0)]),
+        ("?field.customer=", [("", 1, 100.0)]),
+        ("?provider=chat", [("", 0, 0.0)]),
+        ("?status=partial", [("bolt", 1, 100.0), ("", 0, 0.0)]),
+        (
+            "?status=completed",
+            [("acme", 2, 40.0), ("ACME", 1, 20.0), ("bolt", 1, 20.0), ("", 1, 20.0)],
+        ),
+    ],
+)
+def test_they_are_of_the_selected_responses(
+    admin: Caller, query: str, values: list[tuple[str, int, float]]
+) -> None:
+    project = answered(admin, [*PEOPLE, ({"customer": "bolt"}, "red"), ({"customer": "ghost"},)])
+
+    told = results(admin, project, query)
+
+    assert listed(told["fields"][0]) == values
+    assert told["fields"][0]["count"] == told["conversation_count"]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_each_segment_has_the_same_values(admin: Caller, place: int) -> None:
+    project = answered(admin)
+    block = project["script"]["blocks"][place]["id"]
+
+    told = results(admin, project, f"?segment_by={block}")
+
+    customer = told["fields"][0]
+    values = [each["value"] for each in customer["distribution"]]
+    for segment, of in zip(customer["segments"], told["segment_by"]["segments"], strict=True):
+        assert (segment["value"], segment["count"]) == (of["value"], of["count"])
+        assert [each["value"] for each in segment["distribution"]] == values
+    if place == 0:
+        assert [each["count"] for each in customer["segments"][0]["distribution"]] == [1, 0, 1, 1]
+        assert [each["count"] for each in customer["segments"][1]["distribution"]] == [1, 1, 0, 0]
+
+
+def test_one_field_divides_the_values_of_another(admin: Caller) -> None:
+    told = results(admin, answered(admin), "?segment_by=field.customer")
+
+    plan = told["fields"][1]
+    assert [(each["value"], each["count"]) for each in plan["segments"]] == [
+        ("acme", 2), ("ACME", 1), ("bolt", 1), ("", 1),
+    ]  # fmt: skip
+    assert [listed(each)[1] for each in plan["segments"]][:2] == [("pro", 1, 50.0), ("pro", 0, 0.0)]
+
+
+def test_what_is_not_listed_is_summed_in_segments_too(admin: Caller) -> None:
+    project = answered(admin, people_from(*(f"c{n:02}" for n in range(22))))
+    block = project["script"]["blocks"][0]["id"]
+
+    red, green = results(admin, project, f"?segment_by={block}")["fields"][0]["segments"]
+
+    assert (red["count"], red["other_count"]) == (22, 2)
+    assert (green["count"], green["other_count"]) == (0, 0)
+
+
+def test_on_anonymous_projects_declared_values_are_told_also_if_nobody_has_them(admin: Caller) -> None:
+    hidden = {"campaign": ["mail", "poster"]}
+    project = answered(
+        admin,
+        [({"campaign": "poster"}, "red", 3, None), ({"campaign": "other"}, "red", 3, None)],
+        settings={"hidden_fields": hidden},
+        privacy_mode="anonymous",
+    )
+
+    (campaign,) = results(admin, project)["fields"]
+
+    assert listed(campaign) == [("poster", 1, 50.0), ("", 1, 50.0), ("mail", 0, 0.0)]
+
+
+@pytest.mark.parametrize("role", ["creator", "member"])
+@pytest.mark.parametrize("privacy", ["semi-private", "anonymous"])
+def test_readers_of_shared_results_are_told_nothing_of_fields(admin: Caller, role: str, privacy: str) -> None:
+    hidden = {"customer": ["acme", "bolt"]} if privacy == "anonymous" else ["customer"]
+    project = answered(
+        admin,
+        people_from(*["acme"] * 6),
+        privacy_mode=privacy,
+        settings={"hidden_fields": hidden, "share_results": True},
+    )
+
+    told = results(admin.beside(role), project)
+
+    assert told["fields"] == []
+    assert results(admin, project)["fields"][0]["count"] == 6
+
+
+def test_large_results_keep_the_fields_with_the_rest(admin: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "LARGE", 2)
+    project = answered(admin)
+    once = results(admin, project)["fields"]
+
+    with CaptureQueriesContext(connection) as statements:
+        again = results(admin, project)["fields"]
+
+    assert once == again
+    assert listed(again[1]) == [("", 4, 80.0), ("pro", 1, 20.0)]
+    assert not any("->'fields'" in each["sql"] for each in statements)
+
+
+def test_of_very_many_responses_a_worker_counts_them(admin: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(very_large, "VERY_LARGE", 5)
+    project = answered(admin)
+    path = f"/projects/{project['id']}/analysis/results"
+
+    begun = admin.get(path)
+    very_large.run(count_id=ResultsCount.objects.get().pk)
+    told = results(admin, project)
+
+    assert begun.status_code == 202
+    assert [each["name"] for each in told["fields"]] == ["customer", "plan"]
+
+
+def test_a_count_of_fields_that_are_declared_no_more_is_dropped(
+    admin: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(very_large, "VERY_LARGE", 5)
+    project = answered(admin)
+    path = f"/projects/{project['id']}/analysis/results"
+    admin.get(path)
+    admin.patch(f"/projects/{project['id']}", {"settings": {"hidden_fields": ["plan"]}})
+
+    very_large.run(count_id=ResultsCount.objects.get().pk)
+
+    assert not ResultsCount.objects.exists()
+    assert admin.get(path).status_code == 202
+
+
+def test_values_are_counted_as_they_were_sent_whatever_is_in_them(admin: Caller) -> None:
+    odd = ["Acme ", "%s", '"quoted"', "x" * 500, "İ", "null"]
+    project = answered(admin, people_from(*odd))
+
+    customer = results(admin, project)["fields"][0]
+
+    assert sorted(each["value"] for each in customer["distribution"]) == sorted([*odd, ""])
+
+
+def test_only_who_asks_for_fields_pays_for_them(admin: Caller) -> None:
+    made = Project.objects.get(pk=int(answered(admin)["id"]))
+
+    assert figures.count(project=made).fields == []
+    assert figures.count(project=made, selection=Selection(provider="web")).fields == []
