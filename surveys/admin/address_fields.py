@@ -87,6 +87,6 @@ def missed_in(script: Script, removed: Collection[str]) -> str:
     if not told:
         return ""
     return (
-        f"The script still uses {_listed(told)}, which the page takes from its address no more: "
+        f"The script still uses {_listed(told)}, which the page does not take from its address any more: "
         "it is empty there, unless a personal link or a program sends it along."
     )

@@ -205,7 +205,7 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
 
 
 def _tells_scores(page: ProjectPage) -> bool:
-    """Whether the list has a column of scores: they are told to whom the page of one response tells them."""
+    """Whether the list has a column of scores, for those who see them on the page of a response."""
     project = page.project
     return (
         project.scoring_enabled and project.script_is_scored and access.may_read_solutions(actor=page.actor)

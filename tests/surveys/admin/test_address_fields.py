@@ -117,7 +117,7 @@ def test_removing_a_name_that_the_script_uses_is_told_at_once(block: Any, where:
     page = saved(made, address_fields="source")
 
     assert "Saved." in page
-    assert f"The script still uses {where}, which the page takes from its address no more" in page
+    assert f"The script still uses {where}, which the page does not take from its address any more" in page
     assert names_of(made) == ["source"]
 
 
