@@ -13,7 +13,7 @@ from django.utils.crypto import salted_hmac
 from communities.audit_actions import Action
 from communities.errors import NotFound
 from communities.models import CommunitySettings, Identity, Member, User
-from communities.services import audit
+from communities.services import audit, identities
 from communities.services.audit import Subject
 from communities.statements import columns_of, instance_of, prepared
 from communities.transactions import in_transaction
@@ -68,7 +68,8 @@ COLUMNS_OF_PERSON = """
     person.id, coalesce(nullif(here.nick, ''), person.name), here.id, here.role_ids, here.roles_told_at,
     ARRAY(
         SELECT own.provider || ' ' || own.platform_id FROM communities_identity own
-        WHERE own.user_id = person.id AND own.community_id IS NULL
+        WHERE own.user_id = person.id AND own.provider <> 'web'
+            AND (own.community_id IS NULL OR own.community_id = %(community)s)
         ORDER BY own.provider <> 'chat', own.id
     ), person.merged_ids
 """
@@ -330,14 +331,23 @@ class AccountOfMember:
 
 
 def find_by_accounts(*, community_id: int, platform_ids: Collection[str]) -> Sequence[AccountOfMember]:
-    """Return the present members whom any platform knows by one of these ids, those on the chat first."""
+    """Return the present members with one of these ids on a platform that the community asks about.
+
+    Those on the chat platform come first.
+    """
     with prepared() as cursor:
         cursor.execute(
             "SELECT own.provider, own.platform_id, here.user_id, here.id FROM communities_identity own"
             " JOIN communities_member here ON here.user_id = own.user_id"
-            " WHERE own.provider = ANY(%s) AND own.platform_id = ANY(%s) AND own.community_id IS NULL"
-            " AND here.community_id = %s AND here.left_at IS NULL ORDER BY own.provider <> 'chat', own.id",
-            [Identity.Provider.values, list(platform_ids), community_id],
+            " WHERE own.provider = ANY(%(providers)s) AND own.platform_id = ANY(%(ids)s)"
+            " AND (own.community_id IS NULL OR own.community_id = %(community)s)"
+            " AND here.community_id = %(community)s AND here.left_at IS NULL"
+            " ORDER BY own.provider <> 'chat', own.id",
+            {
+                "providers": sorted(identities.asked_about(community_id=community_id)),
+                "ids": list(platform_ids),
+                "community": community_id,
+            },
         )
         rows = cursor.fetchall()
     return [

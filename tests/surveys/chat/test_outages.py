@@ -365,7 +365,7 @@ def test_a_person_with_two_accounts_gets_the_role_and_stays(chat):
     marit.press("Answer", message=chat.message())
     member = Member.objects.exclude(pk=chat.admin.pk).get()
     mine = member.user.identities.get()
-    IdentityFactory.create(user=member.user)
+    IdentityFactory.create(user=member.user, community=member.community, proven_at=NOON)
     mine.pk = None
     member.user.identities.filter(platform_id=marit.person.id).delete()
     mine.save()
