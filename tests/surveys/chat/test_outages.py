@@ -22,6 +22,7 @@ from surveys.services.scripts import editing
 from tests.factories import IdentityFactory
 from tests.support.chat.agent import labels_of, text_of
 from tests.support.chat.server import Answer
+from tests.support.moments import NOON
 from xp.models import RoleGrant
 
 pytestmark = pytest.mark.django_db
