@@ -18,6 +18,7 @@ from communities.services.audit import Subject
 from communities.statements import columns_of, instance_of, prepared
 from communities.transactions import in_transaction
 
+NAMELESS_STAFF = "Staff of this site"
 _LOCKS = "communities.members.lock_user"
 
 
@@ -256,16 +257,16 @@ def display_names(*, community_id: int, user_ids: Collection[int]) -> Mapping[in
     """Return the names of users in a community, of those who are staff or its members, present or not.
 
     Other users have no name here, even if other communities know them, so an erased member stays erased.
+    Nobody learns a user name, by which people sign in (decisions 18.7).
     """
     if not user_ids:
         return {}
     here = Member.objects.filter(user=OuterRef("pk"), community_id=community_id)
     users = User.objects.filter(Exists(here) | Q(is_staff=True), pk__in=user_ids)
     rows = users.annotate(nick=Subquery(here.values("nick")[:1])).values_list(
-        "pk", "nick", "name", "username", "is_staff"
+        "pk", "nick", "name", "is_staff"
     )
-    # The user names of people who are not staff are generated.
-    names = {pk: nick or name or (username if staff else "") for pk, nick, name, username, staff in rows}
+    names = {pk: nick or name or (NAMELESS_STAFF if is_staff else "") for pk, nick, name, is_staff in rows}
     return {user_id: name for user_id, name in names.items() if name}
 
 
