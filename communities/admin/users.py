@@ -63,7 +63,8 @@ class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg] # not gen
 
     def save(self, commit: bool = True) -> User:
         identities.leave_unproven(user_id=self.user.pk)
-        return super().save(commit)
+        user: User = super().save(commit)
+        return user
 
 
 @admin.register(User)
@@ -88,7 +89,7 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
 
     def listing(self, request: HttpRequest) -> Listing[User]:
         is_superuser = acting.user_of(request).is_superuser
-        sign_in: list[Column[User]] = [
+        sign_in: list[Column] = [
             Column("User name", lambda row: row.username if row.has_chosen_username else "–"),
             Column("Email", lambda row: row.email or "–"),
             Column("Last sign-in", lambda row: moment(row.last_login) if row.last_login else "Never"),

@@ -20,7 +20,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.internal.auth import WebAuthn
 from allauth.socialaccount.models import SocialAccount
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.crypto import salted_hmac
 
 from communities import rounding
@@ -264,7 +264,7 @@ def _written(provider: str, platform_id: str, *, community_id: int | None = None
     return rows.order_by("user_id").first()
 
 
-def _locked(provider: str, platform_id: str) -> Any:
+def _locked(provider: str, platform_id: str) -> QuerySet[Identity]:
     rows = Identity.objects.select_for_update(of=("self",)).select_related("user")
     return rows.filter(provider=provider, platform_id=platform_id)
 

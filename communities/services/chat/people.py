@@ -100,7 +100,7 @@ class _Stored:
     def has(self, listed: GuildMember) -> bool:
         """Whether the platform lists the same."""
         same_nick = not listed.nick or listed.nick == self.nick
-        return same_nick and (self.avatar_url, self.role_ids) == (listed.avatar_url, set(listed.role_ids))
+        return same_nick and self.avatar_url == listed.avatar_url and self.role_ids == {*listed.role_ids}
 
 
 def _find(community_id: int, platform_id: str) -> tuple[_Stored, KnownPerson | None] | None:
