@@ -1,8 +1,8 @@
 from celery import shared_task
 from django.utils import timezone
 
-from communities.services import audit, housekeeping, invitations, mails, platform_members
-from communities.services.chat import installations, outbox
+from communities.services import audit, housekeeping, identities, invitations, mails, platform_members
+from communities.services.chat import installations, outbox, people
 
 
 @shared_task(name="communities.forget_idempotent_requests")
@@ -55,6 +55,12 @@ def refresh_members(
         )
     else:
         platform_members.refresh_old(at=timezone.now())
+
+
+@shared_task(name=people.JOIN)
+def join_written(*, user_id: int, community_id: int, **_later: object) -> None:
+    """Join what a community wrote about an account to its owner, who has just acted in its chat."""
+    identities.join_written(user_id=user_id, community_id=community_id, at=timezone.now())
 
 
 @shared_task(name="communities.sweep_chat")

@@ -58,7 +58,7 @@ class StaffFactory(UserFactory):
 
 
 class IdentityFactory(DjangoModelFactory[Identity]):
-    """An account on the chat platform."""
+    """An account on the chat platform: with a community, one that it wrote down; else one that is proven."""
 
     class Meta:
         model = Identity
@@ -66,6 +66,8 @@ class IdentityFactory(DjangoModelFactory[Identity]):
     user = SubFactory(UserFactory)
     provider = Identity.Provider.CHAT
     platform_id = Sequence(lambda number: str(820_000_000_000_000_000 + number))
+    community = None
+    proven_at = LazyAttribute(lambda identity: None if identity.community else NOON)
 
 
 class VerifiedSourceFactory(DjangoModelFactory[VerifiedSource]):

@@ -74,7 +74,9 @@ class MemberOut(serializers.Serializer[Any]):
         help_text="The person, who may be a member of several communities: `user_id` of their responses."
     )
     platform_id = serializers.CharField(
-        allow_null=True, help_text="The member's account on the chat platform."
+        allow_null=True,
+        help_text="The member's account on the chat platform. Null once somebody accepts an invitation for a "
+        "member whose account is only written down.",
     )
     name = serializers.CharField(allow_null=True)
     nick = serializers.CharField(allow_null=True, help_text="The member's name in this community.")

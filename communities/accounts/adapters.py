@@ -25,7 +25,7 @@ from communities import sealing, sign_in
 from communities.accounts import browsers, sign_ups, wording
 from communities.http import throttling
 from communities.models import unnamed
-from communities.services import mails
+from communities.services import identities, mails
 from communities.services.letters import compose
 from communities.sources import connections, platforms
 
@@ -104,6 +104,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return user if user is not None and user.is_active else None
 
     def set_password(self, user: Any, password: str) -> None:
+        identities.leave_unproven(user_id=user.pk)
         with sign_in.hashing_slot():
             user.set_password(password)
         user.save(update_fields=["password"])

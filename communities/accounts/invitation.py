@@ -20,7 +20,7 @@ from communities import sign_in
 from communities.accounts.forms import InvitedSignUp
 from communities.errors import Conflict, Forbidden, NotFound, Refusal
 from communities.models import Invitation, Member, User
-from communities.services import invitations
+from communities.services import identities, invitations
 from communities.transactions import in_transaction
 
 GONE = 410
@@ -74,10 +74,12 @@ def _accept(request: HttpRequest, token: str, invitation: Invitation) -> HttpRes
         return HttpResponseRedirect(reverse("account_invitation_merge", args=[token]))
     if request.method != "POST":
         return _draw(request, invitation, {})
+    at = timezone.now()
     try:
-        invitations.accept(token=token, user=user, at=timezone.now())
+        invitations.accept(token=token, user=user, at=at)
     except Refusal as refusal:
         return _draw(request, invitation, {"refusal": refusal.message})
+    identities.join_written(user_id=user.pk, community_id=invitation.community_id, at=at)
     messages.success(request, f"You are a member of {invitation.community.name} now.")
     return HttpResponseRedirect(reverse("account"))
 
@@ -109,6 +111,8 @@ def _make_account(token: str, fresh: User, at: Any) -> tuple[User, Invitation]:
     invitation = invitations.lock(token=token, at=at)
     known = invitation.member.user if invitation.member else None
     user = known or fresh
+    if known is not None:
+        identities.leave_unproven(user_id=known.pk)
     user.name, user.password, user.email = fresh.name, fresh.password, invitation.email
     user.save()
     EmailAddress.objects.filter(user=user).delete()  # nobody has confirmed them
@@ -126,11 +130,13 @@ def join(request: HttpRequest, community_id: int) -> HttpResponse:
     if request.method == "POST":
         user = request.user
         assert user.is_authenticated
+        at = timezone.now()
         try:
-            invitations.join(community_id=community.pk, user=user, at=timezone.now())
+            invitations.join(community_id=community.pk, user=user, at=at)
         except Forbidden as refusal:
             messages.error(request, refusal.message)
             return HttpResponseRedirect(reverse("account"))
+        identities.join_written(user_id=user.pk, community_id=community.pk, at=at)
         messages.success(request, f"You are a member of {community.name} now.")
         return HttpResponseRedirect(get_next_redirect_url(request) or reverse("account"))
     return render(request, "account/join.html", {"community": community})

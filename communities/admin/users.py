@@ -10,10 +10,11 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -26,6 +27,7 @@ from communities.admin_site.base import Nav, OperationsModelAdmin
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.admin_site.texts import moment
 from communities.models import Identity, User
+from communities.services import identities
 from communities.services import staff as staff_rules
 from communities.services.member_search import find_users
 
@@ -34,28 +36,35 @@ YES_OR_NO = [("yes", "Yes"), ("no", "No")]
 
 
 class IdentityInline(admin.TabularInline[Identity, User]):
-    """Accounts on platforms. Only superusers edit them: anybody else could take over an account so."""
+    """Accounts on platforms. Superusers can delete them. Nobody adds any: their owners prove them."""
 
     model = Identity
-    extra = 0
-    raw_id_fields = ("community",)
+    fields = readonly_fields = ("provider", "platform_id", "community", "name", "proven_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Identity]:
-        """All accounts for superusers; for others, those of no community or of one that they administer."""
+        """All accounts for superusers; for others, those of a community that they administer."""
         rows, staff = super().get_queryset(request), acting.user_of(request)
         if staff.is_superuser:
             return rows
-        own = staff_rules.communities_of_admin(staff)
-        return rows.filter(Q(community=None) | Q(community_id__in=own))
+        return rows.filter(community_id__in=staff_rules.communities_of_admin(staff))
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return acting.user_of(request).is_superuser
+        return False
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return acting.user_of(request).is_superuser
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return acting.user_of(request).is_superuser
+
+
+class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg] # not generic when run
+    """A password set by staff. Accounts that only a community wrote down leave the user before."""
+
+    def save(self, commit: bool = True) -> User:
+        identities.leave_unproven(user_id=self.user.pk)
+        user: User = super().save(commit)
+        return user
 
 
 @admin.register(User)
@@ -67,6 +76,8 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
         ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
+    FOR_SUPERUSERS = frozenset({"username", "password", "email", "last_login", "date_joined"})
+    change_password_form = PasswordForm
     add_fieldsets = ((None, {"fields": ("username", "name", "usable_password", "password1", "password2")}),)
     inlines = (IdentityInline,)
 
@@ -77,14 +88,22 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
         return [("Add a user", self.address("add"))] if self.has_add_permission(request) else []
 
     def listing(self, request: HttpRequest) -> Listing[User]:
+        is_superuser = acting.user_of(request).is_superuser
+        sign_in: list[Column] = [
+            Column("User name", lambda row: row.username if row.has_chosen_username else "–"),
+            Column("Email", lambda row: row.email or "–"),
+            Column("Last sign-in", lambda row: moment(row.last_login) if row.last_login else "Never"),
+        ]
         return Listing(
             columns=[
-                Column("Name", lambda row: row.get_full_name(), is_title=True),
-                Column("User name", lambda row: row.username if row.has_chosen_username else "–"),
-                Column("Email", lambda row: row.email or "–"),
+                Column(
+                    "Name",
+                    lambda row: row.get_full_name() if is_superuser else row.name or f"User {row.pk}",
+                    is_title=True,
+                ),
+                *(sign_in if is_superuser else []),
                 Column("Staff", lambda row: "Yes" if row.is_staff else "No"),
                 Column("Active", lambda row: "Yes" if row.is_active else "No"),
-                Column("Last sign-in", lambda row: moment(row.last_login) if row.last_login else "Never"),
                 Column("Id", lambda row: str(row.pk)),
             ],
             orders={"newest": Order("Newest first", ("-id",))},
@@ -94,8 +113,12 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
                     "active", "Active", YES_OR_NO, lambda rows, value: rows.filter(is_active=value == "yes")
                 ),
             ],
-            searches="names, the beginning of a user name, or a complete id",
-            search=lambda rows, term: rows.filter(pk__in=find_users(among=rows, term=term)),
+            searches="names, the beginning of a user name, or a complete id"
+            if is_superuser
+            else "names, or a complete id",
+            search=lambda rows, term: rows.filter(
+                pk__in=find_users(among=rows, term=term, by_username=is_superuser)
+            ),
             empty=Empty("Users are all people that the installation knows: those who answer, and staff."),
             address_of=lambda row: self.address("change", row.pk),
         )
@@ -147,7 +170,12 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
 
     @method_decorator(sensitive_post_parameters())
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Set a password, and record it in the communities that know the user."""
+        """Set a password, and record it in the communities that know the user. For superusers only.
+
+        Whoever sets a password can sign in as the user, also in communities that they join later.
+        """
+        if not acting.user_of(request).is_superuser:
+            raise PermissionDenied
         with transaction.atomic():
             before = self.get_object(request, id)
             response: HttpResponse = super().user_change_password(request, id, form_url)
@@ -164,10 +192,16 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
         return response
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Superusers are led on to the sessions and second factors of a user."""
+        """How a user signs in, their sessions and second factors are for superusers (decisions 18.7)."""
         fieldsets = super().get_fieldsets(request, obj)
-        if obj is None or not acting.user_of(request).is_superuser:
+        if obj is None:
             return fieldsets
+        if not acting.user_of(request).is_superuser:
+            shown = [
+                (title, [name for name in options["fields"] if name not in self.FOR_SUPERUSERS])
+                for title, options in fieldsets
+            ]
+            return [(title, {"fields": names}) for title, names in shown if names]
         (title, options), *rest = fieldsets
         return [(title, {**options, "fields": (*options["fields"], "sign_in_and_security")}), *rest]
 

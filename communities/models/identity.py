@@ -12,8 +12,10 @@ from communities.models.user import User
 class Identity(models.Model):
     """An account that a platform knows a user by. Its id is unique within the platform only.
 
-    `community` is set if the id is unique within that community only: the `external_id` of a respondent
-    (provider `web`).
+    Without a `community` the user has signed in with the account. With one, the identity holds in that
+    community alone (decisions 18.1): the `external_id` of a respondent (provider `web`), or an account that
+    the community wrote down or that acted in its chat. Of the latter, no user has a way to sign in: triggers
+    refuse it (migration 0016).
     """
 
     class Provider(models.TextChoices):
@@ -30,7 +32,9 @@ class Identity(models.Model):
     community = models.ForeignKey(Community, models.CASCADE, null=True, blank=True, related_name="+")
     name = models.CharField(max_length=200, blank=True, db_default="", help_text="As the platform shows it.")
     proven_at = models.DateTimeField(
-        null=True, blank=True, help_text="When the user last signed in with it; null: never."
+        null=True,
+        blank=True,
+        help_text="When the user last signed in with it or, in a community, first acted there; null: never.",
     )
 
     class Meta:
@@ -40,6 +44,10 @@ class Identity(models.Model):
                 fields=["provider", "platform_id", "community"],
                 nulls_distinct=False,
                 name="identity_names_one_user",
+            ),
+            models.CheckConstraint(
+                condition=Q(community__isnull=False) | Q(proven_at__isnull=False) & ~Q(provider="web"),
+                name="identity_of_no_community_is_proven",
             ),
         ]
 

@@ -1,22 +1,64 @@
 """Whose an account on another platform is: signing in with it, connecting it, disconnecting it.
 
-The table Identity is the truth. django-allauth's SocialAccount mirrors the proven ones, in the same
-transaction. Nobody is found by an e-mail address.
+What a community writes about an account, and what its chat shows of one, holds in that community alone, on a
+user of that community's (decisions 18.1). The owner's first sign-in makes the account theirs everywhere, and
+joins to them what all communities wrote (`join_written`).
+
+The table Identity is the truth. django-allauth's SocialAccount mirrors the accounts with which people signed
+in, in the same transaction. Nobody is found by an e-mail address.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
+import structlog
+from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.internal.auth import WebAuthn
 from allauth.socialaccount.models import SocialAccount
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils.crypto import salted_hmac
 
+from communities import rounding
 from communities.errors import Conflict, NotFound
 from communities.models import Identity, User
+from communities.rounding import Rounding
 from communities.sources import platforms
+from communities.statements import fetch_rows, prepared
 from communities.transactions import in_transaction
+
+_LOCKS = "communities.identities.lock_account"
+_WRITTEN = """
+    SELECT DISTINCT written.user_id
+    FROM communities_identity own
+    JOIN communities_identity written
+        ON (written.provider, written.platform_id) = (own.provider, own.platform_id)
+    JOIN communities_user person ON person.id = written.user_id
+    WHERE own.user_id = %(user)s AND own.community_id IS NULL AND written.community_id IS NOT NULL
+        AND (%(community)s::bigint IS NULL OR written.community_id = %(community)s) AND person.is_active
+        AND NOT person.is_staff
+    ORDER BY written.user_id
+"""
+
+log = structlog.get_logger("colloquy.sources")
+
+
+class Merge(Protocol):
+    """Makes everything of one user another's, in its own transaction. Raises Conflict."""
+
+    def __call__(self, *, keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding | None) -> None: ...
+
+
+_merges: list[Merge] = []
+
+
+def merge_by(merge: Merge) -> None:
+    """Register what merges users: the app that knows their answers does so."""
+    _merges[:] = [merge]
 
 
 class BelongsToAnother(Conflict):
@@ -32,47 +74,134 @@ class BelongsToAnother(Conflict):
 def sign_in(*, provider: str, platform_id: str, name: str, at: datetime) -> Identity:
     """The identity with which somebody has just proven to be its owner, with its user.
 
-    If nobody has it yet, a new user gets it. If staff or an API caller added a member with this id, the
-    person is that member.
+    If nobody has signed in with it before, its user is the first one for whom a community wrote it down, else
+    a new one. `join_written` joins what other communities wrote.
     """
-    fields = _fields(provider, platform_id)
-    identity = _lock(fields)
+    _lock_account(provider, platform_id)
+    identity = _proven(provider, platform_id) or _written(provider, platform_id)
     if identity is None:
-        user = User(name=name)
-        user.set_unusable_password()
-        user.save()
-        identity = _claim(fields, user.pk)
-        if identity.user_id != user.pk:  # two first sign-ins at once: the unique constraint decides
-            user.delete()
+        identity = Identity(user=_new_user(name), provider=provider, platform_id=platform_id)
     return _prove(identity, name=name, at=at)
 
 
 @in_transaction
-def note(*, provider: str, platform_id: str, name: str) -> int:
-    """The user of an account that its platform told us of; a new user if nobody has it yet.
+def note_acting(*, community_id: int, platform_id: str, name: str, at: datetime) -> int:
+    """The user of an account that has just acted in a community's chat, as the platform signs.
 
-    It does not count as proven here: that somebody holds it now proves nothing about a browser.
+    A new user of this community if nobody has signed in with it and the community has not written it down.
+    Acting in one community proves nothing to others, nor about a browser.
     """
-    fields = _fields(provider, platform_id)
-    identity = _lock(fields)
+    provider = Identity.Provider.CHAT
+    _lock_account(provider, platform_id)
+    identity = _proven(provider, platform_id) or _written(provider, platform_id, community_id=community_id)
     if identity is None:
-        user = User(name=name)
-        user.set_unusable_password()
-        user.save()
-        identity = _claim(fields, user.pk)
-        if identity.user_id != user.pk:
-            user.delete()
+        identity = Identity.objects.create(
+            user=_new_user(name),
+            provider=provider,
+            platform_id=platform_id,
+            community_id=community_id,
+            proven_at=at,
+        )
+    elif identity.proven_at is None:
+        identity.proven_at = at
+        identity.save(update_fields=["proven_at"])
+        User.objects.filter(pk=identity.user_id, name="").update(name=name)
     return identity.user_id
 
 
 @in_transaction
 def connect(*, user_id: int, provider: str, platform_id: str, name: str, at: datetime) -> Identity:
     """Give a user the account that they have just proven to own. Raises BelongsToAnother."""
-    fields = _fields(provider, platform_id)
-    identity = _lock(fields) or _claim(fields, user_id)
+    _lock_account(provider, platform_id)
+    identity = _proven(provider, platform_id)
+    if identity is None:
+        user = User.objects.get(pk=user_id)
+        identity = Identity(user=user, provider=provider, platform_id=platform_id)
     if identity.user_id != user_id:
         raise BelongsToAnother(identity)
     return _prove(identity, name=name, at=at)
+
+
+def join_written(
+    *, user_id: int, at: datetime, community_id: int | None = None, rounded_to: Rounding | None = None
+) -> None:
+    """Join to a person what communities, or only this one, wrote about the accounts that they have proven.
+
+    Each is joined in a transaction of its own. One that cannot be joined now waits for the next sign-in.
+    `rounded_to` is for people who come to an anonymous project: no stored time is finer.
+    """
+    values = {"user": user_id, "community": community_id}
+    for (written_id,) in fetch_rows(_WRITTEN, values):
+        try:
+            _join(user_id, written_id, values, rounding.down(at, rounded_to), rounded_to)
+        except Conflict as refusal:
+            log.warning("identities.not_joined", cause=refusal.message)
+
+
+def _join(
+    user_id: int, written_id: int, values: dict[str, Any], at: datetime, rounded_to: Rounding | None
+) -> None:
+    with transaction.atomic():
+        # As `merge_users` locks them. Whoever changes a written account locks its user before.
+        list(User.objects.select_for_update(no_key=True).filter(pk__in=[user_id, written_id]).order_by("pk"))
+        if (written_id,) in {tuple(row) for row in fetch_rows(_WRITTEN, values)}:
+            _merges[0](keep_id=user_id, drop_id=written_id, at=at, rounded_to=rounded_to)
+
+
+def leave_unproven(*, user_id: int) -> None:
+    """Take from a user the accounts that only a community wrote down, before they get a way to sign in.
+
+    Otherwise whoever signs in by that way would be taken for the owner of the account (decisions 18.3).
+    """
+    unproven = Identity.objects.filter(user_id=user_id, community__isnull=False)
+    unproven.exclude(provider=Identity.Provider.WEB).delete()
+
+
+def can_sign_in(*, user_id: int) -> bool:
+    """Whether somebody has a way to sign in: a password, an address, a second factor, a proven account."""
+    user = User.objects.get(pk=user_id)
+    return (
+        user.has_usable_password()
+        or EmailAddress.objects.filter(user=user, verified=True).exists()
+        or Authenticator.objects.filter(user=user).exists()
+        or Identity.objects.filter(user=user, community__isnull=True).exists()
+    )
+
+
+def has_acted(*, user_id: int) -> bool:
+    """Whether the platform has shown that somebody holds an account: by a sign-in, or by acting in chat."""
+    return Identity.objects.filter(user_id=user_id, proven_at__isnull=False).exists()
+
+
+def known_to(*, community_id: int) -> Q:
+    """The identities of its members that a community may know (decisions 18.7).
+
+    These are what the community wrote itself, external ids among it, and the accounts with which people sign
+    in on the platforms that it asks about.
+    """
+    return Q(community_id=community_id) | Q(
+        community__isnull=True, provider__in=asked_about(community_id=community_id)
+    )
+
+
+def searched(*, community_id: int, all_accounts: bool) -> Sequence[str]:
+    """The providers by whose ids staff find members: of the chat platform alone, or `all_accounts`.
+
+    Only admins learn who has an account outside the chat.
+    """
+    if not all_accounts:
+        return [Identity.Provider.CHAT]
+    return sorted({Identity.Provider.WEB.value, *asked_about(community_id=community_id)})
+
+
+def asked_about(*, community_id: int) -> Collection[str]:
+    """The platforms that a community asks about: the chat platform, and those of its verified sources."""
+    rows = fetch_rows(
+        "SELECT DISTINCT provider FROM communities_verifiedsource"
+        " WHERE community_id = %s AND removed_at IS NULL",
+        [community_id],
+    )
+    return {Identity.Provider.CHAT.value, *(row[0] for row in rows)}
 
 
 @in_transaction
@@ -93,14 +222,14 @@ def disconnect(*, user_id: int, identity_id: int) -> None:
 
 def belongs_to(*, user_id: int, provider: str, platform_id: str) -> bool:
     """Whether an account is one with which this user has signed in or that they have connected."""
-    own = Identity.objects.filter(user_id=user_id, proven_at__isnull=False)
-    return own.filter(**_fields(provider, platform_id)).exists()
+    return Identity.objects.filter(
+        user_id=user_id, provider=provider, platform_id=platform_id, community__isnull=True
+    ).exists()
 
 
 def connected(*, user_id: int) -> list[Identity]:
     """The accounts with which a user has signed in."""
-    rows = Identity.objects.filter(user_id=user_id, community__isnull=True, proven_at__isnull=False)
-    return list(rows.exclude(provider=Identity.Provider.WEB).order_by("pk"))
+    return list(Identity.objects.filter(user_id=user_id, community__isnull=True).order_by("pk"))
 
 
 def _has_another_way(user: User, identity: Identity) -> bool:
@@ -113,28 +242,44 @@ def _has_another_way(user: User, identity: Identity) -> bool:
     return any(WebAuthn(each).is_passwordless for each in passkeys)
 
 
-def _fields(provider: str, platform_id: str) -> dict[str, Any]:
-    return {"provider": provider, "platform_id": platform_id, "community": None}
+def _lock_account(provider: str, platform_id: str) -> None:
+    """Have others who sign in or act with this account wait until the transaction ends.
+
+    The key is a keyed hash, because PostgreSQL shows who holds which lock.
+    """
+    digest = salted_hmac(_LOCKS, f"{provider} {platform_id}", algorithm="sha256").digest()
+    with prepared() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [int.from_bytes(digest[:8], "big", signed=True)])
 
 
-def _lock(fields: dict[str, Any]) -> Identity | None:
+def _proven(provider: str, platform_id: str) -> Identity | None:
+    return _locked(provider, platform_id).filter(community__isnull=True).first()
+
+
+def _written(provider: str, platform_id: str, *, community_id: int | None = None) -> Identity | None:
+    """What a community, this one or the first, wrote about an account or saw acting in its chat."""
+    rows = _locked(provider, platform_id).filter(community__isnull=False, user__is_staff=False)
+    if community_id is not None:
+        rows = rows.filter(community_id=community_id)
+    return rows.order_by("user_id").first()
+
+
+def _locked(provider: str, platform_id: str) -> QuerySet[Identity]:
     rows = Identity.objects.select_for_update(of=("self",)).select_related("user")
-    return rows.filter(
-        provider=fields["provider"], platform_id=fields["platform_id"], community__isnull=True
-    ).first()
+    return rows.filter(provider=provider, platform_id=platform_id)
 
 
-def _claim(fields: dict[str, Any], user_id: int) -> Identity:
-    """Insert the identity for a user, or wait for somebody who does so too; returns the one that is there."""
-    Identity.objects.bulk_create([Identity(user_id=user_id, **fields)], ignore_conflicts=True)
-    identity = _lock(fields)
-    assert identity is not None
-    return identity
+def _new_user(name: str) -> User:
+    user = User(name=name)
+    user.set_unusable_password()
+    user.save()
+    return user
 
 
 def _prove(identity: Identity, *, name: str, at: datetime) -> Identity:
-    identity.name, identity.proven_at = name, at
-    identity.save(update_fields=["name", "proven_at"])
+    """Store that its user has signed in with an account, which then holds in every community."""
+    identity.name, identity.proven_at, identity.community = name, at, None
+    identity.save()
     user = identity.user
     if not user.password:  # as of members whom an API caller added
         user.set_unusable_password()

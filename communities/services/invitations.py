@@ -14,18 +14,16 @@ import re
 import secrets
 from datetime import datetime, timedelta
 
-from allauth.account.models import EmailAddress
-from allauth.mfa.models import Authenticator
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
 from communities.actors import Actor, Role
 from communities.audit_actions import Action
 from communities.errors import Conflict, Forbidden, NotFound
-from communities.models import Community, Identity, Invitation, Mail, Member, User
-from communities.services import audit, mails
+from communities.models import Community, Invitation, Mail, Member, User
+from communities.services import audit, identities, mails
 from communities.services.letters import Letter, compose
 from communities.services.members import NoSuchMember, display_name, subject_of
 from communities.transactions import in_transaction
@@ -159,22 +157,16 @@ def open_invitations(*, community_id: int, at: datetime) -> QuerySet[Invitation]
 
 
 def may_be_invited(member: Member) -> bool:
-    """Whether a member has no account yet: no password, no proven address, nothing to sign in by.
+    """Whether a member has no account yet: nothing to sign in by, nor one with which they act in the chat.
 
     Nor a place in another community, or the admins of one would give away what belongs to the other.
     """
     user = member.user
     if not member.belongs or user.is_staff or user.is_superuser or not user.is_active:
         return False
-    if user.has_usable_password():
+    if identities.can_sign_in(user_id=user.pk) or identities.has_acted(user_id=user.pk):
         return False
-    is_taken = (
-        Q(Exists(Identity.objects.filter(user=OuterRef("pk"), proven_at__isnull=False)))
-        | Q(Exists(EmailAddress.objects.filter(user=OuterRef("pk"), verified=True)))
-        | Q(Exists(Authenticator.objects.filter(user=OuterRef("pk"))))
-        | Q(Exists(Member.objects.filter(user=OuterRef("pk")).exclude(pk=member.pk)))
-    )
-    return not User.objects.filter(is_taken, pk=user.pk).exists()
+    return not Member.objects.filter(user=user).exclude(pk=member.pk).exists()
 
 
 # --- Accepting ----------------------------------------------------------------------------------------

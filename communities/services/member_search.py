@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db.models import QuerySet
 
-from communities.models import Identity, User
+from communities.models import User
+from communities.services import identities
 from communities.statements import fetch_rows
 
 MAX_FOUND = 500
@@ -52,20 +51,19 @@ _BY_ID = """
 """
 
 
-def find_members(
-    *, community_id: int, term: str, providers: Collection[str] = tuple(Identity.Provider.values)
-) -> list[int]:
+def find_members(*, community_id: int, term: str, by_all_accounts: bool = True) -> list[int]:
     """The ids of members whose nick or name has words that begin like those of `term`; at most MAX_FOUND.
 
     If so many of the NEWEST members have such words, these are found. Also finds a member by their complete
-    id, and by that of an account with one of these providers.
+    id, and by that of an account on the chat platform; `by_all_accounts` also by an external id and by
+    accounts on the other platforms that the community asks about.
     """
     is_id = term.isascii() and term.isdigit() and int(term) <= MAX_ID
     values = {
         "community": community_id,
         "words": as_words(term),
         "term": term,
-        "providers": list(providers),
+        "providers": identities.searched(community_id=community_id, all_accounts=by_all_accounts),
         "id": int(term) if is_id else None,
         "limit": MAX_FOUND,
         "newest": NEWEST,
@@ -76,16 +74,21 @@ def find_members(
     return list({row[0] for row in (*rows, *fetch_rows(_BY_ID, values))})
 
 
-def find_users(*, among: QuerySet[User], term: str) -> set[int]:
+def find_users(*, among: QuerySet[User], term: str, by_username: bool) -> set[int]:
     """The ids of users whose name has words that begin like those of `term`; at most MAX_FOUND.
 
-    Also finds those whose user name begins with it, at most as many again, and a user by their complete id.
+    Also finds a user by their complete id and, `by_username`, those whose user name begins with the term, at
+    most as many again.
     """
     words = SearchQuery(as_words(term), config="simple", search_type="raw")
     named = among.exclude(name="").alias(words=SearchVector("name", config="simple")).filter(words=words)
     ids = {
         *named.order_by().values_list("pk", flat=True)[:MAX_FOUND],
-        *among.filter(username__startswith=term).order_by().values_list("pk", flat=True)[:MAX_FOUND],
+        *(
+            among.filter(username__startswith=term).order_by().values_list("pk", flat=True)[:MAX_FOUND]
+            if by_username
+            else ()
+        ),
     }
     return ids | {int(term)} if term.isascii() and term.isdigit() and int(term) <= MAX_ID else ids
 

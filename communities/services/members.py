@@ -13,11 +13,12 @@ from django.utils.crypto import salted_hmac
 from communities.audit_actions import Action
 from communities.errors import NotFound
 from communities.models import CommunitySettings, Identity, Member, User
-from communities.services import audit
+from communities.services import audit, identities
 from communities.services.audit import Subject
 from communities.statements import columns_of, instance_of, prepared
 from communities.transactions import in_transaction
 
+NAMELESS_STAFF = "Staff of this site"
 _LOCKS = "communities.members.lock_user"
 
 
@@ -68,7 +69,8 @@ COLUMNS_OF_PERSON = """
     person.id, coalesce(nullif(here.nick, ''), person.name), here.id, here.role_ids, here.roles_told_at,
     ARRAY(
         SELECT own.provider || ' ' || own.platform_id FROM communities_identity own
-        WHERE own.user_id = person.id AND own.community_id IS NULL
+        WHERE own.user_id = person.id AND own.provider <> 'web'
+            AND (own.community_id IS NULL OR own.community_id = %(community)s)
         ORDER BY own.provider <> 'chat', own.id
     ), person.merged_ids
 """
@@ -255,16 +257,16 @@ def display_names(*, community_id: int, user_ids: Collection[int]) -> Mapping[in
     """Return the names of users in a community, of those who are staff or its members, present or not.
 
     Other users have no name here, even if other communities know them, so an erased member stays erased.
+    Nobody learns a user name, by which people sign in (decisions 18.7).
     """
     if not user_ids:
         return {}
     here = Member.objects.filter(user=OuterRef("pk"), community_id=community_id)
     users = User.objects.filter(Exists(here) | Q(is_staff=True), pk__in=user_ids)
     rows = users.annotate(nick=Subquery(here.values("nick")[:1])).values_list(
-        "pk", "nick", "name", "username", "is_staff"
+        "pk", "nick", "name", "is_staff"
     )
-    # The user names of people who are not staff are generated.
-    names = {pk: nick or name or (username if staff else "") for pk, nick, name, username, staff in rows}
+    names = {pk: nick or name or (NAMELESS_STAFF if is_staff else "") for pk, nick, name, is_staff in rows}
     return {user_id: name for user_id, name in names.items() if name}
 
 
@@ -330,14 +332,23 @@ class AccountOfMember:
 
 
 def find_by_accounts(*, community_id: int, platform_ids: Collection[str]) -> Sequence[AccountOfMember]:
-    """Return the present members whom any platform knows by one of these ids, those on the chat first."""
+    """Return the present members with one of these ids on a platform that the community asks about.
+
+    Those on the chat platform come first.
+    """
     with prepared() as cursor:
         cursor.execute(
             "SELECT own.provider, own.platform_id, here.user_id, here.id FROM communities_identity own"
             " JOIN communities_member here ON here.user_id = own.user_id"
-            " WHERE own.provider = ANY(%s) AND own.platform_id = ANY(%s) AND own.community_id IS NULL"
-            " AND here.community_id = %s AND here.left_at IS NULL ORDER BY own.provider <> 'chat', own.id",
-            [Identity.Provider.values, list(platform_ids), community_id],
+            " WHERE own.provider = ANY(%(providers)s) AND own.platform_id = ANY(%(ids)s)"
+            " AND (own.community_id IS NULL OR own.community_id = %(community)s)"
+            " AND here.community_id = %(community)s AND here.left_at IS NULL"
+            " ORDER BY own.provider <> 'chat', own.id",
+            {
+                "providers": sorted(identities.asked_about(community_id=community_id)),
+                "ids": list(platform_ids),
+                "community": community_id,
+            },
         )
         rows = cursor.fetchall()
     return [

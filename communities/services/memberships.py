@@ -1,8 +1,8 @@
 """Adding members by hand, and changing what they may do (decisions 4 and 15.24).
 
-An account on the chat platform names one person in the whole service, who may be a member of several
-communities and sign in with it. So a community may give an account to its own members only as long as
-nobody signs in as them and no other community knows them.
+An account on the chat platform that staff write down is a claim. It holds in their community alone, on a
+user of its own, until the account's owner signs in with it or acts there (`identities`, decisions 18.1).
+Whether the account is known elsewhere changes nothing here, and nobody learns it (decisions 18.8).
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.models import Community, Identity, Member, User
-from communities.services import audit, mails
+from communities.services import audit, identities, mails
 from communities.services.members import NoSuchMember, subject_of
 from communities.transactions import in_transaction
 
@@ -44,11 +44,11 @@ class AddedMember:
 def add_members(*, actor: Actor, people: Sequence[NewMember], at: datetime) -> list[AddedMember]:
     """Add people to the actor's community, in their order; who has the `platform_id` there is left as is.
 
-    No two people have the same `platform_id`. Somebody whom another community or a sign-in made known is the
-    same person here.
+    No two people have the same `platform_id`.
     """
     Community.objects.select_for_update(no_key=True).get(pk=actor.community_id)
-    user_ids = _users_of({each.platform_id for each in people if each.platform_id is not None})
+    platform_ids = {each.platform_id for each in people if each.platform_id is not None}
+    user_ids = _users_of(platform_ids, community_id=actor.community_id)
     present = dict(
         Member.objects.filter(community_id=actor.community_id, user_id__in=user_ids.values()).values_list(
             "user_id", "pk"
@@ -73,24 +73,36 @@ def add_members(*, actor: Actor, people: Sequence[NewMember], at: datetime) -> l
     return added
 
 
-def _users_of(platform_ids: set[str]) -> Mapping[str, int]:
-    """The users with these accounts on the chat platform, made where nobody has one yet."""
-    accounts = Identity.objects.filter(
-        provider=Identity.Provider.CHAT, community__isnull=True, platform_id__in=platform_ids
-    )
+def _users_of(platform_ids: set[str], *, community_id: int) -> Mapping[str, int]:
+    """The users of this community with these accounts on the chat platform, made where it knows none yet."""
+    accounts = _accounts(community_id).filter(platform_id__in=platform_ids)
     known = set(accounts.values_list("platform_id", flat=True))
     missing = sorted(platform_ids - known)
     users = User.objects.bulk_create([User() for _ in missing])
     Identity.objects.bulk_create(
         [
-            Identity(user=user, provider=Identity.Provider.CHAT, platform_id=platform_id)
+            Identity(
+                user=user,
+                provider=Identity.Provider.CHAT,
+                platform_id=platform_id,
+                community_id=community_id,
+            )
             for user, platform_id in zip(users, missing, strict=True)
         ],
-        ignore_conflicts=True,  # somebody signs in with it at this moment
+        ignore_conflicts=True,  # its owner acts in the community's chat at this moment
     )
-    found = dict(accounts.all().values_list("platform_id", "user_id"))
+    found = dict(accounts.all().order_by("-community_id").values_list("platform_id", "user_id"))
     User.objects.filter(pk__in={user.pk for user in users} - set(found.values())).delete()
     return found
+
+
+def _accounts(community_id: int) -> QuerySet[Identity]:
+    """The accounts on the chat platform that this community knows: its own, and those of its members."""
+    is_member = Exists(Member.objects.filter(community_id=community_id, user=OuterRef("user")))
+    return Identity.objects.filter(
+        Q(community_id=community_id) | Q(is_member, community__isnull=True),
+        provider=Identity.Provider.CHAT,
+    )
 
 
 def _note_added(member: Member, *, actor: Actor, at: datetime) -> None:
@@ -117,10 +129,12 @@ def add_member(*, actor: Actor, nick: str, access: str, at: datetime) -> Member:
 def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], at: datetime) -> None:
     """Change the `access`, `nick` and `platform_id` of a present member, those that are given.
 
-    Raises NoSuchMember. Refuses (Conflict) as `change_access` does, and a `platform_id` that somebody else
+    Raises NoSuchMember. Refuses (Conflict) as `change_access` does, and a `platform_id` that another member
     has or that is not the community's to change. The audit trail says that a name or an account changed, not
     to what: it outlives the person's erasure.
     """
+    if "platform_id" in changes:
+        _lock_user(actor.community_id, member_id)
     member = _lock(actor.community_id, member_id)
     if not member.belongs:
         raise Conflict("This member has left the community.")
@@ -144,19 +158,23 @@ def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], a
 
 def _change_account(member: Member, platform_id: str | None) -> bool:
     """Give a member another account on the chat platform, or none. Returns whether that changed anything."""
-    own = Identity.objects.select_for_update().filter(
-        user_id=member.user_id, provider=Identity.Provider.CHAT, community__isnull=True
-    )
-    present = list(own.order_by("pk"))
-    if (present[0].platform_id if present else None) == platform_id:
+    known = _accounts(member.community_id).order_by("pk")
+    present = known.filter(user_id=member.user_id).first()
+    if (present.platform_id if present else None) == platform_id:
         return False
     _require_ours(member)
+    if known.filter(platform_id=platform_id).exists():
+        raise Conflict("Another member of this community has this `platform_id`.")
+    Identity.objects.filter(
+        user_id=member.user_id, provider=Identity.Provider.CHAT, community_id=member.community_id
+    ).delete()
     if platform_id is not None:
-        account = {"provider": Identity.Provider.CHAT, "platform_id": platform_id}
-        Identity.objects.bulk_create([Identity(user_id=member.user_id, **account)], ignore_conflicts=True)
-        if Identity.objects.get(community__isnull=True, **account).user_id != member.user_id:
-            raise Conflict("Somebody else has this `platform_id`.")
-    Identity.objects.filter(pk__in=[each.pk for each in present]).exclude(platform_id=platform_id).delete()
+        Identity.objects.create(
+            user_id=member.user_id,
+            provider=Identity.Provider.CHAT,
+            platform_id=platform_id,
+            community_id=member.community_id,
+        )
     return True
 
 
@@ -213,14 +231,12 @@ def change_email(*, actor: Actor, member_id: int, email: str, at: datetime) -> M
 
 
 def _require_ours(member: Member) -> None:
-    """Refuse to change the account of somebody who signs in, or whom others know: it would let others in."""
-    user = member.user
-    has_password = bool(user.password) and user.has_usable_password()
-    proven = Identity.objects.filter(user_id=user.pk, proven_at__isnull=False)
-    if user.is_staff or has_password or user.last_login or proven.exists():
+    """Refuse to change the account of somebody who signs in, or who has acted with it in the chat here."""
+    user_id = member.user_id
+    if member.user.is_staff or identities.can_sign_in(user_id=user_id):
         raise Conflict("This person signs in here: only they can change their accounts.")
-    if Member.objects.filter(~Q(community_id=member.community_id), user_id=user.pk).exists():
-        raise Conflict("This person is a member of another community too: their account stays.")
+    if identities.has_acted(user_id=user_id):
+        raise Conflict("This person has answered with their account: only they can change it.")
 
 
 def is_only_admin(member: Member) -> bool:
@@ -233,6 +249,15 @@ def is_only_admin(member: Member) -> bool:
     )
     is_admin = member.access == Member.Access.ADMIN and member.belongs
     return is_admin and not admins.exclude(pk=member.pk).exists()
+
+
+def _lock_user(community_id: int, member_id: int) -> None:
+    """Have nobody join what is written about a member to the account's owner until the transaction ends.
+
+    The user comes before all other locks, as in a merge.
+    """
+    own = Member.objects.filter(community_id=community_id, pk=member_id)
+    list(User.objects.select_for_update(no_key=True).filter(pk__in=own.values("user_id")))
 
 
 def _lock(community_id: int, member_id: int) -> Member:

@@ -16,7 +16,7 @@ from django.db import connection
 from communities import key_versions
 from communities.errors import Conflict
 from communities.models import ApiKey, Community, Identity, Member, User
-from communities.services import audit
+from communities.services import audit, identities
 from communities.services.members import NoSuchMember
 from communities.services.memberships import is_only_admin
 from communities.transactions import in_transaction
@@ -89,22 +89,21 @@ def _person(
 
 
 def export_data(*, person: Person) -> Json:
-    """Return this app's data about a person: member, user, accounts and keys. Raises NoSuchMember."""
+    """Return this app's data about a person: member, user, accounts and keys. Raises NoSuchMember.
+
+    A community reads them. They do not contain how and when the person signs in (decisions 18.7).
+    """
     of_user = {"user_id": person.user_id}
     member = Member.objects.filter(pk=person.member_id or 0).select_related("user").first()
     if member is None:
         raise NoSuchMember
     keys = ApiKey.objects.filter(community_id=person.community_id, **of_user).order_by("pk")
-    # Accounts that belong to no community or to this one, not those of other communities.
-    accounts = [
-        each
-        for each in Identity.objects.filter(**of_user).order_by("pk")
-        if each.community_id in (None, person.community_id)
-    ]
+    known = identities.known_to(community_id=person.community_id)
+    accounts = Identity.objects.filter(known, **of_user).order_by("pk")
     own_setup = Community.objects.filter(pk=person.community_id, user_setup_id=person.user_id)
     return {
         "member": _member_as_json(member),
-        "user": _user_as_json(member),
+        "user": {"id": str(member.user_id), "name": member.user.name or None},
         "set_up_the_community": own_setup.exists(),
         "identities": [{"provider": each.provider, "platform_id": each.platform_id} for each in accounts],
         "api_keys": list(map(_key_as_json, keys)),
@@ -121,21 +120,6 @@ def _member_as_json(member: Member) -> Json:
         "avatar_url": member.avatar_url,
         "joined_at": member.joined_at,
         "left_at": member.left_at,
-    }
-
-
-def _user_as_json(member: Member) -> Json:
-    user = member.user
-    return {
-        "id": str(user.pk),
-        "name": user.name or None,
-        "username": user.username,
-        "email": user.email or None,
-        "is_active": user.is_active,
-        "is_staff": user.is_staff,
-        "merged_user_ids": list(map(str, user.merged_ids or ())),
-        "joined_at": user.date_joined,
-        "last_login_at": user.last_login,
     }
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from communities import queue, rounding
 from communities.audit_actions import Action
@@ -65,12 +65,12 @@ def refresh(
     """Ask the chat platform about a person in a community, and return them as a member, present or not.
 
     Makes them a member if they are in its server for the first time. Returns the member as it is if the
-    person has no account of the chat platform, and None if there is none. `rounded_to` is for questions
-    beside anonymous responses: no time of the member tells when exactly they came. Raises SourceUnavailable,
-    also while the platform wants to be left alone, and TokenRefused if the person has to sign in with it
-    again.
+    person has proven no account of the chat platform, and None if there is none. `rounded_to` is for
+    questions beside anonymous responses: no time of the member tells when exactly they came. Raises
+    SourceUnavailable, also while the platform wants to be left alone, and TokenRefused if the person has to
+    sign in with it again.
     """
-    if not _has_account(user_id):
+    if not proven_accounts(community_id, user_id).exists():
         return Member.objects.filter(community_id=community_id, user_id=user_id).first()
     if pause.lasts(at):
         raise SourceUnavailable("The platform wants to be left alone for now.")
@@ -190,8 +190,17 @@ class _Asked:
         return rounding.down(self.at, self.rounded_to)
 
 
-def _has_account(user_id: int) -> bool:
-    return Identity.objects.filter(user_id=user_id, provider=Identity.Provider.CHAT).exists()
+def proven_accounts(community_id: int | OuterRef, user_id: int | OuterRef) -> QuerySet[Identity]:
+    """The accounts by which the platform may be asked about somebody (decisions 18.5).
+
+    They have signed in with these, or have acted with them in this community's chat.
+    """
+    return Identity.objects.filter(
+        Q(community__isnull=True) | Q(community_id=community_id),
+        user_id=user_id,
+        provider=Identity.Provider.CHAT,
+        proven_at__isnull=False,
+    )
 
 
 def _ask(*, community_id: int, user_id: int, at: datetime) -> GuildMember | None:
@@ -203,9 +212,7 @@ def _ask(*, community_id: int, user_id: int, at: datetime) -> GuildMember | None
 
 def _ask_by_bot(*, community_id: int, user_id: int) -> GuildMember | None:
     """As the bot sees them, which needs no token of theirs. Raises SourceUnavailable."""
-    accounts = Identity.objects.filter(
-        user_id=user_id, provider=Identity.Provider.CHAT, community__isnull=True
-    ).order_by("pk")
+    accounts = proven_accounts(community_id, user_id).order_by("pk")
     for platform_id in accounts.values_list("platform_id", flat=True):
         if not platform_id.isdigit():
             continue
@@ -222,9 +229,7 @@ def _ask_by_bot(*, community_id: int, user_id: int) -> GuildMember | None:
 
 
 def _ask_by_token(*, community_id: int, user_id: int, at: datetime) -> GuildMember | None:
-    accounts = Identity.objects.filter(
-        user_id=user_id, provider=Identity.Provider.CHAT, proven_at__isnull=False
-    )
+    accounts = proven_accounts(community_id, user_id).filter(community__isnull=True)
     were_asked = False
     for identity_id in accounts.order_by("-proven_at").values_list("pk", flat=True):
         token = source_tokens.usable(identity_id=identity_id, at=at)
@@ -248,9 +253,7 @@ def _claim_old(at: datetime) -> list[Member]:
     with_token = SourceToken.objects.filter(
         identity__user=OuterRef("user"), identity__provider=Identity.Provider.CHAT
     )
-    with_account = Identity.objects.filter(
-        user=OuterRef("user"), provider=Identity.Provider.CHAT, community__isnull=True
-    )
+    with_account = proven_accounts(OuterRef("community_id"), OuterRef("user"))
     with_bot = ChatInstallation.objects.filter(
         community_id=OuterRef("community_id"), status=ChatInstallation.Status.CONNECTED
     )

@@ -31,13 +31,23 @@ _KEEP = """
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A present member as somebody to write to. `email` is empty if nobody knows an address."""
+    """A present member as somebody to write to. `email` is empty if nobody knows an address.
+
+    Staff may read `written`, the address that they wrote down, but not that of the member's account
+    (decisions 18.7).
+    """
 
     member_id: int
     user_id: int
     name: str
     email: str
+    written: str
     has_refused: bool
+
+    @property
+    def shown(self) -> str:
+        """Where mails go, in words for staff; empty if nobody knows an address."""
+        return self.written or ("The address of their account" if self.email else "")
 
 
 def proven_address(*, user_id: int) -> str | None:
@@ -55,10 +65,10 @@ def keep_present(*, community_id: int, member_ids: Collection[int]) -> set[int]:
 def recipients(*, community_id: int, member_ids: Collection[int]) -> Mapping[int, Recipient]:
     """The present members among these ids, by their ids."""
     members = with_addresses(community_id=community_id).filter(pk__in=member_ids)
-    rows = members.values_list("pk", "user_id", "nick", "user__name", "address", "mail_refused_at")
+    rows = members.values_list("pk", "user_id", "nick", "user__name", "address", "email", "mail_refused_at")
     return {
-        pk: Recipient(pk, user_id, nick or name, address, refused_at is not None)
-        for pk, user_id, nick, name, address, refused_at in rows
+        pk: Recipient(pk, user_id, nick or name, address, written, refused_at is not None)
+        for pk, user_id, nick, name, address, written, refused_at in rows
     }
 
 

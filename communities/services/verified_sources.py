@@ -41,6 +41,7 @@ _FIRST_MET = """
     LEFT JOIN communities_sourcecheck answer ON (answer.source_id, answer.identity_id) = (source.id, own.id)
     WHERE source.community_id = %(community)s AND source.id = ANY(%(sources)s::bigint[])
         AND source.removed_at IS NULL AND own.proven_at IS NOT NULL
+        AND (own.community_id IS NULL OR own.community_id = source.community_id)
         AND (source.rule = 'has_account' OR answer.passes AND answer.checked_at > %(since)s)
     ORDER BY array_position(%(sources)s::bigint[], source.id), own.id LIMIT 1
 """
@@ -111,7 +112,7 @@ def ask(
     Stops at the first yes. `rounded_to` is for questions beside anonymous responses: no stored time tells
     when exactly the person came. Waits for other servers: never call it inside a transaction.
     """
-    accounts = list(Identity.objects.filter(user_id=user_id, proven_at__isnull=False))
+    accounts = list(Identity.objects.filter(user_id=user_id, community__isnull=True))
     wanted = in_community(community_id=community_id).filter(pk__in=source_ids)
     pairs = [
         (source, account)

@@ -224,9 +224,9 @@ class LinkViewSet(OwnWorkViewSet):
         summary="Export personal links",
         description=(
             "All links that are valid now, oldest first, as a file with the columns `member_id`, `name`, "
-            "`email`, `url`, `expires_at`, `id` and `metadata` (as JSON). `email` is the address that the "
-            "member's account has proven, else the one that staff wrote down; it may be empty. Links of "
-            "members who have left are not in it. A name or address that a spreadsheet could read as a "
+            "`email`, `url`, `expires_at`, `id` and `metadata` (as JSON). `email` is the address that "
+            "staff wrote down, not that of the member's account; it may be empty. Links of members who have "
+            "left are not in it. A name or address that a spreadsheet could read as a "
             "formula starts with an apostrophe."
         ),
         parameters=[LinkExportIn],

@@ -39,13 +39,6 @@ EXAMPLE: dict[str, Any] = {
     "user": {
         "id": "52",
         "name": "Marit Solberg",
-        "username": "u-5f0c0a5b8c0e4c7f9a3e7d1b2c4d6e8f",
-        "email": None,
-        "is_active": True,
-        "is_staff": False,
-        "merged_user_ids": [],
-        "joined_at": "2025-05-01T09:00:00Z",
-        "last_login_at": None,
     },
     "set_up_the_community": False,
     "identities": [{"provider": "chat", "platform_id": "820000000000000042"}],
@@ -132,16 +125,10 @@ class PersonMemberOut(serializers.Serializer[Any]):
 
 
 class PersonUserOut(serializers.Serializer[Any]):
-    """The person's account, which all communities share."""
+    """The person. Their mail address and sign-ins are not the community's to read."""
 
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
-    username = serializers.CharField(help_text="Staff sign in with it; generated for everybody else.")
-    email = serializers.CharField(allow_null=True)
-    is_active = serializers.BooleanField()
-    is_staff = serializers.BooleanField()
-    joined_at = serializers.DateTimeField()
-    last_login_at = serializers.DateTimeField(allow_null=True)
 
 
 class PersonIdentityOut(serializers.Serializer[Any]):
@@ -290,7 +277,9 @@ class PersonViewSet(CommunityViewSet):
         summary="Read all data stored about a person",
         description=(
             "Returns all data that this community stores about a current or former member, in one response "
-            "without pages. Data in other communities is not included. For `anonymous` projects it contains "
+            "without pages. Not included are data in other communities, and how the person signs in: their "
+            "mail address, their sign-ins, and accounts on platforms that no verified source of this "
+            "community asks about. For `anonymous` projects it contains "
             "how often the person completed them and what that gave them, but no answers, because these "
             "cannot be traced to anyone. Also left out are secrets, which are stored only as digests, and "
             "the respondent of an unfinished anonymous conversation, who is stored encrypted for at most a "

@@ -27,7 +27,8 @@ from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.models import ApiKey, Community, Identity, Invitation, Mail, Member, User
-from communities.services import audit, members
+from communities.rounding import Rounding
+from communities.services import audit, identities, members
 from communities.services import people as membership_data
 from communities.transactions import in_transaction
 from surveys.models import Completion, Conversation, PersonalLink, Project, ResponseDeletion, ScriptDraft
@@ -84,10 +85,11 @@ _MOVE_COMPLETIONS = """
 
 
 @in_transaction
-def merge_users(*, keep_id: int, drop_id: int, at: datetime) -> None:
+def merge_users(*, keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding | None = None) -> None:
     """Make everything of the user `drop_id` that of `keep_id`, and delete the former.
 
-    Refuses (Conflict) users who are inactive or have just gone, and to drop a superuser.
+    `rounded_to` rounds the time in the audit trail, beside anonymous responses. Refuses (Conflict) users who
+    are inactive or have just gone, and to drop a superuser.
     """
     # A mode that lets others refer to the users meanwhile: a conversation that begins holds its member, whom
     # we wait for below.
@@ -102,7 +104,7 @@ def merge_users(*, keep_id: int, drop_id: int, at: datetime) -> None:
         raise Conflict("A superuser's account cannot become part of another one.")
     answered = Conversation.objects.filter(user_id=drop_id).values_list("project__community_id", flat=True)
     for community_id in sorted({*membership_data.communities_of(user_id=drop_id), *answered.distinct()}):
-        _merge_in_community(community_id, keep_id, drop_id, at)
+        _merge_in_community(community_id, keep_id, drop_id, at, rounded_to)
     _move_accounts(keep, drop)
     keep.is_staff = keep.is_staff or drop.is_staff
     keep.name = keep.name or drop.name
@@ -127,7 +129,9 @@ def merge_proven_users(*, keep_id: int, drop_id: int, identity_id: int, at: date
     merge_users(keep_id=keep_id, drop_id=drop_id, at=at)
 
 
-def _merge_in_community(community_id: int, keep_id: int, drop_id: int, at: datetime) -> None:
+def _merge_in_community(
+    community_id: int, keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding | None
+) -> None:
     key_versions.announce([community_id])
     dropped = membership_data.Person(community_id, None, drop_id)
     conversations = people.named_conversations_of(dropped).keys()
@@ -148,7 +152,7 @@ def _merge_in_community(community_id: int, keep_id: int, drop_id: int, at: datet
         return
     if own is None:
         Member.objects.filter(pk=other.pk).update(user_id=keep_id)
-        _record(other.pk, community_id, keep_id, at)
+        _record(other.pk, community_id, keep_id, at, rounded_to)
         return
     rewards.merge(keep_id=own.pk, drop_id=other.pk, community_id=community_id, at=at)
     PersonalLink.objects.filter(member=other).update(member=own)
@@ -156,11 +160,17 @@ def _merge_in_community(community_id: int, keep_id: int, drop_id: int, at: datet
     _take_over(own, other)
     dropped_id = other.pk
     other.delete()
-    _record(own.pk, community_id, keep_id, at, dropped_id=dropped_id)
+    _record(own.pk, community_id, keep_id, at, rounded_to, dropped_id=dropped_id)
 
 
 def _record(
-    member_id: int, community_id: int, keep_id: int, at: datetime, *, dropped_id: int | None = None
+    member_id: int,
+    community_id: int,
+    keep_id: int,
+    at: datetime,
+    rounded_to: Rounding | None,
+    *,
+    dropped_id: int | None = None,
 ) -> None:
     """Write into the history of a community that a member is another user now, or two are one."""
     member = Member.objects.select_related("community").get(pk=member_id)
@@ -170,6 +180,7 @@ def _record(
         on=members.subject_of(community_id=community_id, member_id=member_id, user_id=keep_id),
         at=at,
         before=None if dropped_id is None else {"member_id": str(dropped_id)},
+        rounded_to=rounded_to,
     )
 
 
@@ -268,7 +279,11 @@ def _move_what_they_made(community_id: int, keep_id: int, drop_id: int) -> None:
 
 
 def _move_accounts(keep: User, drop: User) -> None:
-    """Accounts of other platforms and e-mail addresses. The kept user's primary address stays that."""
+    """Accounts of other platforms and e-mail addresses. The kept user's primary address stays that.
+
+    Accounts that only a community wrote down do not come along (decisions 18.3).
+    """
+    identities.leave_unproven(user_id=drop.pk)
     Identity.objects.filter(user=drop).update(user=keep)
     SocialAccount.objects.filter(user=drop).update(user=keep)
     LogEntry.objects.filter(user=drop).update(user=keep)

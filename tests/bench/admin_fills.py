@@ -59,8 +59,8 @@ def members(loading: Loading, count: int) -> None:
         FROM generate_series(1, %(count)s) n
         """,
         """
-        INSERT INTO communities_identity (user_id, provider, platform_id)
-        SELECT id, 'chat', id FROM communities_user WHERE username LIKE 'listed %%'
+        INSERT INTO communities_identity (user_id, provider, platform_id, proven_at)
+        SELECT id, 'chat', id, now() FROM communities_user WHERE username LIKE 'listed %%'
         """,
         """
         INSERT INTO communities_member (community_id, user_id, access, nick, joined_at, left_at)

@@ -200,8 +200,8 @@ def members_with_xp(database_url: str, count: int) -> None:
         FROM generate_series(1, %(count)s) n
         """,
         """
-        INSERT INTO communities_identity (user_id, provider, platform_id)
-        SELECT id, 'chat', id FROM communities_user WHERE username LIKE 'measured %%'
+        INSERT INTO communities_identity (user_id, provider, platform_id, proven_at)
+        SELECT id, 'chat', id, now() FROM communities_user WHERE username LIKE 'measured %%'
         """,
         """
         INSERT INTO communities_member (community_id, user_id, access, nick, joined_at, left_at)

@@ -115,7 +115,7 @@ def test_superusers_are_not_to_be_touched(is_active: bool) -> None:
 
 
 def test_an_account_that_may_do_more_is_not_changed() -> None:
-    """Whoever could set its password could sign in as it."""
+    """Nobody but superusers sets a password: whoever does so can sign in as the user."""
     staff = Staff()
     direct = staff.colleague()
     direct.user_permissions.add(permission("delete_project"))
@@ -127,9 +127,9 @@ def test_an_account_that_may_do_more_is_not_changed() -> None:
     for user, expected in ((direct, 403), (by_group, 403), (same, 302)):
         passwords = {"password1": "a new secret 1", "password2": "a new secret 1", "set-password": "1"}
         page = reverse("admin:auth_user_password_change", args=[user.pk])
-        assert staff.client.post(page, {**passwords, "usable_password": "true"}).status_code == expected
+        assert staff.client.post(page, {**passwords, "usable_password": "true"}).status_code == 403
         assert staff.save(user, name="Changed").status_code == expected
-        assert User.objects.get(pk=user.pk).check_password("a new secret 1") is (expected == 302)
+        assert not User.objects.get(pk=user.pk).check_password("a new secret 1")
 
 
 def test_nobody_grants_what_they_do_not_hold() -> None:
@@ -232,7 +232,28 @@ def test_accounts_of_other_communities_are_not_shown() -> None:
 
     page = staff.open("communities_user_change", colleague.pk).content.decode()
 
-    assert ["everywhere" in page, ">here<" in page, "elsewhere" in page] == [True, True, False]
+    assert ["everywhere" in page, ">here<" in page, "elsewhere" in page] == [False, True, False]
+
+
+def test_how_people_sign_in_is_for_superusers() -> None:
+    staff, root = Staff(), Client()
+    root.force_login(StaffFactory.create())
+    colleague = staff.colleague(
+        name="Mira", username="mira-77", email="mira@example.org", last_login=NOON, password="!x"
+    )
+    pages = [
+        reverse("admin:communities_user_changelist"),
+        reverse("admin:communities_user_changelist") + "?q=mira-77",
+        reverse("admin:communities_user_change", args=[colleague.pk]),
+    ]
+
+    own, roots = ([client.get(page).content.decode() for page in pages] for client in (staff.client, root))
+
+    for secret in ("mira@example.org", "mira-77</", "Last sign-in", "Last login"):
+        assert not any(secret in page for page in own), secret
+    assert ["mira-77" in pages[2] for pages in (own, roots)] == [False, True]
+    assert "mira@example.org" in roots[0]
+    assert ["Mira" in page for page in own] == [True, False, True]
 
 
 def test_staff_of_no_community_see_no_users() -> None:
@@ -274,17 +295,19 @@ def test_a_changed_account_and_password_are_recorded_in_the_communities_that_kno
     values = form_of(colleague)
     del values["is_active"]
     staff.client.post(
-        reverse("admin:communities_user_change", args=[colleague.pk]), {**values, "email": "mira@example.org"}
+        reverse("admin:communities_user_change", args=[colleague.pk]), {**values, "name": "Mirabel"}
     )
-    staff.client.post(
+    root = Client()
+    root.force_login(StaffFactory.create())
+    root.post(
         password, {"password1": "a-very-l0ng-one", "password2": "a-very-l0ng-one", "usable_password": "true"}
     )
 
     first, second = AuditEntry.objects.order_by("pk")
-    assert (first.action, first.object_type, first.object_name) == ("member.updated", "member", "Mira")
+    assert (first.action, first.object_type, first.object_name) == ("member.updated", "member", "Mirabel")
     assert (first.community_id, first.actor_id) == (staff.community.pk, staff.user.pk)
     assert first.before == {"is_active": True}
-    assert first.after == {"is_active": False, "account": ["email", "is_active"]}
+    assert first.after == {"is_active": False, "account": ["is_active", "name"]}
     assert second.after == {"account": ["password"]}
     assert "a-very-l0ng-one" not in f"{second.before}{second.after}"
 

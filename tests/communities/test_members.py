@@ -6,6 +6,7 @@ from django.db import connections
 from communities.models import Identity, Member, User
 from communities.services import count_projects, members
 from communities.services.members import Account, KnownPerson, Membership, NoSuchMember
+from tests.factories import IdentityFactory
 from tests.support.caller import Caller, counts
 from tests.support.moments import NOON
 
@@ -22,9 +23,9 @@ def test_a_present_member_is_found_by_either_id(db: None) -> None:
 def test_a_member_is_known_by_nick_roles_and_accounts_that_of_the_chat_first(db: None) -> None:
     caller = Caller("member")
     Member.objects.update(nick="Rook", role_ids=["31", "32"], roles_told_at=NOON)
-    Identity.objects.create(user=caller.user, provider="video", platform_id="v 1")
-    Identity.objects.create(user=caller.user, provider="chat", platform_id="c1")
-    Identity.objects.create(user=caller.user, provider="web", platform_id="w1", community=caller.community)
+    IdentityFactory.create(user=caller.user, provider="video", platform_id="v 1")
+    IdentityFactory.create(user=caller.user, platform_id="c1")
+    IdentityFactory.create(user=caller.user, provider="web", platform_id="w1", community=caller.community)
 
     person = members.find_person(community_id=caller.community.pk, user_id=caller.user.pk)
 

@@ -58,8 +58,13 @@ def person() -> User:
     return UserFactory.create()
 
 
-def _account(person: User, provider: str = "video", *, proven_at: datetime | None = NOON) -> Identity:
-    return IdentityFactory.create(user=person, provider=provider, proven_at=proven_at)
+def _account(person: User, provider: str = "video") -> Identity:
+    return IdentityFactory.create(user=person, provider=provider)
+
+
+def _claim(person: User, source: VerifiedSource) -> Identity:
+    """An account that the source's community wrote down."""
+    return IdentityFactory.create(user=person, provider=source.provider, community=source.community)
 
 
 def _met(person: User, *wanted: VerifiedSource, at: datetime = NOON) -> int | None:
@@ -100,15 +105,16 @@ def test_a_no_does_not_count(person: User) -> None:
 
 def test_having_a_proven_account_is_enough_where_the_rule_asks_for_no_more(person: User) -> None:
     source = VerifiedSourceFactory.create(rule="has_account", target="")
-    _account(person, proven_at=None)
+    _claim(person, source)
     before = _met(person, source)
-    Identity.objects.update(proven_at=NOON)
+    Identity.objects.update(proven_at=NOON, community=None)
 
     assert (before, _met(person, source)) == (None, source.pk)
 
 
 def test_an_account_that_nobody_proved_meets_nothing(person: User) -> None:
-    check = SourceCheckFactory.create(identity=_account(person, proven_at=None))
+    source = VerifiedSourceFactory.create()
+    check = SourceCheckFactory.create(source=source, identity=_claim(person, source))
 
     assert _met(person, check.source) is None
 
@@ -169,8 +175,8 @@ def test_accounts_of_other_platforms_and_unproven_ones_are_not_asked_about(
     person: User, platform: Platform
 ) -> None:
     source = VerifiedSourceFactory.create()
-    _account(person, "streaming")
-    _account(person, "video", proven_at=None)
+    _claim(person, source)
+    _account(UserFactory.create(), "video")
 
     assert _ask(person, source) == Asked()
     assert platform.asked == []

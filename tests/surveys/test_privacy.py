@@ -16,7 +16,7 @@ from surveys.services.responses import service as responses
 from tests.support.actors import actor
 from tests.support.caller import Caller
 from tests.support.dumps import dump
-from tests.support.moments import LUNCHTIME
+from tests.support.moments import LUNCHTIME, NOON
 from tests.support.refusals import refused
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -31,7 +31,7 @@ anonymous: dict[str, Any] = {"privacy_mode": "anonymous", "max_completes_per_use
 
 def member():
     user = User.objects.create(pk=USER_ID, name=NAME)
-    Identity.objects.create(user=user, provider="chat", platform_id=CHAT_ID)
+    Identity.objects.create(user=user, provider="chat", platform_id=CHAT_ID, proven_at=NOON)
     Member.objects.create(pk=MEMBER_ID, community=scenario.community(), user=user)
     return admission.member(community_id=1, member_id=str(MEMBER_ID))
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from communities.models import AuditEntry, Member
-from tests.factories import IdentityFactory, MemberFactory, StandingFactory
+from tests.factories import IdentityFactory, MemberFactory, StandingFactory, VerifiedSourceFactory
 from tests.support.moments import NOON
 from tests.support.plans import analyse, fill_members, rows_read
 from tests.support.staff import Staff, row_titles, text_of
@@ -40,6 +40,8 @@ def earned(staff: Staff, nick: str = "Ann") -> Member:
     roles.grant(member_id=found.pk, role_id="role-77", project_id=5, project_name="Club evening", at=NOON)
     IdentityFactory.create(user=found.user, platform_id=f"chat-{found.pk}")
     IdentityFactory.create(user=found.user, provider="video", platform_id=f"video-{found.pk}")
+    IdentityFactory.create(user=found.user, provider="streaming", platform_id=f"stream-{found.pk}")
+    VerifiedSourceFactory.create(community=staff.community, provider="video")
     return found
 
 
@@ -139,12 +141,14 @@ def test_a_complete_id_finds_a_member_of_this_community_only() -> None:
 def test_only_admins_find_people_by_accounts_beyond_the_chat_platform() -> None:
     admin = Staff()
     user = member(admin, "Zoe").user
+    VerifiedSourceFactory.create(community=admin.community, provider="streaming")
     IdentityFactory.create(user=user, platform_id="stream-9", provider="streaming")
+    IdentityFactory.create(user=user, platform_id="steam-9", provider="game_store")
     IdentityFactory.create(user=user, platform_id="web-9", provider="web", community=Staff().community)
 
     assert listed(admin, q="stream-9") == ["Zoe"]
     assert listed(admin.beside("creator"), q="stream-9") == []
-    assert listed(admin, q="web-9") == []
+    assert listed(admin, q="web-9") == listed(admin, q="steam-9") == []
 
 
 @pytest.mark.parametrize("sort", ["newest", "xp"])
@@ -179,6 +183,7 @@ def test_an_admin_sees_the_whole_profile() -> None:
         f"video-{ann.pk}",
     ):
         assert each in said, each
+    assert f"stream-{ann.pk}" not in said  # nothing here asks about that platform
     assert "By hand +130 130" in said
     assert '<progress id="level-bar" max="200" value="30">' in page.content.decode()
     assert "/badges/3.svg" in page.content.decode()

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from communities.models import CommunitySettings, Identity
+from communities.models import CommunitySettings
 from tests.factories import IdentityFactory
 from tests.support.caller import Caller, faults, refusal
 from tests.support.xp.leaderboard import JANUARY, LATE_IN_JANUARY, achievement, leave, member, names, ranks
@@ -103,10 +103,10 @@ def test_a_new_members_json_has_zeros_and_nulls(admin):
 
 def test_the_platform_id_is_that_of_the_first_chat_account(admin):
     ann = member(admin, "Ann")
-    Identity.objects.create(user=ann.user, provider="web", platform_id="w", community=admin.community)
-    Identity.objects.create(user=ann.user, provider="video", platform_id="v")
-    Identity.objects.create(user=ann.user, provider="chat", platform_id="2")
-    Identity.objects.create(user=ann.user, provider="chat", platform_id="1")
+    IdentityFactory.create(user=ann.user, provider="web", platform_id="w", community=admin.community)
+    IdentityFactory.create(user=ann.user, provider="video", platform_id="v")
+    IdentityFactory.create(user=ann.user, platform_id="2")
+    IdentityFactory.create(user=ann.user, platform_id="1")
 
     assert admin.get(f"/members/{ann.pk}").json()["platform_id"] == "2"
 

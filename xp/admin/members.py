@@ -16,7 +16,7 @@ from communities.actors import Actor, Role
 from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.admin_site.texts import moment, number
-from communities.models import Identity, Member
+from communities.models import Member
 from communities.services import get_settings
 from communities.services.member_search import find_members
 from xp import levels
@@ -158,8 +158,7 @@ class MemberAdmin(CommunityModelAdmin[Member]):
 
 def find(actor: Actor, term: str) -> list[int]:
     """The ids of members that a term finds. Only admins can search for accounts outside the chat."""
-    providers = Identity.Provider.values if actor.is_admin else [Identity.Provider.CHAT.value]
-    return find_members(community_id=actor.community_id, term=term, providers=providers)
+    return find_members(community_id=actor.community_id, term=term, by_all_accounts=actor.is_admin)
 
 
 def _member(row: Member | Standing) -> Member:

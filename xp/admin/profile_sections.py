@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
 
 from communities.actors import Actor
 from communities.admin_site import acting
 from communities.models import Identity, Member
+from communities.services import identities
 from communities.services.chat import overview
 from communities.sources import platforms
 from xp.admin import profile
@@ -48,9 +48,9 @@ def roles(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Se
 
 @profile.add_sections
 def accounts(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Section]:
-    """Accounts of no community or of this one. Others than admins see only those on the chat platform."""
-    here = Q(community=None) | Q(community_id=member.community_id)
-    rows = Identity.objects.filter(here, user_id=member.user_id).order_by("pk")
+    """The accounts that the community may know. Others than admins see only those on the chat platform."""
+    known = identities.known_to(community_id=member.community_id)
+    rows = Identity.objects.filter(known, user_id=member.user_id).order_by("pk")
     if not actor.is_admin:
         rows = rows.filter(provider=Identity.Provider.CHAT)
     shown = [(row, platforms.LABELS[row.provider]) for row in rows[:MAX_SHOWN]]

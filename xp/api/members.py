@@ -48,7 +48,8 @@ class NewMemberIn(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         allow_blank=False,
-        help_text="Their account on the chat platform. Who signs in with it is this member.",
+        help_text="Their account on the chat platform. Your word alone until the owner signs in with it "
+        "or acts in your community; then they are this member.",
     )
 
 
@@ -169,7 +170,9 @@ class MemberViewSet(CommunityViewSet):
         description=(
             "Adds one member, or up to 100 at once as `members`, of whom any fault refuses all. A member who "
             "has the `platform_id` already, also one who has left, is returned unchanged: one alone with "
-            "`200`, and many with `201` if at least one is new. Needs the role admin."
+            "`200`, and many with `201` if at least one is new. Whether other communities know the account "
+            "changes nothing: until its owner signs in with it or acts in your community, you read about "
+            "this person only what you wrote, and `user_id` may change then. Needs the role admin."
         ),
         request=PolymorphicProxySerializer(
             component_name="NewMemberOrMembers",
@@ -217,9 +220,8 @@ class MemberViewSet(CommunityViewSet):
         summary="Change a member",
         description=(
             "Changes what is sent. It is `409 conflict` for a member who has left, to take the access of the "
-            "community's only admin, and for a `platform_id` that somebody else has, or of a person who "
-            "signs in here or is a member of another community: those accounts are theirs. Needs the role "
-            "admin."
+            "community's only admin, and for a `platform_id` that another member has, or of a person who "
+            "signs in or has acted in your chat: those accounts are theirs. Needs the role admin."
         ),
         request=MemberIn,
         responses=MemberOut,

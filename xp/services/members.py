@@ -41,7 +41,9 @@ _COLUMNS = """
 _ACCOUNT = """
     LEFT JOIN LATERAL (
         SELECT platform_id FROM communities_identity
-        WHERE user_id = member.user_id AND provider = 'chat' ORDER BY id LIMIT 1
+        WHERE user_id = member.user_id AND provider = 'chat'
+            AND (community_id IS NULL OR community_id = member.community_id)
+        ORDER BY id LIMIT 1
     ) AS account ON TRUE
 """
 
@@ -137,8 +139,8 @@ def _where(community_id: int, filters: Mapping[str, Any]) -> tuple[str, list[Any
         values.append(user_id)
     if platform_id := filters.get("platform_id"):
         conditions.append(
-            "member.user_id = (SELECT user_id FROM communities_identity"
-            " WHERE provider = 'chat' AND platform_id = %s AND community_id IS NULL)"
+            "member.user_id IN (SELECT user_id FROM communities_identity WHERE provider = 'chat'"
+            " AND platform_id = %s AND (community_id IS NULL OR community_id = member.community_id))"
         )
         values.append(platform_id)
     if search := filters.get("search"):

@@ -18,7 +18,7 @@ from communities.audit_actions import Action
 from communities.chat_platform import client
 from communities.chat_platform.client import Refused
 from communities.errors import Conflict, NotFound
-from communities.models import ChatInstallation, ChatTask, Identity
+from communities.models import ChatInstallation, ChatTask
 from communities.rounding import Rounding
 from communities.services import audit, platform_members
 from communities.services.chat import guilds, installations, outbox, overview
@@ -74,9 +74,7 @@ def _waiting() -> QuerySet[RoleGrant]:
     connected = ChatInstallation.objects.filter(
         community_id=OuterRef("community_id"), status=ChatInstallation.Status.CONNECTED
     )
-    account = Identity.objects.filter(
-        user=OuterRef("member__user"), provider=Identity.Provider.CHAT, community__isnull=True
-    )
+    account = platform_members.proven_accounts(OuterRef("community_id"), OuterRef("member__user"))
     is_back = Q(skipped_at__isnull=True) | Q(member__roles_told_at__gt=F("skipped_at"))
     return RoleGrant.objects.filter(
         is_back,
@@ -93,9 +91,7 @@ def carry_out(task: ChatTask, at: datetime) -> None:
     grant = RoleGrant.objects.select_related("member").filter(pk=int(task.subject)).first()
     if grant is None or grant.carried_out_at is not None:
         return
-    accounts = Identity.objects.filter(
-        user=grant.member.user_id, provider=Identity.Provider.CHAT, community__isnull=True
-    )
+    accounts = platform_members.proven_accounts(grant.community_id, grant.member.user_id)
     ids = list(accounts.order_by("pk").values_list("platform_id", flat=True))
     if not ids:  # it was disconnected meanwhile
         RoleGrant.objects.filter(pk=grant.pk).update(is_asked_for=False)

@@ -188,7 +188,9 @@ def _connect(
 
 
 def _remember(identity: Identity, proof: Proof) -> None:
-    """Keep the tokens, and ask the chat platform where the person is a member."""
+    """Join what communities wrote about the account, keep the tokens, and ask where they are a member."""
+    at = timezone.now()
+    identities.join_written(user_id=identity.user_id, at=at)
     if proof.tokens is None:
         return
     source_tokens.save(
@@ -198,6 +200,4 @@ def _remember(identity: Identity, proof: Proof) -> None:
         expires_at=proof.tokens.expires_at,
     )
     if identity.provider == Identity.Provider.CHAT:
-        platform_members.refresh_at_sign_in(
-            identity_id=identity.pk, user_id=identity.user_id, at=timezone.now()
-        )
+        platform_members.refresh_at_sign_in(identity_id=identity.pk, user_id=identity.user_id, at=at)

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from communities.models import Identity
+from communities import queue, rounding
 from communities.rounding import Rounding
 from communities.services import identities, members, platform_members
 from communities.services.members import COLUMNS_OF_PERSON, KnownPerson, person_of
 from communities.sources.chat import GuildMember
 from communities.statements import prepared
 
+JOIN = "communities.join_written"
 NOTED_AGAIN = timedelta(minutes=30)  # although nothing has changed: then `roles_told_at` says how fresh it is
 
 _PERSON = f"""
-    SELECT here.nick, here.avatar_url, here.role_ids, {COLUMNS_OF_PERSON}
+    SELECT here.nick, here.avatar_url, here.role_ids, account.proven_at IS NOT NULL, account.has_written,
+        {COLUMNS_OF_PERSON}
     FROM communities_community community
-    LEFT JOIN communities_identity account ON account.provider = 'chat'
-        AND account.platform_id = %(platform_id)s AND account.community_id IS NULL
+    LEFT JOIN LATERAL (
+        SELECT known.user_id, known.proven_at, known.community_id IS NULL AND EXISTS (
+            SELECT FROM communities_identity written
+            WHERE written.provider = 'chat' AND written.platform_id = %(platform_id)s
+                AND written.community_id = community.id
+        ) AS has_written
+        FROM communities_identity known
+        WHERE known.provider = 'chat' AND known.platform_id = %(platform_id)s
+            AND (known.community_id IS NULL OR known.community_id = community.id)
+        ORDER BY known.community_id NULLS FIRST LIMIT 1
+    ) account ON TRUE
     LEFT JOIN communities_user person ON person.id = account.user_id
     LEFT JOIN communities_member here ON here.user_id = person.id
         AND here.community_id = community.id AND here.left_at IS NULL
@@ -37,24 +48,32 @@ def known(
 ) -> KnownPerson | None:
     """Somebody as a community knows them, by their account on the platform; None if it is no community.
 
-    Makes a user and a member of somebody who is new, and keeps name, picture and roles up to date. One
-    statement if nothing has changed. Their roles are those that the platform lists now. Whoever left the
-    community in another way than by leaving its server is no member here. Beside anonymous answers
-    `rounded_to` rounds the times of somebody new, and nothing is written about others.
+    Makes a user and a member of somebody who is new, and keeps name, picture and roles up to date. What the
+    community wrote about the account becomes theirs. One statement if nothing has changed. Their roles are
+    those that the platform lists now. Whoever left the community in another way than by leaving its server is
+    no member here. Beside anonymous answers `rounded_to` rounds the times of somebody new, and nothing is
+    written about others.
     """
     found = _find(community_id, platform_id)
     if found is None:
         return None
     stored, person = found
-    is_same = stored == (listed.nick or stored[0], listed.avatar_url, set(listed.role_ids))
+    is_same = stored.has(listed)
     told_at = person.roles_told_at if person else None
     is_fresh = told_at is not None and at - told_at < NOTED_AGAIN
     # Beside an anonymous answer nothing is kept up to date: that row would be written just before the answer.
     is_kept = rounded_to is not None or (is_same and is_fresh)
-    if person is None or person.member_id is None or not is_kept:
-        user_id = person.user_id if person else None
+    if stored.has_written and rounded_to is None:
+        queue.wake(JOIN, user_id=person.user_id if person else None, community_id=community_id)
+    if person is None or person.member_id is None or not stored.is_proven or not is_kept:
+        user_id = person.user_id if person and stored.is_proven else None
         if user_id is None:
-            user_id = identities.note(provider=Identity.Provider.CHAT, platform_id=platform_id, name=name)
+            user_id = identities.note_acting(
+                community_id=community_id,
+                platform_id=platform_id,
+                name=name,
+                at=rounding.down(at, rounded_to),
+            )
         platform_members.note_listed(
             listed=listed, community_id=community_id, user_id=user_id, at=at, rounded_to=rounded_to
         )
@@ -64,7 +83,24 @@ def known(
     return replace(person, role_ids=frozenset(listed.role_ids), roles_told_at=at)
 
 
-_Stored = tuple[str, str | None, set[str]]
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What is stored of an account's owner as a member, and about the account.
+
+    `is_proven`: they have signed in with it, or have acted here before. `has_written`: they have signed in
+    with it, and this community's own entry for it is not joined to them yet.
+    """
+
+    nick: str
+    avatar_url: str | None
+    role_ids: frozenset[str]
+    is_proven: bool
+    has_written: bool
+
+    def has(self, listed: GuildMember) -> bool:
+        """Whether the platform lists the same."""
+        same_nick = not listed.nick or listed.nick == self.nick
+        return same_nick and self.avatar_url == listed.avatar_url and self.role_ids == {*listed.role_ids}
 
 
 def _find(community_id: int, platform_id: str) -> tuple[_Stored, KnownPerson | None] | None:
@@ -73,6 +109,6 @@ def _find(community_id: int, platform_id: str) -> tuple[_Stored, KnownPerson | N
         row = cursor.fetchone()
     if row is None:
         return None
-    nick, avatar_url, role_ids = row[:3]
-    person = None if row[3] is None else person_of(row[3:])
-    return (nick or "", avatar_url, set(role_ids or ())), person
+    nick, avatar_url, role_ids, is_proven, has_written, *columns = row
+    person = None if columns[0] is None else person_of(columns)
+    return _Stored(nick or "", avatar_url, frozenset(role_ids or ()), is_proven, bool(has_written)), person

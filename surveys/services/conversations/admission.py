@@ -16,7 +16,7 @@ from typing import Any
 from communities.errors import Forbidden, refuse
 from communities.http import throttling
 from communities.rounding import Rounding
-from communities.services import members, platform_members, sign_ins, verified_sources
+from communities.services import identities, members, platform_members, sign_ins, verified_sources
 from communities.services.members import Account, KnownPerson
 from communities.services.verified_sources import Asked
 from communities.sources.failures import SourceUnavailable, TokenRefused
@@ -159,9 +159,9 @@ def check(*, project: Project, respondent: Respondent, at: datetime) -> Responde
 def ask_platforms(*, project: Project, respondent: Respondent, at: datetime) -> tuple[Respondent, Asked]:
     """Ask the platforms about a respondent whom `check` would refuse by what is known.
 
-    Returns them as they are known now, and how asking went. They are asked about the same person in
-    the same community at most MOST_QUESTIONS times in QUESTIONS_PERIOD. Waits for other servers: never call
-    it inside a transaction.
+    Before that, what this community wrote about an account that they have proven becomes theirs. Returns them
+    as they are known now, and how asking went. They are asked about the same person in the same community at
+    most MOST_QUESTIONS times in QUESTIONS_PERIOD. Waits for other servers: never call it in a transaction.
     """
     try:
         check(project=project, respondent=respondent, at=at)
@@ -198,6 +198,7 @@ def _asked(
         "rounded_to": Rounding.DAY if project.is_anonymous else None,
     }
     if {Missing.MEMBERSHIP, Missing.ROLE} & {*missing}:
+        identities.join_written(**about)
         asked = _refresh(about)
         person = members.find_person(community_id=project.community_id, user_id=person.user_id) or person
     if Missing.SOURCE in missing:

@@ -1,4 +1,4 @@
-"""The valid links of a project as a file for staff: names, mail addresses, and the addresses to hand out."""
+"""The valid links of a project as a file for staff: names, written mail addresses, addresses to hand out."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _cells(project: Project, links: Sequence[PersonalLink], style: CellStyle) ->
             yield (
                 str(link.member_id),
                 style.text(person.name),
-                style.text(person.email),
+                style.text(person.written),
                 addresses.url_of(project=project, link_id=link.pk),
                 style.time(link.expires_at.astimezone(UTC)),
                 str(link.pk),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -165,7 +165,7 @@ def preview(
         raise Conflict("This would reach nobody.")
     person = communities.recipients(community_id=actor.community_id, member_ids=[first.pk])[first.pk]
     url = f"{web_url(project)}?{addresses.PARAMETER}=…"
-    return _message(
+    message = _message(
         project,
         person,
         url=url,
@@ -174,6 +174,7 @@ def preview(
         subject=subject,
         text=text,
     )
+    return replace(message, to=person.shown)
 
 
 @in_transaction

@@ -16,6 +16,7 @@ from django.db.models import Q, QuerySet
 
 from communities.actors import Actor
 from communities.models import Identity, Member
+from communities.services import identities
 from communities.services.member_search import MAX_FOUND, MAX_ID, find_members
 from communities.statements import fetch_rows
 from surveys.engine.language.values import number_text
@@ -65,7 +66,8 @@ def of_person(
         return responses.none()
     accounts = _accounts(project.community_id, term)
     people = _people(actor, term)
-    people |= {user_id for user_id, provider in accounts if provider in _searchable(actor)}
+    providers = identities.searched(community_id=project.community_id, all_accounts=actor.is_admin)
+    people |= {user_id for user_id, provider in accounts if provider in providers}
     anybody = people | {user_id for user_id, _ in accounts}
     return responses.filter(Q(user_id__in=people) | Q(platform_id=term), user_id__in=anybody)
 
@@ -114,11 +116,6 @@ def _score(stored: Mapping[str, Sequence[Any]], buckets: Mapping[str, str]) -> L
     return ListedScore(total, number_text(most), by_bucket if len(by_bucket) > 1 else ())
 
 
-def _searchable(actor: Actor) -> Sequence[str]:
-    """The providers whose accounts tell the actor who somebody is."""
-    return Identity.Provider.values if actor.is_admin else [Identity.Provider.CHAT.value]
-
-
 def _accounts(community_id: int, term: str) -> list[tuple[int, str]]:
     """The users who have the term as their id on a platform, each with the provider."""
     here = Q(community__isnull=True) | Q(community_id=community_id)
@@ -128,7 +125,7 @@ def _accounts(community_id: int, term: str) -> list[tuple[int, str]]:
 
 def _people(actor: Actor, term: str) -> set[int]:
     """The user with this id, and those whom a term names in the actor's community, at most MAX_FOUND."""
-    members = find_members(community_id=actor.community_id, term=term, providers=_searchable(actor))
+    members = find_members(community_id=actor.community_id, term=term, by_all_accounts=actor.is_admin)
     people = set(Member.objects.filter(pk__in=members).values_list("user_id", flat=True))
     if term.isascii() and term.isdigit() and int(term) <= MAX_ID:
         people.add(int(term))

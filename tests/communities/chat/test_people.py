@@ -36,7 +36,8 @@ def test_somebody_new_becomes_a_user_with_an_account_and_a_member() -> None:
     assert (member.nick, member.role_ids, member.roles_told_at) == ("Marit", ["7", "8"], NOON)
     assert not User.objects.get(pk=member.user_id).has_usable_password()
     account = Identity.objects.get(user=member.user)
-    assert (account.provider, account.platform_id, account.proven_at) == ("chat", "55", None)
+    assert (account.provider, account.platform_id, account.proven_at) == ("chat", "55", NOON)
+    assert account.community == community
 
 
 def test_one_statement_if_nothing_has_changed(django_assert_num_queries: DjangoAssertNumQueries) -> None:

@@ -51,16 +51,21 @@ REWARDS = {"rewards": {"use_xp": True, "achievement_enabled": True, "discord_rol
 
 @dataclass
 class Person:
-    """`told` is what the interface tells of them, `kept` what it does not; `running` waits for answers."""
+    """`told` is what the interface tells of them, `kept` what it does not; `running` waits for answers.
+
+    `private` is how they sign in, which no community reads (decisions 18.7).
+    """
 
     member: Member
     projects: list[dict[str, Any]] = field(default_factory=list)
     running: list[Any] = field(default_factory=list)
 
     told = (
-        *(str(USER_ID), str(MEMBER_ID), CHAT_ID, EXTERNAL_ID, NAME, NICK, EMAIL, USERNAME, AVATAR),
+        *(str(USER_ID), str(MEMBER_ID), CHAT_ID, EXTERNAL_ID, NAME, NICK, AVATAR),
         *(KEY_NAME, KEY_WORDS, KEY_PREFIX, NOTE, DRAFTED),
     )
+
+    private = (EMAIL, USERNAME)
 
     @property
     def kept(self) -> list[str]:
@@ -68,7 +73,7 @@ class Person:
         own = Project.objects.filter(community=self.member.community_id).values_list("pk", flat=True)
         names = [f"user:{USER_ID}", f"external:{EXTERNAL_ID}"]
         hashes = [anonymity.respondent_hash(project_id=pk, who=name) for pk in own for name in names]
-        return [*DIGESTS, PASSWORD, *hashes]
+        return [*DIGESTS, PASSWORD, *self.private, *hashes]
 
     def traces(self, rows: dict[str, set[str]]) -> dict[str, set[str]]:
         """Which tables of a dump tell of them, and by what."""

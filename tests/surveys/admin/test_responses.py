@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from communities.models import Identity
 from surveys.models import Conversation, Project
-from tests.factories import IdentityFactory
+from tests.factories import IdentityFactory, VerifiedSourceFactory
 from tests.support import caller as api
 from tests.support.caller import Caller
 from tests.support.moments import LUNCHTIME
@@ -178,6 +178,8 @@ def test_only_admins_find_people_by_accounts_that_their_responses_do_not_show(cl
     made = scenario.project(TEXT, privacy_mode="transparent")
     ann = scenario.member("Ann Bell", chat_id="821")
     IdentityFactory.create(user=ann.user, platform_id="steam-9", provider="game_store")
+    VerifiedSourceFactory.create(community=made.community, provider="game_store")
+    IdentityFactory.create(user=ann.user, platform_id="stream-9", provider="streaming")
     key = answered(made, "one", "x")
     Conversation.objects.filter(pk=key).update(user=ann.user)
     member = client_as("member", made)
@@ -186,7 +188,7 @@ def test_only_admins_find_people_by_accounts_that_their_responses_do_not_show(cl
         return row_titles(look(by, made, f"?q={term}", page="responses"))
 
     assert found(client, "steam-9") == ["Ann Bell"]
-    assert found(member, "steam-9") == []
+    assert found(member, "steam-9") == found(client, "stream-9") == []
     assert found(member, "821") == found(member, "ann") == ["Ann Bell"]
 
 

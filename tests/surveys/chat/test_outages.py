@@ -22,6 +22,7 @@ from surveys.services.scripts import editing
 from tests.factories import IdentityFactory
 from tests.support.chat.agent import labels_of, text_of
 from tests.support.chat.server import Answer
+from tests.support.moments import NOON
 from xp.models import RoleGrant
 
 pytestmark = pytest.mark.django_db
@@ -365,7 +366,7 @@ def test_a_person_with_two_accounts_gets_the_role_and_stays(chat):
     marit.press("Answer", message=chat.message())
     member = Member.objects.exclude(pk=chat.admin.pk).get()
     mine = member.user.identities.get()
-    IdentityFactory.create(user=member.user)
+    IdentityFactory.create(user=member.user, community=member.community, proven_at=NOON)
     mine.pk = None
     member.user.identities.filter(platform_id=marit.person.id).delete()
     mine.save()

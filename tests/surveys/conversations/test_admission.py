@@ -339,6 +339,6 @@ def test_the_interface_refuses_nobody_for_good_while_a_platform_cannot_be_asked(
 def test_an_identity_that_only_an_api_caller_told_meets_no_source() -> None:
     member = _member()
     source_id = _source_of(member)
-    Identity.objects.update(proven_at=None)
+    Identity.objects.update(proven_at=None, community=member.community)
 
     assert _missing(_project(verified_source_ids=[source_id]), _respondent(member)) == (Missing.SOURCE,)

@@ -8,7 +8,7 @@ import pytest
 
 from communities.models import Identity, Member
 from surveys.models import Completion, Conversation
-from tests.factories import IdentityFactory, MemberFactory
+from tests.factories import IdentityFactory, MemberFactory, VerifiedSourceFactory
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller, refusal
 from tests.support.surveys.imports import faults, imported, listed, partial, past, send
 from tests.support.surveys.participants import Talk
@@ -55,6 +55,7 @@ def test_a_platform_id_names_a_member(caller: Caller, project: Any, provider: st
 
 
 def test_the_chat_comes_before_other_platforms_where_none_is_named(caller: Caller, project: Any) -> None:
+    VerifiedSourceFactory.create(community=caller.community, provider="video")
     on_video, on_chat = member(caller, provider="video"), member(caller, provider="chat")
     sent = [past(ONE, platform_id="p-1", provider=each) for each in (None, "video", "chat")]
 
@@ -63,6 +64,16 @@ def test_the_chat_comes_before_other_platforms_where_none_is_named(caller: Calle
     assert [each["user_id"] for each in responses] == [
         str(each.user_id) for each in (on_chat, on_video, on_chat)
     ]
+
+
+def test_an_account_on_a_platform_that_the_community_does_not_ask_about_finds_nobody(
+    caller: Caller, project: Any
+) -> None:
+    ann = member(caller, provider="video")
+
+    [response] = imported(caller, project, past(ONE, platform_id="p-1"))
+
+    assert response["user_id"] != str(ann.user_id)
 
 
 @pytest.mark.parametrize("provider", ["web", "video"])
