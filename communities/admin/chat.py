@@ -85,6 +85,8 @@ class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
     def again_view(self, request: HttpRequest, object_id: str, task_id: int) -> HttpResponse:
         """Do something once more that was given up."""
         actor = self._actor_of(request, object_id)
+        if not outbox.is_of(community_id=actor.community_id, task_id=task_id):
+            raise Http404
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:

@@ -53,6 +53,10 @@ class SiteModelAdmin(admin.ModelAdmin[M]):
     def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
         return False
 
+    def get_urls(self) -> list[URLPattern]:
+        """Leaves out Django's short address of a row, which redirects without looking at whose row it is."""
+        return [each for each in super().get_urls() if each.name is not None]
+
     def address(self, page: str, *args: object) -> str:
         """The address of one of this model's pages: `changelist`, `add`, `change`, `delete`."""
         meta = self.model._meta
@@ -126,13 +130,19 @@ class CommunityModelAdmin(OwnPages[M]):
 
     def open_row(self, request: HttpRequest, object_id: str) -> tuple[Actor, M]:
         """A row with the actor in its community, which becomes the current one. Raises Http404."""
-        community_id = self._community_of(object_id)
-        actor = acting.require_actor(request, community_id, least=self.least_role)
+        actor = self.actor_of(request, object_id)
         row = self.rows(actor).filter(pk=object_id).first()
         if row is None:
             raise Http404
-        acting.make_current(request, community_id)
+        acting.make_current(request, actor.community_id)
         return actor, row
+
+    def actor_of(self, request: HttpRequest, object_id: str) -> Actor:
+        """The user as an actor in the community of a row, which may be a deleted one.
+
+        Raises Http404 where the user has no role, or too low a one (decisions 18.20).
+        """
+        return acting.require_actor(request, self._community_of(object_id), least=self.least_role)
 
     def row_path(self, name: str, view: Callable[[HttpRequest, Actor, M], HttpResponse]) -> URLPattern:
         """The address of one more page of each row, named `<app>_<model>_<name>`, for `get_urls`."""
@@ -217,6 +227,14 @@ class OperationsModelAdmin(SiteModelAdmin[M]):
         if spec is None:
             return super().changelist_view(request, extra_context)
         return self.draw_list(request, spec, self.get_queryset(request), self.tools(request), extra_context)
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Django's page would look for the row before the permission, and tell others which ids there are."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return super().history_view(request, object_id, extra_context)
 
     def has_view_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
         return acting.user_of(request).is_superuser

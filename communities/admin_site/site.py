@@ -124,6 +124,7 @@ class Site(AdminSite):
 
     def switch_community(self, request: HttpRequest, community_id: int) -> HttpResponseBase:
         """Make another community the current one, and go home."""
+        acting.require_actor(request, community_id)
         return _switch(request, community_id)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
@@ -182,7 +183,6 @@ class Site(AdminSite):
 
 @require_POST
 def _switch(request: HttpRequest, community_id: int) -> HttpResponse:
-    acting.require_actor(request, community_id)
     acting.make_current(request, community_id)
     return HttpResponseRedirect(reverse("admin:index"))
 

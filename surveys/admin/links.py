@@ -12,12 +12,12 @@ from functools import wraps
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponseNotAllowed, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from communities import once
 from communities.admin_site import listing, refusals
@@ -159,9 +159,7 @@ def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBa
 @require_safe
 def one(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpResponseBase:
     """One link: its address, how far its member is, and what can be done."""
-    link = links.with_names(links.of_project(project=page.project)).filter(pk=link_id).first()
-    if link is None:
-        raise Http404
+    link = _link(page, link_id)
     person = recipients.recipients(community_id=page.project.community_id, member_ids=[link.member_id]).get(
         link.member_id
     )
@@ -190,10 +188,20 @@ def one(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpResp
     return page.render(request, ONE, context)
 
 
+def _link(page: ProjectPage, link_id: uuid.UUID) -> PersonalLink:
+    """A link of the project with the names of its member. Raises Http404."""
+    link = links.with_names(links.of_project(project=page.project)).filter(pk=link_id).first()
+    if link is None:
+        raise Http404
+    return link
+
+
 @_editors_page
-@require_POST
 def revoke(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpResponseBase:
     """Revoke a link."""
+    _link(page, link_id)
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
     try:
         links.revoke(actor=page.actor, project_id=page.project.pk, link_id=link_id, at=page.at)
     except Refusal:

@@ -14,14 +14,14 @@ from zoneinfo import ZoneInfo
 
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponseNotAllowed, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from communities.admin_site import day_range, listing
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
@@ -129,16 +129,17 @@ def delete(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> H
 
 
 @project_tab("responses")
-@require_POST
 def restore(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> HttpResponseBase:
     """Keep a response that was marked to be deleted."""
+    if not deletion.is_marked(response_id=response_id, project=page.project):
+        return results.refused(request, page, NotFound(deletion.IS_DELETED))
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
     try:
         deletion.unmark(response_id=response_id, project=page.project, actor=page.actor, at=timezone.now())
-        messages.success(request, f"The {noun_of(page.project)} stays.")
-    except NotFound as refusal:
-        messages.error(request, refusal.message)
-    except Forbidden as refusal:
+    except (Forbidden, NotFound) as refusal:
         return results.refused(request, page, refusal)
+    messages.success(request, f"The {noun_of(page.project)} stays.")
     return HttpResponseRedirect(page.address(), status=303)
 
 

@@ -33,13 +33,13 @@ class Person:
         return self.client.post(reverse(name, args=args) + query, values)
 
 
-def sign_in(client: Client, user: User, *, is_fresh: bool = True) -> None:
-    """Sign a user in; `is_fresh` if they have just shown who they are."""
+def sign_in(client: Client, user: User, *, is_fresh: bool = True, at: float | None = None) -> None:
+    """Sign a user in; `is_fresh` if they have just shown who they are, or at another moment."""
     client.force_login(user)
     if is_fresh:
         session = client.session
         session["account_authentication_methods"] = [
-            {"method": "password", "at": time.time(), "reauthenticated": True}
+            {"method": "password", "at": at or time.time(), "reauthenticated": True}
         ]
         session["account_authentication_methods_user"] = str(user.pk)
         session.save()

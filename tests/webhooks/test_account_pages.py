@@ -348,15 +348,7 @@ def test_the_list_tells_state_and_last_delivery(club: Community) -> None:
 
 # --- Who may ------------------------------------------------------------------------------------------
 
-READ = ("account_webhook", "account_deliveries", "account_delivery")
 ASK = ("account_webhook_new", "account_webhook_edit", "account_webhook_rotate", "account_webhook_delete")
-ACT = (
-    "account_webhook_switch",
-    "account_webhook_ping",
-    "account_webhook_restore",
-    "account_delivery_again",
-)
-CALLS = [*((name, "get") for name in (*READ, *ASK)), *((name, "post") for name in (*ASK, *ACT))]
 
 
 def call(person: Person, name: str, method: str, delivery: Delivery) -> Any:
@@ -373,47 +365,6 @@ def everything() -> str:
     return str(
         [list(Webhook.objects.order_by("pk").values()), list(Delivery.objects.order_by("pk").values())]
     )
-
-
-@pytest.mark.parametrize(("name", "method"), CALLS)
-@pytest.mark.parametrize(
-    ("access", "status"),
-    [("visitor", 302), ("none", 404), ("stranger", 404), ("member", 403), ("creator", 403)],
-)
-def test_nobody_but_its_admins_reads_or_changes_a_webhook(
-    club: Community, access: str, status: int, name: str, method: str
-) -> None:
-    delivery: Delivery = DeliveryFactory.create(webhook__community=club)
-    person = Person("admin", CommunityFactory.create()) if access == "stranger" else Person(access, club)
-    before = everything()
-
-    answer = call(person, name, method, delivery)
-
-    assert answer.status_code == status
-    assert everything() == before
-    if access == "visitor":
-        assert answer["Location"].startswith(reverse("account_login"))
-
-
-@pytest.mark.parametrize(("name", "method"), CALLS)
-def test_its_admins_may(club: Community, name: str, method: str) -> None:
-    delivery: Delivery = DeliveryFactory.create(webhook__community=club)
-
-    answer = call(Person("admin", club), name, method, delivery)
-
-    assert answer.status_code in (200, 302)
-    assert not answer.headers.get("Location", "").startswith(reverse("account_login"))
-
-
-@pytest.mark.parametrize("name", ACT)
-def test_what_changes_something_is_never_a_get(club: Community, name: str) -> None:
-    delivery: Delivery = DeliveryFactory.create(webhook__community=club)
-    before = everything()
-
-    answer = call(Person("admin", club), name, "get", delivery)
-
-    assert answer.status_code == 405
-    assert everything() == before
 
 
 @pytest.mark.parametrize("method", ["get", "post"])

@@ -277,23 +277,6 @@ def test_an_empty_range_is_told(admin: Client, community: Community, until: str,
     assert message in admin.post(send_again, {**RANGE, "until": until}).content.decode()
 
 
-def test_deliveries_of_another_community_look_absent(community: Community) -> None:
-    create_webhook(get_community(2), name="Elsewhere")
-    event = emit_event(community=get_community(2), data={"secret": "canary"})
-    delivery = Delivery.objects.get(event=event)
-    client = client_of(community)
-
-    assert "Elsewhere" not in shown(client, list_address())
-    for page in ("change", "progress"):
-        assert client.get(address(delivery, page)).status_code == 404
-    assert client.post(address(delivery, "redeliver")).status_code == 404
-
-
-@pytest.mark.parametrize("access", ["member", "creator"])
-def test_only_admins_see_deliveries(community: Community, access: str) -> None:
-    assert client_of(community, access).get(list_address()).status_code == 404
-
-
 @pytest.mark.parametrize("count", [1, 5])
 def test_the_queries_of_the_list_do_not_grow(
     admin: Client, community: Community, count: int, django_assert_max_num_queries: DjangoAssertNumQueries

@@ -251,7 +251,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
 
     def restore_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Bring a webhook back that was deleted in the last ten minutes."""
-        actor = self.actor(request)
+        actor = self.actor_of(request, str(object_id))
         if request.method != "POST":
             return HttpResponseRedirect(self.address("changelist"))
         try:

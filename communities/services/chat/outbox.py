@@ -172,6 +172,11 @@ def attempt(
         _free.release()
 
 
+def is_of(*, community_id: int, task_id: int) -> bool:
+    """Whether this is a task of the community."""
+    return ChatTask.objects.filter(pk=task_id, community_id=community_id).exists()
+
+
 @in_transaction
 def try_again(*, actor: Actor, task_id: int, at: datetime) -> None:
     """Do something of the actor's community once more that was given up or waits.

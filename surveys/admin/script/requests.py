@@ -52,9 +52,10 @@ def script_json(*methods: str, may_read: bool = False) -> Callable[[View[P]], Ch
             request: HttpRequest, /, project_id: int, *args: P.args, **kwargs: P.kwargs
         ) -> HttpResponseBase:
             try:
-                response = _refused(request, methods)
+                response = _refused(request)
                 if response is None:
                     page = _open(request, project_id, may_read=may_read)
+                    _require_method(request, methods)
                     body = {} if request.method in SAFE else bodies.parse(bodies.read_raw(request))
                     response = view(request, page, body, *args, **kwargs)
             except Exception as error:  # the envelope logs what is no refusal
@@ -74,14 +75,18 @@ def answer(value: Mapping[str, object], *, status: int = 200) -> HttpResponse:
     return HttpResponse(wire.render(value), content_type=MEDIA_TYPE, status=status)
 
 
-def _refused(request: HttpRequest, methods: tuple[str, ...]) -> HttpResponseBase | None:
-    if request.method not in methods and not (request.method == "HEAD" and "GET" in methods):
-        raise MethodNotAllowed(list(methods))
+def _refused(request: HttpRequest) -> HttpResponseBase | None:
     if not admin.site.has_permission(request):
         return answer(SIGNED_OUT, status=401)
     if _CsrfCheck(lambda _: HttpResponse()).is_forged(request):
         return answer(FORGED, status=403)
     return None
+
+
+def _require_method(request: HttpRequest, methods: tuple[str, ...]) -> None:
+    """Comes after the project was opened: to others it is absent with any method (decisions 18.20)."""
+    if request.method not in methods and not (request.method == "HEAD" and "GET" in methods):
+        raise MethodNotAllowed(list(methods))
 
 
 class _CsrfCheck(CsrfViewMiddleware):

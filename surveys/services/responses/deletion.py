@@ -35,6 +35,7 @@ from surveys.services.responses.service import NO_RESPONSE
 HOUR = timedelta(hours=1)
 MOST_AT_ONCE = 500
 MOST_LISTED = 20
+IS_DELETED = "This response is already deleted."
 log = structlog.get_logger("colloquy.responses")
 
 
@@ -60,8 +61,13 @@ def unmark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: dateti
     access.require_editor(actor=actor, project=project, missing=NO_RESPONSE)
     count, _ = ResponseDeletion.objects.filter(response_id=response_id, project_id=project.pk).delete()
     if not count:
-        raise NotFound("This response is already deleted.")
+        raise NotFound(IS_DELETED)
     history.record_response(Action.RESPONSE_DELETION_UNDONE, project, response_id, actor=actor, at=at)
+
+
+def is_marked(*, response_id: uuid.UUID, project: Project) -> bool:
+    """Whether this is a response of the project that will be deleted."""
+    return ResponseDeletion.objects.filter(response_id=response_id, project=project).exists()
 
 
 def marked(*, project: Project) -> Sequence[ResponseDeletion]:

@@ -5,7 +5,6 @@ from threading import BoundedSemaphore
 from types import SimpleNamespace
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from communities.http.downloads import DownloadAborted
@@ -45,16 +44,6 @@ def client():
 
 
 # --- Who --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_stranger_is_asked_to_sign_in(page):
-    made = scenario.project(CHOICE)
-
-    response = Client().get(tab(made.pk, page))
-
-    assert response.status_code == 302
-    assert response["Location"].startswith(reverse("admin:login"))
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -240,20 +240,6 @@ def test_a_link_of_another_project_is_not_found(staff):
     assert staff.client.post(tab(other.pk, "share_link_revoke", link.pk)).status_code == 404
 
 
-@pytest.mark.parametrize("access", ["creator", "member"])
-def test_those_who_may_not_edit_the_project_have_no_links_of_it(access):
-    project = private()
-    reader()
-    client = project_staff(access).client
-
-    assert client.get(tab(project.pk, "share_links")).status_code == 403
-    assert (
-        client.post(tab(project.pk, "share_links_send"), {**WORDS, "ticket": "1", "do": "send"}).status_code
-        == 403
-    )
-    assert not Mail.objects.exists()
-
-
 def test_staff_say_where_mails_to_a_member_go(staff):
     member = scenario.member("Marit")
     address = f"/admin/communities/member/{member.pk}/email/"

@@ -314,3 +314,14 @@ def test_a_graded_answer_stays_as_on_the_real_page():
 
     assert "Your answer stays" in frame.page
     assert "Why?" in frame.send("go").page
+
+
+def test_a_form_of_another_site_moves_nothing():
+    caller = Caller()
+    made = caller.make(TEXT)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(Staff(community=caller.community).user)
+
+    refused = client.post(f"/admin/surveys/project/{made['id']}/script/preview/", {"do": "again"})
+
+    assert refused.status_code == 403
