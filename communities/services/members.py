@@ -50,6 +50,7 @@ class KnownPerson:
     `member_id` is None for somebody who is no present member. `role_ids` are their roles on the chat platform
     as it last told at `roles_told_at`; None: it never did. `accounts` begin with that on the chat platform.
     `merged_ids` are users who were merged into this one.
+    `is_active` is false for somebody who is deactivated.
     """
 
     user_id: int
@@ -59,6 +60,7 @@ class KnownPerson:
     roles_told_at: datetime | None = None
     accounts: tuple[Account, ...] = ()
     merged_ids: tuple[int, ...] = ()
+    is_active: bool = True
 
     def account_on(self, provider: str | None) -> Account | None:
         return next((each for each in self.accounts if each.provider == provider), None)
@@ -72,7 +74,7 @@ COLUMNS_OF_PERSON = """
         WHERE own.user_id = person.id AND own.provider <> 'web'
             AND (own.community_id IS NULL OR own.community_id = %(community)s)
         ORDER BY own.provider <> 'chat', own.id
-    ), person.merged_ids
+    ), person.merged_ids, person.is_active
 """
 PERSON_HERE = """
     communities_user person LEFT JOIN communities_member here
@@ -99,7 +101,7 @@ def _known_person(where: str, values: dict[str, int]) -> KnownPerson | None:
 
 def person_of(row: Sequence[Any]) -> KnownPerson:
     """The person in a row of `COLUMNS_OF_PERSON`."""
-    user_id, name, member_id, role_ids, roles_told_at, accounts, merged_ids = row
+    user_id, name, member_id, role_ids, roles_told_at, accounts, merged_ids, is_active = row
     return KnownPerson(
         user_id,
         name,
@@ -108,7 +110,19 @@ def person_of(row: Sequence[Any]) -> KnownPerson:
         roles_told_at,
         tuple(Account(*account.split(" ", 1)) for account in accounts),
         tuple(merged_ids or ()),
+        is_active,
     )
+
+
+def is_deactivated(*, user_id: int) -> bool:
+    """Whether a user, or the one into whom they were merged, is deactivated."""
+    with prepared() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT 1 FROM communities_user"
+            " WHERE (id = %s OR merged_ids @> ARRAY[%s]::bigint[]) AND NOT is_active)",
+            [user_id, user_id],
+        )
+        return bool(cursor.fetchone()[0])
 
 
 def get_membership(*, community_id: int, member_id: int) -> Membership:

@@ -24,14 +24,16 @@ from communities.transactions import in_transaction
 
 _SIGNER = Signer(salt="communities.unsubscribe", sep=".")
 _KEEP = """
-    SELECT id FROM communities_member
-    WHERE community_id = %s AND id = ANY(%s) AND left_at IS NULL ORDER BY id FOR KEY SHARE
+    SELECT here.id FROM communities_member here
+    JOIN communities_user person ON person.id = here.user_id AND person.is_active
+    WHERE here.community_id = %s AND here.id = ANY(%s) AND here.left_at IS NULL
+    ORDER BY here.id FOR KEY SHARE OF here
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A present member as somebody to write to. `email` is empty if nobody knows an address.
+    """A present, active member as somebody to write to. `email` is empty if nobody knows an address.
 
     Staff may read `written`, the address that they wrote down, but not that of the member's account
     (decisions 18.7).
@@ -58,12 +60,12 @@ def proven_address(*, user_id: int) -> str | None:
 
 
 def keep_present(*, community_id: int, member_ids: Collection[int]) -> set[int]:
-    """Those of these ids that are present members. None of them is erased until the transaction ends."""
+    """Those of these ids that are present, active members. Nobody erases one until the transaction ends."""
     return {row[0] for row in fetch_rows(_KEEP, [community_id, list(member_ids)])}
 
 
 def recipients(*, community_id: int, member_ids: Collection[int]) -> Mapping[int, Recipient]:
-    """The present members among these ids, by their ids."""
+    """The present, active members among these ids, by their ids."""
     members = with_addresses(community_id=community_id).filter(pk__in=member_ids)
     rows = members.values_list("pk", "user_id", "nick", "user__name", "address", "email", "mail_refused_at")
     return {
@@ -73,9 +75,9 @@ def recipients(*, community_id: int, member_ids: Collection[int]) -> Mapping[int
 
 
 def with_addresses(*, community_id: int) -> QuerySet[Any, Any]:
-    """The present members, each with their `address`, empty if nobody knows one."""
+    """The present, active members, each with their `address`, empty if nobody knows one."""
     proven = EmailAddress.objects.filter(user=OuterRef("user_id"), verified=True, primary=True)
-    members = Member.objects.filter(community_id=community_id, left_at__isnull=True)
+    members = Member.objects.filter(community_id=community_id, left_at__isnull=True, user__is_active=True)
     return members.annotate(address=Coalesce(Subquery(proven.values("email")[:1]), "email"))
 
 

@@ -67,7 +67,8 @@ class ShareForm(ProjectForm):
         label="Other communities may copy it",
         required=False,
         help_text="Only if it is, or has been, open to anyone with the link. They get the script, the "
-        "settings and the look; never responses.",
+        "settings and the look; never responses. While it is open, they do not get its correct answers, "
+        "points, feedback and formulas if it is a quiz.",
     )
 
     def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:

@@ -213,6 +213,8 @@ def _warning() -> Schema:
             "`scores_ignored`: points written while scoring was off, which count once the script is written "
             "again with scoring on, or points on a ranking, which never count. `not_graded`: a correct "
             "answer while scoring is off. `double_award`: XP both from a block and from `rewards.use_xp`. "
+            "`missing_formula`: a calculated block whose formula was left out of a copy; it has no value, "
+            "and the project cannot be opened. "
             "`unknown_variable`: a name in a formula or `source_key` that has no value at this block and "
             "counts as 0. `unfilled_token`: a token inside quoted text in a formula, which is not filled in. "
             "`unknown_achievement`: an achievement without a description. `tells_the_answers`: on an "

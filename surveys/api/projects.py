@@ -326,7 +326,13 @@ class ProjectViewSet(OwnWorkViewSet):
             "blocks are copied as they are, and refer to achievements and roles of the key's community. A "
             "project of another community can be copied while `is_cloneable` is true, its participation is "
             "`open_web`, and it is open or has been open with that; drafts and private projects are "
-            "`404 not_found`."
+            "`404 not_found`.\n\n"
+            "If that project has correct answers, points or feedback, and is open or waits for its opening, "
+            "the copy has `correct_answer_ids`, `correct_answer_index`, `score_values`, `when_correct`, "
+            "`when_incorrect` and `calculated_formula` null. The same holds while another copy is open that "
+            "its own community made of it. A calculated block without a formula is listed in the copy's "
+            "`warnings`, and the copy can be opened once each has one. Copies within a community are "
+            "complete."
         ),
         request=CloneIn,
         responses={201: ProjectOut},

@@ -105,6 +105,8 @@ def _reply(interaction: Interaction, at: datetime) -> Reply:
         if interaction.kind == Kind.COMMAND:
             return commands.perform(interaction, _who(interaction, at), at=at)
         return _use(interaction, at, is_repeated)
+    except NotAdmitted as refusal:
+        return replies.private(_not_admitted(refusal))
     except OperationalError as fault:
         if not isinstance(fault.__cause__, LockNotAvailable | QueryCanceled):
             log_fault(log, "chat.database_fault", fault)
@@ -142,7 +144,7 @@ def _who(interaction: Interaction, at: datetime) -> Callable[[Rounding | None], 
 
     def known(rounded_to: Rounding | None) -> KnownPerson | None:
         with moves.within_deadline():
-            return people.known(
+            person = people.known(
                 community_id=interaction.guild_id,
                 platform_id=author.platform_id,
                 name=author.name,
@@ -150,6 +152,9 @@ def _who(interaction: Interaction, at: datetime) -> Callable[[Rounding | None], 
                 at=at,
                 rounded_to=rounded_to,
             )
+        if person is not None and not person.is_active:
+            raise NotAdmitted([Missing.ACTIVE_ACCOUNT])
+        return person
 
     return known
 
@@ -164,8 +169,8 @@ def _use(interaction: Interaction, at: datetime, is_repeated: bool) -> Reply:
         if is_repeated:
             return moves.as_it_stands(click) if _is_public(reference) else moves.redraw(click)
         return moves.perform(click)
-    except NotAdmitted as refusal:
-        return replies.private(_not_admitted(refusal))
+    except NotAdmitted:
+        raise
     except NotFound:
         return replies.answer(interaction, screens.notice(words.GONE))
     except Refusal as refusal:

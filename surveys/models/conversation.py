@@ -73,6 +73,9 @@ class Conversation(models.Model):
     updated_at = models.DateTimeField()
     completed_at = models.DateTimeField(null=True, blank=True)
 
+    # Set when one conversation is read: whether its user is deactivated.
+    is_of_deactivated = False
+
     class Meta:
         constraints = [
             models.UniqueConstraint(

@@ -130,6 +130,14 @@ class Project(models.Model):
     block_count = models.PositiveIntegerField(default=0, help_text="Blocks of the script, outro left out.")
     question_count = models.PositiveIntegerField(default=0)
 
+    family = models.UUIDField(
+        default=uuid.uuid4,
+        db_default=RandomUUID(),
+        editable=False,
+        db_index=True,
+        help_text="The same for a project and the copies that its own community made of it.",
+    )
+
     # State. `opens_at` is set only while an opening is pending, `closes_at` only while live or pending.
     status = models.CharField(max_length=8, choices=Status, default=Status.INACTIVE)
     opens_at = models.DateTimeField(null=True, blank=True)

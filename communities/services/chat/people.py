@@ -51,13 +51,15 @@ def known(
     Makes a user and a member of somebody who is new, and keeps name, picture and roles up to date. What the
     community wrote about the account becomes theirs. One statement if nothing has changed. Their roles are
     those that the platform lists now. Whoever left the community in another way than by leaving its server is
-    no member here. Beside anonymous answers `rounded_to` rounds the times of somebody new, and nothing is
-    written about others.
+    no member here. Nothing is written about somebody who is deactivated. Beside anonymous answers
+    `rounded_to` rounds the times of somebody new, and nothing is written about others.
     """
     found = _find(community_id, platform_id)
     if found is None:
         return None
     stored, person = found
+    if person is not None and not person.is_active:
+        return person
     is_same = stored.has(listed)
     told_at = person.roles_told_at if person else None
     is_fresh = told_at is not None and at - told_at < NOTED_AGAIN

@@ -20,6 +20,20 @@ def without_solutions(script: Script) -> Script:
     )
 
 
+def is_graded(script: Script) -> bool:
+    """Whether any question has a correct answer, feedback or points: what others could learn a quiz from.
+
+    A formula alone grades nothing.
+    """
+    return any(map(_is_graded, (*script.blocks, *script.outro)))
+
+
+def _is_graded(block: Block) -> bool:
+    has_points = any(option.score_values for option in block.options)
+    has_answer = bool(block.correct_answer_ids) or block.correct_answer_index is not None
+    return has_answer or has_points or bool(block.when_correct or block.when_incorrect)
+
+
 def _unsolved(block: Block) -> Block:
     return replace(
         block,
@@ -29,6 +43,7 @@ def _unsolved(block: Block) -> Block:
         when_correct=None,
         when_incorrect=None,
         calculated_formula=None,
+        scores_ignored=False,
     )
 
 

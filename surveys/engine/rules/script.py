@@ -3,6 +3,7 @@
     check(script, block_paths=..., chat=..., invalid_fields=...)   every rule; `script` is ordered
     check_chat(script, path=...)                                   a stored script: the limits of chat
     check_poll(script, path=...)                                   a stored script: the form of a poll
+    check_formulas(script, path=...)                               a stored script: what a copy may lack
     check_outro(block, block_path, ...)                            an outro block: the fields one may write
 
 Each violation names the field in the array that was sent, by `block_paths`. No rule reports a field that is
@@ -102,6 +103,17 @@ def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation
 def check_poll(script: Script, *, path: str = "script.blocks") -> list[Violation]:
     """Check that a stored script is a poll: one question to vote on, and content blocks around it."""
     return list(_is_a_poll(script.blocks, stored_paths(script, path=path), path))
+
+
+def check_formulas(script: Script, *, path: str = "script.blocks") -> list[Violation]:
+    """The calculated blocks of a stored script whose formula was left out of a copy (decisions 18.15)."""
+    return [
+        violation
+        for block, block_path in zip(script.blocks, stored_paths(script, path=path), strict=True)
+        for violation in block_rules.calculated_blocks_have_a_formula(
+            RuleContext(block, block_path, frozenset())
+        )
+    ]
 
 
 def _is_a_poll(blocks: Sequence[Block], block_paths: Sequence[BlockPath], path: str) -> Iterator[Violation]:

@@ -5,6 +5,7 @@
     scores_ignored       points that do not count: written while scoring was off, or on a ranking
     not_graded           a correct answer while scoring is off, so that answers are not graded
     double_award         XP from a block, and at the end of the project as well
+    missing_formula      a formula that was left out of a copy, so that the block has no value
     unknown_variable     a name that has no value at this block, and so counts as 0
     unfilled_token       a token inside quoted text of a formula, where tokens are not filled in
     unknown_achievement  an achievement that has no description
@@ -31,6 +32,7 @@ CODES = (
     "scores_ignored",
     "not_graded",
     "double_award",
+    "missing_formula",
     "unknown_variable",
     "unfilled_token",
     "unknown_achievement",
@@ -119,6 +121,12 @@ def _scores(script: Script, block: Block, path: str) -> Iterator[ScriptWarning]:
 
 def _names(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
     block = script.blocks[at]
+    if block.type == CALCULATED and not block.calculated_formula:
+        message = (
+            f"The block {block.name} has no formula: the project that this is a copy of was open, and keeps "
+            "it. The project can be opened once there is one."
+        )
+        yield ScriptWarning(f"{path}.calculated_formula", "missing_formula", message, block)
     if (formula := _formula(block)) is not None:
         field = f"{path}.calculated_formula"
         for mention in references.unknown_names(formula, script, at):

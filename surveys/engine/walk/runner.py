@@ -359,7 +359,8 @@ def _forward(script: Script, state: State) -> Turn:
         if _is_hidden(block, value_of):
             continue
         if block.type == CALCULATED:
-            results[block.id or 0] = _calculated(script, block, exact_value_of)
+            if block.calculated_formula:  # else it was left out of a copy, and there is no value
+                results[block.id or 0] = _calculated(script, block.calculated_formula, exact_value_of)
             continue
         return Turn(replace(state, at=index), show=block)
     return Turn(replace(state, at=len(script.blocks)), show=None, completes=True)
@@ -371,9 +372,9 @@ def _results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
     return {block_id: result for block_id, result in state.results.items() if index.get(block_id, at) < at}
 
 
-def _calculated(script: Script, block: Block, value_of: Callable[[str], Value]) -> Reply:
+def _calculated(script: Script, formula: str, value_of: Callable[[str], Value]) -> Reply:
     """The result of a formula at this point, in the form of a reply."""
-    result = formulas.parse(block.calculated_formula or "").evaluate(value_of, _label_of(script))
+    result = formulas.parse(formula).evaluate(value_of, _label_of(script))
     return {"text": result} if isinstance(result, str) else {"number": format(result, "f")}
 
 

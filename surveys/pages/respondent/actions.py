@@ -56,7 +56,10 @@ def show(page_request: PageRequest) -> Screen:
         return notices.link_over(page_request, page_request.link_fault)
     if _is_in_chat(page_request):
         return notices.in_chat(page_request)
-    view, is_at_limit = _held(page_request), False
+    try:
+        view, is_at_limit = _held(page_request), False
+    except NotAdmitted as refusal:
+        return not_admitted.notice(page_request, refusal)
     if view is None and (page_request.arrival.is_known or page_request.respondent.is_member):
         view, is_at_limit = _look(page_request)
         if view and view.is_completed and request.GET.get(AGAIN) and not is_at_limit:

@@ -15,7 +15,7 @@ from surveys.models import Project
 from surveys.pages.respondent import forms, screens
 from surveys.pages.respondent.page_request import PageRequest, posted_block
 from surveys.pages.respondent.screens import Action, Link, Screen
-from surveys.services.conversations.admission import Missing, NotAdmitted
+from surveys.services.conversations.admission import DEACTIVATED, Missing, NotAdmitted
 
 CHECK_AGAIN = Action("check", "Check again")
 NOT_ASKED = (
@@ -39,13 +39,15 @@ def notice(page_request: PageRequest, refusal: NotAdmitted) -> Screen:
         items=[source.label for source in wanted],
         links=_links(page_request, missing, wanted),
         aside=_aside(page_request, missing),
-        actions=() if Missing.SIGN_IN in missing else (CHECK_AGAIN,),
+        actions=() if {Missing.SIGN_IN, Missing.ACTIVE_ACCOUNT} & {*missing} else (CHECK_AGAIN,),
     )
 
 
 def _words(page_request: PageRequest, missing: Sequence[Missing]) -> tuple[str, str]:
     project, person = page_request.project, page_request.respondent.person
     noun, community = "poll" if project.is_poll else "survey", project.community.name
+    if Missing.ACTIVE_ACCOUNT in missing:
+        return "This account is deactivated.", f"{DEACTIVATED} If that is wrong, ask the team of {community}."
     if Missing.SIGN_IN in missing:
         who = f"members of {community}" if project.is_private else "people who are known by their account"
         meets = " who meet one of these" if _wanted(project) else ""

@@ -30,6 +30,10 @@ _OVER = {
         "This link does not work any more.",
         "It was made for somebody who is no member any more.",
     ),
+    Fault.DEACTIVATED: (
+        "This link does not work any more.",
+        "It was made for somebody whose account is deactivated.",
+    ),
 }
 
 

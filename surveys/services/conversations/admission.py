@@ -36,9 +36,11 @@ class Missing(StrEnum):
     SIGN_IN = "sign_in"
     MEMBERSHIP = "membership"
     ROLE = "role"
+    ACTIVE_ACCOUNT = "active_account"
     SOURCE = "source"
 
 
+DEACTIVATED = "This account is deactivated, so nobody can respond with it."
 _WORDS = {
     Missing.SIGN_IN: "only members of the community may respond",
     Missing.MEMBERSHIP: "only members of the community may respond",
@@ -51,10 +53,13 @@ class NotAdmitted(Forbidden):
     """The project does not admit this respondent. `missing` says what they lack."""
 
     def __init__(self, missing: Sequence[Missing]) -> None:
+        self.missing = tuple(missing)
+        if Missing.ACTIVE_ACCOUNT in missing:
+            super().__init__(DEACTIVATED)
+            return
         words = " and ".join(dict.fromkeys(_WORDS[each] for each in missing))
         noun = "This project is private" if {*missing} <= _PRIVATE else "This project is restricted"
         super().__init__(f"{noun}: {words}.")
-        self.missing = tuple(missing)
 
 
 _PRIVATE = {Missing.SIGN_IN, Missing.MEMBERSHIP}
@@ -91,6 +96,10 @@ class Respondent:
         """The names by which limits know them: `who`, and those of users merged into theirs."""
         merged = self.person.merged_ids if self.person else ()
         return [self.who, *map(_named, merged)] if self.who else []
+
+    @property
+    def is_active(self) -> bool:
+        return self.person is None or self.person.is_active
 
     @property
     def is_member(self) -> bool:
@@ -138,7 +147,12 @@ def visitor(*, visitor_id: str) -> Respondent:
 
 
 def check(*, project: Project, respondent: Respondent, at: datetime) -> Respondent:
-    """Return the respondent with the account that admits them. Raises NotAdmitted."""
+    """Return the respondent with the account that admits them. Raises NotAdmitted.
+
+    A person who is deactivated is admitted nowhere (decisions 18.17).
+    """
+    if not respondent.is_active:
+        raise NotAdmitted([Missing.ACTIVE_ACCOUNT])
     audience, missing = _audience(project), list[Missing]()
     if project.participation == Project.Participation.PRIVATE and not respondent.is_member:
         missing.append(Missing.SIGN_IN if respondent.person is None else Missing.MEMBERSHIP)
@@ -169,7 +183,8 @@ def ask_platforms(*, project: Project, respondent: Respondent, at: datetime) -> 
         missing = refusal.missing
     else:
         return respondent, Asked()
-    if respondent.person is None or _was_asked_enough(project, respondent.person):
+    person = respondent.person
+    if person is None or not person.is_active or _was_asked_enough(project, person):
         return respondent, Asked()
     if not _asking.acquire(blocking=False):
         return respondent, Asked(could_ask=False)

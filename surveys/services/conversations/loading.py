@@ -22,7 +22,7 @@ from surveys.models import Conversation, Project
 from surveys.services import access, anonymity, events, metadata
 from surveys.services.anonymity import RememberedRespondent
 from surveys.services.conversations import completions, effects, repository
-from surveys.services.conversations.admission import Respondent, told_provider
+from surveys.services.conversations.admission import Missing, NotAdmitted, Respondent, told_provider
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.repository import MoveChanges, TallyChange
 from surveys.services.scripts import cache as script_cache
@@ -119,8 +119,8 @@ def new(
 def locked(*, conversation_id: uuid.UUID, actor: Actor | None = None) -> LoadedConversation:
     """A conversation under a row lock. An `actor` must be allowed to edit its project; None needs no check.
 
-    Refuses one whose project has changed its privacy since it began, and a partial imported response; nobody
-    can continue it.
+    Refuses one whose project has changed its privacy since it began, one whose person is deactivated, and a
+    partial imported response; nobody can continue it.
     """
     conversation = repository.lock(conversation_id=conversation_id)
     if conversation is None:
@@ -133,7 +133,21 @@ def locked(*, conversation_id: uuid.UUID, actor: Actor | None = None) -> LoadedC
         )
     if conversation.provider == Conversation.Provider.IMPORT and conversation.completed_at is None:
         raise Conflict("This response was imported: it takes no further answers.")
-    return of(conversation)
+    loaded = of(conversation)
+    require_active(loaded)
+    return loaded
+
+
+def require_active(loaded: LoadedConversation) -> None:
+    """Refuse a conversation whose person was deactivated since it began (decisions 18.17).
+
+    Raises NotAdmitted. An anonymous conversation that has forgotten its person cannot be refused.
+    """
+    remembered = loaded.remembered
+    user_id = remembered.user_id if remembered else None
+    is_deactivated = loaded.conversation.is_of_deactivated
+    if is_deactivated or (user_id is not None and members.is_deactivated(user_id=user_id)):
+        raise NotAdmitted([Missing.ACTIVE_ACCOUNT])
 
 
 def of(conversation: Conversation) -> LoadedConversation:

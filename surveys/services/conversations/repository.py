@@ -375,14 +375,19 @@ def _tally(project_id: int, counts: TallyChange) -> tuple[str, list[Any]]:
 
 def _one(conversation_id: uuid.UUID, locking: str) -> Conversation | None:
     sql = f"""
-        SELECT {columns_of(Project, "p")}, {columns_of(Conversation, "c")}
+        SELECT coalesce(NOT person.is_active, FALSE),
+            {columns_of(Project, "p")}, {columns_of(Conversation, "c")}
         FROM surveys_conversation c JOIN surveys_project p ON p.id = c.project_id
+        LEFT JOIN communities_user person ON person.id = c.user_id
         WHERE c.id = %s AND p.deleted_at IS NULL {locking}
     """
     with prepared() as cursor:
         cursor.execute(sql, [conversation_id])
         row = cursor.fetchone()
-    return _project_and_conversation(row)[1] if row else None
+    conversation = _project_and_conversation(row[1:])[1] if row else None
+    if conversation is not None:
+        conversation.is_of_deactivated = row[0]
+    return conversation
 
 
 def _project_and_conversation(row: Sequence[object]) -> tuple[Project, Conversation | None]:

@@ -158,13 +158,16 @@ def look(*, project_id: int, respondent: Respondent, at: datetime) -> tuple[Conv
 
 
 def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
-    """The conversation as it stands. Refuses an unknown id."""
+    """The conversation as it stands. Refuses an unknown id, and a respondent who is deactivated."""
     conversation = repository.find(conversation_id=conversation_id)
     if conversation is None:
         raise NotFound(NO_CONVERSATION)
     if actor is not None:
         access.require_editor(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
-    return view.of_conversation(loading.of(conversation), at, resumed=True)
+    loaded = loading.of(conversation)
+    if actor is None:
+        loading.require_active(loaded)
+    return view.of_conversation(loaded, at, resumed=True)
 
 
 @in_transaction

@@ -23,6 +23,7 @@ class Fault(Enum):
     EXPIRED = "expired"
     REVOKED = "revoked"
     LEFT = "left"  # its member is no member any more
+    DEACTIVATED = "deactivated"  # its member answers on no channel (decisions 18.17)
 
 
 class LinkRefused(Exception):
@@ -66,6 +67,8 @@ def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
         respondent = admission.member(community_id=project.community_id, member_id=str(link.member_id))
     except InvalidRequest:
         raise LinkRefused(Fault.LEFT) from None
+    if not respondent.is_active:
+        raise LinkRefused(Fault.DEACTIVATED)
     return Guest(
         link.pk,
         respondent,

@@ -63,8 +63,8 @@ def create(
 ) -> list[PersonalLink]:
     """Make these links, in their order.
 
-    Refuses all of them, with a violation for each id that is not that of a present member, or that is given
-    twice, and for metadata on anonymous projects.
+    Refuses all of them, with a violation for each id that is not that of a present, active member, or that is
+    given twice, and for metadata on anonymous projects.
     """
     require_editor(actor=actor, project_id=project_id)
     project = repository.lock_project(project_id=project_id)  # its privacy cannot change meanwhile
@@ -224,7 +224,7 @@ def _faults(
     seen: set[int] = set()
     for each, number in zip(wanted, numbers, strict=True):
         if number is None or number not in present:
-            message = f"`{each.path}` is not the id of a present member of this community."
+            message = f"`{each.path}` is not the id of a present, active member of this community."
             yield violation(each.path, "not_found", message)
         elif number in seen:
             yield violation(each.path, "duplicate", f"`{each.path}` is in the list twice.")

@@ -10,7 +10,8 @@ from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import NotFound
 from communities.transactions import in_transaction
-from surveys.engine.script import Block
+from surveys.engine.intake.serialization import is_graded, without_solutions
+from surveys.engine.script import Block, Script
 from surveys.models import Project, buckets_in_order
 from surveys.services import access, events, history, lookup
 from surveys.services.projects import service as projects
@@ -40,13 +41,16 @@ _COPIED = (
 def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at: datetime) -> Project:
     """A copy of a project, inactive, in the actor's community.
 
-    The source may belong to another community, if that shares it. Rewards are not copied, so the outro
-    keeps only its thanks. Raises NotFound.
+    The source may belong to another community, if that shares it. Then the copy of a quiz that is open there
+    has no correct answers, points, feedback and formulas. Rewards are not copied, so the outro keeps only its
+    thanks. Raises NotFound.
     """
     source = Project.objects.filter(pk=project_id).prefetch_related("buckets").first()
     if source is None or not access.may_clone(actor=actor, project=source, at=at):
         raise NotFound(access.NO_PROJECT)
     script = scripts.load(project_id=source.pk, revision=source.revision)
+    if _keeps_solutions(source, script, actor=actor, at=at):
+        script = without_solutions(script)
     copy = Project(
         **{key: getattr(source, key) for key in _COPIED},
         community_id=actor.community_id,
@@ -54,6 +58,8 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
         name=name or f"Copy of {source.name}"[:MAX_NAME],
         created_at=at,
     )
+    if source.community_id == actor.community_id:
+        copy.family = source.family
     scripts.reserve_achievements(actor.community_id, script)
     projects.insert(
         copy,
@@ -73,6 +79,18 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
     )
     events.project_changed(EventType.PROJECT_CREATED, made, at=at)
     return made
+
+
+def _keeps_solutions(source: Project, script: Script, *, actor: Actor, at: datetime) -> bool:
+    """Whether another community's copy would give away the answers of a quiz that is open (decisions 18.15).
+
+    It is open too while another project of its family is: an earlier version has the same answers as the one
+    that was made out of it. A project that waits for its opening counts as open.
+    """
+    if source.community_id == actor.community_id or not is_graded(script):
+        return False
+    family = Project.objects.in_community(source.community_id).filter(family=source.family)
+    return any(each.is_live_at(at) or each.is_pending_at(at) for each in family)
 
 
 def _without_ids(blocks: Iterable[Block]) -> list[Block]:

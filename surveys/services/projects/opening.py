@@ -75,9 +75,10 @@ def open_project(
 
 
 def require_fitting_script(project: Project, *, at: datetime) -> None:
-    """Refuse to open a script without a question, or one that does not fit a poll or the chat."""
+    """Refuse to open a script without a question, without a formula, or unfit for a poll or the chat."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
-    violations = projects.chat_faults(project, script) + projects.server_faults(project, script, at=at)
+    violations = script_rules.check_formulas(script) + projects.chat_faults(project, script)
+    violations += projects.server_faults(project, script, at=at)
     if project.is_poll and script.blocks:
         violations += script_rules.check_poll(script)
     if violations:

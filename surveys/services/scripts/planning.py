@@ -22,7 +22,7 @@ from surveys.engine.intake.reader import ParsedBlocks, read_blocks, read_patch
 from surveys.engine.rules import buckets
 from surveys.engine.rules import revision as revisions
 from surveys.engine.rules import script as script_rules
-from surveys.engine.script import Block, Bucket, Script, Violation
+from surveys.engine.script import CALCULATED, Block, Bucket, Script, Violation
 from surveys.models import Answer, Project
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import outro as outro_blocks
@@ -230,10 +230,29 @@ def _broken_rules(
     in_use = revisions.references_to_removed(before, script, block_paths=block_paths)
     chat = project.response_channel == Project.ResponseChannel.CHAT
     broken = _check(script, ordered, parsed, chat=chat, path="blocks")
+    left_out = _formulas_left_out(before, ordered)
+    broken = [violation for violation in broken if violation.field not in left_out]
     renamed = revisions.rename_violations(
         before, script, block_paths=block_paths, invalid_fields=parsed.invalid_fields
     )
     return [*renamed, *in_use, *revisions.without_reported(broken, in_use)]
+
+
+def _formulas_left_out(before: Script, ordered: OrderedBlocks) -> set[str]:
+    """The paths of formulas that a copy lacks, in blocks that a write of another block leaves as they are.
+
+    So the formulas of a copy can be written one block at a time (decisions 18.15).
+    """
+    lacking = {
+        block.id for block in before.blocks if block.type == CALCULATED and not block.calculated_formula
+    }
+    return {
+        block_path.field("calculated_formula")
+        for block, block_path, keys in zip(
+            ordered.blocks, ordered.block_paths, ordered.sent_keys, strict=True
+        )
+        if block.id in lacking and not keys
+    }
 
 
 # --- What depends on the project's state ------------------------------------------------------------
