@@ -100,7 +100,7 @@ $$;
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("surveys", "0033_keep_refusals_of_counts"),
+        ("surveys", "0037_keep_families_of_projects"),
         ("communities", "0015_find_users_by_merged_id"),
         ("account", "0009_emailaddress_unique_primary_email"),
         ("mfa", "0003_authenticator_type_uniq"),
