@@ -2,7 +2,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from communities.services import audit, housekeeping, identities, invitations, mails, platform_members
-from communities.services.chat import installations, outbox, people
+from communities.services.chat import installations, outbox
 
 
 @shared_task(name="communities.forget_idempotent_requests")
@@ -57,9 +57,12 @@ def refresh_members(
         platform_members.refresh_old(at=timezone.now())
 
 
-@shared_task(name=people.JOIN)
-def join_written(*, user_id: int, community_id: int, **_later: object) -> None:
-    """Join what a community wrote about an account to its owner, who has just acted in its chat."""
+@shared_task(name=identities.JOIN)
+def join_written(*, user_id: int, community_id: int | None = None, **_later: object) -> None:
+    """Join what communities wrote about an account to its owner, who has just signed in or acted in a chat.
+
+    If the wake is lost, their next sign-in or act does it, or their visit to a private project.
+    """
     identities.join_written(user_id=user_id, community_id=community_id, at=timezone.now())
 
 

@@ -31,6 +31,7 @@ from communities.sources import platforms
 from communities.statements import fetch_rows, prepared
 from communities.transactions import in_transaction
 
+JOIN = "communities.join_written"
 _LOCKS = "communities.identities.lock_account"
 _WRITTEN = """
     SELECT DISTINCT written.user_id

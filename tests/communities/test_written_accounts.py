@@ -61,9 +61,9 @@ def add(caller: Caller, **fields: Any) -> dict[str, Any]:
 
 
 def prove(at: Any = NOON) -> Identity:
-    """The owner of the account signs in with it, as the page does that the platform leads back to."""
+    """The owner of the account signs in with it, and the worker joins what was written."""
     identity = identities.sign_in(provider="chat", platform_id=X, name="Marit Solberg", at=at)
-    identities.join_written(user_id=identity.user_id, at=at)
+    join_written(user_id=identity.user_id)
     return Identity.objects.get(pk=identity.pk)
 
 

@@ -23,6 +23,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
+from communities import queue
 from communities.accounts.providers.classes import PROVIDERS, Proof, SourceProvider
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.accounts.providers.merging import keep_proof
@@ -188,9 +189,12 @@ def _connect(
 
 
 def _remember(identity: Identity, proof: Proof) -> None:
-    """Join what communities wrote about the account, keep the tokens, and ask where they are a member."""
+    """Keep the tokens, and ask the chat platform where the person is a member.
+
+    The worker joins what communities wrote about the account: no community can hold a sign-in up.
+    """
     at = timezone.now()
-    identities.join_written(user_id=identity.user_id, at=at)
+    queue.wake(identities.JOIN, user_id=identity.user_id)
     if proof.tokens is None:
         return
     source_tokens.save(

@@ -12,7 +12,6 @@ from communities.services.members import COLUMNS_OF_PERSON, KnownPerson, person_
 from communities.sources.chat import GuildMember
 from communities.statements import prepared
 
-JOIN = "communities.join_written"
 NOTED_AGAIN = timedelta(minutes=30)  # although nothing has changed: then `roles_told_at` says how fresh it is
 
 _PERSON = f"""
@@ -66,7 +65,7 @@ def known(
     # Beside an anonymous answer nothing is kept up to date: that row would be written just before the answer.
     is_kept = rounded_to is not None or (is_same and is_fresh)
     if stored.has_written and rounded_to is None:
-        queue.wake(JOIN, user_id=person.user_id if person else None, community_id=community_id)
+        queue.wake(identities.JOIN, user_id=person.user_id if person else None, community_id=community_id)
     if person is None or person.member_id is None or not stored.is_proven or not is_kept:
         user_id = person.user_id if person and stored.is_proven else None
         if user_id is None:

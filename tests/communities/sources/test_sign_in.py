@@ -12,6 +12,7 @@ from pytest_django import Settings
 
 from communities.http import throttling
 from communities.models import Identity, Member, SourceToken, User
+from communities.services import identities
 from tests.factories import CommunityFactory, IdentityFactory, UserFactory
 from tests.support.sources import browser, identity, visits
 from tests.support.sources.people import Person
@@ -419,3 +420,17 @@ def test_a_parameter_that_is_there_twice_is_refused(platforms: Platforms, client
     back = browser.back_from(client, "game_store")
 
     assert _refused(client, client.get(f"{back}&openid.identity=x"))
+
+
+@pytest.mark.parametrize("process", ["login", "connect"])
+def test_the_worker_joins_what_communities_wrote_about_the_account(
+    platforms: Platforms, client: Client, monkeypatch: pytest.MonkeyPatch, process: str
+) -> None:
+    woken: list[tuple[str, dict[str, Any]]] = []
+    if process == "connect":
+        browser.sign_in(client, "video")
+    monkeypatch.setattr("communities.queue.wake", lambda task, **kwargs: woken.append((task, kwargs)))
+
+    browser.sign_in(client, "chat", process=process)
+
+    assert (identities.JOIN, {"user_id": browser.user_of(client)}) in woken
