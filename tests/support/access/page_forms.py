@@ -57,7 +57,9 @@ class _Forms(HTMLParser):
                 self._add(values.get("name", ""), values, value="Something")
 
     def _add(self, name: str, values: Mapping[str, str], *, value: str | None = None) -> None:
-        form = self.by_id.get(values.get("form", "")) if "form" in values else (self.forms or [None])[-1]
+        form = self.forms[-1] if self.forms else None
+        if "form" in values:
+            form = self.by_id.get(values["form"])
         if form is not None and name:
             form.controls.setdefault(name, []).extend([] if value is None else [value])
 
