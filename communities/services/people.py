@@ -75,6 +75,16 @@ def communities_of(*, user_id: int) -> set[int]:
     return {*members, *(each for each in named.values_list("community_id", flat=True) if each is not None)}
 
 
+def with_history_of(*, user_id: int) -> list[Person]:
+    """A user in each community whose audit trail names them as who acted, member there or not."""
+    merged_ids = User.objects.filter(pk=user_id).values_list("merged_ids", flat=True).first() or ()
+    user_ids = (user_id, *merged_ids)
+    return [
+        Person(community_id, None, user_id, merged_ids=tuple(merged_ids))
+        for community_id in audit.communities_of_actor(user_ids=user_ids)
+    ]
+
+
 def _person(
     community_id: int, member_id: int | None, user_id: int, merged_ids: Sequence[int] | None
 ) -> Person:
@@ -164,6 +174,23 @@ def lock(*, community_id: int, member_id: int) -> None:
         raise NoSuchMember
 
 
+def erase_from_history(*, person: Person) -> str:
+    """Remove a person from the audit trail of their community, and return their pseudonym in it.
+
+    It is blank for people who never were staff there (decisions 18.12). Call it before `erase_member`.
+    """
+    community_id, member_id = person.community_id, person.member_id
+    own = ApiKey.objects.filter(community_id=community_id, user_id=person.user_id)
+    access = Member.objects.filter(pk=member_id or 0).values_list("access", flat=True).first()
+    return audit.erase(
+        community_id=community_id,
+        user_ids=person.user_ids,
+        member_id=member_id,
+        key_ids=list(own.values_list("pk", flat=True)),
+        is_staff=access in (Member.Access.CREATOR, Member.Access.ADMIN),
+    )
+
+
 def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
     """Delete a member with their API keys and with the community's external ids for them.
 
@@ -171,10 +198,8 @@ def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
     """
     key_versions.announce([community_id])
     own = ApiKey.objects.filter(community_id=community_id, user_id=user_id)
-    key_ids = list(own.values_list("pk", flat=True))
-    _forget_in_admin_log("apikey", key_ids)
+    _forget_in_admin_log("apikey", list(own.values_list("pk", flat=True)))
     _forget_in_admin_log("member", [member_id])
-    audit.erase(community_id=community_id, member_id=member_id, user_id=user_id, key_ids=key_ids)
     with connection.cursor() as cursor:
         # Django would search for dependent rows first. Constraints are checked at the commit.
         cursor.execute(

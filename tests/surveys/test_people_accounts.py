@@ -150,7 +150,8 @@ def test_that_somebody_erased_themselves_is_recorded_without_their_name() -> Non
     people.erase_account(user_id=USER_ID, at=AT)
 
     entry = AuditEntry.objects.get(action="member.erased")
-    assert (entry.source, entry.actor_id, entry.object_id) == ("system", None, None)
+    assert (entry.source, entry.actor_id, entry.object_id) == ("admin", None, None)  # they acted as staff
+    assert entry.actor_pseudonym
 
 
 def test_a_person_leaves_one_community_and_keeps_account_and_others() -> None:
