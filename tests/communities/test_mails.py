@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import socketserver
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -17,6 +20,7 @@ from structlog.testing import capture_logs
 from communities.models import Mail
 from communities.services import mails
 from communities.services.mails import Message
+from config import environment
 from tests.factories import MemberFactory
 from tests.support.moments import NOON
 
@@ -223,3 +227,20 @@ def test_a_mail_that_waits_is_not_sent_after_its_reader_has_unsubscribed(
     assert len(server.received) == (refused_at is None)
     assert mail.status == ("sent" if refused_at is None else "abandoned")
     assert mail.sealed is None
+
+
+def test_mails_as_files_are_for_this_account_alone(settings: Settings, tmp_path: Path) -> None:
+    folder = tmp_path / "mail"
+    folder.mkdir(mode=0o755)  # as an earlier version made it
+    for name, value in environment.django_mail("", folder=folder).items():
+        setattr(settings, name, value)
+    written()
+    umask = os.umask(0)
+    try:
+        assert mails.send_due(at=NOON) == 1
+    finally:
+        os.umask(umask)
+
+    (file,) = folder.iterdir()
+    assert b"A secret link." in file.read_bytes()
+    assert (stat.S_IMODE(folder.stat().st_mode), stat.S_IMODE(file.stat().st_mode)) == (0o700, 0o600)
