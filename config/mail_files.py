@@ -17,6 +17,7 @@ class EmailBackend(FileBackend):
     """
 
     file_path: str
+    stream: Any
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

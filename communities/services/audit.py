@@ -242,7 +242,7 @@ def erase(
         cursor.execute(_ACTED_AS_STAFF, [community_id, users, AuditEntry.Source.MEMBER.value])
         is_accountable = is_staff or cursor.fetchone()[0]
         pseudonym = _new_pseudonym() if is_accountable else ""
-        merged = [str(member_id), community_id, Action.MEMBER_MERGED.value]
+        merged: list[Any] = [str(member_id), community_id, Action.MEMBER_MERGED.value]
         cursor.execute(_MERGED_MEMBERS, merged)
         member_ids = [row[0] for row in cursor.fetchall()] if member_id is not None else []
         _allow("colloquy.erased_in_community", str(community_id))

@@ -194,7 +194,9 @@ def erase_from_history(*, person: Person) -> str:
 def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
     """Delete a member with their API keys and with the community's external ids for them.
 
-    Other apps must have deleted their data about the member before. The user stays: see `erase_user`.
+    Of mails that were sent a nameless row stays for some weeks, or an address would get more of them by being
+    written down for a new member. Other apps must have deleted their data about the member before. The user
+    stays: see `erase_user`.
     """
     key_versions.announce([community_id])
     own = ApiKey.objects.filter(community_id=community_id, user_id=user_id)
@@ -211,8 +213,12 @@ def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
             ), rotations AS (
                 UPDATE communities_apikey SET rotated_by_id = NULL
                 WHERE community_id = %(community)s AND rotated_by_id = %(user)s AND user_id <> %(user)s
+            ), waiting_mails AS (
+                DELETE FROM communities_mail
+                WHERE community_id = %(community)s AND user_id = %(user)s AND due_at IS NOT NULL
             ), mails AS (
-                DELETE FROM communities_mail WHERE community_id = %(community)s AND user_id = %(user)s
+                UPDATE communities_mail SET user_id = NULL, last_error = ''
+                WHERE community_id = %(community)s AND user_id = %(user)s AND due_at IS NULL
             ), invitations AS (
                 DELETE FROM communities_invitation
                 WHERE community_id = %(community)s AND (member_id = %(member)s OR accepted_by_id = %(user)s)
@@ -277,7 +283,13 @@ def erase_user(*, user_id: int) -> bool:
                 DELETE FROM django_session stored USING sessions
                 WHERE stored.session_key = sessions.session_key
             ),
-            mails AS (DELETE FROM communities_mail USING gone WHERE user_id = gone.id),
+            waiting_mails AS (
+                DELETE FROM communities_mail USING gone WHERE user_id = gone.id AND due_at IS NOT NULL
+            ),
+            mails AS (
+                UPDATE communities_mail SET user_id = NULL, last_error = '' FROM gone
+                WHERE user_id = gone.id AND due_at IS NULL
+            ),
             invited AS (
                 UPDATE communities_invitation SET created_by_id = NULL FROM gone
                 WHERE created_by_id = gone.id

@@ -50,7 +50,9 @@ def _with_an_account(caller: Caller) -> Client:
     account = IdentityFactory.create(user=user, provider="video", platform_id="v-7770001117", proven_at=AT)
     source_tokens.save(identity_id=account.pk, access="access", refresh="refresh", expires_at=None)
     SourceCheckFactory.create(identity=account, source__community=caller.community)
-    mails.write(Message(EMAIL, "Hello", f"Dear {NAME}"), kind="account/email/hello", at=AT, user_id=user.pk)
+    mails.write(
+        Message(EMAIL, "Hello", f"Dear {NAME}"), kind="account/email/new_sign_in", at=AT, user_id=user.pk
+    )
     for accepted_by, created_by in ((user, None), (None, user)):
         Invitation.objects.create(
             community=caller.community,
