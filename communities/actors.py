@@ -32,7 +32,8 @@ class Actor:
     """A user who acts in one community, with their role and the community's tier at this moment.
 
     `role` is one of `member`, `creator` and `admin`, as in the interface. `key` is the API key by which they
-    act, None if they are signed in; the audit trail shows it.
+    act, None if they are signed in; the audit trail shows it. `pseudonym` is set for work of somebody who was
+    erased before it is done: the audit trail shows it in place of the user, whose id is 0 then.
     """
 
     user_id: int
@@ -40,6 +41,7 @@ class Actor:
     community_id: int
     tier: str
     key: ActingKey | None = None
+    pseudonym: str = ""
 
     @property
     def is_admin(self) -> bool:

@@ -1,12 +1,13 @@
 """Encryption of what the database must keep but nobody may read there: tokens, mails, secrets of factors.
 
 The keys are derived from SECRET_KEY, one for each purpose. What is sealed is bound to its row, so that a row
-that was copied elsewhere cannot be opened.
+that was copied elsewhere cannot be opened. What needs only to be found again is kept as a keyed hash.
 """
 
 from __future__ import annotations
 
 import functools
+import hmac
 import os
 
 from cryptography.exceptions import InvalidTag
@@ -38,7 +39,21 @@ def unseal(sealed: bytes | memoryview, *, purpose: str, row: object) -> str:
         raise Unreadable from error
 
 
+def keyed_hash(text: str, *, purpose: str) -> str:
+    """A hash in hexadecimal digits, which nobody can compute or look up without SECRET_KEY."""
+    return hmac.digest(_hash_key(purpose), text.encode(), "sha256").hex()
+
+
 @functools.lru_cache(maxsize=16)
 def _cipher(purpose: str) -> AESGCM:
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=f"colloquy:sealed:{purpose}".encode())
-    return AESGCM(derived.derive(settings.SECRET_KEY.encode()))
+    return AESGCM(_derived(f"colloquy:sealed:{purpose}"))
+
+
+@functools.lru_cache(maxsize=16)
+def _hash_key(purpose: str) -> bytes:
+    return _derived(f"colloquy:hashed:{purpose}")
+
+
+def _derived(info: str) -> bytes:
+    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=info.encode())
+    return derived.derive(settings.SECRET_KEY.encode())

@@ -170,7 +170,7 @@ def django_mail(url: str, *, folder: Path) -> dict[str, Any]:
     """
     if not url:
         return {
-            "EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend",
+            "EMAIL_BACKEND": "config.mail_files.EmailBackend",
             "EMAIL_FILE_PATH": str(folder),
         }
     parts = urlsplit(url)

@@ -84,6 +84,10 @@ SECONDS_TO_WAIT_FOR_A_SCRIPT = _env.float(
 
 EMAIL_URL = _env.str("EMAIL_URL", "", validate=environment.is_mail_url)
 EMAIL_FROM = _env.str("EMAIL_FROM", "", validate=environment.is_blank_or_sender)
+# Links and invitations to addresses that the reader's account has not confirmed.
+UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY = _env.int(
+    "UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY", 1_000, validate=environment.between(0, 1_000_000)
+)
 # Identity sources: each is offered where its credentials are set. The game store has a key, and no client id.
 SIGN_IN_SOURCES = {
     provider: environment.sign_in_source(_env, provider)

@@ -20,7 +20,7 @@ from communities import sign_in
 from communities.accounts.forms import InvitedSignUp
 from communities.errors import Conflict, Forbidden, NotFound, Refusal
 from communities.models import Invitation, Member, User
-from communities.services import identities, invitations
+from communities.services import identities, invitation_letters, invitations
 from communities.transactions import in_transaction
 
 GONE = 410
@@ -55,9 +55,9 @@ def _draw(request: HttpRequest, invitation: Invitation, context: dict[str, Any])
     told = {
         "invitation": invitation,
         "community": invitation.community,
-        "inviter": invitations.inviter_of(invitation),
+        "inviter": invitation_letters.inviter_of(invitation),
         "access": invitation.get_access_display(),
-        "role": invitations.AS[invitation.access],
+        "role": invitation_letters.AS[invitation.access],
         "can": CAN[Member.Access(invitation.access)],
         "refusal": "",
         "form": None,

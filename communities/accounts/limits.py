@@ -15,6 +15,7 @@ from django.http import HttpRequest
 
 from communities import sign_in
 from communities.http import throttling
+from communities.mail_addresses import canonical
 from communities.sign_in import TooManyAttempts
 
 MINUTES, HOUR, DAY = 600, 3_600, 86_400  # seconds; the first is ten minutes
@@ -124,9 +125,9 @@ def _who(request: HttpRequest, by: str) -> Iterator[str]:
     if by == "address":
         yield throttling.hashed(throttling.address_of(request))
     elif by == "email":
-        typed = request.POST.get("email", "").strip().casefold()
+        typed = request.POST.get("email", "").strip()
         if typed:
-            yield throttling.hashed(typed)
+            yield throttling.hashed(canonical(typed))
     elif request.user.is_authenticated:
         yield f"user:{request.user.pk}"
     else:

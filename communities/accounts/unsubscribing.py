@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
+from communities.models import Community
 from communities.services import recipients
 
 UNDO = "undo"
@@ -23,20 +24,21 @@ UNDO = "undo"
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, signed: str) -> HttpResponse:
     """GET asks, with one button, since programs open links to look at them. POST does it, or undoes it."""
-    member = recipients.signed_member(signed)
-    if member is None:
+    reader = recipients.signed_reader(signed)
+    community = Community.objects.filter(pk=reader.community_id).first() if reader else None
+    if reader is None or community is None:
         raise Http404
     if request.method == "POST":
         if request.POST.get("do") == UNDO:
-            recipients.accept_mails(member_id=member.pk)
-            member.mail_refused_at = None
+            recipients.accept_mails(reader)
         else:
-            recipients.refuse_mails(member_id=member.pk, at=timezone.now())
-            member.mail_refused_at = member.mail_refused_at or timezone.now()
+            recipients.refuse_mails(reader, at=timezone.now())
+    hashes = [reader.address_hash]
+    has_refused = bool(recipients.refused_hashes(community_id=community.pk, hashes=hashes))
     context = {
-        "community": member.community.name,
+        "community": community.name,
         "address": request.path,
-        "has_refused": member.mail_refused_at is not None,
-        "is_undone": request.method == "POST" and member.mail_refused_at is None,
+        "has_refused": has_refused,
+        "is_undone": request.method == "POST" and not has_refused,
     }
     return render(request, "account/unsubscribe.html", context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from communities.services import mails
 from communities.services.letters import Letter
 
 Context = Mapping[str, Any]
@@ -117,6 +118,8 @@ LETTERS: dict[str, Callable[[Context], Letter]] = {
         "A {platform} account was disconnected", "You cannot sign in with it any more."
     ),
 }
+for _name in LETTERS:
+    mails.declare(_name, mails.Consent.ASKED)
 
 # Blank: nothing is said, as the next page says it.
 MESSAGES: dict[str, str] = {

@@ -47,7 +47,7 @@ KINDS = {
     "community": "Community",
 }
 COLUMNS = (
-    *("happened_at", "action", "actor_name", "source", "key_prefix"),
+    *("happened_at", "action", "actor_name", "actor_pseudonym", "source", "key_prefix"),
     *("object_type", "object_id", "object_name", "project_id", "before", "after", "id"),
 )
 MAX_SHOWN = 2_000  # characters of one value
@@ -137,7 +137,7 @@ def listing(
             Filter("days", "When", list(PERIODS.items()), _of_days),
         ],
         empty=Empty("Every change appears here: who made it, when, and what was before and after."),
-        searches="names of people and objects, ids and key prefixes",
+        searches="names of people and objects, pseudonyms, ids and key prefixes",
         search=audit_listing.search,
         address_of=address_of,
         days=_days(request),
@@ -166,6 +166,8 @@ def who(entry: AuditEntry) -> str:
     """Who acted, and through what."""
     if entry.source == AuditEntry.Source.SYSTEM:
         return "Colloquy itself"
+    if entry.actor_pseudonym:
+        return f"Former staff {entry.actor_pseudonym}"
     name = entry.actor_name or "Somebody who was erased"
     return f"{name}, API key {entry.key_prefix}…" if entry.key_prefix else name
 

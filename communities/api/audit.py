@@ -28,6 +28,7 @@ EXAMPLE = {
     "source": "api_key",
     "actor_id": "41",
     "actor_name": "Marit Solberg",
+    "actor_pseudonym": None,
     "api_key_id": "7",
     "key_prefix": "cq_live_k3Jq0b",
     "object_type": "project",
@@ -47,12 +48,14 @@ _ABOUT = (
     "In `script.updated`, `blocks` contains the blocks that were removed (only in `before`), added (only in "
     "`after`), or changed, the latter with `id`, `name` and the fields that differ. Entries about responses "
     "and analyses of anonymous projects have times rounded to the hour, or to the day if the project's are, "
-    "random ids, and no `request_id`; deleted responses are not named. If a person is erased, their name and "
-    "what refers to them is removed from all entries. Entries are kept for a year, unless the installation "
-    "sets another time.\n\n"
+    "random ids, and no `request_id`; deleted responses are not named.\n\n"
+    "If a person is erased, their name, their user id, the keys that they used and the ids of their requests "
+    "are removed from all entries. From then on the entries of what they did as staff, and the entry of "
+    "their leaving, share an `actor_pseudonym`: it is random, and tells only that one person did all of "
+    "it. Entries are kept for a year, unless the installation sets another time.\n\n"
     "To continue where an earlier call stopped, send the last id as `after`. `search` finds words that begin "
-    "with each of its words, in the names of who acted and of the object, in the object's id and in the "
-    "key's prefix. Needs the role admin."
+    "with each of its words, in the names of who acted and of the object, in the object's id, in the key's "
+    "prefix and in the pseudonym. Needs the role admin."
 )
 
 
@@ -67,6 +70,9 @@ class AuditIn(PerPageIn):
     actor_id = serializers.IntegerField(
         required=False, min_value=1, max_value=MAX_ID, help_text="The id of the user who acted."
     )
+    actor_pseudonym = serializers.CharField(
+        max_length=8, required=False, help_text="The pseudonym of staff who were erased."
+    )
     since = UtcDateTimeField(required=False, help_text="Happened then or later.")
     until = UtcDateTimeField(required=False, help_text="Happened before then.")
     search = serializers.CharField(max_length=MAX_SEARCH, required=False)
@@ -80,12 +86,19 @@ class AuditEntryOut(serializers.Serializer[AuditEntry]):
     action = serializers.ChoiceField(choices=Action.values)
     source = serializers.ChoiceField(  # type: ignore[assignment]  # the name is public, and hides DRF's
         choices=AuditEntry.Source.values,
-        help_text="`system`: the service itself.",
+        help_text=(
+            "`system`: the service itself. `member`: somebody with the role member about themselves, such as "
+            "joining."
+        ),
     )
     actor_id = serializers.CharField(
         allow_null=True, help_text="The user who acted; null for `system`, and if the person was erased."
     )
     actor_name = serializers.CharField(allow_null=True, help_text="As it was then.")
+    actor_pseudonym = serializers.CharField(
+        allow_null=True,
+        help_text="Of staff who were erased: the same in all entries of one person. Null for others.",
+    )
     api_key_id = serializers.CharField(allow_null=True)
     key_prefix = serializers.CharField(allow_null=True, help_text="As it was then.")
     object_type = serializers.CharField(help_text="Such as `project`, `response`, `webhook`, `member`.")
@@ -120,6 +133,7 @@ class AuditViewSet(CommunityViewSet):
             project_id=query.get("project_id"),
             actions=[query["action"]] if "action" in query else [],
             actor_id=query.get("actor_id"),
+            actor_pseudonym=query.get("actor_pseudonym", ""),
             since=query.get("since"),
             until=query.get("until"),
             search=query.get("search", ""),

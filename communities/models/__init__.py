@@ -5,7 +5,7 @@ from communities.models.community import Community, CommunitySettings
 from communities.models.idempotent_request import IdempotentRequest
 from communities.models.identity import Identity, SourceCheck, SourceToken, VerifiedSource
 from communities.models.invitation import Invitation
-from communities.models.mail import Mail
+from communities.models.mail import Mail, MailRefusal, MailSum
 from communities.models.member import Member
 from communities.models.user import User, unnamed
 
@@ -20,6 +20,8 @@ __all__ = [
     "Identity",
     "Invitation",
     "Mail",
+    "MailRefusal",
+    "MailSum",
     "Member",
     "SourceCheck",
     "SourceToken",

@@ -14,7 +14,8 @@ class AuditEntry(models.Model):
     """One change by an admin, an API key or the service itself, written in the transaction of the change.
 
     A database trigger refuses updates and deletes, with two exceptions: erasing a person removes their name
-    and what refers to them, and entries are deleted when they are old enough. `before` and `after` hold the
+    and what refers to them, and entries are deleted when they are old enough. The entries of erased staff get
+    a pseudonym in the same update, or the trigger refuses it (decisions 18.12). `before` and `after` hold the
     fields that changed, never an answer or a secret. Users, keys and objects are referred to without foreign
     keys, since entries outlive them.
     """
@@ -22,6 +23,7 @@ class AuditEntry(models.Model):
     class Source(models.TextChoices):
         API_KEY = "api_key", "API key"
         ADMIN = "admin", "Admin"
+        MEMBER = "member", "Member"
         SYSTEM = "system", "Colloquy"
 
     id = models.UUIDField(
@@ -32,6 +34,12 @@ class AuditEntry(models.Model):
     source = models.CharField(max_length=7, choices=Source)
     actor_id = models.BigIntegerField(null=True, help_text="The user's id.")
     actor_name = models.CharField(max_length=200, blank=True, help_text="As it was then.")
+    actor_pseudonym = models.CharField(
+        max_length=8,
+        blank=True,
+        db_default="",
+        help_text="In place of staff who were erased: one for each person and community, and random.",
+    )
     api_key_id = models.BigIntegerField("API key", null=True)
     key_prefix = models.CharField(max_length=14, blank=True)
     action = models.CharField(max_length=30)
@@ -43,7 +51,9 @@ class AuditEntry(models.Model):
     after = models.JSONField(null=True)
     request_id = models.CharField(max_length=64, null=True)  # noqa: DJ001
     words = models.GeneratedField(
-        expression=SearchVector("actor_name", "key_prefix", "object_name", "object_id", config="simple"),
+        expression=SearchVector(
+            *("actor_name", "actor_pseudonym", "key_prefix", "object_name", "object_id"), config="simple"
+        ),
         output_field=SearchVectorField(),
         db_persist=True,
     )
@@ -64,6 +74,11 @@ class AuditEntry(models.Model):
                 fields=["community", "actor_id", "-happened_at", "-id"],
                 condition=Q(actor_id__isnull=False),
                 name="audit_newest_of_actor",
+            ),
+            models.Index(
+                fields=["community", "actor_pseudonym", "-happened_at", "-id"],
+                condition=~Q(actor_pseudonym=""),
+                name="audit_newest_of_pseudonym",
             ),
             models.Index(
                 fields=["community", "object_type", "object_id"],

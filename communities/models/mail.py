@@ -1,4 +1,4 @@
-"""Mails that wait to be sent, and those that were."""
+"""Mails that wait to be sent, those that were, who wants none, and how many went to strangers."""
 
 from __future__ import annotations
 
@@ -30,6 +30,12 @@ class Mail(models.Model):
     kind = models.CharField(
         max_length=40, help_text="The template, such as account/email/password_reset_key."
     )
+    address_hash = models.CharField(
+        max_length=32,
+        blank=True,
+        db_default="",
+        help_text="A keyed hash of the address, by which mails of a community to it are counted.",
+    )
     sealed = models.BinaryField(null=True)
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     attempt_count = models.PositiveSmallIntegerField(default=0)
@@ -49,7 +55,47 @@ class Mail(models.Model):
         indexes = [
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="mail_due"),
             models.Index(fields=["created_at"], condition=Q(due_at__isnull=True), name="mail_over"),
+            models.Index(
+                fields=["community", "kind", "created_at"],
+                condition=~Q(address_hash=""),
+                name="mail_of_community_by_kind",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"Mail {self.pk}"
+
+
+class MailRefusal(models.Model):
+    """An address that wants no more mails of a community, whoever has it now or later (decisions 18.13).
+
+    The address itself is not kept, and the refusal outlives the erasure of the member whose address it was.
+    """
+
+    community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
+    address_hash = models.CharField(max_length=32, help_text="A keyed hash of the address.")
+    refused_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["community", "address_hash"], name="mails_are_refused_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Refusal {self.pk} of the mails of community {self.community_id}"
+
+
+class MailSum(models.Model):
+    """How many mails a community has written to unconfirmed addresses on one day of UTC."""
+
+    community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField()
+    mails = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["community", "day"], name="mails_of_a_day_are_counted_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Mails of community {self.community_id} on {self.day} ({self.pk})"

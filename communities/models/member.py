@@ -55,7 +55,9 @@ class Member(models.Model):
         help_text="Where staff write to this member. Proves nothing: nobody signs in with it.",
     )
     mail_refused_at = models.DateTimeField(
-        null=True, blank=True, help_text="When this member unsubscribed from the community's mails."
+        null=True,
+        blank=True,
+        help_text="When this member unsubscribed at an address that their account had confirmed.",
     )
 
     objects = AccessQuerySet["Member"].as_manager()

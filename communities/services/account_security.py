@@ -25,7 +25,7 @@ from communities.services.recipients import proven_address
 from communities.sources import platforms
 from communities.transactions import in_transaction
 
-KIND = "account_security_notice"
+KIND = mails.declare("account_security_notice", mails.Consent.CONFIRMED)
 ALARM = (
     "If you did not ask for this, sign in, look at the sessions and the ways to sign in of your account, and "
     "tell the people who run this site."

@@ -9,8 +9,9 @@
 
 from __future__ import annotations
 
+import secrets
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,29 +32,55 @@ from communities.transactions import in_transaction
 Values = Mapping[str, object]
 BATCH_SIZE = 5_000
 MAX_NAME = 200  # characters of the columns
+NAMELESS_STAFF = "Staff of this site"  # without a name; nobody learns the user name that they sign in with
+# Letters and digits that nobody confuses. A letter comes first, so that PostgreSQL takes it all for one word.
+_LETTERS, _SIGNS, _LENGTH = "ABCDEFGHJKMNPQRSTVWXYZ", "ABCDEFGHJKMNPQRSTVWXYZ23456789", 8
 
 # The name is the one that the actor has now, as `members.display_names` tells it.
 _RECORD = """
     INSERT INTO communities_auditentry (
-        id, community_id, happened_at, source, actor_id, actor_name, api_key_id, key_prefix, action,
-        object_type, object_id, object_name, project_id, before, after, request_id
+        id, community_id, happened_at, source, actor_id, actor_name, actor_pseudonym, api_key_id, key_prefix,
+        action, object_type, object_id, object_name, project_id, before, after, request_id
     )
     SELECT %(id)s::uuid, %(community_id)s::bigint, %(happened_at)s::timestamptz, %(source)s::varchar,
         %(actor_id)s::bigint, coalesce(left((
             SELECT coalesce(nullif(here.nick, ''), nullif(person.name, ''),
-                CASE WHEN person.is_staff THEN person.username END)
+                CASE WHEN person.is_staff THEN %(nameless_staff)s::varchar END)
             FROM communities_user person
             LEFT JOIN communities_member here
                 ON here.user_id = person.id AND here.community_id = %(community_id)s::bigint
             WHERE person.id = %(actor_id)s::bigint
-        ), 200), ''), %(api_key_id)s::bigint, %(key_prefix)s::varchar, %(action)s::varchar,
-        %(object_type)s::varchar, %(object_id)s::varchar, %(object_name)s::varchar, %(project_id)s::bigint,
-        %(before)s::jsonb, %(after)s::jsonb, %(request_id)s::varchar
+        ), 200), ''), %(actor_pseudonym)s::varchar, %(api_key_id)s::bigint, %(key_prefix)s::varchar,
+        %(action)s::varchar, %(object_type)s::varchar, %(object_id)s::varchar, %(object_name)s::varchar,
+        %(project_id)s::bigint, %(before)s::jsonb, %(after)s::jsonb, %(request_id)s::varchar
+"""
+_ACTED_AS_STAFF = """
+    SELECT EXISTS (
+        SELECT FROM communities_auditentry WHERE community_id = %s AND actor_id = ANY(%s) AND source <> %s
+    )
+"""
+_ACTED_IN = """
+    SELECT community.id FROM communities_community community WHERE EXISTS (
+        SELECT FROM communities_auditentry WHERE community_id = community.id AND actor_id = ANY(%s)
+    ) ORDER BY community.id
 """
 _ERASE_ACTOR = """
     UPDATE communities_auditentry
-    SET actor_id = NULL, actor_name = '', api_key_id = NULL, key_prefix = '', request_id = NULL
-    WHERE community_id = %s AND actor_id = %s
+    SET actor_id = NULL, actor_name = '', actor_pseudonym = %s, api_key_id = NULL, key_prefix = '',
+        request_id = NULL
+    WHERE community_id = %s AND actor_id = ANY(%s)
+"""
+# A member, and those who were merged into them, as the entries of the merges tell.
+_MERGED_MEMBERS = """
+    WITH RECURSIVE own AS (
+        SELECT %s::text AS id
+        UNION
+        SELECT entry.before ->> 'member_id' FROM own JOIN communities_auditentry entry
+            ON entry.community_id = %s AND entry.object_type = 'member' AND entry.object_id = own.id
+            AND entry.action = %s
+        WHERE entry.before ->> 'member_id' IS NOT NULL
+    )
+    SELECT id FROM own
 """
 _ERASE_OBJECT = """
     UPDATE communities_auditentry SET object_id = NULL, object_name = '', before = NULL, after = NULL
@@ -97,13 +124,16 @@ def record(
     """
     assert connection.in_atomic_block, "An entry is written in the transaction of its change."
     key = actor.key if actor else None
+    is_former = actor is not None and bool(actor.pseudonym)
     exact = rounded_to is None
     values: dict[str, Any] = {
         "id": uuid.UUID(int=uuid_utils.uuid7().int) if exact else uuid.uuid4(),
         "community_id": on.community_id,
         "happened_at": rounding.down(at, rounded_to),
         "source": _source_of(actor).value,
-        "actor_id": actor and actor.user_id,
+        "actor_id": None if actor is None or is_former else actor.user_id,
+        "nameless_staff": NAMELESS_STAFF,
+        "actor_pseudonym": actor.pseudonym if actor else "",
         "api_key_id": key and key.id,
         "key_prefix": key.prefix if key else "",
         "action": action.value,
@@ -113,7 +143,7 @@ def record(
         "project_id": on.project_id,
         "before": _as_json(before),
         "after": _as_json(after),
-        "request_id": _request_id() if actor and exact else None,
+        "request_id": _request_id() if actor and exact and not is_former else None,
     }
     with prepared() as cursor:
         cursor.execute(_RECORD, values)
@@ -152,7 +182,9 @@ def _flat(values: Values, path: str = "") -> Iterator[tuple[str, object]]:
 def _source_of(actor: Actor | None) -> AuditEntry.Source:
     if actor is None:
         return AuditEntry.Source.SYSTEM
-    return AuditEntry.Source.API_KEY if actor.key else AuditEntry.Source.ADMIN
+    if actor.key is not None:
+        return AuditEntry.Source.API_KEY
+    return AuditEntry.Source.MEMBER if actor.is_member else AuditEntry.Source.ADMIN
 
 
 def _as_json(values: Values | None) -> str | None:
@@ -192,17 +224,47 @@ def last_change(*, project_id: int, action: str = "") -> LastChange | None:
 
 
 @in_transaction
-def erase(*, community_id: int, member_id: int, user_id: int, key_ids: list[int]) -> None:
+def erase(
+    *,
+    community_id: int,
+    user_ids: Collection[int],
+    member_id: int | None,
+    key_ids: Collection[int],
+    is_staff: bool,
+) -> str:
     """Remove a person from the community's entries: as who acted, and as what entries are about.
 
-    What was done, and when, stays. `key_ids` are their API keys. This is the only way to change entries.
+    What was done, and when, stays. If the person is staff, or ever acted as staff there, all entries of what
+    they did get one new pseudonym, which is returned; it is blank for others. Nothing joins it to the person:
+    it is random, and only the entries hold it. `user_ids` are the person's user and those merged into it,
+    `key_ids` their API keys. This is the only way to change entries.
     """
-    _allow("colloquy.erased_in_community", str(community_id))
+    users = list(user_ids)
     with connection.cursor() as cursor:
-        cursor.execute(_ERASE_ACTOR, [community_id, user_id])
-        cursor.execute(_ERASE_OBJECT, [community_id, "member", [str(member_id)]])
+        cursor.execute(_ACTED_AS_STAFF, [community_id, users, AuditEntry.Source.MEMBER.value])
+        is_accountable = is_staff or cursor.fetchone()[0]
+        pseudonym = _new_pseudonym() if is_accountable else ""
+        merged: list[Any] = [str(member_id), community_id, Action.MEMBER_MERGED.value]
+        cursor.execute(_MERGED_MEMBERS, merged)
+        member_ids = [row[0] for row in cursor.fetchall()] if member_id is not None else []
+        _allow("colloquy.erased_in_community", str(community_id))
+        cursor.execute(_ERASE_ACTOR, [pseudonym, community_id, users])
+        cursor.execute(_ERASE_OBJECT, [community_id, "member", member_ids])
         cursor.execute(_ERASE_OBJECT, [community_id, "api_key", list(map(str, key_ids))])
-    _allow("colloquy.erased_in_community", "")
+        _allow("colloquy.erased_in_community", "")
+    return pseudonym
+
+
+def communities_of_actor(*, user_ids: Collection[int]) -> list[int]:
+    """The ids of the communities whose entries name one of these users as who acted."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ACTED_IN, [list(user_ids)])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _new_pseudonym() -> str:
+    signs = (secrets.choice(_SIGNS) for _ in range(_LENGTH - 1))
+    return secrets.choice(_LETTERS) + "".join(signs)
 
 
 def delete_old(*, at: datetime) -> int:

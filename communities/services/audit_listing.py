@@ -33,12 +33,13 @@ class Filters:
     """What is shown; None and empty values mean everything. `since` is inclusive, `until` is not.
 
     `search` finds entries with words that begin with each of its words: in the names of who acted and of the
-    object, the object's id, and the prefix of the API key.
+    object, the object's id, the prefix of the API key, and the pseudonym of erased staff.
     """
 
     project_id: int | None = None
     actions: Sequence[str] = ()
     actor_id: int | None = None
+    actor_pseudonym: str = ""
     source: str | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -107,6 +108,7 @@ def as_json(entry: AuditEntry) -> Json:
         "source": entry.source,
         "actor_id": _as_text(entry.actor_id),
         "actor_name": entry.actor_name or None,
+        "actor_pseudonym": entry.actor_pseudonym or None,
         "api_key_id": _as_text(entry.api_key_id),
         "key_prefix": entry.key_prefix or None,
         "object_type": entry.object_type,
@@ -176,6 +178,8 @@ def _matching(community_id: int, filters: Filters) -> QuerySet[AuditEntry]:
         entries = entries.filter(action__in=filters.actions)
     if filters.actor_id is not None:
         entries = entries.filter(actor_id=filters.actor_id)
+    if filters.actor_pseudonym:
+        entries = entries.filter(actor_pseudonym=filters.actor_pseudonym)
     if filters.source:
         entries = entries.filter(source=filters.source)
     if filters.since is not None:

@@ -1,6 +1,7 @@
 """Invitations by mail, and joining a community that lets anybody sign up.
 
 invite(actor=…, email=…)            an admin invites an address; the mail holds the only copy of the token
+invite_all(actor=…, emails=…)       the same for several, all or none
 accept(token=…, user=…)             the reader becomes a member, exactly once
 lock(token=…)                       before an account is made or merged for it
 join(community_id=…, user=…)        somebody who is signed in joins an open community
@@ -10,22 +11,20 @@ await_confirmation, admit_confirmed the same for a new account, once its address
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.db.models import Q, QuerySet
-from django.urls import reverse
 from django.utils import timezone
 
 from communities.actors import Actor, Role
 from communities.audit_actions import Action
 from communities.errors import Conflict, Forbidden, NotFound
+from communities.mail_addresses import keyed_hash
 from communities.models import Community, Invitation, Mail, Member, User
-from communities.services import audit, identities, mails
-from communities.services.letters import Letter, compose
-from communities.services.members import NoSuchMember, display_name, subject_of
+from communities.services import audit, identities, invitation_letters, mail_sums, mails, recipients
+from communities.services.members import NoSuchMember, subject_of
 from communities.transactions import in_transaction
 
 VALID_FOR = timedelta(days=14)
@@ -33,11 +32,7 @@ KEPT_FOR = timedelta(days=30)  # once they are over
 MAX_OPEN = 1_000  # of one community
 MAX_MAILS = 200  # of one community in PERIOD: they go to strangers
 PERIOD = timedelta(days=1)
-MAX_NAME = 60  # characters of a greeting
-KIND = "account/email/invitation"
-AS = {"member": "a member", "creator": "a creator", "admin": "an admin"}  # what an access makes of somebody
 now = timezone.now
-_PLAIN_NAME = re.compile(r"[^\W\d_]+\.?(?:[ '’-]+[^\W\d_]+\.?)*")  # words of letters, as in Dr. Ada O'Neil
 
 
 class NoSuchInvitation(NotFound):
@@ -69,20 +64,51 @@ def invite(
 
     `member_id` is a member without an account, whom the reader turns out to be. Raises NoSuchMember. Refuses
     all but admins, access above their own (Forbidden), members who have an account (Conflict), an address
-    that no mail can be sent to, and more than MAX_MAILS in PERIOD (Conflict).
+    that no mail can be sent to or that wants none (Conflict), more than MAX_MAILS in PERIOD, and more than
+    the community may write to unconfirmed addresses in a day (Conflict).
     """
+    (invitation,) = _invite(actor, [email], access, at=at, name=name, member_id=member_id)
+    return invitation
+
+
+@in_transaction
+def invite_all(
+    *, actor: Actor, emails: Sequence[str], access: str, at: datetime, name: str = ""
+) -> list[Invitation]:
+    """Invite several addresses, all or none; `name` is for one alone. Refuses as `invite` does."""
+    return _invite(actor, emails, access, at=at, name=name if len(emails) == 1 else "", member_id=None)
+
+
+def _invite(
+    actor: Actor, emails: Sequence[str], access: str, *, at: datetime, name: str, member_id: int | None
+) -> list[Invitation]:
     _require_admin(actor, access)
-    mails.require_sendable(email, field="email")
-    email = email.strip().lower()
+    for each in emails:
+        mails.require_sendable(each, field="email")
+    emails = [each.strip().lower() for each in emails]
     opened = open_invitations(community_id=actor.community_id, at=at)
-    earlier = opened.filter(email=email)
-    list(earlier.select_for_update(no_key=True, of=("self",)))  # before the community, as those who accept do
+    earlier = opened.filter(email__in=emails)
+    # Before the community, as those who accept do.
+    list(earlier.order_by("pk").select_for_update(no_key=True, of=("self",)))
     community = Community.objects.select_for_update(no_key=True).get(pk=actor.community_id)
     member = None if member_id is None else _member_without_account(community.pk, member_id)
     earlier.update(revoked_at=at)
-    _require_mails_left(community.pk, at)
-    if opened.count() >= MAX_OPEN:
+    _require_mails_left(community.pk, emails, at)
+    if opened.count() + len(emails) > MAX_OPEN:
         raise Conflict(f"At most {MAX_OPEN:,} invitations can be open at one time.")
+    return [_invite_one(actor, community, each, access, at=at, name=name, member=member) for each in emails]
+
+
+def _invite_one(
+    actor: Actor,
+    community: Community,
+    email: str,
+    access: str,
+    *,
+    at: datetime,
+    name: str,
+    member: Member | None,
+) -> Invitation:
     token = secrets.token_urlsafe(32)
     invitation = Invitation.objects.create(
         community=community,
@@ -95,7 +121,7 @@ def invite(
         created_at=at,
         expires_at=at + VALID_FOR,
     )
-    _send(invitation, token, at=at)
+    invitation_letters.send(invitation, token=token, at=at)
     _record(Action.MEMBER_INVITED, actor, invitation, at=at)
     return invitation
 
@@ -104,17 +130,18 @@ def invite(
 def send_again(*, actor: Actor, invitation_id: int, at: datetime) -> Invitation:
     """Send an open invitation again, with a new link and 14 more days.
 
-    Raises NoSuchInvitation and InvitationOver. Refuses more than MAX_MAILS in PERIOD (Conflict).
+    Raises NoSuchInvitation and InvitationOver. Refuses (Conflict) an address that wants no mails, and more of
+    them than `invite` allows.
     """
     invitation = _locked_of(actor, invitation_id)
     if invitation.revoked_at or invitation.accepted_at:
         raise InvitationOver
     Community.objects.select_for_update(no_key=True).get(pk=invitation.community_id)
-    _require_mails_left(invitation.community_id, at)
+    _require_mails_left(invitation.community_id, [invitation.email], at)
     token = secrets.token_urlsafe(32)
     invitation.digest, invitation.expires_at = _digest(token), at + VALID_FOR
     invitation.save(update_fields=["digest", "expires_at"])
-    _send(invitation, token, at=at)
+    invitation_letters.send(invitation, token=token, at=at)
     _record(Action.INVITATION_SENT_AGAIN, actor, invitation, at=at)
     return invitation
 
@@ -137,11 +164,6 @@ def forget_old(*, at: datetime) -> None:
     since = at - KEPT_FOR
     over = Q(accepted_at__lt=since) | Q(revoked_at__lt=since) | Q(expires_at__lt=since)
     Invitation.objects.filter(over).delete()
-
-
-def is_plain_name(name: str) -> bool:
-    """Whether a name can stand in a mail to a stranger: short, and nothing that mail programs make a link."""
-    return len(name) <= MAX_NAME and _PLAIN_NAME.fullmatch(name) is not None
 
 
 def open_invitations(*, community_id: int, at: datetime) -> QuerySet[Invitation]:
@@ -192,13 +214,6 @@ def lock(*, token: str, at: datetime) -> Invitation:
     if invitation.member is not None and not may_be_invited(invitation.member):
         raise Conflict("This invitation is for somebody who has an account by now. They can sign in with it.")
     return invitation
-
-
-def inviter_of(invitation: Invitation) -> str:
-    """The name of who invites, as the community knows them; empty if they are gone."""
-    if invitation.created_by_id is None:
-        return ""
-    return display_name(community_id=invitation.community_id, user_id=invitation.created_by_id)
 
 
 @in_transaction
@@ -309,13 +324,24 @@ def _require_admin(actor: Actor, access: str) -> None:
         raise Forbidden("Nobody invites others to more than they may do themselves.")
 
 
-def _require_mails_left(community_id: int, at: datetime) -> None:
-    """Refuse (Conflict) one more mail of a community. The caller has locked the community."""
-    recent = Mail.objects.filter(community_id=community_id, kind=KIND, created_at__gt=at - PERIOD)
-    if recent.count() >= MAX_MAILS:
+def _require_mails_left(community_id: int, emails: Sequence[str], at: datetime) -> None:
+    """Count these mails of a community, whom the caller has locked.
+
+    Refuses (Conflict) too many of them, and addresses that want no mails of the community.
+    """
+    hashes = {keyed_hash(each, community_id=community_id): each for each in emails}
+    refused = recipients.refused_hashes(community_id=community_id, hashes=hashes)
+    if refused:
+        named = ", ".join(each for hashed, each in hashes.items() if hashed in refused)
+        raise Conflict(f"Mails of this community were refused by: {named}. Nobody was invited.")
+    recent = Mail.objects.filter(
+        community_id=community_id, kind=invitation_letters.KIND, created_at__gt=at - PERIOD
+    )
+    if recent.count() + len(emails) > MAX_MAILS:
         raise Conflict(
             f"A community can send {MAX_MAILS} invitations a day. Please send the others tomorrow."
         )
+    mail_sums.take(community_id=community_id, wanted=len(emails), at=at)
 
 
 def _rank(access: str) -> Role:
@@ -350,29 +376,6 @@ def _usable(invitation: Invitation | None, at: datetime) -> Invitation:
 
 def _digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
-
-
-def _send(invitation: Invitation, token: str, *, at: datetime) -> None:
-    community, inviter = invitation.community, inviter_of(invitation)
-    can = {
-        Member.Access.MEMBER: "You can answer its surveys and polls.",
-        Member.Access.CREATOR: "You can make surveys and polls there.",
-        Member.Access.ADMIN: "You can do everything there, as its other admins can.",
-    }
-    letter = Letter(
-        f"{inviter or community.name} invites you to {community.name}",
-        [
-            f"Hello {invitation.name}," if is_plain_name(invitation.name) else "Hello,",
-            f"{inviter or 'An admin'} invites you to be {AS[invitation.access]} of {community.name} on "
-            f"Colloquy. {can[Member.Access(invitation.access)]}",
-        ],
-        action=("Open the invitation", settings.BASE_URL + reverse("account_invitation", args=[token])),
-        closing=[
-            f"The invitation is for {invitation.email} and works for 14 days.",
-            "If you do not know why you got it, ignore this mail.",
-        ],
-    )
-    mails.write(compose(letter, to=invitation.email), kind=KIND, at=at, community_id=community.pk)
 
 
 def _record(action: Action, actor: Actor, invitation: Invitation, *, at: datetime) -> None:

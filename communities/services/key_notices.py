@@ -13,7 +13,7 @@ from communities.services import mails, members
 from communities.services.letters import Letter, compose
 from communities.services.recipients import proven_address
 
-KIND = "api_key_notice"
+KIND = mails.declare("api_key_notice", mails.Consent.CONFIRMED)
 ALARM = "If you did not expect this, revoke the key at once and look at the sessions in your account."
 
 

@@ -1,4 +1,7 @@
-"""Mails: written as rows in the transaction of what they tell of, and sent by the worker after the commit."""
+"""Mails: written as rows in the transaction of what they tell of, and sent by the worker after the commit.
+
+Each kind of mail is declared with the `Consent` by which it may go to its address (decisions 18.13).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
+from enum import Enum
 
 import structlog
 from django.core import mail as django_mail
@@ -18,7 +22,9 @@ from django.core.mail.message import sanitize_address
 
 from communities import queue, sealing
 from communities.errors import refuse
-from communities.models import Mail, Member
+from communities.mail_addresses import keyed_hash
+from communities.models import Mail, MailRefusal, Member
+from communities.services import mail_sums
 from communities.transactions import in_transaction
 
 SEND = "communities.send_mails"
@@ -33,11 +39,42 @@ LEASE = timedelta(minutes=5)  # of a worker that sends a mail; SMTP gives up aft
 KEPT_FOR = timedelta(days=30)  # rows of mails that are over
 AT_ONCE = 50  # over one connection; many servers take no more
 SECONDS_AT_ONCE = 60.0  # then another task goes on, so that this thread is free for others
-REFUSABLE = "personal_link:"  # how the kinds of mails begin that a member may unsubscribe from
 UNSENDABLE = "No mail can be sent to this address. Check the part after the @."
 _PURPOSE = "mails"
 
 log = structlog.get_logger("colloquy.mails")
+
+
+class Consent(Enum):
+    """Why a kind of mail may go to its address."""
+
+    ASKED = "asked"
+    """Somebody typed the address at a form of the account area, which has limits of its own.
+
+    Or it is the address of their own account.
+    """
+    CONFIRMED = "confirmed"
+    """The mail is about an account, and goes to the address that its owner has confirmed, or nowhere."""
+    NONE = "none"
+    """A community writes to people who have not asked for it.
+
+    These mails can be refused by the reader's address, and those to unconfirmed addresses are counted by day.
+    To such an address they hold no text that somebody chose but the name of the community.
+    """
+
+
+_kinds: dict[str, Consent] = {}
+
+
+def declare(kind: str, consent: Consent) -> str:
+    """Declare a kind of mail, and return it. The same may follow a colon: `personal_link:17`."""
+    _kinds[kind] = consent
+    return kind
+
+
+def declared() -> Mapping[str, Consent]:
+    """All kinds of mails."""
+    return dict(_kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +114,27 @@ def write(
     at: datetime,
     community_id: int | None = None,
     user_id: int | None = None,
+    is_counted: bool = False,
 ) -> Mail:
-    """Write a mail into the outbox. It goes out once the caller's transaction has committed."""
-    key = uuid.uuid4()
+    """Write a mail into the outbox. It goes out once the caller's transaction has committed.
+
+    A mail without consent is one of the mails to unconfirmed addresses that its community may write in a day,
+    and is refused (Conflict) if there are too many. `is_counted` says that the caller has counted it, or has
+    read that the account of its reader has confirmed the address.
+    """
+    key, address_hash = uuid.uuid4(), ""
+    if _kinds[kind.partition(":")[0]] is Consent.NONE:
+        assert community_id is not None, "Who writes without consent is a community."
+        address_hash = keyed_hash(message.to, community_id=community_id)
+        if not is_counted:
+            mail_sums.take(community_id=community_id, wanted=1, at=at)
     sealed = sealing.seal(json.dumps(asdict(message)), purpose=_PURPOSE, row=key)
     mail = Mail.objects.create(
         id=key,
         community_id=community_id,
         user_id=user_id,
         kind=kind,
+        address_hash=address_hash,
         sealed=sealed,
         created_at=at,
         due_at=at,
@@ -119,7 +168,8 @@ def send_due(*, at: datetime) -> int:
 
 
 def forget_old(*, at: datetime) -> None:
-    """Delete the rows of mails that were over a month ago."""
+    """Delete the rows of mails that were over a month ago, and the sums of earlier days."""
+    mail_sums.forget_old(at=at)
     Mail.objects.filter(due_at__isnull=True, created_at__lt=at - KEPT_FOR).delete()
 
 
@@ -139,7 +189,7 @@ def _lease(at: datetime, *, until: datetime) -> Mail | None:
 
 def _attempt(mail: Mail, connection: BaseEmailBackend, *, at: datetime) -> bool:
     if _is_refused(mail):
-        _end(mail, status=Mail.Status.ABANDONED, last_error="The member has unsubscribed.")
+        _end(mail, status=Mail.Status.ABANDONED, last_error="The reader has unsubscribed.")
         return False
     try:
         connection.open()  # does nothing if it is open
@@ -166,11 +216,13 @@ def _attempt(mail: Mail, connection: BaseEmailBackend, *, at: datetime) -> bool:
 
 
 def _is_refused(mail: Mail) -> bool:
-    """Whether a mail waits for a member who has unsubscribed since it was written."""
-    if not mail.kind.startswith(REFUSABLE) or mail.community_id is None or mail.user_id is None:
+    """Whether a mail waits for somebody who has unsubscribed since it was written."""
+    if not mail.address_hash:
         return False
-    members = Member.objects.filter(community_id=mail.community_id, user_id=mail.user_id)
-    return members.filter(mail_refused_at__isnull=False).exists()
+    refusals = MailRefusal.objects.filter(community_id=mail.community_id, address_hash=mail.address_hash)
+    members = Member.objects.filter(community_id=mail.community_id, mail_refused_at__isnull=False)
+    is_refused_by_member = mail.user_id is not None and members.filter(user_id=mail.user_id).exists()
+    return is_refused_by_member or refusals.exists()
 
 
 def _send(mail: Mail, connection: BaseEmailBackend) -> None:

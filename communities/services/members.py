@@ -18,7 +18,6 @@ from communities.services.audit import Subject
 from communities.statements import columns_of, instance_of, prepared
 from communities.transactions import in_transaction
 
-NAMELESS_STAFF = "Staff of this site"
 _LOCKS = "communities.members.lock_user"
 
 
@@ -280,7 +279,9 @@ def display_names(*, community_id: int, user_ids: Collection[int]) -> Mapping[in
     rows = users.annotate(nick=Subquery(here.values("nick")[:1])).values_list(
         "pk", "nick", "name", "is_staff"
     )
-    names = {pk: nick or name or (NAMELESS_STAFF if is_staff else "") for pk, nick, name, is_staff in rows}
+    names = {
+        pk: nick or name or (audit.NAMELESS_STAFF if is_staff else "") for pk, nick, name, is_staff in rows
+    }
     return {user_id: name for user_id, name in names.items() if name}
 
 

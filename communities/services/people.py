@@ -75,6 +75,16 @@ def communities_of(*, user_id: int) -> set[int]:
     return {*members, *(each for each in named.values_list("community_id", flat=True) if each is not None)}
 
 
+def with_history_of(*, user_id: int) -> list[Person]:
+    """A user in each community whose audit trail names them as who acted, member there or not."""
+    merged_ids = User.objects.filter(pk=user_id).values_list("merged_ids", flat=True).first() or ()
+    user_ids = (user_id, *merged_ids)
+    return [
+        Person(community_id, None, user_id, merged_ids=tuple(merged_ids))
+        for community_id in audit.communities_of_actor(user_ids=user_ids)
+    ]
+
+
 def _person(
     community_id: int, member_id: int | None, user_id: int, merged_ids: Sequence[int] | None
 ) -> Person:
@@ -148,17 +158,34 @@ def lock(*, community_id: int, member_id: int) -> None:
         raise NoSuchMember
 
 
+def erase_from_history(*, person: Person) -> str:
+    """Remove a person from the audit trail of their community, and return their pseudonym in it.
+
+    It is blank for people who never were staff there (decisions 18.12). Call it before `erase_member`.
+    """
+    community_id, member_id = person.community_id, person.member_id
+    own = ApiKey.objects.filter(community_id=community_id, user_id=person.user_id)
+    access = Member.objects.filter(pk=member_id or 0).values_list("access", flat=True).first()
+    return audit.erase(
+        community_id=community_id,
+        user_ids=person.user_ids,
+        member_id=member_id,
+        key_ids=list(own.values_list("pk", flat=True)),
+        is_staff=access in (Member.Access.CREATOR, Member.Access.ADMIN),
+    )
+
+
 def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
     """Delete a member with their API keys and with the community's external ids for them.
 
-    Other apps must have deleted their data about the member before. The user stays: see `erase_user`.
+    Of mails that were sent a nameless row stays for some weeks, or an address would get more of them by being
+    written down for a new member. Other apps must have deleted their data about the member before. The user
+    stays: see `erase_user`.
     """
     key_versions.announce([community_id])
     own = ApiKey.objects.filter(community_id=community_id, user_id=user_id)
-    key_ids = list(own.values_list("pk", flat=True))
-    _forget_in_admin_log("apikey", key_ids)
+    _forget_in_admin_log("apikey", list(own.values_list("pk", flat=True)))
     _forget_in_admin_log("member", [member_id])
-    audit.erase(community_id=community_id, member_id=member_id, user_id=user_id, key_ids=key_ids)
     with connection.cursor() as cursor:
         # Django would search for dependent rows first. Constraints are checked at the commit.
         cursor.execute(
@@ -170,8 +197,12 @@ def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
             ), rotations AS (
                 UPDATE communities_apikey SET rotated_by_id = NULL
                 WHERE community_id = %(community)s AND rotated_by_id = %(user)s AND user_id <> %(user)s
+            ), waiting_mails AS (
+                DELETE FROM communities_mail
+                WHERE community_id = %(community)s AND user_id = %(user)s AND due_at IS NOT NULL
             ), mails AS (
-                DELETE FROM communities_mail WHERE community_id = %(community)s AND user_id = %(user)s
+                UPDATE communities_mail SET user_id = NULL, last_error = ''
+                WHERE community_id = %(community)s AND user_id = %(user)s AND due_at IS NULL
             ), invitations AS (
                 DELETE FROM communities_invitation
                 WHERE community_id = %(community)s AND (member_id = %(member)s OR accepted_by_id = %(user)s)
@@ -236,7 +267,13 @@ def erase_user(*, user_id: int) -> bool:
                 DELETE FROM django_session stored USING sessions
                 WHERE stored.session_key = sessions.session_key
             ),
-            mails AS (DELETE FROM communities_mail USING gone WHERE user_id = gone.id),
+            waiting_mails AS (
+                DELETE FROM communities_mail USING gone WHERE user_id = gone.id AND due_at IS NOT NULL
+            ),
+            mails AS (
+                UPDATE communities_mail SET user_id = NULL, last_error = '' FROM gone
+                WHERE user_id = gone.id AND due_at IS NULL
+            ),
             invited AS (
                 UPDATE communities_invitation SET created_by_id = NULL FROM gone
                 WHERE created_by_id = gone.id

@@ -1,27 +1,32 @@
-"""To whom mails may go: the address of a member, and their word that they want none.
+"""To whom mails may go: the address of a member, and whether its reader has refused them.
 
 The address is the one that the member's account has proven, else the one that staff wrote down. A signed
-text in each mail lets its reader unsubscribe without signing in. It names the member and does nothing else.
+text in each mail lets its reader unsubscribe without signing in. It holds a keyed hash of the address: the
+refusal is the address's, whoever has it now or later (decisions 18.13).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
-from communities.models import Mail, Member
+from communities.mail_addresses import keyed_hash
+from communities.models import Mail, MailRefusal, Member
 from communities.statements import fetch_rows
 from communities.transactions import in_transaction
 
+_AT_ONCE = 2_000  # members
 _SIGNER = Signer(salt="communities.unsubscribe", sep=".")
 _KEEP = """
     SELECT here.id FROM communities_member here
@@ -33,10 +38,11 @@ _KEEP = """
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A present, active member as somebody to write to. `email` is empty if nobody knows an address.
+    """A present, active member as somebody to write to.
 
-    Staff may read `written`, the address that they wrote down, but not that of the member's account
-    (decisions 18.7).
+    `email` and `address_hash` are empty if nobody knows an address. `is_proven` tells whether the member's
+    account has proven it. Staff may read `written`, the address that they wrote down, but not that of the
+    member's account (decisions 18.7).
     """
 
     member_id: int
@@ -44,12 +50,14 @@ class Recipient:
     name: str
     email: str
     written: str
+    address_hash: str
+    is_proven: bool
     has_refused: bool
 
     @property
     def shown(self) -> str:
         """Where mails go, in words for staff; empty if nobody knows an address."""
-        return self.written or ("The address of their account" if self.email else "")
+        return "The address of their account" if self.is_proven else self.email
 
 
 def proven_address(*, user_id: int) -> str | None:
@@ -67,31 +75,52 @@ def keep_present(*, community_id: int, member_ids: Collection[int]) -> set[int]:
 def recipients(*, community_id: int, member_ids: Collection[int]) -> Mapping[int, Recipient]:
     """The present, active members among these ids, by their ids."""
     members = with_addresses(community_id=community_id).filter(pk__in=member_ids)
-    rows = members.values_list("pk", "user_id", "nick", "user__name", "address", "email", "mail_refused_at")
-    return {
-        pk: Recipient(pk, user_id, nick or name, address, written, refused_at is not None)
-        for pk, user_id, nick, name, address, written, refused_at in rows
-    }
+    return {each.member_id: each for each in read(members, community_id=community_id)}
 
 
 def with_addresses(*, community_id: int) -> QuerySet[Any, Any]:
-    """The present, active members, each with their `address`, empty if nobody knows one."""
+    """The present, active members with their `address`, empty if there is none, and the `proven_address`."""
     proven = EmailAddress.objects.filter(user=OuterRef("user_id"), verified=True, primary=True)
     members = Member.objects.filter(community_id=community_id, left_at__isnull=True, user__is_active=True)
-    return members.annotate(address=Coalesce(Subquery(proven.values("email")[:1]), "email"))
+    return members.annotate(
+        proven_address=Subquery(proven.values("email")[:1]), address=Coalesce(F("proven_address"), "email")
+    )
+
+
+def read(members: QuerySet[Any, Any], *, community_id: int) -> Iterator[Recipient]:
+    """These members of `with_addresses` as recipients, in their order. They are read in batches."""
+    columns = ("pk", "user_id", "nick", "user__name", "address", "email", "proven_address", "mail_refused_at")
+    rows = members.values_list(*columns).iterator(chunk_size=_AT_ONCE)
+    for part in _batches(rows):
+        hashes = [keyed_hash(row[4], community_id=community_id) if row[4] else "" for row in part]
+        refused = refused_hashes(community_id=community_id, hashes=hashes)
+        for row, address_hash in zip(part, hashes, strict=True):
+            pk, user_id, nick, name, address, written, proven, refused_at = row
+            yield Recipient(
+                pk,
+                user_id,
+                nick or name,
+                address,
+                written,
+                address_hash,
+                is_proven=proven is not None,
+                has_refused=refused_at is not None or address_hash in refused,
+            )
+
+
+def _batches(rows: Iterator[Any]) -> Iterator[Sequence[Any]]:
+    while part := list(islice(rows, _AT_ONCE)):
+        yield part
 
 
 # --- What was written to them ---------------------------------------------------------------------------
 
 
-def with_mail_counts(members: QuerySet[Any, Any], *, kind: str, since: datetime) -> QuerySet[Any, Any]:
-    """The members, each with `mail_count`: how many mails of this kind were written to them since."""
-    written = Mail.objects.filter(
-        user=OuterRef("user_id"), community=OuterRef("community_id"), kind=kind, created_at__gt=since
-    )
-    counted = written.order_by().values("user").annotate(count=Count("pk")).values("count")
-    counted_members: QuerySet[Any, Any] = members.annotate(mail_count=Coalesce(Subquery(counted), 0))
-    return counted_members
+def mail_counts(*, community_id: int, kind: str, since: datetime) -> Counter[str]:
+    """How many mails of this kind were written to each address since, by its keyed hash."""
+    written = Mail.objects.filter(community_id=community_id, kind=kind, created_at__gt=since)
+    counts = written.exclude(address_hash="").order_by().values_list("address_hash").annotate(Count("pk"))
+    return Counter(dict(counts))
 
 
 def outcomes(*, community_id: int, kind: str) -> Mapping[str, int]:
@@ -110,28 +139,64 @@ def last_outcomes(*, community_id: int, kind: str, user_ids: Collection[int]) ->
 # --- Unsubscribing --------------------------------------------------------------------------------------
 
 
-def unsubscribe_url(*, member_id: int) -> str:
-    """The address at which a member says that they want no more mails of their community."""
-    signed = _SIGNER.sign(str(member_id))
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who holds a mail of a community: the address that it went to, and for which member, 0 for none."""
+
+    community_id: int
+    member_id: int
+    address_hash: str
+
+
+def unsubscribe_url(reader: Reader) -> str:
+    """The address at which the reader of a mail says that they want no more mails of its community."""
+    signed = _SIGNER.sign(f"{reader.community_id}:{reader.member_id}:{reader.address_hash}")
     return f"{settings.BASE_URL}{reverse('mail-unsubscribe', args=[signed])}"
 
 
-def signed_member(signed: str) -> Member | None:
-    """The member whom the signed part of such an address names, with their community; None for any other."""
+def headers(unsubscribe_url: str) -> Mapping[str, str]:
+    """The headers by which mail programs unsubscribe with a button of their own (RFC 8058)."""
+    return {
+        "List-Unsubscribe": f"<{unsubscribe_url}>",
+        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+    }
+
+
+def signed_reader(signed: str) -> Reader | None:
+    """The reader whom the signed part of such an address names; None for any other."""
     try:
-        member_id = int(_SIGNER.unsign(signed))
+        community_id, member_id, address_hash = _SIGNER.unsign(signed).split(":")
     except (BadSignature, ValueError):
         return None
-    return Member.objects.select_related("community").filter(pk=member_id).first()
+    return Reader(int(community_id), int(member_id), address_hash)
+
+
+def refused_hashes(*, community_id: int, hashes: Collection[str]) -> set[str]:
+    """Those of these addresses, by their keyed hashes, that want no mails of the community."""
+    refusals = MailRefusal.objects.filter(community_id=community_id, address_hash__in=hashes)
+    return set(refusals.values_list("address_hash", flat=True))
 
 
 @in_transaction
-def refuse_mails(*, member_id: int, at: datetime) -> None:
-    """Note that a member wants no more mails. Changes nothing if they said so before."""
-    Member.objects.filter(pk=member_id, mail_refused_at__isnull=True).update(mail_refused_at=at)
+def refuse_mails(reader: Reader, *, at: datetime) -> None:
+    """Note that an address wants no more mails of a community. Changes nothing if it said so before.
+
+    If the member's account has proven the address, it is the member who says so: then no other address of
+    theirs gets any either.
+    """
+    MailRefusal.objects.bulk_create(
+        [MailRefusal(community_id=reader.community_id, address_hash=reader.address_hash, refused_at=at)],
+        ignore_conflicts=True,
+    )
+    person = recipients(community_id=reader.community_id, member_ids=[reader.member_id]).get(reader.member_id)
+    if person is not None and person.is_proven and person.address_hash == reader.address_hash:
+        members = Member.objects.filter(pk=reader.member_id, mail_refused_at__isnull=True)
+        members.update(mail_refused_at=at)
 
 
 @in_transaction
-def accept_mails(*, member_id: int) -> None:
-    """Note that a member wants mails again."""
-    Member.objects.filter(pk=member_id).update(mail_refused_at=None)
+def accept_mails(reader: Reader) -> None:
+    """Note that an address, and the member whom the mail was for, want mails again."""
+    of_community = {"community_id": reader.community_id}
+    MailRefusal.objects.filter(**of_community, address_hash=reader.address_hash).delete()
+    Member.objects.filter(**of_community, pk=reader.member_id).update(mail_refused_at=None)

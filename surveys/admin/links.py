@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseNotAllowed, HttpResponseRedirect
@@ -81,17 +82,22 @@ def all_links(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 def _listing(page: ProjectPage) -> Listing[PersonalLink]:
     progress: dict[int, bool] = {}
     mails: dict[int, str] = {}
+    refused = set[int]()
 
     def load(rows: Sequence[PersonalLink]) -> None:
         user_ids = [row.member.user_id for row in rows]
         progress.update(mailing.progress(project=page.project, user_ids=user_ids))
         mails.update(mailing.last_outcomes(project=page.project, user_ids=user_ids))
+        people = recipients.recipients(
+            community_id=page.project.community_id, member_ids=[row.member_id for row in rows]
+        )
+        refused.update(each.member_id for each in people.values() if each.has_refused)
 
     return Listing(
         columns=[
             Column("Member", _name, is_title=True),
             Column("State", lambda row: _state(row, page, progress)),
-            Column("Mail", lambda row: _mail_state(row, mails)),
+            Column("Mail", lambda row: _mail_state(row, mails, has_refused=row.member_id in refused)),
             Column("Made", lambda row: moment(row.created_at)),
             Column("Valid until", lambda row: moment(row.expires_at)),
         ],
@@ -124,8 +130,8 @@ def _state(link: PersonalLink, page: ProjectPage, progress: Mapping[int, bool]) 
     return state("Opened", "pending") if link.used_at else state("Not opened")
 
 
-def _mail_state(link: PersonalLink, mails: Mapping[int, str]) -> str | SafeString:
-    if link.member.mail_refused_at is not None:
+def _mail_state(link: PersonalLink, mails: Mapping[int, str], *, has_refused: bool) -> str | SafeString:
+    if has_refused:
         return state("Unsubscribed", "bad")
     if link.mailed_at is None:
         return "–"
@@ -308,12 +314,12 @@ def _preview(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpRes
     of_project = {"actor": page.actor, "project_id": page.project.pk, "choice": form.choice, "at": page.at}
     reach = mailing.choose(**of_project)  # type: ignore[arg-type]
     words = {"subject": form.cleaned_data["subject"], "text": form.cleaned_data["text"]}
-    mail = mailing.preview(**of_project, **words) if reach.reachable else None  # type: ignore[arg-type]
+    mail = mailing.preview(**of_project, **words) if reach.sent_now else None  # type: ignore[arg-type]
     context = {
         "form": form,
         "hidden": [field.as_hidden() for field in form],
         "reach": reach,
-        "reasons": [*_reasons(reach), *_warnings(page, form.choice)],
+        "reasons": [*_reasons(reach), *_texts(reach), *_warnings(page, form.choice)],
         "people": mailing.first_chosen(project=page.project, choice=form.choice, at=page.at),
         "may_change_addresses": page.actor.is_admin,
         "mail": mail,
@@ -363,19 +369,35 @@ def _warnings(page: ProjectPage, choice: Choice) -> list[str]:
 
 def _reasons(reach: Reach) -> list[str]:
     """Who gets no mail now, and why."""
-    without, gone, full = reach.without_address, reach.unsubscribed, reach.at_limit
-    later = reach.reachable - reach.sent_now
+    without, gone, full, tomorrow = reach.without_address, reach.unsubscribed, reach.at_limit, reach.over_sum
+    later, a_day = reach.waiting, number(settings.UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY)
     most, days, at_once = mailing.MOST_MAILS, mailing.PERIOD.days, number(links.MOST_AT_ONCE)
     reasons = [
         (without, f"{_people(without)} no mail address."),
         (gone, f"{_people(gone)} unsubscribed."),
         (
             full,
-            f"{_people(full)} had {most} mails about this project in {days} days, and get no more for now.",
+            f"{_people(full)} an address that gets no more for now: {most} mails about this project in "
+            f"{days} days are the most.",
+        ),
+        (
+            tomorrow,
+            f"{_people(tomorrow)} to wait until tomorrow (UTC), as a community can send {a_day} mails a day "
+            "to addresses that their owners have not confirmed: send again then.",
         ),
         (later, f"{_people(later)} to wait, as {at_once} mails go out at once: send again for them."),
     ]
     return [sentence for count, sentence in reasons if count]
+
+
+def _texts(reach: Reach) -> list[str]:
+    """Who gets another text than the one that was written."""
+    if not reach.unproven:
+        return []
+    return [
+        f"{_people(reach.unproven)} not confirmed their address: the mail to them has a text of ours, with "
+        "the name of the community, in place of yours."
+    ]
 
 
 def _people(count: int) -> str:

@@ -21,6 +21,9 @@ class ResponseDeletion(models.Model):
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", db_index=False
     )
+    requested_under = models.CharField(
+        max_length=8, blank=True, db_default="", help_text="The pseudonym of who requested it, once erased."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["deletes_at"], name="response_deletion_due")]

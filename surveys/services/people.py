@@ -191,15 +191,18 @@ def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
     if person.user_id == actor.user_id:
         raise Conflict("This API key belongs to the person to erase: use the key of another admin.")
     _erase(person, actor=actor, at=at)
-    if not _is_known_elsewhere(person.user_id):
-        membership_data.erase_user(user_id=person.user_id)
+    elsewhere = membership_data.with_history_of(user_id=person.user_id)
+    if not _is_known_elsewhere(person.user_id) and membership_data.erase_user(user_id=person.user_id):
+        for each in elsewhere:
+            membership_data.erase_from_history(person=each)
 
 
 @in_transaction
 def erase_membership(*, user_id: int, community_id: int, at: datetime) -> None:
     """Erase a person from one community at their own request, as `erase` does. Their account stays.
 
-    Raises NotFound for somebody who is no member, and Conflict for the only admin of the community.
+    In the audit trail, staff leave under their pseudonym, members without one. Raises NotFound for somebody
+    who is no member, and Conflict for the only admin of the community.
     """
     _erase(membership_data.leaving_person(user_id=user_id, community_id=community_id), actor=None, at=at)
 
@@ -215,6 +218,8 @@ def erase_account(*, user_id: int, at: datetime) -> None:
     for community_id in sorted(community_ids):
         person = membership_data.leaving_person(user_id=user_id, community_id=community_id)
         _erase(person, actor=None, at=at)
+    for person in membership_data.with_history_of(user_id=user_id):
+        membership_data.erase_from_history(person=person)
     membership_data.give_up_account(user_id=user_id)
     if not membership_data.erase_user(user_id=user_id):
         raise StillReferredTo(user_id)
@@ -227,8 +232,6 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     own_projects = Project.with_deleted.in_community(community_id)
     own_projects.filter(author_id=user_id).update(author=None)
     own_projects.filter(deleted_by_id=user_id).update(deleted_by=None)
-    planned = ResponseDeletion.objects.filter(project__community_id=community_id, requested_by_id=user_id)
-    planned.update(requested_by=None)
     conversations = named_conversations_of(person)
     lock_conversations(conversations)
     if member_id is not None:
@@ -248,10 +251,14 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     if member_id is not None:
         links.erase(community_id=community_id, member_id=member_id, user_id=user_id)
         rewards.erase(member_id=member_id)
+    pseudonym = membership_data.erase_from_history(person=person)
+    planned = ResponseDeletion.objects.filter(project__community_id=community_id, requested_by_id=user_id)
+    planned.update(requested_by=None, requested_under=pseudonym)
+    if member_id is not None:
         membership_data.erase_member(community_id=community_id, member_id=member_id, user_id=user_id)
-        audit.record(
-            actor=actor, action=Action.MEMBER_ERASED, on=audit.Subject(community_id, "member", None), at=at
-        )
+        gone = Actor(0, "admin", community_id, "", pseudonym=pseudonym) if pseudonym else None
+        erased = audit.Subject(community_id, "member", None)
+        audit.record(actor=actor or gone, action=Action.MEMBER_ERASED, on=erased, at=at)
     webhook_data.erase(community_id=community_id, user_id=user_id)
     for project_id in counted_by_fields:  # or results that were kept would still tell what was sent along
         ResultsCount.objects.filter(project_id=project_id, completed_at__isnull=False).delete()

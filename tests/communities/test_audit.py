@@ -18,7 +18,7 @@ from communities.rounding import Rounding
 from communities.services import audit, audit_listing
 from communities.services.audit import Subject
 from communities.services.audit_listing import Filters
-from communities.services.people import erase_member
+from communities.services.people import Person, erase_from_history, erase_member
 from tests.factories import CommunityFactory, MemberFactory
 from tests.support.api_requests import key_of
 from tests.support.caller import Caller
@@ -81,6 +81,7 @@ class TestRecording:
             "source": "api_key",
             "actor_id": str(actor.user_id),
             "actor_name": "Marit Solberg",
+            "actor_pseudonym": None,
             "api_key_id": "9",
             "key_prefix": "cq_live_k3Jq0b",
             "object_type": "project",
@@ -92,10 +93,13 @@ class TestRecording:
             "request_id": told["request_id"],
         }
 
-    def test_staff_without_a_key_act_in_the_admin_and_nobody_is_the_system(
+    def test_staff_without_a_key_act_in_the_admin_others_as_members_and_nobody_is_the_system(
         self, community: Community
     ) -> None:
+        member = MemberFactory.create(community=community, user__name="Bo")
+
         assert entry(community, actor=marit(community)).source == "admin"
+        assert entry(community, actor=Actor(member.user_id, "member", community.pk, "vip")).source == "member"
         assert entry(community).source == "system"
 
     def test_the_name_is_the_nick_and_stays_as_it_was(self, community: Community) -> None:
@@ -193,6 +197,32 @@ class TestOnlyAddedTo:
         with pytest.raises(DatabaseError, match="only added to"), transaction.atomic():
             _execute(f"UPDATE communities_auditentry SET {name} = 'Bo'")
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "actor_id = NULL, actor_name = ''",
+            "actor_pseudonym = 'ANOTHER2'",
+        ],
+    )
+    def test_who_acted_as_staff_never_goes_without_a_pseudonym_and_gets_none_before(
+        self, community: Community, change: str
+    ) -> None:
+        entry(community, actor=marit(community))
+        _set("colloquy.erased_in_community", str(community.pk))
+
+        with pytest.raises(DatabaseError, match="only added to"), transaction.atomic():
+            _execute(f"UPDATE communities_auditentry SET {change}")
+
+    @pytest.mark.parametrize("pseudonym", ["", "ANOTHER2"])
+    def test_a_pseudonym_stays(self, community: Community, pseudonym: str) -> None:
+        actor = marit(community)
+        entry(community, actor=actor)
+        _erase(community, actor.user_id)
+        _set("colloquy.erased_in_community", str(community.pk))
+
+        with pytest.raises(DatabaseError, match="only added to"), transaction.atomic():
+            _execute(f"UPDATE communities_auditentry SET actor_pseudonym = '{pseudonym}'")
+
     def test_erasing_in_one_community_leaves_the_others(self, community: Community) -> None:
         entry(CommunityFactory.create(), actor=marit(community))
         _set("colloquy.erased_in_community", str(community.pk))
@@ -264,6 +294,7 @@ class TestErasing:
 def _erase(community: Community, user_id: int) -> None:
     member = community.members.get(user_id=user_id)
     with transaction.atomic():
+        erase_from_history(person=Person(community.pk, member.pk, user_id))
         erase_member(community_id=community.pk, member_id=member.pk, user_id=user_id)
 
 

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import socketserver
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import connection
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
-from communities.models import Mail
-from communities.services import mails
+from communities.mail_addresses import keyed_hash
+from communities.models import Mail, Member
+from communities.services import mails, recipients
 from communities.services.mails import Message
+from config import environment
 from tests.factories import MemberFactory
 from tests.support.moments import NOON
 
 pytestmark = pytest.mark.django_db
+KIND = "api_key_notice"
 HELLO = Message("ada@example.org", "Hello", "A secret link.", "<p>A secret link.</p>")
 
 
@@ -73,7 +79,7 @@ def server(settings: Settings) -> Iterator[Server]:
 
 
 def written(to: str = HELLO.to) -> Mail:
-    return mails.write(replace(HELLO, to=to), kind="hello", at=NOON)
+    return mails.write(replace(HELLO, to=to), kind=KIND, at=NOON)
 
 
 def test_a_mail_is_sent_once_and_erased(server: Server) -> None:
@@ -135,7 +141,7 @@ def test_a_mail_that_cannot_be_built_is_given_up_and_the_others_go_out(
     good.refresh_from_db()
     assert (faulty.status, faulty.sealed, faulty.due_at) == ("abandoned", None, None)
     assert (faulty.last_error, good.status) == ("UnicodeError", "sent")
-    assert [(entry["event"], entry["kind"]) for entry in log] == [("mails.cannot_be_sent", "hello")]
+    assert [(entry["event"], entry["kind"]) for entry in log] == [("mails.cannot_be_sent", KIND)]
     assert "ü" not in str(log)
 
 
@@ -205,21 +211,60 @@ def test_settings_that_cannot_work_cost_an_attempt_and_not_the_mail(
     assert (mail.status, mail.attempt_count) == ("failed", 1)
 
 
-@pytest.mark.parametrize("refused_at", [None, NOON])
+@pytest.mark.parametrize("refuses", ["nobody", "the address", "the member"])
 def test_a_mail_that_waits_is_not_sent_after_its_reader_has_unsubscribed(
-    server: Server, refused_at: datetime | None
+    server: Server, refuses: str
 ) -> None:
-    member = MemberFactory.create(mail_refused_at=refused_at)
+    member = MemberFactory.create()
     mail = mails.write(
         HELLO,
-        kind=f"{mails.REFUSABLE}17",
+        kind="personal_link:17",
         at=NOON,
         community_id=member.community_id,
         user_id=member.user_id,
     )
+    if refuses == "the address":
+        recipients.refuse_mails(
+            recipients.Reader(member.community_id, 0, keyed_hash(HELLO.to, community_id=member.community_id)),
+            at=NOON,
+        )
+    elif refuses == "the member":
+        Member.objects.update(mail_refused_at=NOON)
     mails.send_due(at=NOON)
     mail.refresh_from_db()
 
-    assert len(server.received) == (refused_at is None)
-    assert mail.status == ("sent" if refused_at is None else "abandoned")
+    assert len(server.received) == (refuses == "nobody")
+    assert mail.status == ("sent" if refuses == "nobody" else "abandoned")
     assert mail.sealed is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ada@example.org", " Ada@EXAMPLE.org"),
+        ("ada@example.org", '"ada"@example.org'),
+        ("ada@bücher.example", "ada@xn--bcher-kva.example"),
+        ("ada@BÜCHER.example", "ada@bücher.example"),
+    ],
+)
+def test_an_address_has_one_hash_in_all_spellings(one: str, other: str) -> None:
+    assert keyed_hash(one, community_id=1) == keyed_hash(other, community_id=1)
+    assert keyed_hash(one, community_id=1) != keyed_hash(one, community_id=2)
+    assert keyed_hash(one, community_id=1) != keyed_hash(f"b{one}", community_id=1)
+
+
+def test_mails_as_files_are_for_this_account_alone(settings: Settings, tmp_path: Path) -> None:
+    folder = tmp_path / "mail"
+    folder.mkdir(mode=0o755)  # as an earlier version made it
+    for name, value in environment.django_mail("", folder=folder).items():
+        setattr(settings, name, value)
+    written()
+    umask = os.umask(0)
+    try:
+        assert mails.send_due(at=NOON) == 1
+    finally:
+        os.umask(umask)
+
+    (file,) = folder.iterdir()
+    assert b"A secret link." in file.read_bytes()
+    assert (stat.S_IMODE(folder.stat().st_mode), stat.S_IMODE(file.stat().st_mode)) == (0o700, 0o600)

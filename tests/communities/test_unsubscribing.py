@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import pytest
+from allauth.account.models import EmailAddress
+from django.db import transaction
 from django.test import Client
 
-from communities.models import Member
+from communities.models import MailRefusal, Member
 from communities.services import recipients
+from communities.services.people import erase_member
 from tests.factories import MemberFactory
+from tests.support.dumps import dump
+from tests.support.mails import confirm, unsubscribe_url
 
 pytestmark = pytest.mark.django_db
 
 
+ADDRESS = "ada@example.org"
+
+
 @pytest.fixture
 def member() -> Member:
-    return MemberFactory.create(community__name="Harbour Chess Club")
+    return MemberFactory.create(community__name="Harbour Chess Club", email=ADDRESS)
 
 
-def path_of(member: Member) -> str:
-    url = recipients.unsubscribe_url(member_id=member.pk)
+def path_of(member: Member, email: str = ADDRESS) -> str:
+    url = unsubscribe_url(member, email)
     return url[url.index("/mail/") :]
 
 
 def has_refused(member: Member) -> bool:
-    member.refresh_from_db()
-    return member.mail_refused_at is not None
+    people = recipients.recipients(community_id=member.community_id, member_ids=[member.pk])
+    return people[member.pk].has_refused
 
 
 def without_cookies() -> Client:
@@ -67,21 +75,67 @@ def test_mail_programs_do_it_with_one_click(member):
 
 def test_asking_twice_keeps_the_first_time(member):
     without_cookies().post(path_of(member))
-    member.refresh_from_db()
-    first = member.mail_refused_at
+    first = MailRefusal.objects.get()
 
     without_cookies().post(path_of(member))
 
-    member.refresh_from_db()
-    assert member.mail_refused_at == first
+    assert MailRefusal.objects.get().refused_at == first.refused_at
+
+
+def test_it_holds_for_members_of_this_community_who_get_the_address_later(member):
+    without_cookies().post(path_of(member))
+    there = {"community": member.community}
+    added = MemberFactory.create(**there, email="ADA@Example.org")
+    changed = MemberFactory.create(**there, email="bo@example.org")
+    Member.objects.filter(pk=changed.pk).update(email=ADDRESS)
+    other, elsewhere = (
+        MemberFactory.create(**there, email="cy@example.org"),
+        MemberFactory.create(email=ADDRESS),
+    )
+    people_of_ada = [has_refused(each) for each in (added, changed)]
+
+    assert people_of_ada == [True, True]
+    assert [has_refused(each) for each in (other, elsewhere)] == [False, False]
+
+
+def test_it_is_the_readers_word_and_not_the_members_if_staff_wrote_a_wrong_address(member):
+    without_cookies().post(path_of(member))
+
+    Member.objects.filter(pk=member.pk).update(email="the-right-one@example.org")
+
+    assert not has_refused(member)
+
+
+def test_an_account_that_unsubscribed_at_its_own_address_is_written_to_nowhere_else(member):
+    confirm(member)
+    without_cookies().post(path_of(member))
+    EmailAddress.objects.all().delete()
+    Member.objects.filter(pk=member.pk).update(email="another@example.org")
+
+    assert has_refused(member)
+
+    without_cookies().post(path_of(member), {"do": "undo"})
+
+    assert not has_refused(member)
+
+
+def test_it_outlives_the_member_and_the_database_does_not_hold_the_address(member):
+    path, community = path_of(member), member.community
+    without_cookies().post(path)
+    with transaction.atomic():
+        erase_member(community_id=community.pk, member_id=member.pk, user_id=member.user_id)
+
+    assert has_refused(MemberFactory.create(community=community, email=ADDRESS))
+    assert ADDRESS not in "".join(dump()["communities_mailrefusal"])
+    assert b"You get no more mails" in without_cookies().get(path).content
 
 
 def test_an_address_that_was_not_signed_here_is_not_found(member):
     other = MemberFactory.create()
-    forged = path_of(member).replace(f"/{member.pk}.", f"/{other.pk}.")
+    forged = path_of(member).replace(f":{member.pk}:", f":{other.pk}:")
     assert forged != path_of(member)
 
     answer = without_cookies().post(forged)
 
     assert answer.status_code == 404
-    assert not has_refused(other)
+    assert not MailRefusal.objects.exists()

@@ -7,8 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from allauth.account.models import EmailAddress
+
 from communities import sealing
-from communities.models import Mail
+from communities.mail_addresses import keyed_hash
+from communities.models import Mail, Member
+from communities.services import recipients
 
 
 def written(to: str = "") -> Sequence[dict[str, Any]]:
@@ -27,3 +31,16 @@ def path_in(mail: dict[str, Any]) -> str:
     found = re.search(r"https?://[^/\s]+(/\S+)", mail["text"])
     assert found is not None, mail["text"]
     return found[1]
+
+
+def confirm(member: Member, email: str = "") -> None:
+    """Have the account of a member confirm an address, by default the one that staff wrote down."""
+    EmailAddress.objects.create(
+        user_id=member.user_id, email=email or member.email, verified=True, primary=True
+    )
+
+
+def unsubscribe_url(member: Member, email: str) -> str:
+    """The address under a mail of the member's community to this address."""
+    address_hash = keyed_hash(email, community_id=member.community_id)
+    return recipients.unsubscribe_url(recipients.Reader(member.community_id, member.pk, address_hash))

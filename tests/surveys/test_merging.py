@@ -219,7 +219,12 @@ def test_an_address_that_the_kept_user_has_not_confirmed_gives_way(keep: Member,
 
 
 def test_mails_that_wait_are_sent_all_the_same(keep: Member, drop: Member) -> None:
-    mails.write(Message("a@b.example", "Hello", "Dear Ann"), kind="hello", at=LUNCHTIME, user_id=drop.user_id)
+    mails.write(
+        Message("a@b.example", "Hello", "Dear Ann"),
+        kind="account/email/new_sign_in",
+        at=LUNCHTIME,
+        user_id=drop.user_id,
+    )
 
     _merge(keep, drop)
 

@@ -50,7 +50,9 @@ def _with_an_account(caller: Caller) -> Client:
     account = IdentityFactory.create(user=user, provider="video", platform_id="v-7770001117", proven_at=AT)
     source_tokens.save(identity_id=account.pk, access="access", refresh="refresh", expires_at=None)
     SourceCheckFactory.create(identity=account, source__community=caller.community)
-    mails.write(Message(EMAIL, "Hello", f"Dear {NAME}"), kind="account/email/hello", at=AT, user_id=user.pk)
+    mails.write(
+        Message(EMAIL, "Hello", f"Dear {NAME}"), kind="account/email/new_sign_in", at=AT, user_id=user.pk
+    )
     for accepted_by, created_by in ((user, None), (None, user)):
         Invitation.objects.create(
             community=caller.community,
@@ -150,7 +152,8 @@ def test_that_somebody_erased_themselves_is_recorded_without_their_name() -> Non
     people.erase_account(user_id=USER_ID, at=AT)
 
     entry = AuditEntry.objects.get(action="member.erased")
-    assert (entry.source, entry.actor_id, entry.object_id) == ("system", None, None)
+    assert (entry.source, entry.actor_id, entry.object_id) == ("admin", None, None)  # they acted as staff
+    assert entry.actor_pseudonym
 
 
 def test_a_person_leaves_one_community_and_keeps_account_and_others() -> None:

@@ -8,6 +8,8 @@ from urllib.parse import unquote
 
 import pytest
 from django.db.models import F
+from django.test import Client
+from pytest_django import Settings
 
 from communities.models import Invitation, Mail
 from communities.services import invitations
@@ -106,6 +108,51 @@ def test_a_community_sends_so_many_invitations_a_day(monkeypatch: pytest.MonkeyP
     Mail.objects.update(created_at=F("created_at") - invitations.PERIOD)
     staff.post(PAGE, **again, ticket="4")
     assert len(mails.written()) == 3
+
+
+def test_invitations_above_the_communitys_sum_of_a_day_are_refused_together_and_stay_typed(
+    settings: Settings,
+) -> None:
+    settings.UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY = 3
+    staff = Staff()
+    staff.post(PAGE, emails="ada@example.org", access="member", ticket="1")
+    emails = "bob@example.org cy@example.org di@example.org"
+
+    page = staff.post(PAGE, emails=emails, access="member", ticket="2").content.decode()
+
+    assert "2 of today&#x27;s are left, and these are 3, so nothing was sent." in page
+    assert emails in page
+    assert len(mails.written()) == Invitation.objects.count() == 1
+    staff.post(PAGE, emails="bob@example.org cy@example.org", access="member", ticket="2")
+    assert len(mails.written()) == 3
+
+
+def test_an_address_that_refused_the_communitys_mails_is_not_invited() -> None:
+    staff = Staff()
+    staff.post(PAGE, emails="ada@example.org", access="member", ticket="1")
+    unsubscribe = re.search(r"/mail/\S+", mails.written()[0]["text"])
+    assert unsubscribe is not None
+    Client().post(unsubscribe[0])
+    invitation = Invitation.objects.get()
+
+    more = staff.post(PAGE, emails="bob@example.org Ada@example.org", access="member", ticket="2").content
+    resent = staff.post(PAGE, action="again", invitation=str(invitation.pk), ticket="3", follow=True).content
+
+    for page in (more, resent):
+        assert "Mails of this community were refused by: ada@example.org." in page.decode()
+    assert len(mails.written()) == 1
+
+
+def test_an_address_that_refused_is_said_to_when_it_is_written_down() -> None:
+    staff = Staff()
+    member = MemberFactory.create(community=staff.community)
+    Client().post(
+        mails.unsubscribe_url(member, "ada@example.org").partition("/mail/")[2].join(["/mail/", ""])
+    )
+
+    page = staff.post("communities_member_email", member.pk, email="ada@example.org", follow=True)
+
+    assert "Mails of this community were refused there" in page.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from communities.actors import Actor
 from communities.admin_site import keyset, refusals
 from communities.errors import Conflict, Refusal
 from communities.models import Member
-from communities.services import invitations, mails
+from communities.services import invitation_letters, invitations, mails
 from communities.transactions import in_transaction
 from xp.admin import profile
 from xp.admin.membership import ACCESS
@@ -35,7 +35,7 @@ class InviteForm(once.TicketForm):
         help_text=f"Up to {MAX_ADDRESSES}, with spaces, commas or new lines between.",
     )
     name = forms.CharField(
-        max_length=invitations.MAX_NAME,
+        max_length=invitation_letters.MAX_NAME,
         required=False,
         help_text="For the greeting, if you invite one person. May be empty.",
     )
@@ -58,7 +58,7 @@ class InviteForm(once.TicketForm):
 
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"])
-        if name and not invitations.is_plain_name(name):
+        if name and not invitation_letters.is_plain_name(name):
             raise ValidationError("Write a name in letters, without addresses or other signs.")
         return name
 
@@ -116,11 +116,15 @@ def _invite(request: HttpRequest, actor: Actor, form: InviteForm) -> int:
     """Invite the addresses of a form, and return how many. Returns 0 if this very form was sent before."""
     if not once.use(request, form.cleaned_data["ticket"]):
         return 0
-    emails, values = form.cleaned_data["emails"], form.cleaned_data
-    for email in emails:
-        name = values["name"] if len(emails) == 1 else ""
-        invitations.invite(actor=actor, email=email, access=values["access"], name=name, at=timezone.now())
-    return len(emails)
+    values = form.cleaned_data
+    invited = invitations.invite_all(
+        actor=actor,
+        emails=values["emails"],
+        access=values["access"],
+        name=values["name"],
+        at=timezone.now(),
+    )
+    return len(invited)
 
 
 _ACTIONS = ("again", "revoke")

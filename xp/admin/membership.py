@@ -13,7 +13,7 @@ from communities.actors import Actor
 from communities.admin_site import refusals
 from communities.errors import Refusal
 from communities.models import Member
-from communities.services import memberships
+from communities.services import memberships, recipients
 from xp.admin import profile
 
 ACCESS = [
@@ -109,16 +109,24 @@ def change_email(request: HttpRequest, actor: Actor, member: Member) -> HttpResp
             refusals.add_to_form(form, refusal)
         else:
             messages.success(request, "The mail address is saved.")
+            if _has_refused(member):
+                messages.warning(request, "Mails of this community were refused there, so none are sent.")
             return HttpResponseRedirect(profile.address(member.pk))
-    refused = "They have unsubscribed, so no invitations are sent to them."
+    refused = "They have unsubscribed, or this address has, so no invitations are sent to them."
     context = {
         "title": f"Where do mails to {profile.name_of(member)} go?",
         "consequences": [
             "Invitations and reminders to surveys and polls are sent there.",
             "Nobody can sign in with it: it proves nothing.",
-            *([refused] if member.mail_refused_at else []),
+            *([refused] if _has_refused(member) else []),
         ],
         "form": form,
         "button": "Save",
     }
     return profile.render(request, member, "admin/confirm.html", context)
+
+
+def _has_refused(member: Member) -> bool:
+    """Whether a member, or the address that mails to them go to, wants none."""
+    people = recipients.recipients(community_id=member.community_id, member_ids=[member.pk])
+    return member.pk in people and people[member.pk].has_refused

@@ -12,7 +12,7 @@ from communities.services import mails
 from communities.services.letters import Letter, compose
 from communities.services.recipients import proven_address
 
-KIND = "chat_removed_notice"
+KIND = mails.declare("chat_removed_notice", mails.Consent.CONFIRMED)
 MOST_ADMINS = 50
 
 

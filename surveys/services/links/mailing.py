@@ -4,27 +4,30 @@
     preview(…)  a mail as its reader will see it
     send(…)     write the mails, which the worker sends
 
-A member is written to at most MOST_MAILS times in PERIOD about one project, whoever sends, and never after
-they have unsubscribed.
+An address is written to at most MOST_MAILS times in PERIOD about one project, whoever sends and however many
+members have it, and never after its reader has unsubscribed. To an address that the member's account has not
+proven goes a text of ours, with the name of the community alone (decisions 18.13).
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, TextChoices
+from django.db.models import Exists, OuterRef, Q, QuerySet, TextChoices
 from django.template import loader
 from django.utils import dateformat
 
 from communities.actors import Actor
 from communities.errors import Conflict, refuse
 from communities.models import Mail
-from communities.services import mails, member_search
+from communities.services import mail_sums, mails, member_search
 from communities.services import recipients as communities
+from communities.services.invitation_letters import is_plain_name
 from communities.services.mails import Message
 from communities.transactions import in_transaction
 from surveys.models import Conversation, PersonalLink, Project
@@ -32,7 +35,8 @@ from surveys.services import lookup
 from surveys.services.links import addresses, service
 from surveys.services.representations.project import web_url
 
-MOST_MAILS = 3  # to one member about one project, in PERIOD
+KIND = mails.declare("personal_link", mails.Consent.NONE)
+MOST_MAILS = 3  # to one address about one project, in PERIOD
 PERIOD = timedelta(days=7)
 LEAST_LEFT = timedelta(days=7)  # a link with less time left is not mailed; a new one is made
 LATELY = timedelta(days=1)
@@ -70,26 +74,33 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How many members were chosen, and how many of them get no mail, and why."""
+    """How many members were chosen, and how many of them get no mail, and why.
 
-    chosen: int
-    without_address: int
-    unsubscribed: int
-    at_limit: int
+    `over_sum` are those who have to wait because the community's mails of today to unconfirmed addresses are
+    used up, `unproven` those of `sent_now` who get the text of ours.
+    """
+
+    chosen: int = 0
+    without_address: int = 0
+    unsubscribed: int = 0
+    at_limit: int = 0
+    over_sum: int = 0
+    sent_now: int = 0
+    unproven: int = 0
 
     @property
     def reachable(self) -> int:
         return self.chosen - self.without_address - self.unsubscribed - self.at_limit
 
     @property
-    def sent_now(self) -> int:
-        """How many mails one sending writes."""
-        return min(self.reachable, service.MOST_AT_ONCE)
+    def waiting(self) -> int:
+        """How many have to wait because one sending writes only so many mails."""
+        return self.reachable - self.over_sum - self.sent_now
 
 
 def kind_of(project_id: int) -> str:
     """What mails about one project are called in the outbox, where they are counted."""
-    return f"{mails.REFUSABLE}{project_id}"
+    return f"{KIND}:{project_id}"
 
 
 def default_text(project: Project, *, is_reminder: bool) -> tuple[str, str]:
@@ -100,18 +111,20 @@ def default_text(project: Project, *, is_reminder: bool) -> tuple[str, str]:
     return "[title]", f"Hello [name],\n\n[community] asks you to answer its {noun} “[title]”."
 
 
+def fixed_text(project: Project, *, name: str, is_reminder: bool) -> tuple[str, str]:
+    """The subject and text to unproven addresses: nobody chose a word of them but the community its name."""
+    noun, community = "poll" if project.is_poll else "survey", project.community.name
+    greeting = f"Hello {name}," if is_plain_name(name) else "Hello,"
+    if is_reminder:
+        return f"Reminder of {community}", f"{greeting}\n\nyou can still answer a {noun} of {community}."
+    return f"A {noun} of {community}", f"{greeting}\n\n{community} asks you to answer a {noun}."
+
+
 def choose(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -> Reach:
     """Whom a mail would reach. Raises NotFound and Forbidden for those who may not make links."""
     project = service.require_editor(actor=actor, project_id=project_id)
-    members = _chosen(project, choice, at)
-    without, refused = Q(address=""), Q(mail_refused_at__isnull=False)
-    counts = members.aggregate(
-        chosen=Count("pk"),
-        without_address=Count("pk", filter=without),
-        unsubscribed=Count("pk", filter=refused & ~without),
-        at_limit=Count("pk", filter=Q(mail_count__gte=MOST_MAILS) & ~refused & ~without),
-    )
-    return Reach(**counts)
+    left = mail_sums.left(community_id=project.community_id, at=at)
+    return _reached(project, choice, at, left=left)[0]
 
 
 def counts(*, project: Project, at: datetime) -> Mapping[str, int]:
@@ -121,10 +134,13 @@ def counts(*, project: Project, at: datetime) -> Mapping[str, int]:
 
 def mailed_lately(*, project: Project, choice: Choice, at: datetime) -> int:
     """How many of the chosen members got a mail about the project within LATELY."""
-    of_community = communities.with_addresses(community_id=project.community_id)
-    counted = communities.with_mail_counts(of_community, kind=kind_of(project.pk), since=at - LATELY)
-    chosen = _chosen(project, choice, at).values("pk")
-    return int(counted.filter(pk__in=chosen, mail_count__gt=0).count())
+    written = communities.mail_counts(
+        community_id=project.community_id, kind=kind_of(project.pk), since=at - LATELY
+    )
+    if not written:
+        return 0
+    chosen = communities.read(_chosen(project, choice, at), community_id=project.community_id)
+    return sum(each.address_hash in written for each in chosen)
 
 
 def first_chosen(*, project: Project, choice: Choice, at: datetime) -> list[communities.Recipient]:
@@ -155,15 +171,16 @@ def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -
 def preview(
     *, actor: Actor, project_id: int, choice: Choice, subject: str, text: str, at: datetime
 ) -> Message:
-    """The mail of the first member whom it would reach, with an address that leads nowhere.
+    """The mail of the first member who would get this text, else of the first, with an address to nowhere.
 
     Raises Conflict if it would reach nobody.
     """
     project = service.require_editor(actor=actor, project_id=project_id)
-    first = _reachable(_chosen(project, choice, at)).first()
-    if first is None:
-        raise Conflict("This would reach nobody.")
-    person = communities.recipients(community_id=actor.community_id, member_ids=[first.pk])[first.pk]
+    left = mail_sums.left(community_id=project.community_id, at=at)
+    reach, people = _reached(project, choice, at, left=left)
+    if not people:
+        raise Conflict(_why_nobody(reach, left))
+    person = next((each for each in people if each.is_proven), people[0])
     url = f"{web_url(project)}?{addresses.PARAMETER}=…"
     message = _message(
         project,
@@ -171,8 +188,7 @@ def preview(
         url=url,
         unsubscribe_url="…",
         until=at + service.VALID_FOR,
-        subject=subject,
-        text=text,
+        words=_words(project, person, choice, subject, text),
     )
     return replace(message, to=person.shown)
 
@@ -182,8 +198,9 @@ def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: s
     """Write a mail with their link to each chosen member whom it reaches, at most `service.MOST_AT_ONCE`.
 
     Their latest link is used if it is valid for LEAST_LEFT, else one is made. Refuses an empty subject or
-    text, and a project that is neither open nor about to open (Conflict). Of two sendings at one time the
-    second waits, so that the limit holds. Returns whom it reached.
+    text, a project that is neither open nor about to open (Conflict), and if nobody can be written to today
+    because of the community's sum (Conflict). Of two sendings at one time the second waits, so that limit and
+    sum hold. Returns whom it reached.
     """
     service.require_editor(actor=actor, project_id=project_id)
     locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
@@ -191,30 +208,38 @@ def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: s
     if not (project.is_live_at(at) or project.is_pending_at(at)):
         raise Conflict("Open the project before you send links to it.")
     _require_words(subject, text)
-    reach = choose(actor=actor, project_id=project_id, choice=choice, at=at)
-    member_ids = list(
-        _reachable(_chosen(project, choice, at)).values_list("pk", flat=True)[: service.MOST_AT_ONCE]
+    community_id = project.community_id
+    left = mail_sums.lock(community_id=community_id, at=at)
+    reach, chosen = _reached(project, choice, at, left=left)
+    if reach.over_sum and not chosen:
+        raise Conflict(_why_nobody(reach, left))
+    present = communities.keep_present(
+        community_id=community_id, member_ids=[each.member_id for each in chosen]
     )
-    present = communities.keep_present(community_id=actor.community_id, member_ids=member_ids)
-    people = communities.recipients(community_id=actor.community_id, member_ids=present)
-    links = _links_for(actor, project, sorted(people), at)
-    for member_id, person in people.items():
-        link = links[member_id]
+    people = [each for each in chosen if each.member_id in present]
+    unproven = sum(not each.is_proven for each in people)
+    mail_sums.take(community_id=community_id, wanted=unproven, at=at)
+    reach = replace(reach, sent_now=len(people), unproven=unproven)
+    links = _links_for(actor, project, sorted(present), at)
+    for person in people:
+        link = links[person.member_id]
         message = _message(
             project,
             person,
             url=addresses.url_of(project=project, link_id=link.pk),
-            unsubscribe_url=communities.unsubscribe_url(member_id=member_id),
+            unsubscribe_url=communities.unsubscribe_url(
+                communities.Reader(community_id, person.member_id, person.address_hash)
+            ),
             until=link.expires_at,
-            subject=subject,
-            text=text,
+            words=_words(project, person, choice, subject, text),
         )
         mails.write(
             message,
             kind=kind_of(project.pk),
             at=at,
-            community_id=project.community_id,
+            community_id=community_id,
             user_id=person.user_id,
+            is_counted=True,
         )
     moment = {"mailed_at": at, "reminded_at": at} if choice.is_reminder else {"mailed_at": at}
     PersonalLink.objects.filter(pk__in=[link.pk for link in links.values()]).update(**moment)
@@ -227,12 +252,43 @@ def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: s
 # --- Whom ---------------------------------------------------------------------------------------------
 
 
+def _reached(
+    project: Project, choice: Choice, at: datetime, *, left: int
+) -> tuple[Reach, list[communities.Recipient]]:
+    """Whom a mail would reach, and to whom one sending writes it; at most `left` to unproven addresses."""
+    counts, people = Counter[str](), list[communities.Recipient]()
+    of_community = {"community_id": project.community_id}
+    written = communities.mail_counts(**of_community, kind=kind_of(project.pk), since=at - PERIOD)
+    for each in communities.read(_chosen(project, choice, at), **of_community):
+        counts["chosen"] += 1
+        if not each.email:
+            counts["without_address"] += 1
+        elif each.has_refused:
+            counts["unsubscribed"] += 1
+        elif written[each.address_hash] >= MOST_MAILS:
+            counts["at_limit"] += 1
+        else:
+            written[each.address_hash] += 1
+            if len(people) == service.MOST_AT_ONCE:
+                continue
+            if not each.is_proven and counts["unproven"] == left:
+                counts["over_sum"] += 1
+                continue
+            counts["unproven"] += not each.is_proven
+            people.append(each)
+    return Reach(**counts, sent_now=len(people)), people
+
+
+def _why_nobody(reach: Reach, left: int) -> str:
+    if reach.over_sum:
+        return mail_sums.refusal(wanted=reach.over_sum, left=left)
+    return "This would reach nobody."
+
+
 def _chosen(project: Project, choice: Choice, at: datetime) -> QuerySet[Any, Any]:
-    """The chosen members with `address` and `mail_count`, in the order of their ids."""
+    """The chosen members with their addresses, in the order of their ids."""
     community_id = project.community_id
-    members = communities.with_mail_counts(
-        communities.with_addresses(community_id=community_id), kind=kind_of(project.pk), since=at - PERIOD
-    ).order_by("pk")
+    members = communities.with_addresses(community_id=community_id).order_by("pk")
     if choice.member_id is not None:
         return members.filter(pk=choice.member_id)
     links = PersonalLink.objects.filter(project=project, member=OuterRef("pk"))
@@ -253,11 +309,6 @@ def _chosen(project: Project, choice: Choice, at: datetime) -> QuerySet[Any, Any
             found = member_search.find_members(community_id=community_id, term=choice.term.strip())
             return members.filter(pk__in=found if choice.term.strip() else [])
     return members.filter(access=choice.who)
-
-
-def _reachable(members: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
-    reachable = members.exclude(address="").filter(mail_refused_at__isnull=True)
-    return reachable.filter(mail_count__lt=MOST_MAILS)
 
 
 def _links_for(
@@ -283,11 +334,11 @@ def _message(
     url: str,
     unsubscribe_url: str,
     until: datetime,
-    subject: str,
-    text: str,
+    words: tuple[str, str],
 ) -> Message:
-    in_one_line = " ".join(_filled(subject, project, person).split())[: MAX_SUBJECT * 3]
-    filled = _filled(text, project, person).strip()
+    subject, text = words
+    in_one_line = " ".join(subject.split())[: MAX_SUBJECT * 3]
+    filled = text.strip()
     context = {
         "subject": in_one_line,
         "text": filled,
@@ -304,11 +355,17 @@ def _message(
         subject=in_one_line,
         text=loader.render_to_string("mail/personal_link.txt", context),
         html=loader.render_to_string("mail/personal_link.html", context),
-        headers={
-            "List-Unsubscribe": f"<{unsubscribe_url}>",
-            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
-        },
+        headers=communities.headers(unsubscribe_url),
     )
+
+
+def _words(
+    project: Project, person: communities.Recipient, choice: Choice, subject: str, text: str
+) -> tuple[str, str]:
+    """The subject and text for one person: those of the author, if their account has proven the address."""
+    if not person.is_proven:
+        return fixed_text(project, name=person.name, is_reminder=choice.is_reminder)
+    return _filled(subject, project, person), _filled(text, project, person)
 
 
 def _filled(text: str, project: Project, person: communities.Recipient) -> str:

@@ -16,6 +16,7 @@ from surveys.models import PersonalLink, Project
 from surveys.services.links import addresses
 from tests.factories import MemberFactory
 from tests.support.caller import Caller
+from tests.support.mails import confirm
 from tests.support.staff import hidden, row_titles, text_of
 from tests.support.surveys import scenario
 from tests.support.surveys.personal_links import arrive, link_for, private
@@ -114,7 +115,7 @@ def test_on_anonymous_projects_the_list_tells_only_that_a_link_was_sent(staff):
 
 def test_sending_shows_the_mail_and_who_is_left_out_then_writes_it_once(staff):
     project = private(name="First moves")
-    reader()
+    confirm(reader(), "marit@example.org")
     reader("Nowhere", email="")
     reader("Silent", mail_refused_at=timezone.now())
 
