@@ -20,6 +20,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver
 
 from tests.support.database import kept_for_many_tests, taken_back
+from tests.support.pictures import foreign_pictures
 from tests.support.two_communities import ROLES, FilledCommunity, TwoCommunities, arguments, two_communities
 
 pytestmark = pytest.mark.django_db
@@ -100,6 +101,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "r/<path:content_type_id>/<path:object_id>/": (NOBODY, SAME),
     "^(?P<app_label>APPS)/$": (GOES_ON, SAME),
     "(?P<url>.*)$": (NOBODY, SAME),
+    "picture/": (LIST_OF_CREATORS, NO_SUCH_METHOD_FOR_STAFF),
     "community/<int:community_id>/": (
         NO_SUCH_METHOD_FOR_STAFF,
         "302 404 302 302 302 404 302",
@@ -415,6 +417,9 @@ def test_each_role_gets_what_the_table_says_and_no_word_of_others(route: str, he
                 allowed = {statuses[role]} if community is here.own else {statuses["foreign admin"], 404}
                 if answer.status_code not in allowed:
                     wrong.append((method, role, community.word, answer.status_code, allowed))
+                if "img-src 'self' data:;" not in answer["Content-Security-Policy"]:
+                    wrong.append((method, role, community.word, "may load pictures from elsewhere"))
+                wrong += [(method, role, "shows", src) for src in foreign_pictures(_said(answer))]
                 words = [word for word in here.hidden_from(role) if word in _said(answer)]
                 # Addresses that were asked for come back in redirects; they hold ids only.
                 wrong += [(method, role, community.word, "says", word) for word in words]
