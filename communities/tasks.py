@@ -3,6 +3,7 @@ from django.utils import timezone
 
 from communities.services import audit, housekeeping, identities, invitations, mails, platform_members
 from communities.services.chat import installations, outbox
+from communities.services.pictures import copies, fetching, tidying
 
 
 @shared_task(name="communities.forget_idempotent_requests")
@@ -91,3 +92,15 @@ def reconcile_chat(**_later: object) -> None:
 def forget_chat_tasks(**_later: object) -> None:
     """Every day: delete what was done on the chat platform long ago."""
     outbox.forget_old(at=timezone.now())
+
+
+@shared_task(name=copies.FETCH)
+def fetch_pictures(**_later: object) -> None:
+    """Fetch the pictures that are due: after each address that is written, and every few seconds."""
+    fetching.fetch_due(at=timezone.now())
+
+
+@shared_task(name="communities.tidy_pictures")
+def tidy_pictures(**_later: object) -> None:
+    """Every hour: ask for pictures that nobody asked for, and delete those that are used nowhere."""
+    tidying.tidy(at=timezone.now())

@@ -51,6 +51,8 @@ INTERVALS = {
     "communities.check_chat": 60,
     "communities.reconcile_chat": 86400,
     "communities.forget_chat_tasks": 86400,
+    "communities.fetch_pictures": 15,
+    "communities.tidy_pictures": 3600,
     "surveys.refresh_public_messages": 2,
     "xp.grant_waiting_roles": 60,
 }

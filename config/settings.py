@@ -66,6 +66,12 @@ WEBHOOKS_ALLOW_HTTP = _env.bool("WEBHOOKS_ALLOW_HTTP", False)
 WEBHOOKS_ALLOW_PRIVATE_NETWORKS = _env.bool("WEBHOOKS_ALLOW_PRIVATE_NETWORKS", False)
 # Deliveries that one worker sends concurrently.
 WEBHOOKS_THREADS = _env.int("WEBHOOKS_THREADS", 16, validate=environment.between(1, 500))
+# Bytes of a picture's file and of our copy, and of all copies of a community.
+PICTURE_BYTES = _env.int("PICTURE_BYTES", 2_097_152, validate=environment.between(1_024, 33_554_432))
+PICTURES_BYTES_PER_COMMUNITY = _env.int(
+    "PICTURES_BYTES_PER_COMMUNITY", 209_715_200, validate=environment.between(1_024, 2**40)
+)
+PICTURES_ALLOW_PRIVATE_NETWORKS = _env.bool("PICTURES_ALLOW_PRIVATE_NETWORKS", False)
 METRICS = _env.bool("METRICS", False)
 METRICS_TOKEN: str | None = _env.str("METRICS_TOKEN", None, validate=environment.is_token)
 ANTHROPIC_API_KEY = _env.str("ANTHROPIC_API_KEY", "", validate=environment.is_blank_or_token)
@@ -416,6 +422,7 @@ CELERY_TASK_ROUTES = {
     "webhooks.deliver": {"queue": "webhooks"},
     "webhooks.sweep": {"queue": "webhooks"},
     "communities.send_mails": {"queue": "webhooks"},  # threads, for it waits for a mail server
+    "communities.fetch_pictures": {"queue": "webhooks"},  # and these for hosts of pictures
     "communities.refresh_members": {"queue": "webhooks"},  # and these for the chat platform
     "communities.sweep_chat": {"queue": "webhooks"},
     "communities.check_chat": {"queue": "webhooks"},

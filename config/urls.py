@@ -2,6 +2,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
+from communities import views as community_views
 from communities.accounts import unsubscribing
 from communities.http.views import UnknownPath
 from config import docs, health, metrics
@@ -27,6 +28,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("account/", include("surveys.pages.own.urls")),
     path("account/webhooks/", include("webhooks.pages.urls")),
     path("account/", include("communities.accounts.urls")),
+    path("pictures/<slug:name>", community_views.picture, name="picture"),
     path("mail/<str:signed>/unsubscribe", unsubscribing.unsubscribe, name="mail-unsubscribe"),
     path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),

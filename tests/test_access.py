@@ -27,6 +27,7 @@ from tests.support.access.page_forms import path_of, with_other_ids
 from tests.support.access.scene import ROLES, FilledCommunity, TwoCommunities, two_communities
 from tests.support.database import kept_for_many_tests, taken_back
 from tests.support.openapi import described
+from tests.support.pictures import foreign_pictures
 from tests.support.routes import Routed, routed_actions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
@@ -148,6 +149,10 @@ def test_each_role_gets_what_the_rows_say(here: TwoCommunities, area: str, metho
             answer = ask(here, role, method, path, content_type=FORM)
             if answer.status != status:
                 wrong.append((method, route, role, f"{answer.status} in place of {status}"))
+            if answer.policy is not None and "img-src 'self' data:;" not in f"{answer.policy};":
+                wrong.append((method, route, role, "may load pictures from elsewhere"))
+            if answer.policy is not None and (foreign := foreign_pictures(answer.raw)):
+                wrong.append((method, route, role, "shows", foreign))
             if route not in page_rows.FOR_HOLDERS:
                 wrong += [(method, route, role, *fault) for fault in _faults(here, role, answer)]
 

@@ -11,8 +11,9 @@ from django.conf import settings
 from django.http import QueryDict
 from django.utils.html import format_html
 
+from communities import web_addresses
 from communities.once import TicketForm
-from webhooks import addresses, projects
+from webhooks import projects
 from webhooks.events import ALL, EventType
 from webhooks.models import Delivery, Webhook
 from webhooks.services.deliveries import NOT_ARRIVED
@@ -39,7 +40,7 @@ class WebhookForm(forms.Form):
     name = forms.CharField(max_length=200, required=False, help_text="For you and your colleagues.")
     url = forms.CharField(
         label="Address (URL)",
-        max_length=addresses.MAX_LENGTH,
+        max_length=web_addresses.MAX_LENGTH,
         help_text="Where the events are sent by POST.",
         widget=forms.URLInput(attrs={"placeholder": "https://example.org/colloquy", "autocomplete": "off"}),
     )
@@ -99,13 +100,13 @@ class WebhookForm(forms.Form):
     def clean_url(self) -> str:
         url: str = self.cleaned_data["url"]
         try:
-            addresses.check_url(
+            web_addresses.check_url(
                 url,
                 allow_http=settings.WEBHOOKS_ALLOW_HTTP,
                 allow_private=settings.WEBHOOKS_ALLOW_PRIVATE_NETWORKS,
             )
-        except addresses.BadAddress as error:
-            raise forms.ValidationError(str(error).replace("`url`", "The address"), code=error.code) from None
+        except web_addresses.BadAddress as error:
+            raise forms.ValidationError(f"The address {error.reason}", code=error.code) from None
         return url
 
     def clean(self) -> dict[str, Any]:

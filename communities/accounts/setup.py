@@ -14,6 +14,8 @@ from communities.accounts.building import for_admins, require_admin
 from communities.accounts.setup_forms import STEPS, initial_of
 from communities.models import Community
 from communities.services import setup
+from communities.services.pictures import copies
+from communities.services.pictures.copies import PictureState
 from communities.services.settings import get_settings
 
 WHAT = "The settings"
@@ -54,6 +56,7 @@ def step(request: HttpRequest, community_id: int, slug: str) -> HttpResponse:
         return HttpResponseRedirect(_address(community_id, position + 1))
     context = {
         "community": row,
+        "picture": _picture(row) if STEPS[position].slug == "name" else None,
         "form": form,
         "step": STEPS[position],
         "steps": [
@@ -81,6 +84,12 @@ def done(request: HttpRequest, community_id: int) -> HttpResponse:
         return HttpResponseRedirect(_address(community_id, 0))
     chosen_community.remember(request, community_id)  # the links lead to its pages in the admin
     return render(request, "account/setup_done.html", {"community": community})
+
+
+def _picture(community: Community) -> PictureState | None:
+    """How far the community's picture is; None if it has none."""
+    address = community.icon_url
+    return copies.state(community_id=community.pk, address=address) if address else None
 
 
 def _address(community_id: int, position: int) -> str:

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from communities.models import Community, CommunitySettings
+from communities.picture_field import PictureField
 
 ON, OFF = "on", "off"
 
@@ -67,12 +68,10 @@ class NameForm(StepForm):
     name = forms.CharField(
         max_length=200, label="Name of the community", help_text="As members read it above your surveys."
     )
-    icon_url = forms.URLField(
-        max_length=2048,
+    icon_url = PictureField(
         required=False,
-        assume_scheme="https",
         label="Picture",
-        help_text="The address of a square picture, such as your logo.",
+        help_text="The https address of a square picture, such as your logo.",
     )
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 
 from communities.models import Community, CommunitySettings
+from communities.picture_field import PictureField
 from communities.services.communities import MAX_CREDITS, MAX_ID
 from communities.services.places import find_time_zone, is_language_tag
 
@@ -31,12 +32,10 @@ class CommunityForm(forms.Form):
     """Each field also sends the value that it showed, so that only what the user changed is saved."""
 
     name = forms.CharField(max_length=200)
-    icon_url = forms.URLField(
-        max_length=2048,
+    icon_url = PictureField(
         required=False,
-        assume_scheme="https",
         label="Icon",
-        help_text="The address of a square picture.",
+        help_text="The https address of a square picture.",
         widget=forms.URLInput(attrs={"data-picture": ""}),
     )
     topics = forms.CharField(

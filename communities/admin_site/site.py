@@ -18,7 +18,7 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from communities.admin_site import acting, home
+from communities.admin_site import acting, home, pictures
 from communities.admin_site.base import CommunityModelAdmin, OperationsModelAdmin, SiteModelAdmin
 from communities.admin_site.pages import site_pages
 from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound, Refusal
@@ -115,8 +115,9 @@ class Site(AdminSite):
             self.admin_view(self.switch_community),
             name="switch_community",
         )
+        picture = path("picture/", self.admin_view(pictures.state), name="picture")
         pages = [path(f"{each.name}/", self.admin_view(each.view), name=each.name) for each in site_pages]
-        return [switch, *pages, *super().get_urls()]
+        return [switch, picture, *pages, *super().get_urls()]
 
     @property
     def urls(self) -> Any:

@@ -12,6 +12,7 @@ from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.models import Community, CommunitySettings
 from communities.services import audit
+from communities.services.pictures import copies
 from communities.transactions import in_transaction
 
 # Snowflakes count milliseconds since then, followed by 22 bits that tell two of the same millisecond apart.
@@ -69,6 +70,7 @@ def change_community(
         setattr(row, name, value)
     if after:
         row.save(update_fields=list(after))
+    copies.want(community_id=row.pk, addresses=[changes.get("icon_url")])
     audit.record_change(
         actor=actor,
         action=Action.COMMUNITY_UPDATED,

@@ -1,4 +1,4 @@
-"""HTTP connections to the platforms: the only module here that opens outgoing sockets.
+"""HTTP connections to the platforms, and to hosts of pictures: the only module here with outgoing sockets.
 
 As for webhooks (decisions 10.8): only https and only public addresses. The host is resolved once for each
 connection, every address is checked, and a checked one is connected to. Redirects are not followed, proxies
@@ -10,8 +10,11 @@ from __future__ import annotations
 import functools
 import socket
 import ssl
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,6 +34,7 @@ BOT_TIMEOUT = (3.0, 10.0)  # the bot's: for connecting, and for each wait for by
 BOT_CONNECTIONS = 8  # that a process keeps open
 MAX_BODY_BYTES = 1024 * 1024
 _MAX_ADDRESSES_TRIED = 3
+_SECONDS_FOR_PICTURES = 15.0  # for each wait and the whole body; `time_limit` holds for all of it
 _CHAT = "https://discord.com"
 
 
@@ -51,9 +55,89 @@ def session_of_bot(base_url: str) -> requests.Session:
     return session
 
 
+def session_of_pictures() -> requests.Session:
+    """A session for files that anybody may name: they are public, or private where the settings allow it.
+
+    Raises TooLong for a file of more than PICTURE_BYTES. Use it within a `time_limit`.
+    """
+    anywhere = ["http://", "https://"] if settings.PICTURES_ALLOW_PRIVATE_NETWORKS else []
+    session = _Session([], _SECONDS_FOR_PICTURES, max_bytes=settings.PICTURE_BYTES, anywhere_below=anywhere)
+    session.headers["Accept"] = "image/webp, image/png, image/jpeg, image/gif"
+    return session
+
+
+class TooLong(requests.ConnectionError):
+    """The body of a response is longer than its session takes."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Close the connections that this thread makes here after a time, and raise TimeoutError then.
+
+    A timeout alone is not enough against a host that sends a byte now and then.
+    """
+    limit = _TimeLimit(seconds)
+    token = _time_limit.set(limit)
+    try:
+        yield
+    except requests.RequestException:
+        if limit.is_over:
+            raise TimeoutError from None
+        raise
+    finally:
+        _time_limit.reset(token)
+        limit.close()
+    if limit.is_over:  # what was read may be cut short
+        raise TimeoutError
+
+
+class _TimeLimit:
+    def __init__(self, seconds: float) -> None:
+        self._ends_at = time.monotonic() + seconds
+        self._lock = threading.Lock()
+        self._sockets: list[socket.socket] = []
+        self.is_over = seconds <= 0
+        self._timer = threading.Timer(max(seconds, 0), self._end)
+        self._timer.daemon = True
+        self._timer.start()
+
+    @property
+    def remaining(self) -> float:
+        return max(0.001, self._ends_at - time.monotonic())
+
+    def watch(self, connected: socket.socket) -> None:
+        """Shut this connection down once the time is over, also after TLS has taken over its socket."""
+        with self._lock:
+            if self.is_over:
+                raise TimeoutError
+            self._sockets.append(connected.dup())
+
+    def close(self) -> None:
+        self._timer.cancel()
+        with self._lock:
+            while self._sockets:
+                self._sockets.pop().close()
+
+    def _end(self) -> None:
+        with self._lock:
+            self.is_over = True
+            for each in self._sockets:
+                with suppress(OSError):  # the host may have closed it
+                    each.shutdown(socket.SHUT_RDWR)
+
+
+_time_limit: ContextVar[_TimeLimit | None] = ContextVar("time_limit", default=None)
+
+
 class _Session(requests.Session):
     def __init__(
-        self, anywhere: Sequence[str], timeout: float | tuple[float, float], *, pool_size: int = 1
+        self,
+        anywhere: Sequence[str],
+        timeout: float | tuple[float, float],
+        *,
+        pool_size: int = 1,
+        max_bytes: int = MAX_BODY_BYTES,
+        anywhere_below: Sequence[str] = (),
     ) -> None:
         super().__init__()
         self.trust_env = False
@@ -62,9 +146,9 @@ class _Session(requests.Session):
         )
         self._timeout = timeout
         self.adapters.clear()
-        self.mount("https://", _Adapter(_PublicPools, pool_size))
-        for each in anywhere:
-            self.mount(f"{_origin(each)}/", _Adapter(_AnyPools, pool_size))
+        self.mount("https://", _Adapter(_PublicPools, pool_size, max_bytes))
+        for each in (*(f"{_origin(each)}/" for each in anywhere), *anywhere_below):
+            self.mount(each, _Adapter(_AnyPools, pool_size, max_bytes))
 
     def request(self, method: str, url: str, **kwargs: Any) -> requests.Response:  # type: ignore[override]
         if _origin(url) in _origins_of_chat():
@@ -73,8 +157,8 @@ class _Session(requests.Session):
 
 
 class _Adapter(HTTPAdapter):
-    def __init__(self, pools: type[PoolManager], pool_size: int) -> None:
-        self._pools, self._pool_size = pools, pool_size
+    def __init__(self, pools: type[PoolManager], pool_size: int, max_bytes: int) -> None:
+        self._pools, self._pool_size, self._max_bytes = pools, pool_size, max_bytes
         super().__init__()
 
     def init_poolmanager(self, *_: Any, **__: Any) -> None:
@@ -87,8 +171,10 @@ class _Adapter(HTTPAdapter):
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
         response = super().send(request, *args, **kwargs)
         try:
-            response._content = _body(response.raw)
+            response._content = _body(response.raw, max_bytes=self._max_bytes)
             response._content_consumed = True  # so that closing it keeps the connection for the next
+        except TooLong:
+            raise
         except (HTTPError, OSError) as failure:
             raise requests.ConnectionError(failure, request=request) from failure
         finally:
@@ -96,12 +182,15 @@ class _Adapter(HTTPAdapter):
         return response
 
 
-def _body(raw: Any) -> bytes:
-    body, ends_at = bytearray(), time.monotonic() + TIMEOUT
+def _body(raw: Any, *, max_bytes: int) -> bytes:
+    seconds = limit.remaining if (limit := _time_limit.get()) else TIMEOUT
+    body, ends_at = bytearray(), time.monotonic() + seconds
     while part := raw.read1(64 * 1024, decode_content=False):
         body += part
-        if len(body) > MAX_BODY_BYTES or time.monotonic() > ends_at:
-            raise HTTPError("The response is too long or too slow.")
+        if len(body) > max_bytes:
+            raise TooLong("The response is too long.")
+        if time.monotonic() > ends_at:
+            raise HTTPError("The response is too slow.")
     return bytes(body)
 
 
@@ -119,9 +208,12 @@ class _Checked:
             raise NewConnectionError(self, "The host is unknown, or has an address that is not public.")
         for family, address in addresses[:_MAX_ADDRESSES_TRIED]:
             try:
-                return _connected(family, address, _seconds_to_connect(self))
+                plain = _connected(family, address, _seconds_to_connect(self))
             except OSError:
                 continue
+            if limit := _time_limit.get():
+                limit.watch(plain)
+            return plain
         raise NewConnectionError(self, "The host could not be reached.")
 
 
@@ -162,7 +254,9 @@ class _AnyPools(PoolManager):
 
 
 def _seconds_to_connect(connection: Any) -> float:
-    return float(connection.timeout) if isinstance(connection.timeout, int | float) else TIMEOUT
+    seconds = float(connection.timeout) if isinstance(connection.timeout, int | float) else TIMEOUT
+    limit = _time_limit.get()
+    return min(seconds, limit.remaining) if limit else seconds
 
 
 def _connected(family: int, address: tuple[Any, ...], seconds: float) -> socket.socket:

@@ -11,11 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from communities import services as communities
 from communities.admin_site.chat_choices import offer_reward_role
 from communities.services.chat import overview
+from communities.services.pictures import copies
+from communities.services.pictures.copies import Copy
 from communities.words import plural
 from surveys.admin import project_forms
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.project_forms import ProjectForm, Section
-from surveys.models import buckets_in_order
+from surveys.models import Project, buckets_in_order
 from surveys.services.scripts import editing as scripts
 
 
@@ -144,6 +146,12 @@ def _grades_stay_address(page: ProjectPage) -> str:
     return f"{page.address('delivery')}#id_lock_graded_answers" if has_it else ""
 
 
+def _badge_picture(project: Project) -> Copy | None:
+    """Our copy of the achievement's own picture."""
+    address = (project.rewards or {}).get("achievement_image_url")
+    return copies.in_community(project.community_id, [address]).get(address)
+
+
 @project_tab("rewards")
 def rewards(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     """The tab: draw it, or save what was changed."""
@@ -159,5 +167,6 @@ def rewards(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "script_address": page.address("script"),
             "is_live": project.is_live_at(page.at),
             "grades_stay_address": _grades_stay_address(page),
+            "badge_picture": _badge_picture(project),
         },
     )

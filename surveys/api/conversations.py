@@ -17,9 +17,11 @@ from communities.errors import Unavailable, refuse
 from communities.http.fields import StrictBooleanField, StrictIntegerField, StrictTextField
 from communities.http.idempotency import Claim, is_settled, once
 from communities.http.paths import MAX_ID
+from communities.services.pictures.copies import Copy
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.metadata import Metadata
 from surveys.api.projects import OwnWorkViewSet
+from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, presentation
 from surveys.services import metadata
 from surveys.services.conversations import admission
@@ -28,6 +30,7 @@ from surveys.services.conversations.admission import QUESTIONS_PERIOD, NotAdmitt
 from surveys.services.conversations.view import ConversationView
 
 TAG = "Conversations"
+PICTURES = ("image_url", "thumbnail_url")
 _NOT_ASKED = "A platform that knows this respondent could not be asked. Please retry shortly."
 
 
@@ -129,6 +132,12 @@ class SeenOptionOut(serializers.Serializer[Any]):
     anchor_position = serializers.CharField(allow_null=True)
 
 
+COPIED = (
+    "The address of our copy of the author's picture, so that respondents load nothing from the author's "
+    "host. Null until the picture has been fetched, and if it cannot be."
+)
+
+
 class SeenBlockOut(serializers.Serializer[Any]):
     """A Block as the respondent sees it: tokens are filled in and options are in this respondent's order.
     Scores, correct answers and logic are left out.
@@ -150,8 +159,8 @@ class SeenBlockOut(serializers.Serializer[Any]):
     prompt = serializers.CharField()
     answer_style = serializers.CharField(allow_null=True)
     color = serializers.CharField(allow_null=True)
-    image_url = serializers.CharField(allow_null=True)
-    thumbnail_url = serializers.CharField(allow_null=True)
+    image_url = serializers.CharField(allow_null=True, help_text=COPIED)
+    thumbnail_url = serializers.CharField(allow_null=True, help_text=COPIED)
     options = SeenOptionOut(many=True, allow_null=True)
     min = serializers.IntegerField(allow_null=True)
     max = serializers.IntegerField(allow_null=True)
@@ -218,7 +227,9 @@ class ConversationOut(serializers.Serializer[Any]):
 
 def as_json(view: ConversationView) -> dict[str, object]:
     """The ConversationOut object."""
-    step = view.step
+    step, outro = view.step, view.outro
+    shown = [*([step.block] if step else []), *outro]
+    pictures = view.pictures(*(getattr(block, key) for block in shown for key in PICTURES))
     return {
         "id": str(view.conversation.pk),
         "project_id": str(view.project.pk),
@@ -227,7 +238,8 @@ def as_json(view: ConversationView) -> dict[str, object]:
         "feedback": view.feedback,
         "step": step
         and {
-            "block": presentation.step_as_json(step.block, is_poll=view.project.is_poll),
+            "block": presentation.step_as_json(step.block, is_poll=view.project.is_poll)
+            | _copied(step.block, pictures),
             "help": defaults.help_of(step.block) or None,
             "skip_label": None if step.block.required or not step.block.asks else defaults.SKIP,
             "answer": step.reply and answers.as_sent(step.block, step.reply),
@@ -236,8 +248,13 @@ def as_json(view: ConversationView) -> dict[str, object]:
             "can_go_back": step.can_go_back,
         },
         "thank_you": view.thank_you,
-        "outro": [presentation.as_json(block) for block in view.outro] or None,
+        "outro": [presentation.as_json(block) | _copied(block, pictures) for block in outro] or None,
     }
+
+
+def _copied(block: Block, pictures: Mapping[str | None, Copy]) -> dict[str, str | None]:
+    """The picture fields of a block with the addresses of our copies."""
+    return {key: copy.url if (copy := pictures.get(getattr(block, key))) else None for key in PICTURES}
 
 
 def _ask_platforms(view: ConversationViewSet, claim: Claim | None) -> bool:

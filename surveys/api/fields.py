@@ -10,6 +10,8 @@ from rest_framework import serializers
 
 from communities.http.fields import StrictBooleanField, StrictTextField
 from communities.http.paths import MAX_ID
+from communities.services.pictures import copies
+from communities.web_addresses import BadAddress
 from surveys.engine.intake.emojis import is_one_character
 from surveys.engine.intake.field_types import TextType
 from surveys.engine.intake.fields import BLOCK, SNOWFLAKE
@@ -29,10 +31,19 @@ class _BlockTextField(StrictTextField):
 
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
-class UrlField(_BlockTextField):
-    """An http or https address."""
+class PictureField(_BlockTextField):
+    """The https address of a picture on a public host."""
 
     key = "image_url"
+
+    def to_internal_value(self, data: object) -> str:
+        address = super().to_internal_value(data)
+        if address:
+            try:
+                copies.check_address(address)
+            except BadAddress as error:
+                raise serializers.ValidationError(error.reason, code=error.code) from None
+        return address
 
 
 @extend_schema_field({"type": "string", "pattern": "^[0-9A-Fa-f]{6}$"})

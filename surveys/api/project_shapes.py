@@ -24,8 +24,8 @@ from surveys.api.fields import (
     BooleanMapField,
     ColorField,
     OneCharacterField,
+    PictureField,
     SnowflakeField,
-    UrlField,
 )
 from surveys.engine.language import names
 from surveys.engine.script import Bucket
@@ -181,8 +181,8 @@ class EmbedConfigIn(Group):
 class InvitationIn(Group):
     post_channel_id = SnowflakeField(required=False, allow_null=True)
     message = StrictTextField(max_length=4000, required=False, allow_null=True)
-    thumbnail_url = UrlField(required=False, allow_null=True)
-    image_url = UrlField(required=False, allow_null=True)
+    thumbnail_url = PictureField(required=False, allow_null=True)
+    image_url = PictureField(required=False, allow_null=True)
     border_color = ColorField(required=False, allow_null=True, help_text="Hex without `#`; used while open.")
     border_color_closed = ColorField(required=False, allow_null=True, help_text="Used once closed. Premium.")
     footer = StrictTextField(max_length=2048, required=False, allow_null=True, help_text="Premium.")
@@ -222,7 +222,7 @@ class RewardsIn(Group):
     achievement_enabled = StrictBooleanField(
         required=False, allow_null=True, help_text="Grant an achievement on completion."
     )
-    achievement_image_url = UrlField(
+    achievement_image_url = PictureField(
         required=False,
         allow_null=True,
         help_text="Null: the achievement's own image, or else a generated badge.",

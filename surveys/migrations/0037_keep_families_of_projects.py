@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("surveys", "0035_name_erased_staff_in_planned_deletions"),
+        ("surveys", "0036_find_pictures_of_scripts"),
     ]
 
     operations = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 
 from surveys.models.project import Project
 
@@ -71,7 +72,14 @@ class Block(models.Model):
     advance = models.JSONField("continue", null=True, blank=True)
 
     class Meta:
-        indexes = [models.Index(fields=["project", "is_archived", "position"], name="block_in_script_order")]
+        indexes = [
+            models.Index(fields=["project", "is_archived", "position"], name="block_in_script_order"),
+            models.Index(
+                fields=["project"],
+                condition=Q(image_url__isnull=False) | Q(thumbnail_url__isnull=False),
+                name="block_with_picture",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} ({self.pk})"

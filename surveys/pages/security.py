@@ -7,10 +7,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 
 POLICY = "Content-Security-Policy"
-_OWN = (
-    "default-src 'self'; img-src 'self' https: data:; "
-    "base-uri 'none'; form-action 'self'; object-src 'none'; "
-)
+_OWN = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; object-src 'none'; "
 SITE = f"{_OWN}frame-ancestors 'none'"
 FRAMED = f"{_OWN}frame-ancestors *"
 FRAMED_BY_US = f"{_OWN}frame-ancestors 'self'"

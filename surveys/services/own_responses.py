@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from communities.errors import NotFound
 from communities.models import CommunitySettings, Member
+from communities.services.pictures import copies
 from surveys.models import Conversation, Project
 from surveys.services.conversations import loading, repository
 from surveys.services.conversations.view import of_conversation
@@ -88,7 +89,7 @@ def memberships(*, user_id: int, at: datetime) -> list[Membership]:
         "community__settings"
     )
     members = list(present.order_by("community__name", "pk"))
-    earned = achievements.earned_by(member_ids=[member.pk for member in members])
+    earned = _with_pictures(members, achievements.earned_by(member_ids=[member.pk for member in members]))
     return [
         Membership(
             member.community_id,
@@ -100,6 +101,24 @@ def memberships(*, user_id: int, at: datetime) -> list[Membership]:
         )
         for member in members
     ]
+
+
+def _with_pictures(
+    members: Sequence[Member], earned: Mapping[int, Sequence[Mapping[str, Any]]]
+) -> dict[int, list[Mapping[str, Any]]]:
+    """Achievements with the address of the `picture` that pages show: our copy of its own, or a badge."""
+    found = copies.find(
+        community_ids=[member.community_id for member in members],
+        addresses=[each["image_url"] for ofs in earned.values() for each in ofs],
+    )
+    return {
+        member.pk: [
+            {**each, "picture": achievements.picture_path(int(each["id"]), copy)}
+            for each in earned.get(member.pk, ())
+            for copy in [found.get((member.community_id, each["image_url"]))]
+        ]
+        for member in members
+    }
 
 
 def open_projects(*, community_id: int, user_id: int, at: datetime) -> list[OpenProject]:

@@ -9,6 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from communities.models import AuditEntry, Member
 from tests.factories import EarnedAchievementFactory, MemberFactory
 from tests.support.moments import NOON
+from tests.support.pictures import copied, foreign_pictures
 from tests.support.plans import analyse, fill_members, rows_read
 from tests.support.staff import Staff, text_of
 from xp.models import Achievement, EarnedAchievement
@@ -32,6 +33,8 @@ def test_the_list_shows_pictures_and_how_many_earned_each() -> None:
     staff = Staff()
     described(staff, "Marathon", role_id="role-7")
     described(staff, "Sprint", image_url="https://example.org/sprint.png")
+    described(staff, "Dash", image_url="https://example.org/not-fetched-yet.png")
+    copy = copied(staff.community.pk, "https://example.org/sprint.png")
     earner(staff, "Ann")
     earner(staff, "Ben")
     earner(Staff(), "Foreign")
@@ -42,7 +45,9 @@ def test_the_list_shows_pictures_and_how_many_earned_each() -> None:
     assert "Marathon 1 2 members role-7" in said
     assert "Sprint 2 Nobody yet –" in said
     assert 'src="/badges/1.svg"' in body
-    assert 'src="https://example.org/sprint.png" alt="" width="36" height="36"' in body
+    assert f'src="/pictures/{copy.name}" alt="" width="36" height="36"' in body
+    assert 'src="/badges/3.svg"' in body
+    assert foreign_pictures(body) == []
 
 
 def test_the_page_lists_who_earned_it_newest_first() -> None:

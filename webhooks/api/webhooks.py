@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities import web_addresses
 from communities.actors import Role
 from communities.http.fields import (
     StrictBooleanField,
@@ -20,7 +21,6 @@ from communities.http.fields import (
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
-from webhooks import addresses
 from webhooks.api import examples
 from webhooks.api.deliveries import DeliveryOut
 from webhooks.events import ALL, EventType
@@ -34,7 +34,7 @@ class ChangedWebhookIn(serializers.Serializer[Any]):
     accepted_and_ignored = frozenset(examples.NEW_WEBHOOK)
 
     url = StrictTextField(
-        max_length=addresses.MAX_LENGTH,
+        max_length=web_addresses.MAX_LENGTH,
         help_text="An https URL on port 443, 80 or one above 1023, without a password or a fragment.",
     )
     events = serializers.ListField(
@@ -66,12 +66,12 @@ class ChangedWebhookIn(serializers.Serializer[Any]):
 
     def validate_url(self, url: str) -> str:
         try:
-            addresses.check_url(
+            web_addresses.check_url(
                 url,
                 allow_http=settings.WEBHOOKS_ALLOW_HTTP,
                 allow_private=settings.WEBHOOKS_ALLOW_PRIVATE_NETWORKS,
             )
-        except addresses.BadAddress as error:
+        except web_addresses.BadAddress as error:
             raise serializers.ValidationError(str(error), code=error.code) from None
         return url
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -20,8 +20,11 @@ from communities.admin_site.chat_choices import offer_reward_role
 from communities.admin_site.listing import Column, Empty, Listing, Order
 from communities.admin_site.texts import moment, number
 from communities.errors import Refusal
+from communities.picture_field import PictureField
 from communities.services.chat import overview
 from communities.services.chat.guilds import Guild
+from communities.services.pictures import copies
+from communities.services.pictures.copies import Copy
 from xp.admin import profile
 from xp.models import Achievement, EarnedAchievement
 from xp.services import achievements, catalogue
@@ -35,12 +38,10 @@ MAX_NUMBER = achievements.ASSIGNED_NUMBERS_END - 1
 
 class DescriptionForm(forms.Form):
     name = forms.CharField(max_length=200, show_hidden_initial=True)
-    image_url = forms.URLField(
-        max_length=2048,
+    image_url = PictureField(
         required=False,
-        assume_scheme="https",
         label="Picture",
-        help_text="The address of a square picture. Without one, Colloquy draws a badge.",
+        help_text="The https address of a square picture. Without one, Colloquy draws a badge.",
         widget=forms.URLInput(attrs={"data-picture": ""}),
         show_hidden_initial=True,
     )
@@ -78,15 +79,17 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
 
     def listing(self, request: HttpRequest, actor: Actor) -> Listing[Achievement]:
         earned = dict[int, int]()
+        pictures = dict[str | None, Copy]()
         guild = overview.snapshot(community_id=actor.community_id)
 
         def load(rows: Sequence[Achievement]) -> None:
             numbers = [row.number for row in rows]
             earned.update(catalogue.count_earned(community_id=actor.community_id, numbers=numbers))
+            pictures.update(copies.in_community(actor.community_id, [row.image_url for row in rows]))
 
         return Listing(
             columns=[
-                Column("Name", _with_badge, is_title=True),
+                Column("Name", lambda row: _with_badge(row, pictures), is_title=True),
                 Column("Number", lambda row: row.number, is_number=True),
                 Column("Earned by", lambda row: counted(earned[row.number]), is_number=True),
                 Column("Role", lambda row: _role_of(row, guild) or "–"),
@@ -105,12 +108,13 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
         rows = EarnedAchievement.objects.filter(community_id=row.community_id, number=row.number)
         guild = overview.snapshot(community_id=row.community_id)
         count = catalogue.count_earned(community_id=row.community_id, numbers=[row.number])[row.number]
+        pictures = copies.in_community(row.community_id, [row.image_url])
         context = {
             "title": row.name,
             "tools": [("Edit", self.address("edit", row.pk))] if actor.is_admin else [],
             "back": self.address("changelist"),
             "back_label": "Achievements",
-            "picture": picture_of(row.image_url, row.number),
+            "picture": picture_of(pictures.get(row.image_url), row.number),
             "facts": [
                 ("Number", row.number),
                 ("Earned by", counted(count)),
@@ -179,12 +183,11 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
         return self.render(request, "admin/form.html", context)
 
 
-def picture_of(image_url: str | None, number_: int, *, size: int = 96) -> SafeString:
-    """An achievement's own picture, or the badge that is drawn for its number."""
+def picture_of(copy: Copy | None, number_: int, *, size: int = 96) -> SafeString:
+    """Our copy of an achievement's own picture, or the badge that is drawn for its number."""
     return format_html(
-        '<img class="badge" src="{}" alt="" width="{}" height="{}" loading="lazy" '
-        'referrerpolicy="no-referrer">',
-        image_url or f"/badges/{number_}.svg",
+        '<img class="badge" src="{}" alt="" width="{}" height="{}" loading="lazy">',
+        achievements.picture_path(number_, copy),
         size,
         size,
     )
@@ -197,10 +200,9 @@ def counted(count: int) -> str:
     return "Nobody yet" if not count else "1 member" if count == 1 else f"{number(count)} members"
 
 
-def _with_badge(row: Achievement) -> SafeString:
-    return format_html(
-        '<span class="with-badge">{}{}</span>', picture_of(row.image_url, row.number, size=36), row.name
-    )
+def _with_badge(row: Achievement, pictures: Mapping[str | None, Copy]) -> SafeString:
+    picture = picture_of(pictures.get(row.image_url), row.number, size=36)
+    return format_html('<span class="with-badge">{}{}</span>', picture, row.name)
 
 
 def _earners() -> Listing[EarnedAchievement]:

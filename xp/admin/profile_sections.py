@@ -10,6 +10,7 @@ from communities.admin_site import acting
 from communities.models import Identity, Member
 from communities.services import identities
 from communities.services.chat import overview
+from communities.services.pictures import copies
 from communities.sources import platforms
 from xp.admin import profile
 from xp.admin.achievements import picture_of
@@ -21,11 +22,13 @@ MAX_SHOWN = 100  # of each kind
 
 @profile.add_sections
 def achievements(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Section]:
-    rows = EarnedAchievement.objects.filter(member_id=member.pk).order_by("-awarded_at", "-number")
+    earned = EarnedAchievement.objects.filter(member_id=member.pk)
+    rows = list(earned.order_by("-awarded_at", "-number")[:MAX_SHOWN])
+    pictures = copies.in_community(member.community_id, [each.image_url for each in rows])
     context = {
         "earned": [
-            {"picture": picture_of(each.image_url, each.number, size=56), "row": each}
-            for each in rows[:MAX_SHOWN]
+            {"picture": picture_of(pictures.get(each.image_url), each.number, size=56), "row": each}
+            for each in rows
         ]
     }
     return [profile.Section(10, "Achievements", "admin/communities/member/achievements.html", context)]

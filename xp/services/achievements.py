@@ -8,8 +8,12 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import Max, QuerySet
+from django.urls import reverse
 
 from communities.models import Community
+from communities.services.pictures import copies
+from communities.services.pictures.copies import Copy
+from communities.services.pictures.places import Place
 from communities.statements import prepared
 from communities.transactions import in_transaction
 from xp.models import Achievement, EarnedAchievement, default_name
@@ -29,6 +33,13 @@ _GRANT = """
     ON CONFLICT (member_id, number) DO NOTHING
 """
 
+PLACES = (
+    Place(("xp_achievement.image_url",), "SELECT community_id, image_url AS address FROM xp_achievement"),
+    Place(
+        ("xp_earnedachievement.image_url",),
+        "SELECT community_id, image_url AS address FROM xp_earnedachievement",
+    ),
+)
 
 Description = Mapping[str, str | None]  # keys: name, image_url, role_id
 
@@ -63,6 +74,7 @@ def define(
     )
     reserved = Achievement.objects.filter(community_id=community_id, number=number, name=default_name(number))
     reserved.update(name=_truncated(name), image_url=image_url, role_id=role_id)
+    copies.want(community_id=community_id, addresses=[image_url])
     return number
 
 
@@ -93,6 +105,8 @@ def redescribe(*, community_id: int, number: int, before: Description, after: De
     for key, old in before.items():
         if after[key] != old:
             own.filter(**{key: old}).update(**{key: after[key]})
+            if key == "image_url":
+                copies.want(community_id=community_id, addresses=[after[key]])
 
 
 def by_number(*, community_id: int, numbers: Collection[int]) -> Mapping[int, Achievement]:
@@ -128,6 +142,11 @@ def as_json(earned: EarnedAchievement) -> dict[str, Any]:
         "project_id": None if earned.project_id is None else str(earned.project_id),
         "awarded_at": earned.awarded_at,
     }
+
+
+def picture_path(number: int, copy: Copy | None) -> str:
+    """What a page shows for an achievement: our copy of its own picture, else the badge of its number."""
+    return copy.path if copy else reverse("xp-pages:badge", args=[number])
 
 
 def earned_by(*, member_ids: Collection[int]) -> Mapping[int, list[dict[str, Any]]]:

@@ -13,6 +13,7 @@ from communities.audit_actions import Action
 from communities.errors import Conflict, NotFound
 from communities.models import Community
 from communities.services import audit
+from communities.services.pictures import copies
 from communities.statements import fetch_rows
 from communities.transactions import in_transaction
 from xp.models import Achievement
@@ -56,6 +57,7 @@ def add_achievement(
         raise Conflict(f"Number {number} belongs to another achievement of this community.")
     values = {"name": name, "image_url": image_url, "role_id": role_id}
     achievement = Achievement.objects.create(community_id=actor.community_id, number=number, **values)
+    copies.want(community_id=actor.community_id, addresses=[image_url])
     audit.record(
         actor=actor,
         action=Action.ACHIEVEMENT_CREATED,
@@ -81,6 +83,7 @@ def change_achievement(*, actor: Actor, number: int, changes: Mapping[str, Any],
         setattr(row, name, value)
     if changes:
         row.save(update_fields=list(changes))
+    copies.want(community_id=row.community_id, addresses=[changes.get("image_url")])
     audit.record_change(
         actor=actor,
         action=Action.ACHIEVEMENT_UPDATED,

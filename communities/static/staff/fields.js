@@ -27,23 +27,41 @@ export function addPicker(input, name) {
   return show;
 }
 
-/** Puts the picture below its address. Returns a function that shows the present picture, unless one is typing. */
+/**
+ * Puts our copy of the picture below its address, and a note while there is none: a browser loads nothing from
+ * the address itself. Returns a function that shows the present picture, unless one is typing.
+ */
 export function addPicture(input) {
-  const picture = document.createElement("img");
-  Object.assign(picture, { className: "thumbnail", alt: "", referrerPolicy: "no-referrer", hidden: true });
-  picture.addEventListener("load", () => { picture.hidden = false; });
-  picture.addEventListener("error", () => { picture.hidden = true; });
-  const show = () => {
+  const picture = Object.assign(document.createElement("img"), { className: "thumbnail", alt: "", hidden: true });
+  const note = Object.assign(document.createElement("p"), { className: "hint", hidden: true });
+  note.setAttribute("role", "status");
+  let shown = "";
+  const show = async () => {
     const address = input.value.trim();
-    if (address === (picture.getAttribute("src") ?? "")) return;
-    picture.hidden = true;
-    if (/^https:\/\/./.test(address)) picture.src = address;
+    if (address === shown) return;
+    shown = address;
+    const state = address ? await stateOf(address) : { note: "" };
+    if (address !== shown) return; // another was asked for meanwhile
+    note.textContent = state.note;
+    note.hidden = !state.note;
+    picture.hidden = !state.picture;
+    if (state.picture) Object.assign(picture, { src: state.picture, width: state.width, height: state.height });
     else picture.removeAttribute("src");
   };
   input.addEventListener("change", show); // not at every key: half an address is another one
-  input.after(picture);
+  input.after(picture, note);
   show();
   return () => { if (document.activeElement !== input) show(); };
+}
+
+/** How far the picture at an address is, as `communities.admin_site.pictures` says. */
+async function stateOf(address) {
+  try {
+    const response = await fetch(`${document.body.dataset.pictureState}?${new URLSearchParams({ address })}`);
+    return response.ok ? await response.json() : { note: "" };
+  } catch {
+    return { note: "" }; // no connection: the address is kept all the same
+  }
 }
 
 for (const input of document.querySelectorAll("[data-colour]")) addPicker(input, input.labels[0]?.firstChild.textContent.trim());

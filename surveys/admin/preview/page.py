@@ -22,6 +22,7 @@ from surveys.services.results.poll import PollResults
 NOTHING_GIVEN = "In the preview nothing is given."
 FAULT = "This block is not ready yet: its form says what is missing or wrong."
 FORCED = "After these answers, its condition hides this block."
+NO_PICTURE = "A picture is missing here until the script is saved and the picture has been fetched."
 EMPTY = "There is nothing to preview yet."
 EMPTY_TEXT = "Add a block, and it appears here as people will see it."
 
@@ -124,8 +125,17 @@ def _note(preview: Preview, screen: Screen) -> str:
     """What only the preview says about the block that is shown."""
     notes = [FAULT] if preview.view().faults else []
     notes += [FORCED] if preview.walk.forced is not None else []
+    notes += [NO_PICTURE] if _lacks_picture(preview, screen) else []
     notes += [NOTHING_GIVEN] if screen.prize is not None else []
     return " ".join(notes)
+
+
+def _lacks_picture(preview: Preview, screen: Screen) -> bool:
+    waiting, drawn = preview.view().step, screen.step
+    if waiting is None or drawn is None:
+        return False
+    pairs = ((waiting.block.image_url, drawn.image), (waiting.block.thumbnail_url, drawn.thumbnail))
+    return any(address and copy is None for address, copy in pairs)
 
 
 def _posted_block(preview: Preview, sent: QueryDict) -> Block | None:

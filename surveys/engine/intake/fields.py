@@ -52,8 +52,9 @@ _COLOR = re.compile(r"[0-9A-Fa-f]{6}")
 _SNOWFLAKE = re.compile(r"[1-9][0-9]{0,19}")
 
 
-def _url_problem(value: str) -> Problem | None:
-    problem = ("invalid", "must be an http or https address.")
+def _picture_problem(value: str) -> Problem | None:
+    """What is wrong with the text of an address. Which hosts it may name is for the services to say."""
+    problem = ("invalid", "must be an https address.")
     if any(c.isspace() or c in '<>"\\^`{|}' for c in value):
         return problem
     try:
@@ -61,7 +62,9 @@ def _url_problem(value: str) -> Problem | None:
         _ = parts.port
     except ValueError:  # an address such as `http://[` or `http://host:port`
         return problem
-    return None if parts.scheme in ("http", "https") and parts.hostname else problem
+    if "@" in parts.netloc:
+        return "not_allowed", "must not contain a user name or password."
+    return None if parts.scheme == "https" and parts.hostname else problem
 
 
 def _color_problem(value: str) -> Problem | None:
@@ -90,7 +93,9 @@ def _snowflake_problem(value: str) -> Problem | None:
 
 # An id of the chat platform. It is text, because JSON numbers would lose some of its digits.
 SNOWFLAKE = TextType(20, empty_is_null=True, check=_snowflake_problem, pattern=_SNOWFLAKE.pattern.join("^$"))
-_ADDRESS = TextType(2_048, empty_is_null=True, check=_url_problem, format="uri", pattern="^https?://")
+_PICTURE = TextType(
+    2_048, empty_is_null=True, check=_picture_problem, format="uri", pattern="^[Hh][Tt][Tt][Pp][Ss]://"
+)
 
 OPTION = ObjectType(
     "Option",
@@ -226,8 +231,12 @@ BLOCK = ObjectType(
             "premium tier and above.",
             example="5865F2",
         ),
-        "image_url": FieldSpec(_ADDRESS, "A picture above the prompt.", example="https://example.com/a.png"),
-        "thumbnail_url": FieldSpec(_ADDRESS, "A small picture at the top right."),
+        "image_url": FieldSpec(
+            _PICTURE,
+            "A picture above the prompt. It is fetched once, and respondents see our copy.",
+            example="https://example.com/a.png",
+        ),
+        "thumbnail_url": FieldSpec(_PICTURE, "A small picture at the top right."),
         "options": FieldSpec(
             ListType(OPTION, MAX_OPTIONS),
             "Required on single punch, multi punch and ranking (2 to 20 items); on scales one for each "

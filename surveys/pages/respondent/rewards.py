@@ -6,19 +6,18 @@ does everybody while the community has XP switched off.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.urls import reverse
-
+from communities.services.pictures.copies import Copy
 from surveys.engine.script import Block, Script
 from surveys.models import Project
-from surveys.pages.respondent.widgets import picture
 from surveys.services.conversations.view import WalkView
 from xp import levels
 from xp.models import Achievement
 from xp.services import achievements
 
+Pictures = Mapping[str | None, Copy]
 XP, TAKEN, ACHIEVEMENT, ROLE = "xp", "taken", "achievement", "role"
 
 
@@ -83,8 +82,9 @@ def at_step(view: WalkView) -> Prize | None:
         case "give_xp" if given:
             return _xp(given, view.context.xp_name)
         case "give_achievement" if view.has_fired(block):
-            described = _described(view.project, [_number(view.script, block)])
-            return _achievement(block, _number(view.script, block), described)
+            number = _number(view.script, block)
+            described = _described(view.project, [number])
+            return _achievement(block, number, described, _pictures(view, [block], described))
         case "give_role" if view.has_fired(block):
             return Prize(ROLE)
     return None
@@ -160,12 +160,14 @@ def _achievements_and_roles(view: WalkView) -> list[Prize]:
     at_end = [block for block in view.outro if block.action_kind == "give_achievement"]
     numbers = {_number(view.script, block): block for block in (*met, *at_end)}  # the outro's text wins
     described = _described(view.project, numbers) if met else {}
+    pictures = _pictures(view, numbers.values(), described)
     prizes = []
     for number, block in numbers.items():
         if block in at_end:
-            prizes.append(Prize(ACHIEVEMENT, picture=_picture(block, number, described), words=block.prompt))
+            picture = _picture(block, number, described, pictures)
+            prizes.append(Prize(ACHIEVEMENT, picture=picture, words=block.prompt))
         else:
-            prizes.append(_achievement(block, number, described))
+            prizes.append(_achievement(block, number, described, pictures))
     roles = [block for block in view.outro if block.action_kind == "give_role"]
     return [*prizes, *(Prize(ROLE, words=block.prompt) for block in roles)]
 
@@ -174,14 +176,21 @@ def _described(project: Project, numbers: Mapping[int, Block] | Sequence[int]) -
     return achievements.by_number(community_id=project.community_id, numbers=list(numbers))
 
 
-def _achievement(block: Block, number: int, described: Mapping[int, Achievement]) -> Prize:
+def _achievement(
+    block: Block, number: int, described: Mapping[int, Achievement], pictures: Pictures
+) -> Prize:
     name = described[number].name if number in described else f"Achievement {number}"
-    return Prize(ACHIEVEMENT, name, _picture(block, number, described))
+    return Prize(ACHIEVEMENT, name, _picture(block, number, described, pictures))
 
 
-def _picture(block: Block, number: int, described: Mapping[int, Achievement]) -> str:
+def _pictures(view: WalkView, blocks: Iterable[Block], described: Mapping[int, Achievement]) -> Pictures:
+    own = [each.image_url for each in described.values()]
+    return view.pictures(*(block.image_url for block in blocks), *own)
+
+
+def _picture(block: Block, number: int, described: Mapping[int, Achievement], pictures: Pictures) -> str:
     own = described[number].image_url if number in described else None
-    return picture(block.image_url) or picture(own) or reverse("xp-pages:badge", args=[number])
+    return achievements.picture_path(number, pictures.get(block.image_url) or pictures.get(own))
 
 
 def _number(script: Script, block: Block) -> int:

@@ -212,12 +212,12 @@ def step(
     assert view.step is not None
     return Screen(
         step=_step(
+            view,
             view.step.block,
             page,
             _typed_or_ahead(view, typed, ahead, page),
             can_go_back=view.step.can_go_back,
             error=error,
-            is_poll=view.project.is_poll,
             is_locked=view.step.is_locked,
         ),
         progress=progress_of(view),
@@ -254,7 +254,7 @@ def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error:
     """A poll's question with the vote that was given, to be changed."""
     question, reply, before = _poll_question(view)
     return Screen(
-        step=_step(view.present(before, question), page, typed or typed_of(reply), error=error, is_poll=True),
+        step=_step(view, view.present(before, question), page, typed or typed_of(reply), error=error),
         status=422 if error else 200,
         past=lambda: _texts_before(view, before),
     )
@@ -390,11 +390,11 @@ def _latest(view: WalkView, past_change: PastChange) -> PastStep | None:
 
 
 def _step(
+    view: WalkView,
     block: Block,
     page: Page,
     typed: Typed,
     *,
-    is_poll: bool,
     can_go_back: bool = False,
     error: str = "",
     is_locked: bool = False,
@@ -402,9 +402,10 @@ def _step(
     return widgets.draw(
         block,
         typed=typed,
+        pictures=view.pictures(block.image_url, block.thumbnail_url),
         can_go_back=can_go_back,
         error=error,
-        button=defaults.button_of(block, is_poll=is_poll),
+        button=defaults.button_of(block, is_poll=view.project.is_poll),
         draws_colours=page.draws_colours,
         is_locked=is_locked,
     )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
+from communities.services.pictures.copies import Copy
 from surveys import written_numbers
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
 from surveys.engine.walk import defaults
 from surveys.engine.walk.answers import MAX_TEXT, Reply
 
 LONG_PROMPT = 160  # characters; longer questions are set in smaller type
+PICTURE_ROOM = (608, 288)  # pixels, at most; the column has 38rem
 FIELDS = "respondent/fields/"
 LOCKED = "Your answer stays, because you have read whether it is right."
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -56,8 +59,8 @@ class StepWidget:
     can_go_back: bool = False
     help: str = ""
     error: str = ""
-    image_url: str = ""
-    thumbnail_url: str = ""
+    image: Copy | None = None
+    thumbnail: Copy | None = None
     colour: str = ""
     pause: int | None = None
     choices: Sequence[Choice] = ()
@@ -71,11 +74,18 @@ class StepWidget:
     counted: int = 0
     ranks: Sequence[str] = ()
 
+    @property
+    def image_size(self) -> tuple[int, int]:
+        """Width and height of the picture on the page."""
+        assert self.image is not None
+        return self.image.fitted(*PICTURE_ROOM)
+
 
 def draw(
     block: Block,
     *,
     typed: Typed,
+    pictures: Mapping[str | None, Copy] = MappingProxyType({}),
     can_go_back: bool = False,
     error: str = "",
     button: str = "Continue",
@@ -84,14 +94,15 @@ def draw(
 ) -> StepWidget:
     """Return the widget of a block, whose prompt must be filled in and whose options must be in order.
 
-    If it `is_locked`, it shows the answer that stays, and its button only goes on.
+    `pictures` are our copies, by the addresses that the author wrote; a picture without one is not shown. If
+    the block `is_locked`, its widget shows the answer that stays, and the button only goes on.
     """
     common: dict[str, object] = {
         "block_id": block.id,
         "prompt": block.prompt,
         "is_long": len(block.prompt) > LONG_PROMPT,
-        "image_url": picture(block.image_url),
-        "thumbnail_url": picture(block.thumbnail_url),
+        "image": pictures.get(block.image_url),
+        "thumbnail": pictures.get(block.thumbnail_url),
         "can_go_back": can_go_back,
         "error": error,
         "button": button,
@@ -127,11 +138,6 @@ def typed_ahead(block: Block, reply: Reply | None, *, language: str) -> Typed:
     """The same for a reply that was filled in ahead. A ranking shows its order, which is no answer yet."""
     typed = typed_of(reply, language=language)
     return Typed(order=tuple(typed.ranks)) if block.type == "ranking" else typed
-
-
-def picture(address: str | None) -> str:
-    """Return the address if it is https, as the page's Content-Security-Policy requires; otherwise empty."""
-    return address if address and address.startswith("https://") else ""
 
 
 def _statement(block: Block, draws_colours: bool) -> dict[str, object]:

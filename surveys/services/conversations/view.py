@@ -9,6 +9,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Self
 
+from communities.services.pictures import copies
+from communities.services.pictures.copies import Copy
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, prefill, presentation, runner
 from surveys.engine.walk.answers import Reply
@@ -169,6 +171,10 @@ class WalkView(ABC):
         return presentation.present(
             self.script, state, block, seed=self.seed, token_values=values, escape=self.escape
         )
+
+    def pictures(self, *addresses: str | None) -> Mapping[str | None, Copy]:
+        """Our copies of pictures, by the addresses that authors wrote. Pages show no others (18.14)."""
+        return copies.in_community(self.project.community_id, addresses)
 
     def texts_ahead(self) -> list[str]:
         """The texts from the present step to the next question: after a vote they are shown at once."""

@@ -25,7 +25,7 @@ from surveys.models import Analysis, Conversation, PersonalLink, Project, bucket
 from surveys.models import Bucket as BucketRow
 from surveys.services import access, events, feed_order, history, lookup, public_messages
 from surveys.services.projects import fields as project_fields
-from surveys.services.projects import schedule, server_rules
+from surveys.services.projects import pictures, schedule, server_rules
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import outro
 from surveys.services.scripts.editing import NewScript
@@ -160,6 +160,7 @@ def insert(
     project.save(force_insert=True)
     script = scripts.add(project.pk, blocks, outro=outro, like=like)
     scripts.add_buckets(project.pk, bucket_names)
+    pictures.want_new(project)
     communities.count_projects(community_id=project.community_id, total=1)
     project.completion_count = project.response_count = project.listed_count = 0
     return script
@@ -202,6 +203,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         refuse_all(faults)
     _update_outro(project, was)
     project.save()
+    pictures.want_new(project, was=was)
     updated = lookup.get(community_id=actor.community_id, project_id=project_id)
     public_messages.ask(updated, at=at)
     history.record_change(

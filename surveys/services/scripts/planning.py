@@ -26,7 +26,7 @@ from surveys.engine.script import CALCULATED, Block, Bucket, Script, Violation
 from surveys.models import Answer, Project
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import outro as outro_blocks
-from surveys.services.scripts import outro_edits
+from surveys.services.scripts import outro_edits, pictures
 
 _EMPTY = Script(blocks=())
 _SCRIPT_FIELDS = ("blocks", "project_id", "revision", "warnings")  # what was read can be sent back
@@ -66,6 +66,9 @@ def read_new(
     )
     script, names = _with_buckets(draft, bucket_names)
     violations = [*parsed.violations, *_foreign_ids(ordered, _EMPTY)]
+    violations += pictures.faults(
+        zip(ordered.blocks, ordered.block_paths, strict=True), _EMPTY, invalid_fields=parsed.invalid_fields
+    )
     if ordered.blocks or parsed.violations:
         violations += _check(script, ordered, parsed, chat=chat, path="script.blocks")
     return NewScript(script, names, (*ignored, *parsed.ignored)), violations
@@ -235,7 +238,9 @@ def _broken_rules(
     renamed = revisions.rename_violations(
         before, script, block_paths=block_paths, invalid_fields=parsed.invalid_fields
     )
-    return [*renamed, *in_use, *revisions.without_reported(broken, in_use)]
+    placed = zip((*script.blocks, *script.outro), block_paths, strict=True)
+    hosts = pictures.faults(placed, before, invalid_fields=parsed.invalid_fields)
+    return [*renamed, *hosts, *in_use, *revisions.without_reported(broken, in_use)]
 
 
 def _formulas_left_out(before: Script, ordered: OrderedBlocks) -> set[str]:

@@ -19,6 +19,7 @@ from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option,
 from surveys.models import Answer
 from surveys.models import Block as BlockRow
 from surveys.models import Option as OptionRow
+from surveys.services.scripts import pictures
 
 Row = dict[str, Any]
 
@@ -206,7 +207,7 @@ def _reserve(blocks: int, options: int) -> tuple[Any, Any]:
 
 
 def save(project_id: int, *, before: Script, after: Script) -> None:
-    """Write the difference between two scripts: new, changed and removed rows.
+    """Write the difference between two scripts: new, changed and removed rows. Asks for new pictures.
 
     Every block and option of `after` has its id. Removed ones that have answers are archived, not deleted.
     """
@@ -233,6 +234,7 @@ def save(project_id: int, *, before: Script, after: Script) -> None:
         _insert(model, rows)
     for model, rows in zip((BlockRow, OptionRow), changed, strict=True):
         _update(model, rows)
+    pictures.want_new(project_id, before=before, after=after)
     _remove(
         blocks=[each for each in old_blocks if each not in kept_blocks and each is not None],
         options=[each for each in old_options if each not in kept_options and each is not None],

@@ -130,6 +130,7 @@ def test_no_page_leads_to_another_site_is_cached_or_framed(is_signed_in: bool, p
                 assert not re.search('(href|action|src|url)="?(https:)?//evil', page(answer)), name
             assert answer["Cache-Control"] == "no-store", name
             assert "frame-ancestors 'none'" in answer["Content-Security-Policy"], name
+            assert "img-src 'self' data:;" in answer["Content-Security-Policy"], name
             assert "script-src 'unsafe-inline'" not in answer["Content-Security-Policy"]
             assert answer["Referrer-Policy"] == "same-origin"
             assert answer.status_code < 500, name

@@ -218,7 +218,11 @@ def test_a_color_is_six_hexadecimal_digits(color: str, good: bool) -> None:
     ("url", "code"),
     [
         ("https://example.com/a.png?b=c#d", None),
-        ("http://localhost:8000/a", None),
+        ("https://example.com:8443/a", None),
+        ("http://example.com/a.png", "invalid"),
+        ("https://ann:secret@example.com/a.png", "not_allowed"),
+        ("https://ann@example.com/a.png", "not_allowed"),
+        ("https://@example.com/a.png", "not_allowed"),
         ("HTTPS://EXAMPLE.COM", None),
         ("https://[2001:db8::1]/a", None),
         ("https://bücher.example/ä", None),

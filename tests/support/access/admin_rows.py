@@ -87,6 +87,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "r/<path:content_type_id>/<path:object_id>/": (NOBODY, SAME),
     "^(?P<app_label>APPS)/$": (GOES_ON, SAME),
     "(?P<url>.*)$": (NOBODY, SAME),
+    "picture/": (LIST_OF_CREATORS, NO_SUCH_METHOD_FOR_STAFF),
     "community/<int:community_id>/": (
         NO_SUCH_METHOD_FOR_MEMBERS,
         "302 404 302 302 302 302 404 302",

@@ -24,12 +24,16 @@ FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`body` is `raw` in lower case, with the address that a redirect leads to. `changes`: rows, by table."""
+    """`body` is `raw` in lower case, with the address that a redirect leads to. `changes`: rows, by table.
+
+    `policy` is the Content-Security-Policy of a page; None if the answer is no page.
+    """
 
     status: int
     raw: str
     body: str
     changes: Mapping[str, set[str]]
+    policy: str | None = None
 
     def says(self, word: str) -> bool:
         return word in self.body
@@ -60,7 +64,9 @@ def ask(
     browser.cookies = cookies
     raw = content.decode(errors="replace")
     text = f"{raw} {answer.get('Location', '')}".lower()
-    return Answer(answer.status_code, raw, text, changes)
+    is_page = answer.get("Content-Type", "").startswith("text/html")
+    policy = answer.get("Content-Security-Policy", "") if is_page else None
+    return Answer(answer.status_code, raw, text, changes, policy)
 
 
 class _Writes:

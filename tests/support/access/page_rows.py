@@ -34,6 +34,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "docs/start.js": (ANYBODY, NO_SUCH_METHOD),
     "v1/openapi.json": (ANYBODY, NO_SUCH_METHOD),
     "badges/<id:number>.svg": (ANYBODY, NO_SUCH_METHOD),
+    "pictures/<slug:name>": (NOTHING, NO_SUCH_METHOD),
     "s/<slug:slug>": (ANYBODY, SAME),
     "r/<uuid:token>": (ANYBODY, NO_SUCH_METHOD),
     "r/<uuid:token>.json": (ANYBODY, NO_SUCH_METHOD),

@@ -8,7 +8,7 @@ INVITATION: dict[str, Any] = {
     "post_channel_id": "1018273645546372819",
     "message": "Join in!",
     "thumbnail_url": "https://example.com/t.png",
-    "image_url": "http://example.com/i.png",
+    "image_url": "https://example.com/i.png",
     "border_color": "5865F2",
     "border_color_closed": "ff0000",
     "footer": "The club",

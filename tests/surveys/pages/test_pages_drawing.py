@@ -1,6 +1,7 @@
 import pytest
 from django.http import QueryDict
 
+from communities.services.pictures.copies import Copy
 from surveys.engine.script import Block, Continue, Option, Scale
 from surveys.engine.walk import defaults
 from surveys.pages.respondent import forms, widgets
@@ -101,10 +102,16 @@ def test_an_emoji_of_the_chat_platform_is_told_by_name():
     assert widgets.emoji(Option("a", emoji="🎲")) == "🎲"
 
 
-def test_only_pictures_that_the_policy_lets_in_are_drawn():
-    step = drawn("open_text", image_url="http://example.com/a.png", thumbnail_url="https://example.com/b.png")
+def test_only_pictures_that_have_a_copy_are_drawn():
+    copy = Copy("kept", 1216, 288)
+    asked = block(
+        "open_text", image_url="https://example.com/a.png", thumbnail_url="https://example.com/b.png"
+    )
 
-    assert (step.image_url, step.thumbnail_url) == ("", "https://example.com/b.png")
+    step = draw(asked, typed=Typed(), pictures={"https://example.com/a.png": copy})
+
+    assert (step.image, step.thumbnail) == (copy, None)
+    assert step.image_size == (608, 144)
 
 
 def test_the_accent_is_drawn_where_the_tier_has_it():

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from communities.models import CommunitySettings
+from communities.models import CommunitySettings, Picture
 from surveys.models import Conversation, FiredAction, Project
+from tests.support.pictures import copied
 from tests.support.surveys import scenario
 from tests.support.surveys.rewards import OPEN_WEB, QUESTION, giving, option, project, signed_in
 from tests.support.surveys.scenario import SAYING
@@ -115,11 +116,17 @@ class TestOnTheWay:
         own = {"image_url": PICTURE} if where == "block" else {}
         made = project(QUESTION, giving("give_achievement", xp_role_id=7, **own))
         achievements.define(community_id=1, number=7, name="Owl", image_url=None if own else PICTURE)
+        before_it_is_fetched = answered(made, scenario.member("Ben"))
+        Picture.objects.all().delete()
+        copy = copied(1, PICTURE)
 
         visitor = answered(made)
 
-        assert visitor.page.count(PICTURE) == 1
+        assert '<img src="/badges/7.svg"' in before_it_is_fetched.page
+        assert visitor.page.count(f'"/pictures/{copy.name}"') == 1
         assert "/badges/" not in visitor.page
+        for page in (before_it_is_fetched.page, visitor.page):
+            assert "pictures.example" not in page
 
     def test_a_role_comes_with_the_author_s_words(self):
         visitor = answered(project(QUESTION, giving("give_role", prompt="Welcome, trainer!", role_id="9")))

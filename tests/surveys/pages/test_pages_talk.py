@@ -11,6 +11,7 @@ from markupsafe import escape
 
 from communities.models import CommunitySettings
 from surveys.models import Answer, Conversation, Project
+from tests.support.pictures import copied
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 from tests.support.surveys.visitor import Visitor
@@ -423,10 +424,12 @@ def test_a_graded_answer_gets_its_word_with_a_sign_and_stays_on_reload():
 
 def test_pictures_have_a_text_for_those_who_do_not_see_them():
     made = scenario.project({**TEXT, "image_url": "https://example.com/a.png"})
+    copy = copied(made.community_id, "https://example.com/a.png", width=304, height=576)
 
     page = Visitor(made).look().page
 
-    assert re.search(r'<img class="picture" src="https://example.com/a.png" alt="[^"]+"', page)
+    found = rf'<img class="picture" src="/pictures/{copy.name}" alt="[^"]+"\s+width="152" height="288">'
+    assert re.search(found, page)
 
 
 @pytest.mark.parametrize("place", [1, 40])

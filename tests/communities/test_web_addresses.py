@@ -1,4 +1,4 @@
-"""Which addresses a webhook may have (decisions 10.8, 14.3): by their text, and by their IP."""
+"""Which addresses webhooks and pictures may have (decisions 10.8, 14.3): by their text, and by their IP."""
 
 import pytest
 from hypothesis import given
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from communities.addresses import is_public
 from communities.http.validation import VIOLATION_CODES
-from webhooks.addresses import BadAddress, Endpoint, check_url, parse_url
+from communities.web_addresses import BadAddress, Endpoint, check_url, parse_url
 
 NOT_PUBLIC = [
     # This machine and private networks

@@ -1,4 +1,7 @@
-"""Which URLs a webhook may have: checked as text when saved, and by IP address when connected to."""
+"""Which URLs others may give us to connect to, webhooks and pictures: checked as text when they are saved.
+
+Their IP addresses are checked when they are connected to (`communities.addresses`).
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,14 @@ _AMBIGUOUS = re.compile("[ßẞς]")
 
 
 class BadAddress(ValueError):
-    """A URL that no webhook may have. `code` is one of the interface's violation codes."""
+    """A URL that is refused. `reason` follows the name of its field, such as "must have a valid host."
 
-    def __init__(self, message: str, *, code: str = "invalid") -> None:
-        super().__init__(message)
+    `code` is one of the interface's violation codes.
+    """
+
+    def __init__(self, reason: str, *, code: str = "invalid") -> None:
+        super().__init__(f"`url` {reason}")
+        self.reason = reason
         self.code = code
 
 
@@ -53,32 +60,32 @@ class Endpoint:
 
 
 def check_url(url: str, *, allow_http: bool, allow_private: bool) -> None:
-    """Raise BadAddress if no webhook may have this URL (decisions 10.8, 14.3). Does not resolve the host."""
+    """Raise BadAddress if this URL is refused (decisions 10.8, 14.3). Does not resolve the host."""
     target = parse_url(url)
     if target.scheme == "http" and not allow_http:
-        raise BadAddress("`url` must begin with https://.", code="not_allowed")
+        raise BadAddress("must begin with https://.", code="not_allowed")
     if target.port not in PORTS.values() and target.port < _FIRST_UNPRIVILEGED_PORT:
-        raise BadAddress("`url` must use port 80, 443, or one above 1023.", code="not_allowed")
+        raise BadAddress("must use port 80, 443, or one above 1023.", code="not_allowed")
     if not allow_private and _is_private(target.host):
-        raise BadAddress("`url` must point to a public address.", code="not_allowed")
+        raise BadAddress("must point to a public address.", code="not_allowed")
 
 
 def parse_url(url: str) -> Endpoint:
     """The parts of a URL. Raises BadAddress if it is malformed, or has a password or a fragment."""
     if len(url) > MAX_LENGTH:
-        raise BadAddress(f"`url` must be at most {MAX_LENGTH} characters.", code="too_long")
+        raise BadAddress(f"must be at most {MAX_LENGTH} characters.", code="too_long")
     if any(unicodedata.category(character)[0] in "CZ" for character in url) or "\\" in url:
-        raise BadAddress("`url` must not contain spaces, control characters or backslashes.")
+        raise BadAddress("must not contain spaces, control characters or backslashes.")
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise BadAddress("`url` must be a valid URL.") from None
+        raise BadAddress("must be a valid URL.") from None
     if parts.scheme not in PORTS:
-        raise BadAddress("`url` must begin with https:// (or http://, if this installation allows it).")
+        raise BadAddress("must begin with https:// (or http://, if this installation allows it).")
     if "@" in parts.netloc:
-        raise BadAddress("`url` must not contain a user name or password.", code="not_allowed")
+        raise BadAddress("must not contain a user name or password.", code="not_allowed")
     if "#" in url:
-        raise BadAddress("`url` must not have a fragment (`#`).", code="not_allowed")
+        raise BadAddress("must not have a fragment (`#`).", code="not_allowed")
     host, port = _host_and_port(parts)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Endpoint(parts.scheme, host, port, quote(target, safe=_PRINTABLE))
@@ -103,7 +110,7 @@ def _host_and_port(parts: SplitResult) -> tuple[str, int]:
     if not colon:
         return host, PORTS[parts.scheme]
     if colon != ":" or not _PORT.fullmatch(port) or not 0 < int(port) <= 65535:
-        raise BadAddress("`url` must have a port from 1 to 65535, or none.")
+        raise BadAddress("must have a port from 1 to 65535, or none.")
     return host, int(port)
 
 
@@ -113,20 +120,20 @@ def _ipv6(text: str) -> str:
             raise ValueError
         return str(ipaddress.IPv6Address(text))
     except ValueError:
-        raise BadAddress("`url` must have a valid IPv6 address in brackets.") from None
+        raise BadAddress("must have a valid IPv6 address in brackets.") from None
 
 
 def _name_or_ipv4(text: str) -> str:
     host = _in_ascii(text).removesuffix(".")
     labels = host.split(".")
     if len(host) > _MAX_HOST_LENGTH or not all(map(_LABEL.fullmatch, labels)):
-        raise BadAddress("`url` must have a valid host.")
+        raise BadAddress("must have a valid host.")
     if not _NUMBER.fullmatch(labels[-1]):
         return host
     try:
         return socket.inet_ntoa(socket.inet_aton(host))  # also 127.1, 0x7f000001, 017700000001
     except OSError:
-        raise BadAddress("`url` must have a valid IPv4 address.") from None
+        raise BadAddress("must have a valid IPv4 address.") from None
 
 
 def _in_ascii(text: str) -> str:
@@ -138,4 +145,4 @@ def _in_ascii(text: str) -> str:
             return text.encode("idna").decode().lower()
         except UnicodeError:
             pass  # a label of more than 63 characters, or letters newer than Unicode 3.2
-    raise BadAddress("`url` must contain this host in its ASCII form, which begins with xn--.")
+    raise BadAddress("must contain this host in its ASCII form, which begins with xn--.")

@@ -1,0 +1,26 @@
+"""The field of a form that takes the address of a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from communities.services.pictures import copies
+from communities.web_addresses import MAX_LENGTH, BadAddress
+
+
+class PictureField(forms.URLField):
+    """The https address of a picture on a public host."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=MAX_LENGTH, assume_scheme="https", **options)
+
+    def clean(self, value: Any) -> str:
+        address = str(super().clean(value) or "")
+        if address:
+            try:
+                copies.check_address(address)
+            except BadAddress as error:
+                raise forms.ValidationError(f"The address {error.reason}", code=error.code) from None
+        return address

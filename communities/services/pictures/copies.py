@@ -1,0 +1,130 @@
+"""Our copies of pictures: asking for them when an address is written, and finding them when a page is drawn.
+
+want(…)   in the transaction that writes addresses
+find(…)   what a page shows for them: only what has been fetched
+state(…)  how far one is, for staff
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.urls import reverse
+
+from communities import web_addresses
+from communities.models import Picture
+from communities.models.picture import random_name
+from communities.queue import wake
+from communities.statements import prepared
+from communities.web_addresses import BadAddress
+
+FETCH = "communities.fetch_pictures"
+
+_WANT = """
+    INSERT INTO communities_picture AS picture (community_id, address, name, wanted_at, due_at)
+    SELECT %s::bigint, address, name, now(), now()
+    FROM unnest(%s::text[], %s::text[]) AS wanted (address, name)
+    ON CONFLICT (community_id, md5(address)) DO UPDATE SET
+        wanted_at = excluded.wanted_at, due_at = excluded.due_at, attempt_count = 0
+    WHERE picture.due_at IS NULL
+        AND (picture.fetched_at IS NULL OR picture.fetched_at < now() - interval '1 minute')
+    RETURNING id
+"""
+_FIND = """
+    SELECT community_id, address, name, width, height FROM communities_picture
+    WHERE community_id = ANY(%s::bigint[]) AND md5(address) = ANY(SELECT md5(unnest(%s::text[])))
+        AND content IS NOT NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy that can be shown."""
+
+    name: str
+    width: int
+    height: int
+
+    @property
+    def path(self) -> str:
+        """Its address on this site."""
+        return reverse("picture", args=[self.name])
+
+    def fitted(self, width: int, height: int) -> tuple[int, int]:
+        """Its width and height where it is shown within these. Pages leave that room until it is loaded."""
+        share = min(1.0, width / self.width, height / self.height)
+        return max(1, round(self.width * share)), max(1, round(self.height * share))
+
+    @property
+    def url(self) -> str:
+        """Its whole address, for other sites."""
+        return f"{settings.BASE_URL}{self.path}"
+
+
+def check_address(address: str) -> None:
+    """Raise BadAddress if no picture may have this address (decisions 10.8). Does not resolve the host."""
+    web_addresses.check_url(
+        address.partition("#")[0], allow_http=False, allow_private=settings.PICTURES_ALLOW_PRIVATE_NETWORKS
+    )
+
+
+def want(*, community_id: int, addresses: Iterable[str | None]) -> None:
+    """Have a worker fetch the pictures at addresses that were just written. Call it in their transaction.
+
+    A picture that was fetched more than a minute ago is fetched again, in case it has changed. One that was
+    given up is tried again.
+    """
+    wanted = sorted({address for address in addresses if address})  # sorted, so that writers do not deadlock
+    if not wanted:
+        return
+    names = [random_name() for _ in wanted]
+    with prepared() as cursor:
+        cursor.execute(_WANT, [community_id, wanted, names])
+        is_news = cursor.rowcount > 0
+    if is_news:
+        wake(FETCH)
+
+
+def find(
+    *, community_ids: Collection[int], addresses: Iterable[str | None]
+) -> Mapping[tuple[int, str], Copy]:
+    """The copies that there are, by community and address. Without addresses it asks nothing."""
+    wanted = sorted({address for address in addresses if address})
+    if not wanted:
+        return {}
+    with prepared() as cursor:
+        cursor.execute(_FIND, [list(community_ids), wanted])
+        return {(row[0], row[1]): Copy(*row[2:]) for row in cursor.fetchall()}
+
+
+def in_community(community_id: int, addresses: Iterable[str | None]) -> Mapping[str | None, Copy]:
+    """The copies that there are in one community, by address."""
+    found = find(community_ids=[community_id], addresses=addresses)
+    return {address: copy for (_, address), copy in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class PictureState:
+    """How far a picture is: the copy that pages show, and what staff should know."""
+
+    copy: Copy | None
+    note: str = ""
+
+
+def state(*, community_id: int, address: str) -> PictureState:
+    """How far the picture at an address is, in words for the staff of its community."""
+    rows = Picture.objects.defer("content").filter(community_id=community_id, address=address)
+    row = rows.first()
+    if row is None:
+        try:
+            check_address(address)
+        except BadAddress as error:
+            return PictureState(None, f"The address {error.reason}")
+        return PictureState(None, "The picture is fetched and shown once the address is saved.")
+    copy = Copy(row.name, row.width or 0, row.height or 0) if row.fetched_at else None
+    if not row.problem:
+        return PictureState(copy, "" if copy else "The picture is being fetched.")
+    later = " It is tried again later." if row.due_at else ""
+    return PictureState(copy, f"The picture could not be fetched: {row.problem}{later}")

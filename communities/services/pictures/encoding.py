@@ -1,0 +1,88 @@
+"""Makes a file of ours out of a picture of somebody else's: read, turned upright, scaled down, written anew.
+
+What a file holds besides its picture, such as the place where a photo was taken, is not taken over. Of an
+animation the first frame is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import threading
+from dataclasses import dataclass
+
+import structlog
+from PIL import Image, ImageOps
+
+# SVG is missing: it is a document, which may hold scripts and addresses.
+FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
+MAX_PIXELS = 25_000_000  # 100 MB in memory
+MAX_EDGE = 1_600  # pixels; a page draws at most 608 of them, which screens may show doubled
+_UNREADABLE = "The file is no picture that can be shown. JPEG, PNG, GIF and WebP can."
+_TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
+# One at a time in a process, because each may take 100 MB and a second of CPU.
+_one_at_a_time = threading.Lock()
+
+log = structlog.get_logger("colloquy.pictures")
+
+
+class NotAPicture(Exception):
+    """This file cannot be shown. The message is a sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPicture:
+    """A file of ours."""
+
+    content: bytes
+    content_type: str
+    width: int
+    height: int
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def encode(file: bytes, *, max_bytes: int) -> EncodedPicture:
+    """A picture written anew, in at most `max_bytes`. Raises NotAPicture."""
+    with _one_at_a_time:
+        try:
+            return _encode(file, max_bytes)
+        except NotAPicture:
+            raise
+        except Exception as failure:
+            # Pillow documents no exceptions for files that are broken or made to break it; it raises a dozen.
+            log.info("pictures.unreadable", cause=type(failure).__name__, detail=str(failure))
+            raise NotAPicture(_UNREADABLE) from failure
+
+
+def _encode(file: bytes, max_bytes: int) -> EncodedPicture:
+    with Image.open(io.BytesIO(file), formats=FORMATS) as source:  # reads the header alone
+        width, height = source.size
+        if width * height > MAX_PIXELS:
+            raise NotAPicture(
+                f"The picture has {width:,} by {height:,} pixels, which are more than {MAX_PIXELS:,}."
+            )
+        source.thumbnail((MAX_EDGE, MAX_EDGE))  # decodes a JPEG at a fraction of its size
+        picture = ImageOps.exif_transpose(source)
+        is_photo = source.format == "JPEG"
+    if is_photo:
+        kind, content = "JPEG", _written(picture.convert("RGB"), "JPEG", quality=85)
+    else:
+        picture = picture.convert("RGBA" if picture.has_transparency_data else "RGB")
+        kind, content = "PNG", _written(picture, "PNG")
+        if len(content) > max_bytes:
+            kind, content = "WEBP", _written(picture, "WEBP", quality=85)
+    if len(content) > max_bytes:
+        raise NotAPicture("The picture takes too many bytes.")
+    return EncodedPicture(content, _TYPES[kind], *picture.size)
+
+
+def _written(picture: Image.Image, kind: str, **options: int) -> bytes:
+    """The pixels alone in a new file: Pillow writes some of what it has read beside them."""
+    bare = Image.new(picture.mode, picture.size)
+    bare.paste(picture)
+    file = io.BytesIO()
+    bare.save(file, kind, **options)
+    return file.getvalue()

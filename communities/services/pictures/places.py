@@ -1,0 +1,43 @@
+"""Where addresses of pictures stand: each app adds its places when it is loaded.
+
+Pictures at these addresses are fetched and kept; those that stand nowhere any more are deleted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A query of `community_id` and `address` for each address in a place. Some may be null.
+
+    `columns` are the columns that it reads, as `table.column`, so that a test finds those without a place.
+    """
+
+    columns: tuple[str, ...]
+    query: str
+
+
+_places: list[Place] = [
+    Place(
+        ("communities_community.icon_url",),
+        "SELECT id AS community_id, icon_url AS address FROM communities_community",
+    )
+]
+
+
+def add(*places: Place) -> None:
+    """Add places. Called while the apps are loaded."""
+    _places.extend(places)
+
+
+def all_places() -> tuple[Place, ...]:
+    """The places of all apps."""
+    return tuple(_places)
+
+
+def addresses_in_use() -> str:
+    """A query of all addresses in all places: `community_id`, `address`."""
+    parts = " UNION ".join(f"({each.query})" for each in _places)
+    return f"SELECT community_id, address FROM ({parts}) AS placed WHERE address > ''"

@@ -1,0 +1,37 @@
+"""Keeping the pictures in step with the addresses that stand somewhere, whoever wrote or removed them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db import connection
+
+from communities.models import Picture
+from communities.queue import wake
+from communities.services.pictures import places
+from communities.services.pictures.copies import FETCH
+
+KEPT = timedelta(days=1)  # after an address was last written: its script may come back, by undo or by hand
+
+
+def tidy(*, at: datetime) -> None:
+    """Ask for pictures whose addresses were written past `want`, and delete those that stand nowhere."""
+    in_use = places.addresses_in_use()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO communities_picture (community_id, address, name, wanted_at, due_at) "
+            "SELECT community_id, address, replace(gen_random_uuid()::text, '-', ''), %s, %s "
+            f"FROM ({in_use} EXCEPT SELECT community_id, address FROM communities_picture) missing "
+            "ON CONFLICT DO NOTHING",
+            [at, at],
+        )
+        if cursor.rowcount:
+            wake(FETCH)
+        cursor.execute(
+            f"SELECT id FROM communities_picture picture WHERE wanted_at < %s AND NOT EXISTS "
+            f"(SELECT FROM ({in_use}) used WHERE used.community_id = picture.community_id "
+            "AND used.address = picture.address)",
+            [at - KEPT],
+        )
+        unused = [row[0] for row in cursor.fetchall()]
+    Picture.objects.filter(pk__in=unused, wanted_at__lt=at - KEPT).delete()

@@ -1,0 +1,41 @@
+"""Pictures in the fields of projects, of which staff see copies: those of invitations and achievements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from communities.services.pictures import copies
+from communities.services.pictures.places import Place
+from surveys.models import Project
+
+PLACES = (
+    *(
+        Place(
+            ("surveys_project.delivery",),
+            f"SELECT community_id, delivery -> 'invitation' ->> '{key}' AS address FROM surveys_project "
+            f"WHERE delivery -> 'invitation' ->> '{key}' IS NOT NULL",
+        )
+        for key in ("image_url", "thumbnail_url")
+    ),
+    Place(
+        ("surveys_project.rewards",),
+        "SELECT community_id, rewards ->> 'achievement_image_url' AS address FROM surveys_project "
+        "WHERE rewards ->> 'achievement_image_url' IS NOT NULL",
+    ),
+)
+
+
+def want_new(project: Project, *, was: Project | None = None) -> None:
+    """Ask for copies of the pictures that a project has and did not have before."""
+    new = _addresses(project) - (_addresses(was) if was else set())
+    copies.want(community_id=project.community_id, addresses=new)
+
+
+def _addresses(project: Project) -> set[str]:
+    invitation: Mapping[str, str | None] = (project.delivery or {}).get("invitation") or {}
+    addresses = (
+        invitation.get("image_url"),
+        invitation.get("thumbnail_url"),
+        (project.rewards or {}).get("achievement_image_url"),
+    )
+    return {address for address in addresses if address}
