@@ -59,6 +59,10 @@ MOVES_PER_VISITOR_AND_MINUTE = _env.int(
 MOVES_PER_ADDRESS_AND_MINUTE = _env.int(
     "MOVES_PER_ADDRESS_AND_MINUTE", 3_000, validate=environment.between(1, 1_000_000)
 )
+# Of `give_xp` blocks in scripts of creators; admins may write more.
+XP_PER_COMPLETION_BY_CREATORS = _env.int(
+    "XP_PER_COMPLETION_BY_CREATORS", 1_000, validate=environment.between(0, 1_000_000)
+)
 LEAST_SECONDS_TO_FIRST_ANSWER = _env.float(
     "LEAST_SECONDS_TO_FIRST_ANSWER", 1.0, validate=environment.between(0, 60)
 )

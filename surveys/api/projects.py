@@ -332,7 +332,7 @@ class ProjectViewSet(OwnWorkViewSet):
             "`when_incorrect` and `calculated_formula` null. The same holds while another copy is open that "
             "its own community made of it. A calculated block without a formula is listed in the copy's "
             "`warnings`, and the copy can be opened once each has one. Copies within a community are "
-            "complete."
+            "complete. A creator cannot copy a script that gives more XP than they may write."
         ),
         request=CloneIn,
         responses={201: ProjectOut},

@@ -1,6 +1,6 @@
 """Who may change and read what in a community: every rule in one place.
 
-The rules are decisions 2.2, 8.9, 14.16, 15.4, 15.17 and 15.18.
+The rules are decisions 2.2, 8.9, 14.16, 15.4, 15.17, 15.18 and 18.19.
 
 `may_…` answers whether the actor may. `require_…` raises NotFound if the actor may not even know that the
 object exists, and Forbidden if they may know but not touch it.
@@ -9,6 +9,8 @@ object exists, and Forbidden if they may know but not touch it.
 from __future__ import annotations
 
 from datetime import datetime
+
+from django.conf import settings
 
 from communities.actors import Actor
 from communities.errors import Forbidden, NotFound, TierRequired
@@ -34,6 +36,15 @@ def require_editor(*, actor: Actor, project: Project, missing: str = NO_PROJECT)
         raise NotFound(missing)
     if not may_edit(actor=actor, project=project):
         raise Forbidden("Only the creator of this project and admins may do this.")
+
+
+def xp_limit(*, actor: Actor | None) -> int | None:
+    """The most XP that `give_xp` blocks may give in one completion, in a script that this actor writes.
+
+    None, for admins, is no limit (decisions 18.19). Without an actor the service writes, for somebody
+    who may be a creator.
+    """
+    return None if actor is not None and actor.is_admin else settings.XP_PER_COMPLETION_BY_CREATORS
 
 
 def require_premium(*, actor: Actor, after: Group | None, before: Group | None) -> None:

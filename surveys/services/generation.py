@@ -279,6 +279,7 @@ def violations_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violat
         scoring_enabled=draft.scoring_enabled,
         bucket_names=request.bucket_names,
         chat=request.for_chat,
+        xp_limit=None,  # a draft has no action blocks
     )
     if not violations and not any(block.asks for block in new.script.blocks):
         violations.append(

@@ -77,6 +77,7 @@ def violations_of(draft: ScriptDraft, request: ScriptRequest = SURVEY) -> list[s
         scoring_enabled=draft.scoring_enabled,
         bucket_names=request.bucket_names,
         chat=request.for_chat,
+        xp_limit=None,
     )
     return [f"{violation.field}: {violation.message}" for violation in violations]
 

@@ -155,7 +155,9 @@ ACTION_CONFIG = ObjectType(
     {
         "xp_amount": FieldSpec(
             IntegerType(0, MAX_XP),
-            "The XP that `give_xp` awards. `give_xp` needs either this or `source_key`.",
+            "The XP that `give_xp` awards. `give_xp` needs either this or `source_key`. In a script that a "
+            "creator writes, all `give_xp` blocks together can give at most 1,000 in one completion (an "
+            "operator may set another limit); admins write more.",
             example=50,
         ),
         "source_key": FieldSpec(

@@ -26,6 +26,8 @@ from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 
+from django.conf import settings
+
 from communities import rounding
 from communities.models import CommunitySettings
 from communities.rounding import Rounding
@@ -33,6 +35,7 @@ from communities.services import members
 from communities.services.members import LockedMember
 from surveys.engine.intake.fields import MAX_XP
 from surveys.engine.language import references
+from surveys.engine.rules import xp
 from surveys.engine.script import ActionConfig, Block, Script
 from surveys.engine.walk import runner
 from surveys.engine.walk.runner import State
@@ -317,12 +320,25 @@ def _carry_out(
     config, given = block.action_config or NO_CONFIG, 0
     match block.action_kind:
         case "give_xp":
-            given = recipient.award(xp_amount(recipient.project, script, state, config) or 0, kind)
+            amount = xp_amount(recipient.project, script, state, config) or 0
+            if kind == XpEntry.SourceKind.ACTION_BLOCK:
+                amount = min(amount, _left(script, state))
+            given = recipient.award(amount, kind)
         case "give_achievement":
             _grant_achievement(recipient, config.xp_role_id or 0, is_own=block.section == "outro")
         case "give_role":
             recipient.grant_role(config.role_id or "")
     return _gave(state, block, given)
+
+
+def _left(script: Script, state: State) -> int:
+    """The XP that a completion may still give (decisions 18.19).
+
+    The script's own sum is within the limit, or an admin wrote it. But a conversation that goes on after the
+    script was changed meets the blocks of both scripts.
+    """
+    most = max(xp.most(script), settings.XP_PER_COMPLETION_BY_CREATORS)
+    return max(0, most - sum(max(0, given) for given in state.fired.values()))
 
 
 def xp_amount(project: Project, script: Script, state: State, config: ActionConfig) -> int | None:

@@ -17,6 +17,7 @@ from communities.errors import Conflict, refuse_all
 from surveys.engine.flow import reach
 from surveys.engine.rules.hints import hints
 from surveys.models import Project
+from surveys.services import access
 from surveys.services.drafts import keys, points
 from surveys.services.representations import script as script_json
 from surveys.services.scripts import planning
@@ -50,7 +51,8 @@ class Checked:
 def dry_run(*, actor: Actor, project: Project, blocks: Sequence[object], at: datetime) -> Checked:
     """Plan the write of a draft's blocks, without a lock and without writing."""
     body = {"blocks": keys.as_sent(points.with_stored(project, blocks))}
-    plan = planning.plan_script(project=project, body=body, at=at)
+    limit = access.xp_limit(actor=actor)
+    plan = planning.plan_script(project=project, body=body, xp_limit=limit, at=at)
     return Checked(plan, [] if actor.has_premium_features else list(_new_pictures(plan, blocks)))
 
 

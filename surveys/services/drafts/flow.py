@@ -19,7 +19,8 @@ def draw(*, project: Project, blocks: Sequence[object], at: datetime) -> Json:
 
     `blocks` are those of the editor, with their keys. A block without one is called by its id.
     """
-    plan = planning.plan_script(project=project, body={"blocks": keys.as_sent(blocks)}, at=at)
+    body = {"blocks": keys.as_sent(blocks)}
+    plan = planning.plan_script(project=project, body=body, xp_limit=None, at=at)  # nothing is saved
     placed = checking.places(plan)
     node_keys = [
         _key(blocks[placed[n]] if n in placed else None, block.id)

@@ -67,7 +67,8 @@ def of_blocks(*, project: Project, blocks: Sequence[object], at: datetime) -> Pr
 
     `blocks` are those of a draft (`services/drafts`), with their keys.
     """
-    plan = planning.plan_script(project=project, body={"blocks": keys.as_sent(blocks)}, at=at)
+    body = {"blocks": keys.as_sent(blocks)}
+    plan = planning.plan_script(project=project, body=body, xp_limit=None, at=at)  # nothing is saved
     faults = _faults(plan)
     walked, block_keys, block_faults = [], {}, {}
     taken: set[int] = set()

@@ -8,9 +8,11 @@ from datetime import datetime
 
 from communities.actors import Actor
 from communities.audit_actions import Action
-from communities.errors import NotFound
+from communities.errors import NotFound, refuse_all
 from communities.transactions import in_transaction
+from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.intake.serialization import is_graded, without_solutions
+from surveys.engine.rules import xp
 from surveys.engine.script import Block, Script
 from surveys.models import Project, buckets_in_order
 from surveys.services import access, events, history, lookup
@@ -43,7 +45,7 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
 
     The source may belong to another community, if that shares it. Then the copy of a quiz that is open there
     has no correct answers, points, feedback and formulas. Rewards are not copied, so the outro keeps only its
-    thanks. Raises NotFound.
+    thanks. Raises NotFound, and refuses a creator a script that gives more XP than they may write.
     """
     source = Project.objects.filter(pk=project_id).prefetch_related("buckets").first()
     if source is None or not access.may_clone(actor=actor, project=source, at=at):
@@ -51,6 +53,9 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
     script = scripts.load(project_id=source.pk, revision=source.revision)
     if _keeps_solutions(source, script, actor=actor, at=at):
         script = without_solutions(script)
+    paths = stored_paths(script, path="script.blocks")
+    if excess := xp.violations(script, paths, limit=access.xp_limit(actor=actor)):
+        refuse_all(excess)
     copy = Project(
         **{key: getattr(source, key) for key in _COPIED},
         community_id=actor.community_id,

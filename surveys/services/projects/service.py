@@ -113,7 +113,7 @@ def plan_project(
     )
     violations = project_fields.apply_fields(project, fields, default_privacy=(privacy_mode, rounds), at=at)
     declared = project_fields.bucket_names(fields) or ()
-    new, faults = _read_script(project, script, declared)
+    new, faults = _read_script(actor, project, script, declared)
     violations += faults
     if violations:
         refuse_all(violations)
@@ -127,14 +127,14 @@ def plan_with_draft(*, plan: ProjectPlan, blocks: Sequence[Mapping[str, Any]], s
     Refuses blocks that break a rule.
     """
     plan.project.scoring_enabled = scoring
-    new, violations = _read_script(plan.project, {"blocks": blocks}, plan.bucket_names)
+    new, violations = _read_script(plan.actor, plan.project, {"blocks": blocks}, plan.bucket_names)
     if violations:
         refuse_all(violations)
     return replace(plan, new=new, bucket_names=plan.bucket_names or new.bucket_names)
 
 
 def _read_script(
-    project: Project, script: object, bucket_names: tuple[str, ...]
+    actor: Actor, project: Project, script: object, bucket_names: tuple[str, ...]
 ) -> tuple[NewScript, list[Violation]]:
     return scripts.read_new(
         script,
@@ -142,6 +142,7 @@ def _read_script(
         scoring_enabled=project.scoring_enabled,
         bucket_names=bucket_names,
         chat=project.response_channel == Project.ResponseChannel.CHAT,
+        xp_limit=access.xp_limit(actor=actor),
     )
 
 

@@ -20,7 +20,7 @@ from communities.transactions import in_transaction
 from surveys.engine.script import Block, Script
 from surveys.models import Bucket as BucketRow
 from surveys.models import Project
-from surveys.services import history, lookup
+from surveys.services import access, history, lookup
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import planning, storage
 from surveys.services.scripts.cache import Catalogue
@@ -112,7 +112,8 @@ def write_script(
     Without an `actor` the service itself writes it.
     """
     require_revision(project, revisions_allowed)
-    plan = planning.plan_script(project=project, body=body, at=at)
+    limit = access.xp_limit(actor=actor)
+    plan = planning.plan_script(project=project, body=body, xp_limit=limit, at=at)
     return save_plan(actor=actor, project=project, plan=plan, at=at)
 
 
@@ -129,7 +130,8 @@ def patch_block(
     """Change the fields sent of one block. Refuses as `replace_script` does."""
     project = lookup.lock(actor=actor, project_id=project_id)
     require_revision(project, revisions_allowed)
-    plan = planning.plan_patch(project=project, block_id=block_id, body=body, at=at)
+    limit = access.xp_limit(actor=actor)
+    plan = planning.plan_patch(project=project, block_id=block_id, body=body, xp_limit=limit, at=at)
     return save_plan(actor=actor, project=project, plan=plan, at=at)
 
 

@@ -19,7 +19,7 @@ from communities.errors import Conflict, InvalidRequest, NotFound, Refusal, Viol
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.intake.ordering import OrderedBlocks, order_blocks, order_patch
 from surveys.engine.intake.reader import ParsedBlocks, read_blocks, read_patch
-from surveys.engine.rules import buckets
+from surveys.engine.rules import buckets, xp
 from surveys.engine.rules import revision as revisions
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import CALCULATED, Block, Bucket, Script, Violation
@@ -45,9 +45,18 @@ class NewScript:
 
 
 def read_new(
-    raw: object, *, is_poll: bool, scoring_enabled: bool, bucket_names: Collection[str], chat: bool
+    raw: object,
+    *,
+    is_poll: bool,
+    scoring_enabled: bool,
+    bucket_names: Collection[str],
+    chat: bool,
+    xp_limit: int | None,
 ) -> tuple[NewScript, list[Violation]]:
-    """Read the `script` of a project to be created. No blocks at all make an empty script."""
+    """Read the `script` of a project to be created. No blocks at all make an empty script.
+
+    `xp_limit` is the most XP that its blocks may give in a completion; None for no limit.
+    """
     blocks: object = []
     if isinstance(raw, dict):
         blocks = raw.get("blocks")
@@ -71,12 +80,15 @@ def read_new(
     )
     if ordered.blocks or parsed.violations:
         violations += _check(script, ordered, parsed, chat=chat, path="script.blocks")
+        violations += _readable(xp.violations(script, ordered.block_paths, limit=xp_limit), parsed)
     return NewScript(script, names, (*ignored, *parsed.ignored)), violations
 
 
 def faults_of_new(raw: object, *, is_poll: bool) -> list[Violation]:
     """What is wrong with the script of a project whose other fields are wrong already."""
-    _, violations = read_new(raw, is_poll=is_poll, scoring_enabled=False, bucket_names=(), chat=False)
+    _, violations = read_new(
+        raw, is_poll=is_poll, scoring_enabled=False, bucket_names=(), chat=False, xp_limit=None
+    )
     return violations
 
 
@@ -117,8 +129,11 @@ class Plan:
         return violations
 
 
-def plan_script(*, project: Project, body: Mapping[str, object], at: datetime) -> Plan:
-    """Plan to replace the script by the blocks sent. Raises InvalidRequest if there is no `blocks`."""
+def plan_script(*, project: Project, body: Mapping[str, object], xp_limit: int | None, at: datetime) -> Plan:
+    """Plan to replace the script by the blocks sent. Raises InvalidRequest if there is no `blocks`.
+
+    `xp_limit` is the most XP that its blocks may give in a completion; None for no limit.
+    """
     before = _stored(project)
     if "blocks" not in body:
         refuse_all([Violation("blocks", "required", "`blocks` is required.")])
@@ -127,11 +142,23 @@ def plan_script(*, project: Project, body: Mapping[str, object], at: datetime) -
     ordered = order_blocks(parsed, before=before)
     outro, faults = outro_edits.resubmitted(ordered, before, parsed.invalid_fields)
     ignored = [key for key in body if key not in _SCRIPT_FIELDS]
-    return _plan(project, before, ordered, parsed, outro=outro, faults=faults, ignored=ignored, at=at)
+    return _plan(
+        project,
+        before,
+        ordered,
+        parsed,
+        outro=outro,
+        faults=faults,
+        ignored=ignored,
+        xp_limit=xp_limit,
+        at=at,
+    )
 
 
-def plan_patch(*, project: Project, block_id: int, body: Mapping[str, object], at: datetime) -> Plan:
-    """Plan to change the fields sent of one block.
+def plan_patch(
+    *, project: Project, block_id: int, body: Mapping[str, object], xp_limit: int | None, at: datetime
+) -> Plan:
+    """Plan to change the fields sent of one block. `xp_limit` is as for `plan_script`.
 
     Raises NotFound if the script has no such block, InvalidRequest if it shall become one of the outro.
     """
@@ -146,7 +173,17 @@ def plan_patch(*, project: Project, block_id: int, body: Mapping[str, object], a
         message = "`section` of a block cannot become `outro`: the outro is made by the service."
         refuse_all(_once([*parsed.violations, Violation("section", "not_allowed", message)]))
     ordered = order_patch(parsed, before=before)
-    return _plan(project, before, ordered, parsed, outro=before.outro, faults=[], ignored=[], at=at)
+    return _plan(
+        project,
+        before,
+        ordered,
+        parsed,
+        outro=before.outro,
+        faults=[],
+        ignored=[],
+        xp_limit=xp_limit,
+        at=at,
+    )
 
 
 def _plan_patch_of_outro(
@@ -161,7 +198,17 @@ def _plan_patch_of_outro(
         block_paths=tuple(BlockPath(f"blocks[{n}]") for n in range(len(before.blocks))),
         sent_keys=(frozenset(),) * len(before.blocks),
     )
-    return _plan(project, before, untouched, parsed, outro=outro, faults=faults, ignored=[], at=at)
+    return _plan(
+        project,
+        before,
+        untouched,
+        parsed,
+        outro=outro,
+        faults=faults,
+        ignored=[],
+        xp_limit=None,  # no block of the script changes
+        at=at,
+    )
 
 
 def _stored(project: Project) -> Script:
@@ -177,13 +224,16 @@ def _plan(
     outro: tuple[Block, ...],
     faults: list[Violation],
     ignored: list[str],
+    xp_limit: int | None,
     at: datetime,
 ) -> Plan:
     """The part that all writes of an existing script share."""
     is_live = project.is_live_at(at)
     script, new_buckets = _merged(project, before, ordered, outro, is_live=is_live)
     unreadable = [*parsed.violations, *faults, *_foreign_ids(ordered, before)]
-    violations = _once([*unreadable, *_broken_rules(project, before, script, ordered, parsed)])
+    broken = _broken_rules(project, before, script, ordered, parsed)
+    excess = _excess_xp(before, script, ordered, parsed, limit=xp_limit)
+    violations = _once([*unreadable, *broken, *excess])
     frozen = _frozen_changes(before, script, ordered, parsed) if is_live else None
     refusals: list[Refusal | None] = []
     if frozen and not unreadable:  # what else a change of structure would break does not matter then
@@ -241,6 +291,24 @@ def _broken_rules(
     placed = zip((*script.blocks, *script.outro), block_paths, strict=True)
     hosts = pictures.faults(placed, before, invalid_fields=parsed.invalid_fields)
     return [*renamed, *hosts, *in_use, *revisions.without_reported(broken, in_use)]
+
+
+def _excess_xp(
+    before: Script, script: Script, ordered: OrderedBlocks, parsed: ParsedBlocks, *, limit: int | None
+) -> list[Violation]:
+    """More XP than the author of this write may have given (decisions 18.19).
+
+    Where an admin has written more, a creator may still change wording and pictures.
+    """
+    excess = _readable(xp.violations(script, ordered.block_paths, limit=limit), parsed)
+    if excess and revisions.frozen_changes(before, script, block_paths=ordered.block_paths):
+        return excess
+    return []
+
+
+def _readable(violations: Iterable[Violation], parsed: ParsedBlocks) -> list[Violation]:
+    """Those of fields that could be read, as the others have violations already."""
+    return [each for each in violations if not is_invalid(each.field, parsed.invalid_fields)]
 
 
 def _formulas_left_out(before: Script, ordered: OrderedBlocks) -> set[str]:

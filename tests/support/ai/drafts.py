@@ -36,6 +36,7 @@ def check_draft(
         scoring_enabled=draft.scoring_enabled,
         bucket_names=tuple(bucket_names),
         chat=for_chat,
+        xp_limit=None,
     )
     hints = warnings.warnings(new.script, uses_xp=False, is_anonymous=True, known_achievements=None)
     return CheckedDraft(new.script, [*violations, *hints, *new.ignored])
