@@ -26,6 +26,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from communities.mail_addresses import keyed_hash
 from communities.models import (
     AuditEntry,
     ChatInstallation,
@@ -178,8 +179,13 @@ def _person(filled: FilledCommunity, person: Member, word: str) -> Ids:
         "authenticator_id": authenticator.pk,
         "invitation_id": invitation.pk,
         "invitation_token": token,
-        "signed": recipients.unsubscribe_url(member_id=person.pk).split("/")[-2],
+        "signed": recipients.unsubscribe_url(_reader(person)).split("/")[-2],
     }
+
+
+def _reader(person: Member) -> recipients.Reader:
+    address_hash = keyed_hash(person.email, community_id=person.community_id)
+    return recipients.Reader(person.community_id, person.pk, address_hash)
 
 
 def _access(filled: FilledCommunity, person: Member, word: str) -> Ids:
