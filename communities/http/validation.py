@@ -12,6 +12,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from communities.errors import ViolationJson, violation
+from communities.http.fields import PrefixedParameters
 
 VIOLATION_CODES = (
     *("required", "null", "blank", "read_only"),
@@ -149,11 +150,14 @@ def ignored_paths(serializer: Any, sent: Any, path: str = "") -> Iterator[str]:
 
 def query_violations(serializer: serializers.Serializer[Any], sent: QueryDict) -> list[ViolationJson]:
     """Return violations for query parameters that the endpoint does not know, or that occur twice."""
-    known = serializer.fields
+    prefixes = tuple(
+        field.prefix for field in serializer.fields.values() if isinstance(field, PrefixedParameters)
+    )
+    names = serializer.fields.keys() - {prefix.removesuffix(".") for prefix in prefixes}
     return [
-        violation(name, "not_allowed", f"`{name}` is not a query parameter of this endpoint.")
-        if name not in known
-        else violation(name, "duplicate", f"`{name}` occurs more than once in the query.")
+        violation(name, "duplicate", f"`{name}` occurs more than once in the query.")
+        if name in names or name.startswith(prefixes)
+        else violation(name, "not_allowed", f"`{name}` is not a query parameter of this endpoint.")
         for name in sent
-        if name not in known or len(sent.getlist(name)) > 1
+        if not (name in names or name.startswith(prefixes)) or len(sent.getlist(name)) > 1
     ]
