@@ -13,6 +13,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
+from communities.errors import ENOUGH_VIOLATIONS
+
 
 class StrictTextField(serializers.CharField):
     """A text without white space at its ends. In a nullable field an empty text means null."""
@@ -73,6 +75,37 @@ class FlagField(serializers.BooleanField):
         if data not in ("true", "false"):
             self.fail("invalid")
         return data == "true"
+
+
+class StrictListField(serializers.ListField):
+    """A list whose length is checked before its elements (decisions 18.11).
+
+    It stops at an element as soon as enough elements are wrong for a refusal.
+    """
+
+    def __init__(self, *, max_length: int, **kwargs: Any) -> None:
+        super().__init__(max_length=max_length, **kwargs)
+
+    def to_internal_value(self, data: object) -> list[Any]:
+        if not isinstance(data, list):
+            self.fail("not_a_list", input_type=type(data).__name__)
+        if not (data or self.allow_empty):
+            self.fail("empty")
+        self.run_validators(data)  # of the length: DRF would run them after the elements
+        return self.run_child_validation(data)
+
+    def run_child_validation(self, data: list[Any]) -> list[Any]:
+        values, errors = [], {}
+        for index, element in enumerate(data):
+            try:
+                values.append(self.child.run_validation(element))
+            except serializers.ValidationError as error:
+                errors[index] = error.detail
+                if len(errors) == ENOUGH_VIOLATIONS:
+                    break
+        if errors:
+            raise serializers.ValidationError(errors)
+        return values
 
 
 class PrefixedParameters(serializers.Field[dict[str, Any], Any, Any, Any]):

@@ -238,7 +238,7 @@ def _read_and_walk(view: ResponseViewSet, claim: Claim | None) -> PreparedImport
         return None
     options = imports.options_of(view.query(imports.ImportIn))
     with walking.turn():
-        batch = imports.read(view.elements(), options)
+        batch = imports.read(view.elements, options)
         walked = walking.walk(
             actor=view.actor,
             project_id=view.kwargs["project_id"],
