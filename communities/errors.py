@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, NoReturn, Protocol
+
+from communities.words import plural, shortened
+
+MAX_VIOLATIONS = 100  # of a refusal (decisions 18.11)
+ENOUGH_VIOLATIONS = MAX_VIOLATIONS + 1  # whoever has collected so many can stop: there are more than are told
+MAX_PATH = 300  # characters of a violation's `field`, which may contain names that the caller chose
+MAX_MESSAGE = 1_000  # characters
 
 ViolationJson = dict[str, Any]
 """A violation as in the interface: `field`, `code`, `message`, and `column` in expressions."""
@@ -18,15 +26,18 @@ class AsJson(Protocol):
 class Refusal(Exception):
     """An expected error: the request was understood and is refused. It is never logged as a fault.
 
-    `violations` name the fields that are wrong (decisions 1.5).
+    `violations` name the fields that are wrong (decisions 1.5): the first `MAX_VIOLATIONS` of them, and
+    `has_more` says whether that leaves any out. Long names and messages are cut.
     """
 
     code = "invalid_request"
 
     def __init__(self, message: str, *, violations: Iterable[ViolationJson | AsJson] = ()) -> None:
         super().__init__(message)
-        self.message = message
-        self.violations = [_plain(violation) for violation in violations]
+        self.message = shortened(message, MAX_MESSAGE)
+        first = list(islice(violations, ENOUGH_VIOLATIONS))
+        self.violations = [_plain(violation) for violation in first[:MAX_VIOLATIONS]]
+        self.has_more = len(first) > MAX_VIOLATIONS
 
 
 class InvalidRequest(Refusal):
@@ -102,9 +113,19 @@ def refuse(field: str, code: str, message: str) -> NoReturn:
 
 def refuse_all(violations: Iterable[ViolationJson | AsJson]) -> NoReturn:
     """Raise InvalidRequest for one or more violations. The response has the message of the first."""
-    collected = [_plain(each) for each in violations]
-    raise InvalidRequest(str(collected[0]["message"]), violations=collected)
+    collected = list(islice(violations, ENOUGH_VIOLATIONS))
+    raise InvalidRequest(str(_plain(collected[0])["message"]), violations=collected)
 
 
 def _plain(each: ViolationJson | AsJson) -> ViolationJson:
-    return each if isinstance(each, dict) else each.as_json()
+    plain = each if isinstance(each, dict) else each.as_json()
+    field, message = shortened(str(plain["field"]), MAX_PATH), shortened(str(plain["message"]), MAX_MESSAGE)
+    return {**plain, "field": field, "message": message}
+
+
+def and_more(violations: Sequence[object]) -> str:
+    """Return the sentence after the message of the first violation: how many there are besides, if any."""
+    rest = len(violations) - 1
+    if not 0 < rest < MAX_VIOLATIONS:  # of more than that, the response says so itself
+        return ""
+    return f" There {'is' if rest == 1 else 'are'} {plural(rest, 'more violation')}."

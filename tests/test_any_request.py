@@ -22,10 +22,10 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from communities.http.bodies import LINES_MEDIA_TYPE
-from surveys.services.analysis import service as analysis
-from tests.support.caller import CHOICE, SAYING, TEXT, Caller
+from tests.support.caller import Caller
 from tests.support.effort import IS_THOROUGH, examples
 from tests.support.openapi import described
+from tests.support.place import made_place
 
 EXAMPLES = 20  # for each operation
 CHECKS = [
@@ -48,38 +48,12 @@ def as_lines(_: Any, value: Any) -> bytes:
 
 
 @pytest.fixture
-def place() -> dict[str, Any]:
-    """What paths may name: an open survey with an answered question, a key, a webhook with a delivery."""
-    caller = Caller("admin")
-    project = caller.make_open(SAYING, CHOICE, TEXT, delivery={"audience": {"participation": "open_web"}})
-    question = project["script"]["blocks"][1]
-    conversation = caller.post(f"/projects/{project['id']}/conversations").json()
-    caller.post(f"/conversations/{conversation['id']}/continue")
-    answer = {"block_id": question["id"], "option_id": question["options"][0]["id"]}
-    assert caller.post(f"/conversations/{conversation['id']}/answers", answer).status_code == 200
-    asked = caller.post(f"/projects/{project['id']}/analysis")
-    analysis.run(analysis_id=int(asked.json()["id"]))
-    member_id = str(caller.community.members.get().pk)
-    link = caller.post(f"/projects/{project['id']}/links", {"member_id": member_id}).json()
-    webhook = caller.post("/webhooks", {"url": "https://example.com/", "events": ["*"]}).json()
-    return {
-        "key": caller.secret,
-        "community_id": str(caller.community.pk),
-        "project_id": project["id"],
-        "block_id": str(question["id"]),
-        "conversation_id": conversation["id"],
-        "response_id": conversation["id"],
-        "key_id": str(caller.community.api_keys.get().pk),
-        "webhook_id": webhook["id"],
-        "delivery_id": caller.post(f"/webhooks/{webhook['id']}/ping").json()["id"],
-        "template_id": "event-feedback",
-        "member_id": member_id,
-        "link_id": link["id"],
-    }
+def place() -> dict[str, str]:
+    return made_place(Caller("admin"))
 
 
 @pytest.fixture
-def _one_connection(place: dict[str, Any]) -> Iterator[None]:  # whose client connects the signals again
+def _one_connection(place: dict[str, str]) -> Iterator[None]:  # whose client connects the signals again
     """A request does not close the connection of the test's transaction, as with Django's own test client."""
     signals = (request_started, request_finished)
     for signal in signals:
@@ -98,7 +72,7 @@ def _one_connection(place: dict[str, Any]) -> Iterator[None]:  # whose client co
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-def test_any_request_is_answered_as_the_schema_says(case: Case, place: dict[str, Any]) -> None:
+def test_any_request_is_answered_as_the_schema_says(case: Case, place: dict[str, str]) -> None:
     for name in case.path_parameters or {}:
         case.path_parameters[name] = place[name]
     with transaction.atomic():  # each request finds everything as it was

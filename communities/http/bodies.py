@@ -18,13 +18,19 @@ import orjson
 from django.http import HttpRequest, UnreadablePostError
 from gunicorn.http.errors import ParseException
 
-from communities.errors import InvalidRequest, Refusal, ViolationJson, refuse_all, violation
+from communities.errors import (
+    ENOUGH_VIOLATIONS,
+    InvalidRequest,
+    Refusal,
+    ViolationJson,
+    refuse_all,
+    violation,
+)
 from communities.http.validation import field_violation
 
 MAX_BODY = 1_048_576  # bytes
 MAX_FORM = 262_144  # bytes
 MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported
-MAX_VIOLATIONS = 1_000  # of values that cannot be stored
 _PATH_OF_LINES = re.compile(r"/v1/communities/[0-9]+/projects/[0-9]+/responses").fullmatch
 _PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/")
 MAX_DEPTH = 200  # of nested objects and lists: conditions may be nested 50 deep, with two levels each
@@ -156,9 +162,22 @@ class Element:
     violations: Sequence[ViolationJson] = ()
 
 
-def parse_lines(raw: bytes) -> Iterator[Element]:
-    """Yield the JSON object of each line that is not blank. Blank lines count; a byte order mark does not."""
+class TooManyElements(Exception):
+    """A body has more elements than the caller takes. None of them was looked at."""
+
+
+def parse_lines(raw: bytes, *, most: int) -> Iterator[Element]:
+    """Return the JSON objects of all lines that are not blank, one after the other.
+
+    Blank lines count as lines; a byte order mark does not. Raises TooManyElements at once.
+    """
     raw = raw.removeprefix(_BYTE_ORDER_MARK)
+    if next(islice(_LINES.finditer(raw), most, None), None) is not None:
+        raise TooManyElements
+    return _elements_of_lines(raw)
+
+
+def _elements_of_lines(raw: bytes) -> Iterator[Element]:
     line, end = 1, 0
     for found in _LINES.finditer(raw):
         line += raw.count(b"\n", end, found.start())
@@ -175,10 +194,10 @@ def _element(raw: bytes, line: int) -> Element:
         return Element(line, "", {}, violations)
 
 
-def parse_elements(raw: bytes) -> Iterator[Element]:
+def parse_elements(raw: bytes, *, most: int) -> Iterator[Element]:
     """Return the objects in `data` of a JSON object, one after the other. The n-th has the line n.
 
-    Raises InvalidRequest at once for a body that has no such list.
+    Raises InvalidRequest at once for a body that has no such list, and TooManyElements.
     """
     try:
         body = parse(raw.removeprefix(_BYTE_ORDER_MARK))
@@ -191,6 +210,8 @@ def parse_elements(raw: bytes) -> Iterator[Element]:
     if not isinstance(data, list):
         code, words = ("invalid_type", "must be a list.") if "data" in body else ("required", "is required.")
         refuse_all([field_violation("data", code, words)])
+    if len(data) > most:
+        raise TooManyElements
     return (_element_of_list(each, n) for n, each in enumerate(data))
 
 
@@ -222,7 +243,7 @@ def _refuse_unstorable(raw: bytes) -> None:
     except (ValueError, RecursionError):
         return
     _require_shallow(value)
-    violations = list(islice(_unstorable(value, ""), MAX_VIOLATIONS))
+    violations = list(islice(_unstorable(value, ""), ENOUGH_VIOLATIONS))
     if violations:
         refuse_all(violations)
 

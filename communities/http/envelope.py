@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import structlog
 from django.core.exceptions import (
@@ -16,7 +16,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from psycopg.errors import ForeignKeyViolation
 
-from communities.errors import Conflict, Forbidden, NotFound, Refusal, Unavailable
+from communities.errors import Conflict, Forbidden, NotFound, Refusal, Unavailable, ViolationJson
 from communities.faults import log_fault
 from communities.http.bodies import MEDIA_TYPE, NOT_JSON, TOO_LARGE, NotJson, TooLarge
 from communities.wire import render
@@ -51,6 +51,7 @@ MESSAGES = {
     503: ("unavailable", "The service cannot answer at the moment. Please retry shortly."),
 }
 RETRY_AFTER_OUTAGE = 5  # seconds
+MAX_BYTES_OF_VIOLATIONS = 60_000  # so that a whole refusal has less than 64 KiB (decisions 18.11)
 
 log = structlog.get_logger("colloquy.requests")
 
@@ -102,11 +103,23 @@ def _refusal_response(refusal: Refusal) -> HttpResponse:
         return _response({"error": refusal.code, "retry_after": retry_after}, status, retry_after)
     body: dict[str, object] = {"error": refusal.code, "message": refusal.message}
     if refusal.violations:
-        body["violations"] = refusal.violations
+        body["violations"], is_cut = _first_that_fit(refusal.violations)
+        if is_cut or refusal.has_more:
+            body["message"] = f"{refusal.message} Only the first violations are listed; there are more."
     response = _response(body, status, retry_after)
     if isinstance(refusal, MethodNotAllowed):
         response["Allow"] = ", ".join(refusal.allowed)
     return response
+
+
+def _first_that_fit(violations: Sequence[ViolationJson]) -> tuple[Sequence[ViolationJson], bool]:
+    """Return the first violations, as many as fit into a refusal, and whether any are left out."""
+    size = 0
+    for count, each in enumerate(violations):
+        size += len(render(each)) + 1
+        if size > MAX_BYTES_OF_VIOLATIONS:
+            return violations[:count], True
+    return violations, False
 
 
 def _response(body: Mapping[str, object], status: int, retry_after: int | None) -> HttpResponse:

@@ -5,11 +5,15 @@ Their error messages are sentences without a subject; `validation` puts the fiel
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
+
+from communities.errors import ENOUGH_VIOLATIONS
 
 
 class StrictTextField(serializers.CharField):
@@ -71,6 +75,70 @@ class FlagField(serializers.BooleanField):
         if data not in ("true", "false"):
             self.fail("invalid")
         return data == "true"
+
+
+class StrictListField(serializers.ListField):
+    """A list whose length is checked before its elements (decisions 18.11).
+
+    It stops at an element as soon as enough elements are wrong for a refusal.
+    """
+
+    def __init__(self, *, max_length: int, **kwargs: Any) -> None:
+        super().__init__(max_length=max_length, **kwargs)
+
+    def to_internal_value(self, data: object) -> list[Any]:
+        if not isinstance(data, list):
+            self.fail("not_a_list", input_type=type(data).__name__)
+        if not (data or self.allow_empty):
+            self.fail("empty")
+        self.run_validators(data)  # of the length: DRF would run them after the elements
+        return self.run_child_validation(data)
+
+    def run_child_validation(self, data: list[Any]) -> list[Any]:
+        values, errors = [], {}
+        for index, element in enumerate(data):
+            try:
+                values.append(self.child.run_validation(element))
+            except serializers.ValidationError as error:
+                errors[index] = error.detail
+                if len(errors) == ENOUGH_VIOLATIONS:
+                    break
+        if errors:
+            raise serializers.ValidationError(errors)
+        return values
+
+
+class PrefixedParameters(serializers.Field[dict[str, Any], Any, Any, Any]):
+    """The query parameters `<field's name>.<name>`, by their names. Only queries can have such a field.
+
+    Their number is checked before the first of them is looked at. `problem` says what is wrong with one.
+    """
+
+    max_parameters: ClassVar[int]
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.field_name}."
+
+    def get_value(self, dictionary: Mapping[str, Any]) -> Any:
+        start = len(self.prefix)
+        sent = {name[start:]: value for name, value in dictionary.items() if name.startswith(self.prefix)}
+        return sent or serializers.empty
+
+    def to_internal_value(self, data: dict[str, str]) -> dict[str, str]:
+        if len(data) > self.max_parameters:
+            message = f"At most {self.max_parameters} parameters `{self.prefix}...` can be sent."
+            beyond = sorted(data)[self.max_parameters]
+            raise serializers.ValidationError({beyond: [ErrorDetail(message, "too_many")]})
+        problems = {name: self.problem(name, value) for name, value in data.items()}
+        found = {name: [ErrorDetail(problem[1], problem[0])] for name, problem in problems.items() if problem}
+        if found:
+            raise serializers.ValidationError(found)
+        return data
+
+    def problem(self, name: str, value: str) -> tuple[str, str] | None:
+        """The code of a violation and its message; None if there is none."""
+        raise NotImplementedError
 
 
 @extend_schema_field({"type": "string", "format": "date-time"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from communities.errors import MAX_VIOLATIONS
 from communities.http.envelope import MESSAGES, STATUS
 from communities.http.validation import VIOLATION_CODES
 from communities.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY, TIERS
@@ -95,13 +96,16 @@ that nothing is ever done twice.
 so that a misspelt filter does not return everything.
 
 **Fields.** Read-only fields are accepted and ignored, so an object that was read can be sent back. Unknown
-fields are ignored too, and named in the response header `X-Ignored-Fields`. Ids are strings, except those
+fields are ignored too, and named in the response header `X-Ignored-Fields`, the first 4,096 characters of
+them. A list that is longer than its limit is refused for its length alone. Ids are strings, except those
 shown as integers. Times are UTC, `2026-01-31T09:30:00Z`; times that you send need an offset.
 
 **Errors** are `error`, a code for programs, and `message`, a sentence for people (`429` has `retry_after`
-in its place). If fields are wrong, `violations` lists all of them: `field` (a path such as
-`script.blocks[2].options[0].value`), `code`, `message`, and in expressions the `column`. Every response has
-an `X-Request-Id`: the caller's own if it is 1 to 64 of `[A-Za-z0-9_-]`.
+in its place). If fields are wrong, `violations` lists all of them, but at most {MAX_VIOLATIONS} and as many
+as fit into 64 KiB; `message` says if there are more. Each has `field` (a path such as
+`script.blocks[2].options[0].value`), `code`, `message`, and in expressions the `column`; long names and
+values that are repeated there are cut. Every response has an `X-Request-Id`: the caller's own if it is 1 to
+64 of `[A-Za-z0-9_-]`.
 
 Codes of errors: {", ".join(f"`{code}`" for code in STATUS)}.
 
@@ -208,7 +212,8 @@ COMPONENTS: dict[str, dict[str, Any]] = {
             "violations": {
                 "type": "array",
                 "items": {"$ref": "#/components/schemas/Violation"},
-                "description": "All violations, if fields are wrong.",
+                "maxItems": MAX_VIOLATIONS,
+                "description": "All violations, if fields are wrong; `message` says if there are more.",
             },
         },
     },

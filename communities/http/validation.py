@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from communities.errors import ViolationJson, violation
+from communities.errors import ENOUGH_VIOLATIONS, ViolationJson, violation
+from communities.http.fields import PrefixedParameters
 
 VIOLATION_CODES = (
     *("required", "null", "blank", "read_only"),
@@ -71,8 +73,8 @@ def bound_serializer(
 
 
 def serializer_violations(serializer: serializers.Serializer[Any]) -> list[ViolationJson]:
-    """Return all violations found by a serializer whose data is not valid."""
-    return list(_walk(serializer.errors, serializer, ""))
+    """Return the violations found by a serializer whose data is not valid, as many as a refusal needs."""
+    return list(islice(_walk(serializer.errors, serializer, ""), ENOUGH_VIOLATIONS))
 
 
 def field_violation(path: str, code: str, words: str) -> ViolationJson:
@@ -134,7 +136,8 @@ def ignored_paths(serializer: Any, sent: Any, path: str = "") -> Iterator[str]:
     A serializer class may set `accepted_and_ignored`: names of read-only fields that it does not declare.
     """
     if isinstance(serializer, serializers.ListSerializer | serializers.ListField):
-        for index, part in enumerate(sent if isinstance(sent, list) else ()):
+        # What is too long is refused for its length.
+        for index, part in enumerate(sent[: serializer.max_length] if isinstance(sent, list) else ()):
             yield from ignored_paths(serializer.child, part, f"{path}[{index}]")
     elif isinstance(serializer, serializers.Serializer) and isinstance(sent, Mapping):
         for name, part in sent.items():
@@ -149,11 +152,14 @@ def ignored_paths(serializer: Any, sent: Any, path: str = "") -> Iterator[str]:
 
 def query_violations(serializer: serializers.Serializer[Any], sent: QueryDict) -> list[ViolationJson]:
     """Return violations for query parameters that the endpoint does not know, or that occur twice."""
-    known = serializer.fields
+    prefixes = tuple(
+        field.prefix for field in serializer.fields.values() if isinstance(field, PrefixedParameters)
+    )
+    names = serializer.fields.keys() - {prefix.removesuffix(".") for prefix in prefixes}
     return [
-        violation(name, "not_allowed", f"`{name}` is not a query parameter of this endpoint.")
-        if name not in known
-        else violation(name, "duplicate", f"`{name}` occurs more than once in the query.")
+        violation(name, "duplicate", f"`{name}` occurs more than once in the query.")
+        if name in names or name.startswith(prefixes)
+        else violation(name, "not_allowed", f"`{name}` is not a query parameter of this endpoint.")
         for name in sent
-        if name not in known or len(sent.getlist(name)) > 1
+        if not (name in names or name.startswith(prefixes)) or len(sent.getlist(name)) > 1
     ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import Any, ClassVar, cast
 from urllib.parse import quote
 
@@ -22,7 +23,7 @@ from rest_framework.response import Response
 
 from communities import wire
 from communities.actors import Actor, Role
-from communities.errors import Forbidden, InvalidRequest, NotFound, ViolationJson
+from communities.errors import Forbidden, InvalidRequest, NotFound, ViolationJson, and_more
 from communities.http import authentication, bodies, envelope, permissions, throttling
 from communities.http.authentication import Caller
 from communities.http.bodies import Element
@@ -35,9 +36,11 @@ from communities.http.validation import (
     query_violations,
     serializer_violations,
 )
-from communities.words import plural
+from communities.words import shortened
 
 MAX_IGNORED_HEADER = 4096  # characters
+MAX_IGNORED = 1_000  # paths of unknown fields that are collected: more than the header has room for
+MAX_IGNORED_PATH = 300  # characters of one path
 OPTIONS = "options"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -183,10 +186,13 @@ class CommunityViewSet(viewsets.ViewSet):
             raise _refusal(serializer_violations(serializer))
         return cast(dict[str, Any], serializer.validated_data)
 
-    def elements(self) -> Iterable[Element]:
-        """The objects that were sent as lines, or in `data` of a JSON object. For actions in `with_lines`."""
-        is_lines = bodies.has_lines(self.request)
-        return bodies.parse_lines(self.raw_body) if is_lines else bodies.parse_elements(self.raw_body)
+    def elements(self, *, most: int) -> Iterable[Element]:
+        """The objects that were sent as lines, or in `data` of a JSON object. For actions in `with_lines`.
+
+        Raises TooManyElements for more than `most`.
+        """
+        parse = bodies.parse_lines if bodies.has_lines(self.request) else bodies.parse_elements
+        return parse(self.raw_body, most=most)
 
     def query(self, shape: Shape) -> dict[str, Any]:
         """Validate the query parameters. Refuses unknown and repeated ones (decisions 1.2)."""
@@ -202,7 +208,7 @@ class CommunityViewSet(viewsets.ViewSet):
 
     def ignore(self, paths: Iterable[str]) -> None:
         """Add the paths of unknown fields to the response's X-Ignored-Fields."""
-        self.ignored.extend(paths)
+        self.ignored.extend(islice(paths, MAX_IGNORED - len(self.ignored)))
 
     def page(
         self,
@@ -242,16 +248,14 @@ def _refuse_over(allowance: Allowance) -> None:
 
 def _refusal(violations: list[ViolationJson]) -> InvalidRequest:
     """Return one refusal for all violations. Its message is the first one, and how many there are besides."""
-    rest = len(violations) - 1
-    more = f" There {'is' if rest == 1 else 'are'} {plural(rest, 'more violation')}." if rest else ""
-    return InvalidRequest(f"{violations[0]['message']}{more}", violations=violations)
+    return InvalidRequest(f"{violations[0]['message']}{and_more(violations)}", violations=violations)
 
 
 def _as_header(paths: list[str]) -> str:
     """Join paths in ASCII with commas, up to a length that servers and proxies accept."""
     header = ""
     for path in paths:
-        part = quote(path, safe="[]._-")
+        part = quote(shortened(path, MAX_IGNORED_PATH), safe="[]._-")
         if len(header) + len(part) > MAX_IGNORED_HEADER:
             return f"{header}, ..."
         header = f"{header}, {part}" if header else part

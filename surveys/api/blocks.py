@@ -23,8 +23,8 @@ from surveys.engine.intake.field_types import (
     TextType,
     WeightsType,
 )
-from surveys.engine.intake.reader import MAX_BLOCKS
-from surveys.engine.language.conditions import OPERATORS
+from surveys.engine.intake.reader import MAX_BLOCKS, MAX_OUTRO_BLOCKS
+from surveys.engine.language.conditions import MAX_PARTS, MAX_VALUES, OPERATORS
 from surveys.engine.rules import warnings
 
 Schema = dict[str, Any]
@@ -135,7 +135,7 @@ def _patch() -> Schema:
 
 
 def _condition() -> Schema:
-    parts = {"type": ["array", "null"], "items": ref("Condition"), "minItems": 1}
+    parts = {"type": ["array", "null"], "items": ref("Condition"), "minItems": 1, "maxItems": MAX_PARTS}
     literal = {"type": _LITERAL, "pattern": '^[^"]*$'}
     return {
         "type": "object",
@@ -161,7 +161,11 @@ def _condition() -> Schema:
                 "description": "`in` needs a list as `value`.",
             },
             "value": {
-                "anyOf": [literal, {"type": "array", "items": literal}, {"type": "null"}],
+                "anyOf": [
+                    literal,
+                    {"type": "array", "items": literal, "maxItems": MAX_VALUES},
+                    {"type": "null"},
+                ],
                 "description": "Texts must not contain a double quote.",
                 "examples": ["Chess"],
             },
@@ -187,7 +191,12 @@ def _script() -> Schema:
         "required": ["blocks"],
         "properties": {
             "project_id": {"type": "string", "readOnly": True},
-            "blocks": {"type": "array", "items": ref("Block"), "description": "The blocks, in order."},
+            "blocks": {
+                "type": "array",
+                "items": ref("Block"),
+                "maxItems": MAX_BLOCKS + MAX_OUTRO_BLOCKS,
+                "description": "The blocks, in order.",
+            },
             "revision": {
                 "type": "integer",
                 "readOnly": True,

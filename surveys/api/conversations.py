@@ -14,13 +14,14 @@ from rest_framework.response import Response
 
 from communities.actors import Role
 from communities.errors import Unavailable, refuse
-from communities.http.fields import StrictBooleanField, StrictIntegerField, StrictTextField
+from communities.http.fields import StrictBooleanField, StrictIntegerField, StrictListField, StrictTextField
 from communities.http.idempotency import Claim, is_settled, once
 from communities.http.paths import MAX_ID
 from communities.services.pictures.copies import Copy
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.metadata import Metadata
 from surveys.api.projects import OwnWorkViewSet
+from surveys.engine.intake.fields import MAX_OPTIONS
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, presentation
 from surveys.services import metadata
@@ -73,9 +74,22 @@ class ConversationIn(serializers.Serializer[Any]):
     )
 
 
-@extend_schema_field({"type": ["string", "number", "array"], "items": {"type": ["string", "number"]}})
+@extend_schema_field(
+    {
+        "type": ["string", "number", "array"],
+        "items": {"type": ["string", "number"]},
+        "maxItems": MAX_OPTIONS,
+    }
+)
 class Value(serializers.JSONField):
-    """A text or a number. The engine validates it, because the valid values depend on the block."""
+    """A text, a number, or a list of them. The engine validates it, as valid values depend on the block."""
+
+    default_error_messages = {"too_many": f"must have at most {MAX_OPTIONS} elements."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, list) and len(data) > MAX_OPTIONS:
+            self.fail("too_many")
+        return data  # DRF would serialize it once more, only to check that it is valid JSON
 
 
 class AnswerIn(serializers.Serializer[Any]):
@@ -91,18 +105,18 @@ class AnswerIn(serializers.Serializer[Any]):
         help_text="A text, a number, or an option's value; for several options a list of their values.",
     )
     option_id = StrictIntegerField(required=False, allow_null=True, help_text="The chosen option.")
-    option_ids = serializers.ListField(
+    option_ids = StrictListField(
         child=StrictIntegerField(),
         required=False,
         allow_null=True,
-        max_length=100,
+        max_length=MAX_OPTIONS,
         help_text="The chosen options.",
     )
-    ranking = serializers.ListField(
+    ranking = StrictListField(
         child=StrictIntegerField(),
         required=False,
         allow_null=True,
-        max_length=100,
+        max_length=MAX_OPTIONS,
         help_text="Option ids, best first.",
     )
     skip = StrictBooleanField(

@@ -62,7 +62,7 @@ _DESCRIPTION = (
 )
 
 
-class ExportIn(serializers.Serializer[Any]):
+class ExportIn(field_filters.FilteredByFields):
     """The kind of file, and filters as those of the listing."""
 
     format = serializers.ChoiceField(choices=list(exports.MEDIA_TYPES), default="csv")
@@ -154,7 +154,7 @@ class ExportViewSet(CommunityViewSet):
         ],
     )
     def retrieve(self, request: Request, /, project_id: int, **kwargs: Any) -> StreamingHttpResponse:
-        query = self.query(field_filters.with_fields(ExportIn, request))
+        query = self.query(ExportIn)
         project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
         fields = field_filters.of_query(query)

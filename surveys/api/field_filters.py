@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
-from rest_framework.request import Request
 
-from communities.errors import refuse
+from communities.http.fields import PrefixedParameters
 from surveys.models import Project
 from surveys.services import metadata
 from surveys.services.results import sent_fields
@@ -29,20 +28,24 @@ PARAMETER = OpenApiParameter(
 )
 
 
-class FieldValue(serializers.CharField):
-    """A value as it was sent along, white space included."""
+class Fields(PrefixedParameters):
+    """Values as they were sent along, white space included, by the names of fields."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            required=False, allow_blank=True, trim_whitespace=False, max_length=metadata.MAX_VALUE
-        )
+    max_parameters = metadata.MAX_FIELDS
+
+    def problem(self, name: str, value: str) -> tuple[str, str] | None:
+        if not metadata.is_key(name):
+            return "not_allowed", f"The names of fields have 1 to {metadata.MAX_KEY} of a-z, 0-9 and _."
+        if len(value) > metadata.MAX_VALUE:
+            return "too_long", f"Values of fields have at most {metadata.MAX_VALUE} characters."
+        return ("invalid", "Values of fields have no null characters.") if "\0" in value else None
 
 
-def with_fields(shape: type[serializers.Serializer[Any]], request: Request) -> Any:
-    """The shape of a query, with a parameter for each field that it names."""
-    names = [name for name in request.GET if name.startswith(PREFIX)]
-    fields = {name: FieldValue() for name in names if metadata.is_key(name.removeprefix(PREFIX))}
-    return type(shape.__name__, (shape,), fields)
+@extend_schema_serializer(exclude_fields=["field"])  # `PARAMETER` describes it
+class FilteredByFields(serializers.Serializer[Any]):
+    """Queries that can filter by fields."""
+
+    field = Fields(required=False)
 
 
 def of_query(query: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -51,9 +54,6 @@ def of_query(query: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def require_known(fields: Sequence[tuple[str, str]], *, project: Project) -> None:
-    """Refuse too many fields, and those that are neither declared nor known from any response."""
-    if len(fields) > metadata.MAX_FIELDS:
-        by = f"{PREFIX}{fields[metadata.MAX_FIELDS][0]}"
-        refuse(by, "too_many", f"At most {metadata.MAX_FIELDS} fields can filter.")
+    """Refuse fields that are neither declared nor known from any response."""
     undeclared = {f"{PREFIX}{name}": name for name, _ in fields if name not in project.hidden_fields}
     sent_fields.refuse_unknown(project_id=project.pk, names=undeclared)

@@ -16,6 +16,9 @@ from surveys.engine.intake.emojis import is_one_character
 from surveys.engine.intake.field_types import TextType
 from surveys.engine.intake.fields import BLOCK, SNOWFLAKE
 
+MAX_ROWS = 50
+MAX_ROW_NAME = 64  # characters
+
 
 class _BlockTextField(StrictTextField):
     """A text that follows the rule of a text field of blocks, with the same error messages."""
@@ -91,21 +94,24 @@ class OneCharacterField(StrictTextField):
         return text
 
 
+@extend_schema_field(
+    {"type": "object", "additionalProperties": {"type": "boolean"}, "maxProperties": MAX_ROWS}
+)
 class BooleanMapField(serializers.DictField):
     """A map of strings to booleans."""
 
     child = StrictBooleanField()
 
     default_error_messages = {
-        "too_many": "may hold at most 50 entries.",
-        "too_long": "has a key longer than 64 characters.",
+        "too_many": f"may hold at most {MAX_ROWS} entries.",
+        "too_long": f"has a key longer than {MAX_ROW_NAME} characters.",
     }
 
     def to_internal_value(self, data: Any) -> dict[str, bool]:
         if isinstance(data, Mapping):
-            if len(data) > 50:
+            if len(data) > MAX_ROWS:
                 self.fail("too_many")
-            if any(len(key) > 64 for key in data):
+            if any(len(key) > MAX_ROW_NAME for key in data):
                 self.fail("too_long")
         rows: dict[str, bool] = super().to_internal_value(data)
         return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -10,12 +10,13 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema_field
 from rest_framework import serializers
 
-from communities.errors import ViolationJson, refuse
-from communities.http.bodies import LINES_MEDIA_TYPE, Element
+from communities.errors import ENOUGH_VIOLATIONS, MAX_VIOLATIONS, ViolationJson, refuse
+from communities.http.bodies import LINES_MEDIA_TYPE, Element, TooManyElements
 from communities.http.fields import (
     FlagField,
     StrictChoiceField,
     StrictIntegerField,
+    StrictListField,
     StrictTextField,
     UtcDateTimeField,
 )
@@ -32,6 +33,7 @@ from surveys.services.imports.walking import WalkedImport
 MAX_RESPONSES = 1_000
 MAX_WITH_XP = 100  # responses: what members get takes several statements each, and their own moves wait
 MAX_ANSWERS = 100_000  # in all: as many as 8 MiB hold of real ones; their shapes take 35 µs each
+MAX_ANSWERS_OF_ONE = 20_000  # response: 200 blocks with 100 chosen options
 MAX_IGNORED = 100  # paths of unknown fields that are named
 
 DESCRIPTION = (
@@ -47,8 +49,8 @@ DESCRIPTION = (
     "(`too_many`), send fewer responses at once. While others are being imported, `503` asks to retry. Any "
     "fault refuses all responses. Every fault has its `line` from 1: in NDJSON the line of the "
     "body (blank lines are skipped and counted), in JSON the place in `data`. Of one response at most "
-    f"{MOST_VIOLATIONS} are listed; it is walked only if its fields have the right types. `dry_run=true` "
-    f"only checks, and answers `200`.\n\n"
+    f"{MOST_VIOLATIONS} are listed, and {MAX_VIOLATIONS} in all; it is walked only if its fields have the "
+    "right types. `dry_run=true` only checks, and answers `200`.\n\n"
     "**Copies.** A block is found by its `block_id`, or else by its `block_name`; an option by its "
     "`option_id`, or else by its `value`, a ranked item by its `label`. So the export of a project can be "
     "imported into a copy of it, where the ids differ. If both names are known and contradict each other, "
@@ -206,7 +208,9 @@ class ImportedResponseIn(serializers.Serializer[Any]):
         help_text="The platform of `platform_id`. The stored response has `import`.",
     )
     metadata = Metadata(required=False, allow_null=True, help_text="As `metadata` of a conversation.")
-    answers = serializers.ListField(child=ImportedAnswerIn(), help_text="The answers, in any order.")
+    answers = StrictListField(
+        child=ImportedAnswerIn(), max_length=MAX_ANSWERS_OF_ONE, help_text="The answers, in any order."
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         is_completed = attrs.get("submitted_at") is not None
@@ -221,7 +225,7 @@ class ImportedResponseIn(serializers.Serializer[Any]):
 class ResponsesIn(serializers.Serializer[Any]):
     """Responses to import."""
 
-    data = serializers.ListField(  # type: ignore[assignment]
+    data = StrictListField(  # type: ignore[assignment]
         child=ImportedResponseIn(), min_length=1, max_length=MAX_RESPONSES
     )
 
@@ -273,22 +277,35 @@ def options_of(query: Mapping[str, Any]) -> ImportOptions:
     )
 
 
-def read(elements: Iterable[Element], options: ImportOptions) -> Batch:
-    """Read the responses of a body. Raises InvalidRequest for none, or for more than the options allow."""
+def read(parse: Callable[..., Iterable[Element]], options: ImportOptions) -> Batch:
+    """Read the responses of a body. Raises InvalidRequest for none, or for more than the options allow.
+
+    `parse` returns at most as many elements as it is told, or raises TooManyElements. Reading ends as soon as
+    there are enough violations for a refusal.
+    """
     batch, ignored, count, answers = Batch(), dict[str, None](), 0, 0
-    for element in elements:
+    for element in _parsed(parse, options):
         count += 1
         given = element.value.get("answers")
         answers += len(given) if isinstance(given, list) else 0
-        if count > MAX_RESPONSES or answers > MAX_ANSWERS:
+        if answers > MAX_ANSWERS:
             refuse("data", "too_many", _TOO_MANY)
-        if options.gives_xp and count > MAX_WITH_XP:
-            refuse("give_xp", "too_many", _TOO_MANY_WITH_XP)
         _read(element, batch, ignored)
+        if len(batch.violations) >= ENOUGH_VIOLATIONS:
+            break
     if not count:
         refuse("data", "too_few", "There is no response to import.")
     batch.ignored = list(ignored)
     return batch
+
+
+def _parsed(parse: Callable[..., Iterable[Element]], options: ImportOptions) -> Iterable[Element]:
+    try:
+        return parse(most=MAX_WITH_XP if options.gives_xp else MAX_RESPONSES)
+    except TooManyElements:
+        if options.gives_xp:
+            refuse("give_xp", "too_many", _TOO_MANY_WITH_XP)
+        refuse("data", "too_many", _TOO_MANY)
 
 
 def _read(element: Element, batch: Batch, ignored: dict[str, None]) -> None:

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from communities.actors import Role
 from communities.errors import refuse
 from communities.http.downloads import download
-from communities.http.fields import StrictTextField
+from communities.http.fields import StrictListField, StrictTextField
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from surveys.api.exports import XLSX
@@ -52,14 +52,14 @@ class LinksIn(serializers.Serializer[Any]):
     member_id = StrictTextField(
         required=False, allow_blank=False, max_length=40, help_text="The id of a present member."
     )
-    member_ids = serializers.ListField(
+    member_ids = StrictListField(
         child=StrictTextField(allow_blank=False, max_length=40),
         required=False,
         min_length=1,
         max_length=links.MOST_AT_ONCE,
         help_text="The ids of present members, each once.",
     )
-    links = serializers.ListField(
+    links = StrictListField(
         child=LinkIn(),
         required=False,
         min_length=1,

@@ -7,11 +7,13 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
 
 from communities.http.fields import (
     StrictBooleanField,
     StrictChoiceField,
     StrictIntegerField,
+    StrictListField,
     StrictTextField,
     UtcDateTimeField,
 )
@@ -81,9 +83,15 @@ class Group(serializers.Serializer[Any]):
 class HiddenFields(serializers.Field[Any, Any, Any, Any]):
     """A list of names, or an object of names with lists of values."""
 
+    default_error_messages = {"too_many": f"must have at most {metadata.MAX_FIELDS} names."}
+
     def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, list | dict) and len(data) > metadata.MAX_FIELDS:
+            self.fail("too_many")
         if isinstance(data, list) and all(isinstance(name, str) for name in data):
             return list(dict.fromkeys(data))
+        if isinstance(data, dict):
+            _refuse_many_values(data)
         if isinstance(data, dict) and all(_are_values(values) for values in data.values()):
             return data
         raise serializers.ValidationError(
@@ -92,6 +100,13 @@ class HiddenFields(serializers.Field[Any, Any, Any, Any]):
 
     def to_representation(self, value: Any) -> Any:
         return value
+
+
+def _refuse_many_values(data: Mapping[str, Any]) -> None:
+    for name, values in data.items():
+        if isinstance(values, list) and len(values) > metadata.MAX_VALUES:
+            message = f"A field has at most {metadata.MAX_VALUES} values."
+            raise serializers.ValidationError({name: [ErrorDetail(message, "too_many")]})
 
 
 def _are_values(values: Any) -> bool:
@@ -154,13 +169,13 @@ class TurnIn(Group):
 class AudienceIn(Group):
     participation = StrictChoiceField(Project.Participation.values, required=False)
     response_channel = StrictChoiceField(Project.ResponseChannel.values, required=False)
-    required_role_ids = serializers.ListField(
+    required_role_ids = StrictListField(
         child=SnowflakeField(),
         max_length=50,
         required=False,
         help_text="Respondents need one of these roles on the chat platform.",
     )
-    verified_source_ids = serializers.ListField(
+    verified_source_ids = StrictListField(
         child=StrictIntegerField(min_value=1, max_value=MAX_ID),
         max_length=50,
         required=False,
@@ -280,7 +295,7 @@ class ScoringIn(Group):
         required=False,
         help_text="Scores count only if the script is written while this is true: enable it first.",
     )
-    buckets = serializers.ListField(
+    buckets = StrictListField(
         child=BucketIn(),
         max_length=100,
         required=False,

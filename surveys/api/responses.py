@@ -36,7 +36,7 @@ from surveys.services.responses.changes import ChangesPage
 TAG = "Responses"
 
 
-class ResponsesIn(PageIn):
+class ResponsesIn(field_filters.FilteredByFields, PageIn):
     """Filters and paging of the listing."""
 
     page = serializers.IntegerField(
@@ -238,7 +238,7 @@ def _read_and_walk(view: ResponseViewSet, claim: Claim | None) -> PreparedImport
         return None
     options = imports.options_of(view.query(imports.ImportIn))
     with walking.turn():
-        batch = imports.read(view.elements(), options)
+        batch = imports.read(view.elements, options)
         walked = walking.walk(
             actor=view.actor,
             project_id=view.kwargs["project_id"],
@@ -283,7 +283,7 @@ class ResponseViewSet(OwnWorkViewSet):
         examples=[OpenApiExample("One response", RESPONSE, response_only=True)],
     )
     def list(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
-        query = self.query(field_filters.with_fields(ResponsesIn, request))
+        query = self.query(ResponsesIn)
         project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
         fields = field_filters.of_query(query)

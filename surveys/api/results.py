@@ -15,7 +15,7 @@ from communities.http.fields import UtcDateTimeField
 from communities.http.paths import MAX_ID
 from surveys.api.analysis_examples import RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut
-from surveys.api.field_filters import PARAMETER, PREFIX, of_query, with_fields
+from surveys.api.field_filters import PARAMETER, PREFIX, FilteredByFields, of_query
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
 from surveys.models import Conversation, Project, ResultsCount
@@ -52,7 +52,7 @@ class SegmentBy(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
-class ResultsIn(serializers.Serializer[Any]):
+class ResultsIn(FilteredByFields):
     """Which responses are counted, and how they are segmented."""
 
     status = serializers.ChoiceField(choices=STATUSES, default="all")
@@ -242,7 +242,7 @@ class ResultsViewSet(OwnWorkViewSet):
         ],
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
-        query = self.query(with_fields(ResultsIn, request))
+        query = self.query(ResultsIn)
         project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
         selection = Selection(
             covers=query["status"],

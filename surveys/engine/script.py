@@ -222,6 +222,9 @@ def normalized(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
+ENOUGH_VIOLATIONS = 101  # of a script: one more than are told, so that a refusal says that there are more
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     """One thing wrong with a request: the path of the field, a code of the interface, and a message."""

@@ -10,13 +10,12 @@ from gunicorn.http.body import Body, ChunkedReader
 from gunicorn.http.unreader import IterUnreader
 
 from communities import wire
-from communities.errors import InvalidRequest
+from communities.errors import MAX_VIOLATIONS, InvalidRequest
 from communities.http.bodies import (
     MAX_BODY,
     MAX_DEPTH,
     MAX_FORM,
     MAX_LINES_BODY,
-    MAX_VIOLATIONS,
     NotJson,
     TooLarge,
     admit,
@@ -224,21 +223,21 @@ def test_one_mebibyte_and_a_byte_more(caller: Caller) -> None:
 
 
 def test_each_line_that_is_not_blank_is_an_object_with_its_number() -> None:
-    lines = list(parse_lines(b' \n{"a": 1}\r\n\n\t\n  {"b": 2}  \n{"c": 3}'))
+    lines = list(parse_lines(b' \n{"a": 1}\r\n\n\t\n  {"b": 2}  \n{"c": 3}', most=10))
 
     assert [(each.line, each.value) for each in lines] == [(2, {"a": 1}), (5, {"b": 2}), (6, {"c": 3})]
 
 
 @pytest.mark.parametrize("text", [b"", b"\n", b" \r\n\t"])
 def test_blank_lines_alone_are_nothing(text: bytes) -> None:
-    assert list(parse_lines(text)) == []
+    assert list(parse_lines(text, most=10)) == []
 
 
 def test_a_line_that_cannot_be_read_does_not_hide_the_next() -> None:
     deep = b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)
     texts = [b"{", b"[1]", b'{"a": %s}' % deep, b'{"a": "\\u0000"}', b'{"a": 1}']
 
-    lines = list(parse_lines(b"\n".join(texts)))
+    lines = list(parse_lines(b"\n".join(texts), most=10))
 
     assert [(each.line, [fault["field"] for fault in each.violations]) for each in lines] == [
         (1, [""]),

@@ -15,6 +15,7 @@ from communities.actors import Role
 from communities.http.fields import (
     StrictBooleanField,
     StrictChoiceField,
+    StrictListField,
     StrictTextField,
     UtcDateTimeField,
 )
@@ -37,13 +38,14 @@ class ChangedWebhookIn(serializers.Serializer[Any]):
         max_length=web_addresses.MAX_LENGTH,
         help_text="An https URL on port 443, 80 or one above 1023, without a password or a fragment.",
     )
-    events = serializers.ListField(
+    events = StrictListField(
         child=StrictChoiceField(choices=[*EventType.values, ALL]),
         allow_empty=False,
         min_length=1,  # for the OpenAPI description, which ignores `allow_empty`
+        max_length=len(EventType) + 1,
         help_text="The types of events to send; `*` means all, including types added later.",
     )
-    project_ids = serializers.ListField(
+    project_ids = StrictListField(
         child=StrictTextField(max_length=20),
         allow_null=True,
         allow_empty=False,

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from communities.actors import Role
 from communities.errors import refuse
-from communities.http.fields import StrictChoiceField, StrictTextField
+from communities.http.fields import StrictChoiceField, StrictListField, StrictTextField
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
 from communities.http.views import CommunityViewSet
@@ -56,7 +56,7 @@ class NewMemberIn(serializers.Serializer[Any]):
 class NewMembersIn(serializers.Serializer[Any]):
     """One new member, or up to 100 in `members`."""
 
-    members = serializers.ListField(child=NewMemberIn(), min_length=1, max_length=MAX_AT_ONCE)
+    members = StrictListField(child=NewMemberIn(), min_length=1, max_length=MAX_AT_ONCE)
 
     def validate_members(self, people: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
         seen: set[str] = set()

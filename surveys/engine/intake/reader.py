@@ -7,14 +7,17 @@
                                                  invalid_fields=parsed.invalid_fields, ...)
 
 Reading continues after a violation: an unreadable field keeps the empty value of its type, and its path is
-among `invalid_fields`, so that the rules do not report it a second time. Options come out in display order,
+among `invalid_fields`, so that the rules do not report it a second time. Reading ends once there are
+`ENOUGH_VIOLATIONS`; the block that was being read is left out. The length of a list is checked before its
+elements, and no more of them than the limit are read. Options come out in display order,
 conditions with their compiled precondition, and correct answers as ids if the option has one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -43,11 +46,22 @@ from surveys.engine.intake.fields import (
 )
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.language import conditions, names
-from surveys.engine.language.conditions import CONNECTIVES, LEAF_FIELDS
+from surveys.engine.language.conditions import CONNECTIVES, LEAF_FIELDS, MAX_NODES, MAX_VALUES
 from surveys.engine.language.lexer import MAX_NESTING
-from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Violation, normalized
+from surveys.engine.script import (
+    ENOUGH_VIOLATIONS,
+    ActionConfig,
+    Block,
+    Continue,
+    Option,
+    Scale,
+    Violation,
+    normalized,
+)
 
 MAX_BLOCKS = 200
+MAX_OUTRO_BLOCKS = 4
+MAX_IGNORED = 1_000  # paths of unknown fields that are collected
 # Word for word as interface 2.4 gives it, without the full stop of our other messages.
 OUTRO_NEEDS_ID = "section='outro' requires id for update"
 # The type of a block whose type cannot be read: anything may refer to such a block, and it needs nothing.
@@ -88,12 +102,18 @@ def read_blocks(raw: object, *, path: str, scoring: bool = True) -> ParsedBlocks
         code = "null" if raw is None else "invalid_type"
         context.report(path, code, f"`{_last(path)}` must be a list of blocks, not {describe_type(raw)}.")
         return ParsedBlocks(violations=context.violations)
-    main = sum(not (isinstance(item, dict) and item.get("section") == "outro") for item in raw)
+    main = len(raw)
+    if main <= MAX_BLOCKS + MAX_OUTRO_BLOCKS:
+        main = sum(not (isinstance(item, dict) and item.get("section") == "outro") for item in raw)
     if main > MAX_BLOCKS:
         message = f"`{_last(path)}` must hold at most {MAX_BLOCKS} blocks, not {main}."
         context.report(path, "too_many", message)
         raw = raw[:MAX_BLOCKS]
-    pairs = [_block(item, f"{path}[{n}]", context) for n, item in enumerate(raw)]
+    pairs: list[tuple[Block, BlockPath]] = []
+    with suppress(_EnoughError):
+        for n, item in enumerate(raw):
+            pairs.append(_block(item, f"{path}[{n}]", context))
+    raw = raw[: len(pairs)]
     # First, because a refusal repeats the message of its first violation, and this one is promised.
     context.violations.sort(key=lambda violation: violation.message != OUTRO_NEEDS_ID)
     return ParsedBlocks(
@@ -122,7 +142,9 @@ def read_patch(raw: object, *, block: Block, scoring: bool = True) -> ParsedBloc
             block_paths=(BlockPath(""),),
         )
     context = _ParseContext(scoring=scoring)
-    patched, block_path = _block(_merged(raw, block), "", context)
+    patched, block_path = block, BlockPath("")
+    with suppress(_EnoughError):
+        patched, block_path = _block(_merged(raw, block), "", context)
     return ParsedBlocks(
         blocks=(replace(patched, scores_ignored=not scoring and _has_scores(raw)),),
         violations=context.violations,
@@ -169,6 +191,10 @@ def _cleared_logic(raw: Mapping[str, object], block: Block) -> dict[str, object]
 # --- Reading objects by the table of fields ---------------------------------------------------------
 
 
+class _EnoughError(Exception):
+    """So many violations are collected that reading on would be of no use."""
+
+
 class _ParseContext:
     """Collects violations and unknown fields while a request body is read."""
 
@@ -178,7 +204,16 @@ class _ParseContext:
         self.ignored: list[str] = []
 
     def report(self, path: str, code: str, message: str) -> None:
-        self.violations.append(Violation(path, code, message))
+        self.add([Violation(path, code, message)])
+
+    def add(self, violations: Iterable[Violation]) -> None:
+        self.violations += violations
+        if len(self.violations) >= ENOUGH_VIOLATIONS:
+            raise _EnoughError
+
+    def ignore(self, path: str) -> None:
+        if len(self.ignored) < MAX_IGNORED:
+            self.ignored.append(path)
 
 
 def _object(
@@ -193,7 +228,7 @@ def _object(
             continue
         spec = fields.get(key)
         if spec is None:
-            context.ignored.append(prefix + _printable(key))
+            context.ignore(prefix + _printable(key))
         elif value is None:
             context.report(prefix + key, "null", f"`{key}` must not be null.")
         elif spec.is_scalar:
@@ -227,7 +262,7 @@ def _compound(value: object, spec: FieldSpec, key: str, path: str, context: _Par
     if isinstance(type_, WeightsType):
         return _weights(value, key, path, context if context.scoring else _ParseContext(scoring=False))
     if isinstance(value, dict):
-        return _condition(value, path, context)
+        return _Conditions(context).read(value, path)
     context.report(path, "invalid_type", f"`{key}` must be an object, not {describe_type(value)}.")
     return None
 
@@ -292,30 +327,37 @@ def _action_config(*, source_key: str | None = None, **values: Any) -> ActionCon
     return ActionConfig(source_key=source_key and normalized(source_key), **values)
 
 
-def _condition(
-    raw: Mapping[str, object], path: str, context: _ParseContext, depth: int = 1
-) -> dict[str, object]:
-    """A Condition without unknown keys. `conditions` checks the rest.
+class _Conditions:
+    """Reads one Condition without its unknown keys. `conditions` checks the rest.
 
-    Conditions that nest deeper than the language allows are kept as they are, and refused there.
+    What nests deeper or has more parts than the language allows is kept as it is, and refused there.
     """
-    condition: dict[str, object] = {}
-    for key, value in raw.items():
-        if key not in _CONDITION_KEYS:
-            context.ignored.append(f"{path}.{_printable(key)}")
-            continue
-        if isinstance(value, list) and depth <= MAX_NESTING:
-            for n, part in enumerate(value):
-                if isinstance(part, str) and is_unstorable(part):
-                    context.report(f"{path}.{key}[{n}]", "invalid", f"`{key}[{n}]` {UNSTORABLE_MESSAGE}")
-            value = [
-                _condition(part, f"{path}.{key}[{n}]", context, depth + 1) if isinstance(part, dict) else part
-                for n, part in enumerate(value)
-            ]
-        elif isinstance(value, str) and is_unstorable(value):
-            context.report(f"{path}.{key}", "invalid", f"`{key}` {UNSTORABLE_MESSAGE}")
-        condition[key] = value
-    return condition
+
+    def __init__(self, context: _ParseContext) -> None:
+        self.context = context
+        self.nodes = 0
+
+    def read(self, raw: Mapping[str, object], path: str, depth: int = 1) -> dict[str, object]:
+        self.nodes += 1
+        condition: dict[str, object] = {}
+        for key, value in raw.items():
+            inner = f"{path}.{key}"
+            if key not in _CONDITION_KEYS:
+                self.context.ignore(f"{path}.{_printable(key)}")
+                continue
+            if isinstance(value, list) and len(value) <= MAX_VALUES and depth <= MAX_NESTING:
+                value = [self.part(part, key, n, inner, depth) for n, part in enumerate(value)]
+            elif isinstance(value, str) and is_unstorable(value):
+                self.context.report(inner, "invalid", f"`{key}` {UNSTORABLE_MESSAGE}")
+            condition[key] = value
+        return condition
+
+    def part(self, raw: object, key: str, n: int, path: str, depth: int) -> object:
+        if isinstance(raw, str) and is_unstorable(raw):
+            self.context.report(f"{path}[{n}]", "invalid", f"`{key}[{n}]` {UNSTORABLE_MESSAGE}")
+        if isinstance(raw, dict) and self.nodes < MAX_NODES:
+            return self.read(raw, f"{path}[{n}]", depth + 1)
+        return raw
 
 
 # --- One block ------------------------------------------------------------------------------------
@@ -334,7 +376,7 @@ def _block(raw: object, path: str, context: _ParseContext) -> tuple[Block, Block
     if "options" in values:
         block_path = BlockPath(path, _sorted_options(values))
     if any(values.get(key) is not None for key in _CORRECT_KEYS):
-        context.violations += correct_answers.resolve(values, block_path)
+        context.add(correct_answers.resolve(values, block_path))
     values.pop("correct_answer_id", None)
     if "show_when" in values or "hide_when" in values:
         _compile(values, block_path, context)
@@ -381,10 +423,10 @@ def _compile(values: dict[str, object], block_path: BlockPath, context: _ParseCo
         try:
             compiled = conditions.compile(values[key], hide=key == "hide_when")  # type: ignore[arg-type]
         except conditions.ConditionError as error:
-            context.violations += [
+            context.add(
                 Violation(_joined(block_path.field(key), inner), code, message)
                 for inner, code, message in error.problems
-            ]
+            )
     if both or compiled is None:
         return
     if sent is not None and sent != compiled:

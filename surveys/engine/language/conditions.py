@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 
 from surveys.engine.language import names
 from surveys.engine.language.expression_tree import Name
 from surveys.engine.language.expressions import parse
-from surveys.engine.language.lexer import MAX_NESTING, NAME_PATTERN, ParseError
+from surveys.engine.language.lexer import MAX_LENGTH, MAX_NESTING, NAME_PATTERN, ParseError
+from surveys.engine.script import ENOUGH_VIOLATIONS
 
 OPERATORS = {"eq": "=", "ne": "!=", "lt": "<", "gt": ">", "gte": ">=", "lte": "<=", "in": "in"}
 CONNECTIVES = {"all": "AND", "any": "OR"}
 LEAF_FIELDS = ("block", "variable", "op", "value")
 
+# As many as an expression of `MAX_LENGTH` characters can hold.
+MAX_PARTS = MAX_LENGTH // 8  # of `all` or `any`, and comparisons of a whole condition
+MAX_VALUES = MAX_LENGTH // 2  # of `in`
+MAX_NODES = MAX_PARTS * MAX_NESTING  # comparisons, and the groups around them
 _MAX_BITS = 4096  # of an integer; a larger one exceeds the length of an expression
 
 
@@ -40,7 +46,9 @@ def compile(condition: Mapping[str, object], *, hide: bool) -> str:
     case; `variable` can name its position. Raises ConditionError.
     """
     compiler = _Compiler()
-    text = compiler.condition(condition, "", depth=1)[0]
+    text = ""
+    with suppress(_EnoughError):
+        text = compiler.condition(condition, "", depth=1)[0]
     if compiler.problems:
         raise ConditionError(compiler.problems)
     text = text if hide else f"NOT(({text}))"
@@ -52,14 +60,21 @@ def compile(condition: Mapping[str, object], *, hide: bool) -> str:
     return text
 
 
+class _EnoughError(Exception):
+    """The condition is too large, or so much is wrong with it that nobody would be told more."""
+
+
 class _Compiler:
     """Writes the expression and collects problems; the text is valid only if there are none."""
 
     def __init__(self) -> None:
         self.problems: list[tuple[str, str, str]] = []
+        self.comparisons = 0
 
     def report(self, path: str, code: str, message: str) -> str:
         self.problems.append((path.lstrip("."), code, message))
+        if len(self.problems) >= ENOUGH_VIOLATIONS:
+            raise _EnoughError
         return ""
 
     def condition(self, raw: object, path: str, *, depth: int) -> tuple[str, bool]:
@@ -90,6 +105,8 @@ class _Compiler:
             return self.report(path, "invalid_type", f"{key} is a list of conditions."), False
         if not raw:
             return self.report(path, "too_few", f"{key} needs at least one condition."), False
+        if len(raw) > MAX_PARTS:
+            return self.report(path, "too_many", f"{key} has at most {MAX_PARTS} conditions."), False
         parts = [self.condition(part, f"{path}[{n}]", depth=depth + 1) for n, part in enumerate(raw)]
         if len(parts) == 1:
             return parts[0]
@@ -97,6 +114,10 @@ class _Compiler:
         return f" {join} ".join(f"({text})" if wrapped else text for text, wrapped in parts), True
 
     def leaf(self, raw: Mapping[str, object], path: str) -> str:
+        self.comparisons += 1
+        if self.comparisons > MAX_PARTS:
+            self.report("", "too_long", f"A condition has at most {MAX_PARTS} comparisons.")
+            raise _EnoughError
         subject = self.subject(raw.get("block"), raw.get("variable"), path)
         op = raw.get("op")
         if op is None:
@@ -149,6 +170,8 @@ class _Compiler:
 
     def value(self, value: object, path: str) -> str:
         if isinstance(value, list | tuple):
+            if len(value) > MAX_VALUES:
+                return self.report(path, "too_many", f"A list has at most {MAX_VALUES:,} values.")
             elements = [self.literal(element, f"{path}[{n}]") for n, element in enumerate(value)]
             return f"[{', '.join(elements)}]"
         return self.literal(value, path)

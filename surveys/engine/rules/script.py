@@ -20,7 +20,7 @@ from surveys.engine.rules import buckets
 from surveys.engine.rules import logic as logic_rules
 from surveys.engine.rules import option as option_rules
 from surveys.engine.rules.context import RuleContext
-from surveys.engine.script import Block, Script, Violation
+from surveys.engine.script import ENOUGH_VIOLATIONS, Block, Script, Violation
 
 POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_scale", "nps"})
 
@@ -50,7 +50,7 @@ def check(
     ]
     violations: list[Violation] = []
     for context, is_readable in zip(contexts, readable, strict=True):
-        if is_readable:
+        if is_readable and len(violations) < ENOUGH_VIOLATIONS:
             violations += _block_violations(script, context, chat, bucket_keys)
     if script.scoring_enabled:
         violations += buckets.violations(script, contexts)

@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from communities.actors import Actor
-from communities.errors import Conflict, InvalidRequest, NotFound, ViolationJson, refuse
+from communities.errors import Conflict, InvalidRequest, NotFound, ViolationJson, and_more, refuse
 from communities.services import members
 from communities.services.members import LockedMember
 from communities.transactions import in_transaction
-from communities.words import plural
 from surveys.engine.script import Script
 from surveys.engine.walk.replay import Replay
 from surveys.engine.walk.runner import State
@@ -79,9 +78,9 @@ def _refuse(violations: Sequence[ViolationJson]) -> None:
     if not violations:
         return
     ordered = sorted(violations, key=lambda each: int(each["line"]))
-    first, rest = ordered[0], len(ordered) - 1
-    more = f" There {'is' if rest == 1 else 'are'} {plural(rest, 'more violation')}." if rest else ""
-    raise InvalidRequest(f"Line {first['line']}: {first['message']}{more}", violations=ordered)
+    first = ordered[0]
+    message = f"Line {first['line']}: {first['message']}{and_more(ordered)}"
+    raise InvalidRequest(message, violations=ordered)
 
 
 @dataclass(frozen=True, slots=True)

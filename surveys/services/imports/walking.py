@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from threading import BoundedSemaphore
 
 from communities.actors import Actor
-from communities.errors import Conflict, Unavailable, ViolationJson, refuse
+from communities.errors import ENOUGH_VIOLATIONS, Conflict, Unavailable, ViolationJson, refuse
 from surveys.engine.script import Script, Violation
 from surveys.engine.walk.replay import Replay, replay
 from surveys.models import Project
@@ -88,6 +88,8 @@ def walk(
     script = scripts.load(project_id=project_id, revision=project.revision)
     if not any(block.asks for block in script.blocks):
         raise Conflict("This project has no questions yet, so there are no answers to it.")
+    if len(violations) >= ENOUGH_VIOLATIONS:  # nobody would be told more
+        return WalkedImport(project, script, sent, (), violations)
     walks, own = _walks(project, script, sent, at)
     return WalkedImport(project, script, sent, walks, [*violations, *own])
 
@@ -98,6 +100,8 @@ def _walks(
     walks, violations = list[Replay](), list[ViolationJson]()
     begun = time.thread_time()
     for each in sent:
+        if len(violations) >= ENOUGH_VIOLATIONS:
+            break
         if time.thread_time() - begun > MOST_SECONDS:
             _refuse_length(len(walks), len(sent))
         fields = metadata.allowed(project, each.metadata)

@@ -17,7 +17,7 @@ from surveys.engine.language.lexer import NAME_PATTERN
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.names import is_reserved
 from surveys.engine.language.references import resolve
-from surveys.engine.script import Block, Script
+from surveys.engine.script import ENOUGH_VIOLATIONS, Block, Script
 
 LEAF: dict[str, Any] = {"block": "Game", "op": "eq", "value": "chess"}
 
@@ -132,7 +132,11 @@ def test_a_condition_compiles_to_a_hide_expression(condition: dict[str, Any], ex
             ],
         ),
         (leaf(value="x" * 2000), [("", "too_long")]),
-        (group("any", *[leaf()] * 300), [("", "too_long")]),
+        (group("any", *[leaf()] * 240), [("", "too_long")]),
+        (group("any", *[leaf()] * 300), [("any", "too_many")]),
+        (group("any", *[group("all", *[leaf()] * 200)] * 2), [("", "too_long")]),
+        (group("any", *[{}] * 200), [(f"any[{n}]", "required") for n in range(ENOUGH_VIOLATIONS)]),
+        (leaf(op="in", value=[1] * 1_001), [("value", "too_many")]),
     ],
 )
 def test_all_problems_of_a_condition_are_reported(

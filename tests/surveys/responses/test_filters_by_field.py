@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gc
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from surveys.api.responses import ResponsesIn
 from tests.support.caller import TEXT, Caller, faults, refusal
 from tests.support.surveys.imports import imported, past
 
@@ -94,6 +98,28 @@ def test_faults_are_named(
     assert [each[0] for each in faults(answer)] == [fault[0]]
     if fault[1] != "invalid":
         assert faults(answer) == {fault}
+
+
+@pytest.mark.parametrize("path", ["responses", "responses/export", "analysis/results"])
+def test_too_many_fields_are_refused_before_anything_is_read(caller: Caller, project: Any, path: str) -> None:
+    many = "&".join(f"field.x{n}=" for n in range(640))
+
+    with CaptureQueriesContext(connection) as queries:
+        answer = caller.get(f"/projects/{project['id']}/{path}?{many}")
+
+    assert (refusal(answer), faults(answer)) == ((400, "invalid_request"), {("field.x116", "too_many")})
+    assert [query["sql"] for query in queries if "surveys_" in query["sql"]] == []
+
+
+def test_a_query_makes_no_class(caller: Caller, project: Any) -> None:
+    def shapes() -> int:
+        gc.collect()
+        return len(ResponsesIn.__subclasses__())
+
+    before = shapes()
+    listed(caller, project, "field.campaign=mail")
+
+    assert shapes() == before
 
 
 def test_twenty_fields_may_filter(caller: Caller) -> None:
