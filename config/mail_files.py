@@ -26,7 +26,8 @@ class EmailBackend(FileBackend):
     def open(self) -> bool:
         if self.stream is not None:
             return False
-        descriptor = os.open(self._get_filename(), os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
+        name = self._get_filename()  # type: ignore[attr-defined]  # the stubs lack it
+        descriptor = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
         os.fchmod(descriptor, FILE_MODE)
         self.stream = os.fdopen(descriptor, "ab")
         return True

@@ -38,7 +38,7 @@ class Scene:
     def __init__(self) -> None:
         self.community = CommunityFactory.create(name=CLUB)
         CommunitySettingsFactory.create(community=self.community)
-        there = {"community": self.community, "nick": EVIL}
+        there: dict[str, Any] = {"community": self.community, "nick": EVIL}
         self.admin = MemberFactory.create(**there, access="admin", user__name=EVIL)
         self.reader = MemberFactory.create(**there, email=READER, user__name=EVIL, user__password="!")
         self.actor = Actor(self.admin.user_id, "admin", self.community.pk, "premium")
@@ -47,7 +47,7 @@ class Scene:
     def send_links(self, *, is_reminder: bool = False) -> None:
         project = Project.objects.filter(community=self.community).first() or self.project()
         choice = Choice(Who.NOT_BEGUN if is_reminder else Who.MEMBERS)
-        what = {"subject": EVIL, "text": EVIL, "at": timezone.now()}
+        what: dict[str, Any] = {"subject": EVIL, "text": EVIL, "at": timezone.now()}
         mailing.send(actor=self.actor, project_id=project.pk, choice=choice, **what)
 
     def remind(self) -> None:
@@ -60,7 +60,7 @@ class Scene:
         return project
 
     def invite(self, **fields: Any) -> None:
-        what = {"access": "member", "name": EVIL, "at": timezone.now()}
+        what: dict[str, Any] = {"access": "member", "name": EVIL, "at": timezone.now()}
         invitations.invite(actor=self.actor, email=READER, **what, **fields)
 
     def invite_member(self) -> None:

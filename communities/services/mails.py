@@ -217,7 +217,7 @@ def _attempt(mail: Mail, connection: BaseEmailBackend, *, at: datetime) -> bool:
 
 def _is_refused(mail: Mail) -> bool:
     """Whether a mail waits for somebody who has unsubscribed since it was written."""
-    if not mail.address_hash:
+    if not mail.address_hash or mail.community_id is None:
         return False
     refusals = MailRefusal.objects.filter(community_id=mail.community_id, address_hash=mail.address_hash)
     members = Member.objects.filter(community_id=mail.community_id, mail_refused_at__isnull=False)

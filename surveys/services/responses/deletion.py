@@ -112,8 +112,8 @@ def _delete(response_id: uuid.UUID, at: datetime) -> bool:
     community = mark.project.community
     # Deleted as an admin: whoever marked it was allowed to then, even if they have lost the role since.
     # Of an erased person the audit trail shows the pseudonym.
-    by = {"user_id": mark.requested_by_id or 0, "pseudonym": mark.requested_under}
-    actor = Actor(**by, role="admin", community_id=community.pk, tier=community.tier)
+    user_id, pseudonym = mark.requested_by_id or 0, mark.requested_under
+    actor = Actor(user_id, "admin", community.pk, community.tier, pseudonym=pseudonym)
     responses.delete(response_id=response_id, actor=actor, at=at)
     return True
 
