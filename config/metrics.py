@@ -248,4 +248,4 @@ def _delivered() -> dict[str, int]:
         )
     except (RedisError, OSError):
         return {}
-    return {"delivered": int(count or 0)}
+    return {"delivered": count} if isinstance(count, int) else {}

@@ -323,7 +323,12 @@ CACHES: dict[str, dict[str, Any]] = {
         "BACKEND": "django_redis.cache.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "colloquy",
-        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 1, "SOCKET_TIMEOUT": 1},
+        "OPTIONS": {
+            "SOCKET_CONNECT_TIMEOUT": 1,
+            "SOCKET_TIMEOUT": 1,
+            "CLIENT_CLASS": "config.redis_cache.JsonClient",
+            "SERIALIZER": "config.redis_cache.JsonSerializer",
+        },
     },
 }
 
@@ -347,6 +352,7 @@ WHITENOISE_AUTOREFRESH = not _are_collected  # find a file when it is requested,
 
 # Security
 
+SESSION_SERIALIZER = "django.contrib.sessions.serializers.JSONSerializer"
 SESSION_COOKIE_AGE = 3600 * SESSION_HOURS[0]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _is_secure
 # Browsers take a cookie named __Host- from this very host alone, and with TLS alone.
@@ -437,6 +443,8 @@ CELERY_TASK_ROUTES = {
     "surveys.advance_in_chat": {"queue": "webhooks"},
     "xp.grant_role": {"queue": "webhooks"},
 }
+CELERY_ACCEPT_CONTENT = ["json"]  # a message in another form, such as a pickle, is refused
+CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = CELERY_EVENT_SERIALIZER = "json"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SOFT_TIME_LIMIT = 300  # not for threads, which cannot be killed: each step has its own timeout
 CELERY_TASK_TIME_LIMIT = 330

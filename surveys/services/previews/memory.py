@@ -50,7 +50,9 @@ def recall(place: str) -> Walk | None:
     try:
         values: Any = cache.get(_key(place))
         return None if values is None else Walk.from_json(values)
-    except (ConnectionInterrupted, RedisError, KeyError, TypeError):
+    except (ConnectionInterrupted, RedisError):
+        return None
+    except (KeyError, TypeError, AttributeError, ValueError):  # not what we wrote, or an earlier version did
         return None
 
 
