@@ -2,7 +2,7 @@
 
 Attempts are counted in sliding windows in Redis (without it, in each process) by
 
-    the address                 somebody who tries many accounts
+    the address                 somebody who tries many accounts; a success gives its own attempt back
     the address and account     somebody who tries many passwords of one account; forgotten after a success
     the account                 many addresses that try passwords of one account
 
@@ -86,9 +86,16 @@ def count(name: str, limit: int, *, seconds: int, refusal: str) -> None:
 
 
 def forget_attempts(request: HttpRequest, login: str) -> None:
-    """After a success, forget the attempts from this address for this account."""
-    address = throttling.hashed(throttling.address_of(request))
-    throttling.forget(f"colloquy:sign-in:pair:{address}:{_account(login)}")
+    """After a success, forget the attempts from this address for this account.
+
+    The success does not count against the address, so a hall of people behind one address can sign in
+    (decisions 18.18). Failures of other accounts stay counted: somebody who guesses wins nothing by signing
+    in to their own account in between.
+    """
+    address, account = throttling.hashed(throttling.address_of(request)), _account(login)
+    throttling.forget(f"colloquy:sign-in:pair:{address}:{account}")
+    if account not in _known_browsers(request):  # whose attempts are not counted by their address
+        throttling.give_back(f"colloquy:sign-in:address:{address}")
 
 
 @contextmanager

@@ -53,6 +53,15 @@ class Limited(forms.Form):
             self.add_error(None, forms.ValidationError(str(refusal), code="too_many"))
 
 
+class Proof(Limited):
+    """Ends a sign-in by a code or passkey. One that is right does not count against its address."""
+
+    def full_clean(self) -> None:
+        super().full_clean()
+        if self.is_bound and not self._errors:
+            limits.give_back(context.request)
+
+
 class SignIn(Limited, account.LoginForm):
     """Asks nobody for a password whose attempts are used up."""
 
@@ -181,7 +190,7 @@ def _one_time(form: forms.Form) -> None:
     }
 
 
-class EnterCode(Limited, factors.AuthenticateForm):
+class EnterCode(Proof, factors.AuthenticateForm):
     words = {"code": ("Code", "From your authenticator app, or one of your recovery codes.")}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -197,11 +206,11 @@ class ReauthenticateByCode(Limited, factors.ReauthenticateForm):
         _one_time(self)
 
 
-class EnterPasskey(Limited, passkeys.AuthenticateWebAuthnForm):
+class EnterPasskey(Proof, passkeys.AuthenticateWebAuthnForm):
     pass
 
 
-class SignInByPasskey(Limited, passkeys.LoginWebAuthnForm):
+class SignInByPasskey(Proof, passkeys.LoginWebAuthnForm):
     pass
 
 

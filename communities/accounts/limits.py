@@ -105,6 +105,10 @@ UNLIMITED = {
 """Forms that need no row here, and why."""
 
 
+OF_A_SIGN_IN = {"mfa_authenticate": 1, "mfa_login_webauthn": 2}
+"""Forms that prove who signs in, with how many requests of one count: a passkey fetches a challenge first."""
+
+
 def count(request: HttpRequest, url_name: str) -> None:
     """Count an attempt. Raises TooManyAttempts."""
     limit = TABLE.get(url_name)
@@ -113,11 +117,26 @@ def count(request: HttpRequest, url_name: str) -> None:
     for number, window in enumerate(limit.windows):
         for who in _who(request, window.by):
             sign_in.count(
-                f"account:{url_name}:{number}:{who}",
+                _name(url_name, number, who),
                 window.attempts,
                 seconds=window.seconds,
                 refusal="There were too many attempts.",
             )
+
+
+def give_back(request: HttpRequest) -> None:
+    """After a proof that is right, take back what it counted against its address (decisions 18.18)."""
+    url_name = (request.resolver_match and request.resolver_match.url_name) or ""
+    if url_name not in OF_A_SIGN_IN:
+        return
+    for number, window in enumerate(TABLE[url_name].windows):
+        if window.by == "address":
+            for who in _who(request, window.by):
+                throttling.give_back(f"colloquy:{_name(url_name, number, who)}", OF_A_SIGN_IN[url_name])
+
+
+def _name(url_name: str, number: int, who: str) -> str:
+    return f"account:{url_name}:{number}:{who}"
 
 
 def _who(request: HttpRequest, by: str) -> Iterator[str]:

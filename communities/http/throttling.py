@@ -178,6 +178,12 @@ class CountsHere:
             resets_at = math.ceil(time.time() + hits[0] + seconds - now)
             return Allowance(limit, max(0, limit - len(hits)), resets_at, wait)
 
+    def give_back(self, name: str, hits: int) -> None:
+        with self._lock:
+            counted = self._hits.get(name) or deque()
+            for _ in range(min(hits, len(counted))):
+                counted.pop()
+
     def forget(self, name: str) -> None:
         with self._lock:
             self._hits.pop(name, None)
@@ -205,6 +211,19 @@ def take_seldom(name: str, limit: int, *, seconds: int = MINUTE) -> Allowance:
     if here.is_used_up or here.remaining >= limit - limit // 10:
         return here
     return _take(limit, seconds, name) or here
+
+
+def give_back(name: str, hits: int = 1) -> None:
+    """Take back requests that were counted under a name a moment ago. Those of others stay."""
+    counts_here.give_back(name, hits)
+    if outage.lasts():
+        return
+    try:
+        client = redis_connection.client()
+        for _ in range(hits):
+            client.rpop(name)
+    except RedisError as error:
+        outage.begin(error)
 
 
 def forget(name: str) -> None:

@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from communities import sign_in
 from communities.models import User
-from tests.factories import StaffFactory
+from tests.factories import StaffFactory, UserFactory
 from tests.support.api_requests import new_address
 from tests.support.concurrency import run_together
 from tests.support.redis import without_redis
@@ -87,6 +87,38 @@ def test_an_address_that_tries_many_accounts_is_limited(staff: User) -> None:
     assert tried == [200] * 30
     assert statuses(staff, RIGHT, 1, address=f"{network}ffff") == [429]  # of the same /64
     assert statuses(staff, RIGHT, 1, address="2001:db8:77:2::1") == [302]
+
+
+def test_a_hall_of_people_behind_one_address_signs_in(staff: User) -> None:
+    """Nobody's success counts against the address, and somebody who mistypes has attempts left."""
+    address = new_address()
+    people = [UserFactory.create(username=f"person-{n}", password=staff.password) for n in range(40)]
+
+    told = [statuses(each, RIGHT, 1, address=address) for each in people]
+
+    assert told == [[302]] * 40
+    assert statuses(people[0], WRONG, 1, address=address) == [200]
+    assert statuses(staff, RIGHT, 1, address=address) == [302]
+
+
+@pytest.mark.parametrize("keeps_cookies", [True, False])
+def test_signing_in_to_ones_own_account_wins_no_guesses(staff: User, keeps_cookies: bool) -> None:
+    address, own = new_address(), Client()
+    told = []
+    for n in range(31):
+        told += statuses(f"somebody-{n}", WRONG, 1, address=address)
+        statuses(staff, RIGHT, 1, address=address, browser=own if keeps_cookies else None)
+
+    assert told == [200] * 30 + [429]
+
+
+def test_without_redis_a_success_is_given_back_too(staff: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sign_in, "ATTEMPTS_OF_ADDRESS", 2)
+    address = new_address()
+    with without_redis():
+        assert [statuses(staff, RIGHT, 1, address=address) for _ in range(3)] == [[302]] * 3
+        assert statuses("somebody", WRONG, 2, address=address) == [200] * 2
+        assert statuses(staff, RIGHT, 1, address=address) == [429]
 
 
 def test_many_addresses_cannot_lock_out_a_browser_that_has_signed_in_before(staff: User) -> None:

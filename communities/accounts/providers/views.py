@@ -113,8 +113,11 @@ def _provider(request: HttpRequest, provider_id: str) -> SourceProvider:
 
 
 def _is_limited(request: HttpRequest) -> bool:
-    name = f"colloquy:rate:source:{throttling.hashed(throttling.address_of(request))}"
-    return throttling.take_surely(name, ATTEMPTS, seconds=WINDOW).is_used_up
+    return throttling.take_surely(_limited_as(request), ATTEMPTS, seconds=WINDOW).is_used_up
+
+
+def _limited_as(request: HttpRequest) -> str:
+    return f"colloquy:rate:source:{throttling.hashed(throttling.address_of(request))}"
 
 
 def _failure(request: HttpRequest, provider: SourceProvider, reason: str, status: HTTPStatus) -> HttpResponse:
@@ -135,6 +138,8 @@ def _sign_in(
     signing_in = SocialLogin(user=None, account=account, provider=provider)
     signing_in.state = {"process": "login", "next": state.get("next")}
     response: HttpResponse = complete_social_login(request, signing_in)
+    if request.user.is_authenticated:  # a sign-in does not count against its address (decisions 18.18)
+        throttling.give_back(_limited_as(request))
     return response
 
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
+from communities.accounts import limits
 from communities.models import CommunitySettings, User
 from communities.services import invitations
 from tests.factories import CommunityFactory, UserFactory
@@ -298,6 +299,21 @@ def test_codes_are_limited_by_the_account_that_signs_in(ada: User, browser: Clie
     assert [answer.status_code for answer in tried] == [200] * 10 + [429]
     assert int(tried[-1]["Retry-After"]) > 0
     assert "There were too many attempts." in page(tried[-1])
+
+
+def test_right_codes_do_not_count_against_their_address(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = limits.Limit((limits.Window("address", 2, limits.MINUTES),))
+    monkeypatch.setitem(limits.TABLE, "mfa_authenticate", few)
+    monkeypatch.setattr(TOTP, "validate_code", lambda _self, code: code == "123456")
+    TOTP.activate(ada, "JBSWY3DPEHPK3PXP")
+    address, told = new_address(), []
+
+    for code in ("123456", "123456", "000000", "123456", "000000", "123456"):
+        each = Client(REMOTE_ADDR=address)
+        sign_in(each)
+        told.append(each.post(reverse("mfa_authenticate"), {"code": code}).status_code)
+
+    assert told == [302, 302, 200, 302, 200, 429]
 
 
 def test_what_was_typed_stays_when_there_were_too_many_attempts(browser: Client) -> None:

@@ -170,6 +170,18 @@ def test_attempts_of_one_address_are_limited(
     assert statuses == [200, 200, 429]
 
 
+def test_a_sign_in_does_not_count_against_its_address(
+    platforms: Platforms, monkeypatch: pytest.MonkeyPatch, redis: object
+) -> None:
+    monkeypatch.setattr("communities.accounts.providers.views.ATTEMPTS", 2)
+
+    users = [
+        browser.user_of(each) for each in (Client(), Client(), Client()) if browser.sign_in(each, "chat")
+    ]
+
+    assert None not in users
+
+
 # --- Each rule, broken once ---
 
 
